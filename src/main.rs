@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use zonda_perf::Perf;
 use zonda_program as program;
+use zonda_router::daemon::terminal::Verbosity;
 use zonda_router::daemon::{self, DaemonArgs};
 
 /// What a newcomer tries first, below every overview of the commands.
@@ -20,12 +21,19 @@ Examples:
   zonda router -l tcp/0.0.0.0:7447                          forward between many
   zonda perf quick                                          measure this machine
 
-RUST_LOG=info has more said on standard error, RUST_LOG=off nothing. `zonda COMMAND --help` says what a command takes.";
+Behind any command, -v says more of what the node does on standard error and -q less; RUST_LOG=zonda_router=debug and the like \
+choose what. `zonda COMMAND --help` says what a command takes.";
+
+/// What the log has by default: of the tools without attempts to connect, as these say themselves whether they are connected.
+const LOG: &str = "warn,zonda_router::peers::connect=error";
 
 /// A publish/subscribe node that speaks the Zenoh protocol: router, tools and measurements.
 #[derive(Parser, Debug)]
-#[command(name = "zonda", version, arg_required_else_help = true, after_help = FIRST_STEPS)]
+#[command(name = "zonda", version, propagate_version = true)]
+#[command(arg_required_else_help = true, after_help = FIRST_STEPS)]
 struct Cli {
+    #[command(flatten)]
+    verbosity: Verbosity,
     #[command(subcommand)]
     command: Command,
 }
@@ -52,6 +60,8 @@ enum Command {
     Record(tools::Record),
     /// Publish a recording again, at its own times or faster
     Replay(tools::Replay),
+    /// Rehearse a network before it is built: convergence, traffic, memory, and what the loss of a link does
+    Rehearse(tools::Rehearse),
     /// Look for routers and peers by multicast
     Scout(tools::Scout),
     /// Show what this program is and, with -e or -l, what its node is connected to
@@ -59,6 +69,8 @@ enum Command {
     /// Make certificates for trying links that are encrypted
     #[command(subcommand, arg_required_else_help = true)]
     Tls(tools::Tls),
+    /// Measure between two nodes where they run: throughput, round trips, and the path between them
+    Bench(Box<tools::Bench>),
     /// Measure this machine: throughput, latency, CPU time per message
     #[command(subcommand, arg_required_else_help = true)]
     Perf(Box<Perf>),
@@ -70,6 +82,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli: Cli = program::parse();
+    cli.verbosity.log(match cli.command {
+        Command::Router(_) => "warn",
+        _ => LOG,
+    });
     zonda_router::descriptors::raise();
     let result = match cli.command {
         Command::Router(args) => return daemon::run(&args),
@@ -83,11 +99,37 @@ fn main() -> ExitCode {
         Command::Live(live) => live.run(),
         Command::Record(record) => record.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Rehearse(rehearse) => rehearse.run(),
         Command::Scout(scout) => scout.run(),
         Command::Info(info) => info.run(),
         Command::Tls(tls) => tls.run(),
+        Command::Bench(bench) => bench.run(),
         Command::Completions(completions) => completions.run(Cli::command()),
         Command::Man(man) => man.run(Cli::command()),
     };
     program::finish(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every indented line below every help, with the name of its command.
+    fn examples(command: &clap::Command) -> Vec<(String, String)> {
+        let help = command.get_after_help().map(ToString::to_string);
+        let help = help.unwrap_or_default();
+        let lines = help.lines().filter(|line| line.starts_with("  "));
+        let name = command.get_name().to_owned();
+        let mut all: Vec<_> = lines.map(|line| (name.clone(), line.to_owned())).collect();
+        all.extend(command.get_subcommands().flat_map(examples));
+        all
+    }
+
+    #[test]
+    fn no_terminal_breaks_an_example() {
+        let all = examples(&program::fitted(Cli::command()));
+        assert!(all.len() > 50, "{all:?}");
+        let broken = all.iter().find(|(_, line)| line.chars().count() > 79);
+        assert_eq!(broken, None);
+    }
 }

@@ -150,6 +150,22 @@ impl ZenohId {
     }
 }
 
+impl TryFrom<&[u8]> for ZenohId {
+    type Error = IdError;
+
+    fn try_from(bytes: &[u8]) -> Result<Self, IdError> {
+        Self::from_le_bytes(bytes)
+    }
+}
+
+impl<const N: usize> TryFrom<[u8; N]> for ZenohId {
+    type Error = IdError;
+
+    fn try_from(bytes: [u8; N]) -> Result<Self, IdError> {
+        Self::from_le_bytes(&bytes)
+    }
+}
+
 impl fmt::Display for ZenohId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = u128::from_le_bytes(self.bytes);

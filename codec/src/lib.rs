@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 pub mod body;
+pub mod civil;
 pub mod encoding;
 pub mod error;
 pub mod extension;
@@ -44,6 +45,7 @@ pub mod qos;
 pub mod reader;
 pub mod scouting;
 pub mod short;
+mod texts;
 pub mod timestamp;
 pub mod transport;
 pub mod wire_expr;
@@ -54,7 +56,7 @@ pub use encoding::Encoding;
 pub use error::DecodeError;
 pub use extension::RawExtensions;
 pub use id::{EntityGlobalId, IdError, Roles, SourceInfo, WhatAmI, ZenohId};
-pub use key_expr::{KeyExpr, KeyExprError};
+pub use key_expr::{KeyExpr, KeyExprError, SetIntersectionLevel, keyexpr};
 pub use linkstate::{LinkState, LinkStateList, LinkStates, Numbers};
 pub use locator::{Endpoint, EndpointError, Locator};
 pub use masked::masked;

@@ -6,6 +6,7 @@
 //! address means is decided by the transport; here only the form is checked.
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ pub const LOCATOR_BYTES_MAX: usize = 255;
 /// let endpoint: Endpoint = "tcp/localhost:7447?rel=1;prio=1-3#iface=lo".parse()?;
 /// assert_eq!(endpoint.proto(), "tcp");
 /// assert_eq!(endpoint.address(), "localhost:7447");
-/// assert_eq!(endpoint.metadata("rel"), Some("1"));
-/// assert_eq!(endpoint.config("iface"), Some("lo"));
+/// assert_eq!(endpoint.metadata().get("rel"), Some("1"));
+/// assert_eq!(endpoint.config().get("iface"), Some("lo"));
 /// assert_eq!(endpoint.to_string(), "tcp/localhost:7447?prio=1-3;rel=1#iface=lo");
 /// assert_eq!(endpoint.locator().as_str(), "tcp/localhost:7447?prio=1-3;rel=1");
 /// # Ok::<(), zonda_codec::EndpointError>(())
@@ -132,9 +133,41 @@ impl Endpoint {
         &self.0
     }
 
+    /// An endpoint of its parts; of metadata and local options there may be none.
+    ///
+    /// # Errors
+    /// When the parts do not make an endpoint.
+    ///
+    /// ```
+    /// use zonda_codec::Endpoint;
+    /// let endpoint = Endpoint::new("tcp", "localhost:7447", "", "iface=lo")?;
+    /// assert_eq!(endpoint.to_string(), "tcp/localhost:7447#iface=lo");
+    /// # Ok::<(), zonda_codec::EndpointError>(())
+    /// ```
+    pub fn new(
+        protocol: impl AsRef<str>,
+        address: impl AsRef<str>,
+        metadata: impl AsRef<str>,
+        config: impl AsRef<str>,
+    ) -> Result<Self, EndpointError> {
+        let mut text = format!("{}/{}", protocol.as_ref(), address.as_ref());
+        for (mark, options) in [('?', metadata.as_ref()), ('#', config.as_ref())] {
+            if !options.is_empty() {
+                text.push(mark);
+                text.push_str(options);
+            }
+        }
+        text.parse()
+    }
+
     /// The protocol, such as `tcp`.
     pub fn proto(&self) -> &str {
         Parts::of(&self.0).protocol
+    }
+
+    /// The protocol, such as `tcp`; the reference's name.
+    pub fn protocol(&self) -> Part<'_> {
+        Part(Parts::of(&self.0).protocol)
     }
 
     /// The address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
@@ -142,26 +175,19 @@ impl Endpoint {
         Parts::of(&self.0).address
     }
 
-    /// The value of a metadata key; empty for a key without `=`. Lists are joined by `|`. The first of equal keys counts.
-    pub fn metadata(&self, key: &str) -> Option<&str> {
-        self.metadata_pairs()
-            .find_map(|(found, value)| (found == key).then_some(value))
+    /// The metadata, which peers hear of.
+    pub fn metadata(&self) -> Options<'_> {
+        Options(Parts::of(&self.0).metadata.unwrap_or(""))
     }
 
-    /// The value of a local option, in the form of [`Endpoint::metadata`].
-    pub fn config(&self, key: &str) -> Option<&str> {
-        self.config_pairs()
-            .find_map(|(found, value)| (found == key).then_some(value))
+    /// The options of the local side.
+    pub fn config(&self) -> Options<'_> {
+        Options(Parts::of(&self.0).config.unwrap_or(""))
     }
 
-    /// All metadata, sorted by key.
-    pub fn metadata_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        pairs(Parts::of(&self.0).metadata.unwrap_or(""))
-    }
-
-    /// All local options, sorted by key.
-    pub fn config_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        pairs(Parts::of(&self.0).config.unwrap_or(""))
+    /// The reference's name of [`locator`](Self::locator).
+    pub fn to_locator(&self) -> Locator {
+        self.locator()
     }
 
     /// What peers may know of this endpoint: everything before `#`.
@@ -205,20 +231,125 @@ impl Locator {
         Parts::of(&self.0).protocol
     }
 
+    /// The protocol, such as `tcp`; the reference's name.
+    pub fn protocol(&self) -> Part<'_> {
+        Part(Parts::of(&self.0).protocol)
+    }
+
     /// The address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
     pub fn address(&self) -> &str {
         Parts::of(&self.0).address
     }
 
-    /// The value of a metadata key; empty for a key without `=`. The first of equal keys counts.
-    pub fn metadata(&self, key: &str) -> Option<&str> {
-        self.metadata_pairs()
+    /// The metadata.
+    pub fn metadata(&self) -> Options<'_> {
+        Options(Parts::of(&self.0).metadata.unwrap_or(""))
+    }
+
+    /// The same as an endpoint, without local options.
+    pub fn to_endpoint(&self) -> Endpoint {
+        Endpoint(self.0.clone())
+    }
+}
+
+/// The protocol of an endpoint: a text, to which it dereferences.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Part<'a>(&'a str);
+
+impl<'a> Part<'a> {
+    /// The text.
+    pub const fn as_str(&self) -> &'a str {
+        self.0
+    }
+}
+
+impl Deref for Part<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0
+    }
+}
+
+impl AsRef<str> for Part<'_> {
+    fn as_ref(&self) -> &str {
+        self.0
+    }
+}
+
+impl PartialEq<str> for Part<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Part<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+impl fmt::Display for Part<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl fmt::Debug for Part<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// The metadata or the local options of an endpoint: `key=value` joined by `;`, sorted by key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Options<'a>(&'a str);
+
+impl<'a> Options<'a> {
+    /// The text.
+    pub const fn as_str(&self) -> &'a str {
+        self.0
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of a key; empty for a key without `=`. Lists are joined by `|`. The first of equal keys counts.
+    pub fn get(&self, key: &str) -> Option<&'a str> {
+        self.iter()
             .find_map(|(found, value)| (found == key).then_some(value))
     }
 
-    /// All metadata, sorted by key.
-    pub fn metadata_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        pairs(Parts::of(&self.0).metadata.unwrap_or(""))
+    /// The values of the list that a key has.
+    pub fn values(&self, key: &str) -> impl DoubleEndedIterator<Item = &'a str> {
+        let list = self.get(key).unwrap_or("").split('|');
+        list.filter(|value| !value.is_empty())
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&'a str, &'a str)> + Clone {
+        pairs(self.0)
+    }
+}
+
+impl AsRef<str> for Options<'_> {
+    fn as_ref(&self) -> &str {
+        self.0
+    }
+}
+
+/// For people: private keys that stand in it are left out.
+impl fmt::Display for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&masked(self.0))
+    }
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -380,7 +511,7 @@ fn split_mark(text: &str, mark: char) -> (&str, Option<&str>) {
 }
 
 /// The `key=value` entries of metadata or configuration, without the empty ones.
-fn pairs(parameters: &str) -> impl Iterator<Item = (&str, &str)> {
+fn pairs(parameters: &str) -> impl DoubleEndedIterator<Item = (&str, &str)> + Clone {
     let entries = parameters.split(';').filter(|entry| !entry.is_empty());
     entries.map(|entry| entry.split_once('=').unwrap_or((entry, "")))
 }
@@ -405,6 +536,20 @@ fn shortened(text: &str, bytes_max: usize) -> &str {
 impl From<Locator> for Endpoint {
     fn from(locator: Locator) -> Self {
         Self(locator.0)
+    }
+}
+
+impl From<Endpoint> for String {
+    fn from(endpoint: Endpoint) -> Self {
+        endpoint.as_str().to_owned()
+    }
+}
+
+impl TryFrom<String> for Endpoint {
+    type Error = EndpointError;
+
+    fn try_from(text: String) -> Result<Self, EndpointError> {
+        text.parse()
     }
 }
 
@@ -455,14 +600,16 @@ impl fmt::Display for Locator {
     }
 }
 
+/// As the reference shows it: the text alone.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Endpoint({self})")
+        write!(f, "{self}")
     }
 }
 
+/// As the reference shows it: the text alone.
 impl fmt::Debug for Locator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Locator({self})")
+        write!(f, "{self}")
     }
 }

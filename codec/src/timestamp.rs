@@ -2,8 +2,10 @@
 //! When something was published, as the hybrid logical clocks of the nodes tell it.
 
 use core::{fmt, str::FromStr, time::Duration};
+use std::time::SystemTime;
 
 use crate::{
+    civil,
     error::DecodeError,
     extension::Chain,
     id::{IdError, ZenohId},
@@ -33,6 +35,69 @@ impl Ntp64 {
     pub const fn to_unix(self) -> Duration {
         let nanoseconds = ((self.0 & u32::MAX as u64) * 1_000_000_000) >> 32;
         Duration::new(self.0 >> 32, nanoseconds as u32)
+    }
+}
+
+/// The reference's names.
+impl Ntp64 {
+    /// Seconds in the upper 32 bits, their fraction in the lower.
+    pub const fn as_u64(self) -> u64 {
+        self.0
+    }
+
+    /// Whole seconds since 1970.
+    pub const fn as_secs(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Seconds since 1970.
+    pub const fn as_secs_f64(self) -> f64 {
+        self.to_unix().as_secs_f64()
+    }
+
+    /// Nanoseconds since 1970.
+    pub const fn as_nanos(self) -> u64 {
+        let time = self.to_unix();
+        time.as_secs() * 1_000_000_000 + time.subsec_nanos() as u64
+    }
+
+    /// The nanoseconds after the whole second.
+    pub const fn subsec_nanos(self) -> u32 {
+        self.to_unix().subsec_nanos()
+    }
+
+    /// The time elapsed since the start of 1970.
+    pub const fn to_duration(self) -> Duration {
+        self.to_unix()
+    }
+
+    /// The time by the system's clock.
+    pub fn to_system_time(self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + self.to_unix()
+    }
+
+    /// The time in UTC, to the nanosecond: `2024-07-01T13:51:12.129693000Z`.
+    pub fn to_string_rfc3339_lossy(self) -> String {
+        let time = self.to_unix();
+        let (days, rest) = (time.as_secs() / 86_400, time.as_secs() % 86_400);
+        let (year, month, day) = civil::date(days as i64);
+        let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+        let nanos = time.subsec_nanos();
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}Z")
+    }
+}
+
+impl From<Duration> for Ntp64 {
+    fn from(since_1970: Duration) -> Self {
+        Ntp64::from_unix(since_1970)
+    }
+}
+
+impl FromStr for Ntp64 {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Ntp64)
     }
 }
 
@@ -73,6 +138,33 @@ impl Timestamp {
     #[inline]
     pub const fn id(&self) -> ZenohId {
         self.id
+    }
+
+    /// The reference's name of [`time`](Self::time).
+    pub const fn get_time(&self) -> &Ntp64 {
+        &self.time
+    }
+
+    /// The reference's name of [`id`](Self::id).
+    pub const fn get_id(&self) -> &ZenohId {
+        &self.id
+    }
+
+    /// How much later it is than another one; nothing if it is not.
+    pub const fn get_diff_duration(&self, earlier: &Timestamp) -> Duration {
+        Ntp64(self.time.0.saturating_sub(earlier.time.0)).to_unix()
+    }
+
+    /// The time in UTC to the nanosecond, and the id: `2024-07-01T13:51:12.129693000Z/33`.
+    ///
+    /// ```
+    /// let timestamp: zonda_codec::Timestamp = "7386690599959157260/33".parse()?;
+    /// assert_eq!(timestamp.to_string_rfc3339_lossy(), "2024-07-01T15:32:06.860479000Z/33");
+    /// assert_eq!(timestamp.get_time().as_secs(), 1_719_847_926);
+    /// # Ok::<(), zonda_codec::timestamp::TimestampError>(())
+    /// ```
+    pub fn to_string_rfc3339_lossy(&self) -> String {
+        format!("{}/{}", self.time.to_string_rfc3339_lossy(), self.id)
     }
 
     /// Reads the wire form.

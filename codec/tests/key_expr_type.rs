@@ -67,10 +67,7 @@ fn conversions_check() {
     assert_eq!(String::from(KeyExpr::new("a").unwrap()), "a");
     let mut keys = [KeyExpr::new("b").unwrap(), KeyExpr::new("a").unwrap()];
     keys.sort();
-    assert_eq!(
-        format!("{keys:?} {}", keys[0]),
-        "[KeyExpr(\"a\"), KeyExpr(\"b\")] a"
-    );
+    assert_eq!(format!("{keys:?} {}", keys[0]), "[ke`a`, ke`b`] a");
 }
 
 #[test]

@@ -47,18 +47,18 @@ fn parts_are_found() {
     let endpoint: Endpoint = "quic/h:1?rel=0;;prio=1-3;x#b=1|2;a;b=3".parse().unwrap();
     assert_eq!(endpoint.as_str(), "quic/h:1?prio=1-3;rel=0;x#a;b=1|2;b=3");
     assert_eq!((endpoint.proto(), endpoint.address()), ("quic", "h:1"));
-    assert_eq!(endpoint.metadata("rel"), Some("0"));
-    assert_eq!(endpoint.metadata("x"), Some(""));
-    assert_eq!(endpoint.metadata("a"), None);
-    assert_eq!(endpoint.config("b"), Some("1|2"));
-    assert_eq!(endpoint.config("rel"), None);
-    assert_eq!(endpoint.metadata_pairs().count(), 3);
-    assert_eq!(endpoint.config_pairs().count(), 3);
+    assert_eq!(endpoint.metadata().get("rel"), Some("0"));
+    assert_eq!(endpoint.metadata().get("x"), Some(""));
+    assert_eq!(endpoint.metadata().get("a"), None);
+    assert_eq!(endpoint.config().get("b"), Some("1|2"));
+    assert_eq!(endpoint.config().get("rel"), None);
+    assert_eq!(endpoint.metadata().iter().count(), 3);
+    assert_eq!(endpoint.config().iter().count(), 3);
 
     let locator = endpoint.locator();
     assert_eq!(locator.as_str(), "quic/h:1?prio=1-3;rel=0;x");
     assert_eq!((locator.proto(), locator.address()), ("quic", "h:1"));
-    assert_eq!(locator.metadata("prio"), Some("1-3"));
+    assert_eq!(locator.metadata().get("prio"), Some("1-3"));
     assert_eq!(Endpoint::from(locator.clone()).locator(), locator);
 
     let path: Endpoint = "unixsock-stream//tmp/x.sock".parse().unwrap();
@@ -177,8 +177,8 @@ proptest! {
             prop_assert_eq!(endpoint.proto(), theirs.protocol().as_str());
             prop_assert_eq!(endpoint.address(), theirs.address().as_str());
             let (metadata, config) = (theirs.metadata(), theirs.config());
-            prop_assert_eq!(endpoint.metadata("a"), metadata.get("a"));
-            prop_assert_eq!(endpoint.config("a"), config.get("a"));
+            prop_assert_eq!(endpoint.metadata().get("a"), metadata.get("a"));
+            prop_assert_eq!(endpoint.config().get("a"), config.get("a"));
             let locator = endpoint.locator();
             let theirs = theirs.to_locator();
             prop_assert_eq!(locator.as_str(), theirs.as_str());

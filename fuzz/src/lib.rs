@@ -7,6 +7,7 @@ pub mod checks;
 pub mod datagrams;
 pub mod forwarding;
 pub mod handshake;
+pub mod mesh;
 pub mod serial;
 #[allow(dead_code, reason = "a link uses the rest")]
 #[path = "../../transport/src/link/serial/frames.rs"]

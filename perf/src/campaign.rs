@@ -6,13 +6,13 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use zonda_program::{Failure, Interrupt, print_lines};
+use zonda_program::{Failure, Interrupt, complain, print_lines};
 
 use super::link::Paths;
 use super::machine;
-use super::numbers::short;
+use super::numbers::{counted, short};
 use super::progress::Progress;
-use super::record::{Cell, Record, Round, is_chosen};
+use super::record::{Cell, Record, Round, is_chosen, is_output};
 use super::scenario::{Scenario, distinct};
 use super::surroundings::{ENDS_EARLY, interrupt, note, warn_of_surroundings};
 use super::system::{Span, System};
@@ -163,6 +163,8 @@ pub struct Outcome {
     /// The record with the cells of them all.
     pub record: Record,
     is_whole: bool,
+    /// The record goes to standard output, so everything else does not.
+    is_record_output: bool,
 }
 
 impl Campaign<'_> {
@@ -200,6 +202,7 @@ impl Campaign<'_> {
             entries,
             record,
             is_whole,
+            is_record_output: self.json.is_some_and(is_output),
         }))
     }
 
@@ -208,12 +211,14 @@ impl Campaign<'_> {
         let seconds = entries
             .iter()
             .map(|e| e.span.warm_up + e.span.seconds + AROUND);
-        let minutes = (seconds.sum::<f64>() * f64::from(self.rounds) / 60.0).ceil();
-        format!(
-            "{} cells in {} rounds, about {minutes} min",
-            entries.len(),
-            self.rounds
-        )
+        let seconds = seconds.sum::<f64>() * f64::from(self.rounds);
+        let about = match seconds {
+            s if s < 90.0 => format!("{:.0} s", s.ceil()),
+            s => format!("{:.0} min", (s / 60.0).ceil()),
+        };
+        let cells = counted(entries.len(), "cell");
+        let rounds = counted(self.rounds as usize, "round");
+        format!("{cells} in {rounds}, about {about}")
     }
 
     /// All rounds; false if the user ended them early.
@@ -253,7 +258,13 @@ pub fn turns<E>(entries: &[E], round: usize, are_beside: impl Fn(&E, &E) -> bool
 impl Outcome {
     /// Prints the tables below one line on the machine.
     pub fn print(&self, tables: &str) {
-        print_lines(format_args!("{}\n{tables}", machine::summary()));
+        let text = format!("{}\n{tables}", machine::summary());
+        match self.is_record_output {
+            true => text
+                .lines()
+                .for_each(|line| complain(format_args!("{line}"))),
+            false => print_lines(format_args!("{text}")),
+        }
     }
 
     /// Writes the record, and fails if something went wrong with a cell or the user ended it early.

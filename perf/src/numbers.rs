@@ -6,12 +6,17 @@ pub fn tenths(figure: f64) -> String {
     format!("{figure:.1}")
 }
 
-/// Whole nanoseconds up to 9999, then thousands.
-pub fn nanos(ns: f64) -> String {
-    if ns < 9999.5 {
-        format!("{ns:.0}")
-    } else {
-        short(ns)
+/// One cell, two cells.
+pub fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+/// What the figures of so many rounds are.
+pub fn of_rounds(rounds: u32) -> String {
+    match rounds {
+        1 => "one round".to_owned(),
+        n => format!("median of {n} rounds"),
     }
 }
 
@@ -41,6 +46,17 @@ pub fn micros(value: f64) -> String {
     format!("{number} {unit}")
 }
 
+/// A time in nanoseconds, in three digits with its unit.
+pub fn time(nanos: f64) -> String {
+    let (number, unit) = match nanos {
+        v if v >= 999.5e6 => (v / 1e9, "s"),
+        v if v >= 999.5e3 => (v / 1e6, "ms"),
+        v if v >= 999.5 => (v / 1e3, "µs"),
+        v => (v, "ns"),
+    };
+    format!("{} {unit}", trimmed(number))
+}
+
 /// What stands on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -50,6 +66,8 @@ pub enum Unit {
     Nanos,
     /// Bytes, marked at powers of two.
     Bytes,
+    /// Multiples of 1024 bytes.
+    Kibibytes,
     /// A number of anything, with k, M or G.
     Count,
 }
@@ -60,6 +78,7 @@ impl Unit {
         match unit {
             "us" | "µs" => Unit::Micros,
             "B" => Unit::Bytes,
+            "KiB" => Unit::Kibibytes,
             _ if unit == "ns" || unit.starts_with("ns/") => Unit::Nanos,
             _ => Unit::Count,
         }
@@ -72,6 +91,7 @@ impl Unit {
             Unit::Nanos if value < 999.5 => format!("{} ns", trimmed(value)),
             Unit::Nanos => micros(value / 1e3),
             Unit::Bytes => bytes(value),
+            Unit::Kibibytes => bytes(value * 1024.0),
             Unit::Count => count(value),
         }
     }
@@ -146,8 +166,33 @@ mod tests {
             (Unit::named("B"), 8.0, "8 B"),
             (Unit::named("B"), 1_610_612_736.0, "1.5 GiB"),
             (Unit::named("%"), 100.0, "100"),
+            (Unit::named("KiB"), 10_240.0, "10 MiB"),
         ] {
             assert_eq!(unit.label(value), label);
+        }
+    }
+
+    #[test]
+    fn one_of_something_is_not_plural() {
+        assert_eq!(
+            (counted(1, "cell"), counted(2, "cell")),
+            ("1 cell".into(), "2 cells".into())
+        );
+        assert_eq!(
+            (of_rounds(1), of_rounds(3)),
+            ("one round".into(), "median of 3 rounds".into())
+        );
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        for (nanos, text) in [
+            (41.6, "41.6 ns"),
+            (18_540.0, "18.5 µs"),
+            (722_770.0, "723 µs"),
+            (2.5e6, "2.5 ms"),
+        ] {
+            assert_eq!(time(nanos), text);
         }
     }
 

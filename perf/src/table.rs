@@ -3,7 +3,7 @@
 
 use super::campaign::Entry;
 use super::measure::ROLES;
-use super::numbers::{nanos, short, tenths};
+use super::numbers::{short, tenths, time};
 use super::record::{Cell, Spread};
 
 /// What stands where there is no figure.
@@ -75,8 +75,8 @@ impl<'a> Table<'a> {
 
     /// The CPU time of each program for a message.
     pub fn cpu(self) -> Self {
-        self.column("CPU ns/msg", |entry| {
-            by_role(&entry.cell, "cpu", |s| nanos(s.median))
+        self.column("CPU/msg", |entry| {
+            by_role(&entry.cell, "cpu", |s| time(s.median))
         })
     }
 

@@ -29,6 +29,7 @@
 pub mod build;
 pub mod certificates;
 mod connection;
+mod help;
 mod interrupt;
 pub mod node;
 mod outcome;
@@ -38,10 +39,13 @@ mod table;
 mod values;
 
 pub use connection::Connection;
+pub use help::fitted;
 pub use interrupt::Interrupt;
 pub use outcome::{Failure, complain, finish, one_line, parse, print, print_lines, run, write};
-pub use reach::{HELP as REACH_HELP, Reach};
+pub use reach::{HELP as REACH_HELP, Reach, await_attempts, kept_from_scouting};
 pub use received::received;
 pub use table::table;
-pub use values::{consolidation, endpoint, key_expr, pattern, priority, seconds, selector, target};
+pub use values::{
+    consolidation, endpoint, key_expr, pattern, priority, seconds, selector, some_seconds, target,
+};
 pub use zonda_router::daemon::terminal::log;

@@ -12,6 +12,8 @@ use clap::error::ErrorKind;
 pub use zonda_router::daemon::one_line;
 use zonda_router::daemon::terminal::plain;
 
+use crate::fitted;
+
 /// Why a program ends without having done its work.
 #[derive(Debug)]
 pub enum Failure {
@@ -74,7 +76,9 @@ pub fn finish(result: Result<(), Failure>) -> ExitCode {
 /// The command line as `P`. Help and version are printed in full and end the program; anything wrong
 /// ends it with one line and exit code 2.
 pub fn parse<P: Parser>() -> P {
-    P::try_parse().unwrap_or_else(|error| {
+    let parsed = fitted(P::command()).try_get_matches();
+    let parsed = parsed.and_then(|matches| P::from_arg_matches(&matches));
+    parsed.unwrap_or_else(|error| {
         if !error.use_stderr() {
             let _ = error.print();
             process::exit(0);

@@ -30,37 +30,55 @@ impl Reach {
     /// Waits until each endpoint was reached or has refused once. A failure if nobody at all is connected although
     /// somebody was asked for: nothing should be published then that will be gone.
     pub fn insist(session: &Session) -> Result<Reach, Failure> {
-        let deadline = Instant::now() + LONGEST;
-        let is_open = |unreached: &Unreached| unreached.reason.is_none();
-        while session.info().unreached().iter().any(is_open) && Instant::now() < deadline {
-            thread::sleep(NOTICE);
-        }
+        await_attempts(session);
         if session.info().links().is_empty() {
             check(session)?;
         }
         Ok(Reach::default())
     }
 
-    /// To be called with each publication: says so if nobody is connected.
-    pub fn tell(&mut self, session: &Session) {
-        if self.told || !session.info().links().is_empty() {
-            return;
+    /// To be called with each publication: says so if nobody is connected. True if nobody is.
+    pub fn tell(&mut self, session: &Session) -> bool {
+        self.tell_that("nobody gets this", session)
+    }
+
+    /// As [`Reach::tell`], with what follows from it.
+    pub fn tell_that(&mut self, follows: &str, session: &Session) -> bool {
+        let is_alone = session.info().links().is_empty();
+        if is_alone && !self.told {
+            self.told = true;
+            let missing = missing(session);
+            let why = match (missing.is_empty(), kept_from_scouting(session)) {
+                (false, _) => format!(" ({missing}; trying on)"),
+                (true, Some(why)) => format!(" ({why})"),
+                (true, None) => String::new(),
+            };
+            complain(format_args!("note: nobody is connected, so {follows}{why}"));
         }
-        self.told = true;
-        let missing = missing(session);
-        let why = match missing.is_empty() {
-            true => String::new(),
-            false => format!(" ({missing}; trying on)"),
-        };
-        complain(format_args!(
-            "note: nobody is connected, so nobody gets this{why}"
-        ));
+        is_alone
     }
 
     /// To be called at the end, before the session is closed: a failure if an endpoint was never reached.
     pub fn finish(self, session: &Session) -> Result<(), Failure> {
         check(session)
     }
+}
+
+/// Waits until each endpoint was reached or has refused once.
+pub fn await_attempts(session: &Session) {
+    let deadline = Instant::now() + LONGEST;
+    let is_open = |unreached: &Unreached| unreached.reason.is_none();
+    while session.info().unreached().iter().any(is_open) && Instant::now() < deadline {
+        thread::sleep(NOTICE);
+    }
+}
+
+/// What to say if this node looks for no others only because its environment says so.
+pub fn kept_from_scouting(session: &Session) -> Option<&'static str> {
+    let is_off = std::env::var("ZONDA_MULTICAST_SCOUTING").is_ok_and(|value| value == "off");
+    let is_kept = is_off && session.info().discovery().scouting.is_none();
+    is_kept
+        .then_some("no others are looked for: ZONDA_MULTICAST_SCOUTING=off, which cargo sets here")
 }
 
 fn check(session: &Session) -> Result<(), Failure> {

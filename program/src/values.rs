@@ -18,6 +18,14 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time in seconds, with decimals, that is not none.
+pub fn some_seconds(text: &str) -> Result<Duration, String> {
+    match seconds(text)? {
+        Duration::ZERO => Err("nothing can be measured in no time".into()),
+        time => Ok(time),
+    }
+}
+
 /// An endpoint, such as `tcp/127.0.0.1:7447`, as it was written.
 pub fn endpoint(text: &str) -> Result<String, String> {
     zonda::config::parse_endpoint(text).map(|_| text.to_owned())

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
-use zonda_router::daemon::{self, DaemonArgs};
+use zonda_router::daemon::{self, DaemonArgs, terminal::Verbosity};
 
 /// A router of the Zenoh protocol: forwards between the clients, peers and routers that connect to it.
 ///
@@ -18,11 +18,16 @@ use zonda_router::daemon::{self, DaemonArgs};
 struct Cli {
     #[command(flatten)]
     daemon: DaemonArgs,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 fn main() -> ExitCode {
     match Cli::try_parse() {
-        Ok(cli) => daemon::run(&cli.daemon),
+        Ok(cli) => {
+            cli.verbosity.log("warn");
+            daemon::run(&cli.daemon)
+        }
         Err(error) if error.use_stderr() => {
             // standard error may be closed, and then nobody is left to tell
             let _ = writeln!(std::io::stderr(), "error: {}", daemon::one_line(&error));

@@ -178,6 +178,9 @@ pub enum DeclareError {
         /// How many may be live at once.
         limit: usize,
     },
+    /// The token of a question for liveliness tokens had been cancelled before.
+    #[error("the cancellation token was cancelled before")]
+    Cancelled,
 }
 
 /// Why a node could not be opened.
@@ -257,7 +260,9 @@ pub enum CloseError {
 pub struct SubscriberId(pub u32);
 
 /// One live link, for display. Where there are several to one peer, what was sent and ignored is that of all of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// `Debug` shows what it is, not what was counted.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkStatus {
     /// The peer's id.
@@ -284,6 +289,21 @@ pub struct LinkStatus {
     pub discarded: Discarded,
     /// What the link has beyond the plain protocol.
     pub options: LinkOptions,
+}
+
+impl fmt::Debug for LinkStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("zid", &self.zid)
+            .field("whatami", &self.whatami)
+            .field("src", &self.local)
+            .field("dst", &self.remote)
+            .field("mtu", &self.batch_size)
+            .field("is_streamed", &self.is_streamed())
+            .field("options", &self.options.names())
+            .field("reliability", &self.reliability())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The reference's names for the parts of a link.

@@ -64,12 +64,16 @@ pub mod oneshot;
 mod options;
 mod origin;
 mod park;
-#[cfg(any(
-    feature = "tokio",
-    feature = "smol",
-    feature = "threads",
-    feature = "uring"
-))]
+// others only ask it whether processors are there
+#[cfg_attr(
+    not(any(
+        feature = "tokio",
+        feature = "smol",
+        feature = "threads",
+        feature = "uring"
+    )),
+    allow(dead_code)
+)]
 mod placement;
 #[cfg(any(
     feature = "tokio",
@@ -116,6 +120,7 @@ pub use kind::{RuntimeKind, UnknownRuntime};
 pub use options::{InvalidScheduling, RuntimeOptions, Scheduling};
 pub use origin::Origin;
 pub use park::{block_on, block_on_until};
+pub use placement::may_use;
 pub use segments::{Cursor, SLICES_PER_WRITE, Segments};
 /// A socket that no runtime drives.
 pub use socket2::Socket;

@@ -77,6 +77,18 @@ impl Placement {
     }
 }
 
+/// Whether a runtime of this process may run on these cpus; any if there are none.
+///
+/// # Errors
+/// As for a runtime that is started with them: the first cpu that does not exist or that this process may not use.
+pub fn may_use(cpus: &[usize]) -> io::Result<()> {
+    let options = RuntimeOptions {
+        cpus: cpus.to_vec(),
+        ..RuntimeOptions::default()
+    };
+    Placement::check(&options).map(drop)
+}
+
 /// Binds the calling thread to one cpu, with an error that names it.
 fn bind_to(cpu: usize) -> io::Result<()> {
     system::bind(&[cpu]).map_err(|error| match error.kind() {

@@ -114,13 +114,26 @@ impl ZBytes {
     }
 
     /// The bytes in pieces; Zonda always has one piece, or none when empty.
-    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        std::iter::once(self.as_slice()).filter(|s| !s.is_empty())
+    pub fn slices(&self) -> ZBytesSliceIterator<'_> {
+        Some(self.as_slice()).filter(|s| !s.is_empty()).into_iter()
     }
 
     /// Reads the bytes through [`std::io::Read`] and [`std::io::Seek`].
-    pub fn reader(&self) -> io::Cursor<&[u8]> {
-        io::Cursor::new(self.as_slice())
+    pub fn reader(&self) -> ZBytesReader<'_> {
+        ZBytesReader(io::Cursor::new(self.as_slice()))
+    }
+
+    /// All that a reader gives.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    ///
+    /// # Blocking
+    /// Until the reader is at its end.
+    pub fn from_reader<R: io::Read>(mut reader: R) -> io::Result<ZBytes> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes)?;
+        Ok(bytes.into())
     }
 
     /// Builds bytes through [`std::io::Write`].
@@ -157,6 +170,59 @@ impl ZBytes {
             Repr::Small(_) => Value::Borrowed(self.as_slice()),
             Repr::Shared(payload) => Value::Shared(payload),
         }
+    }
+}
+
+/// The pieces of a [`ZBytes`]; from [`ZBytes::slices`].
+pub type ZBytesSliceIterator<'a> = std::option::IntoIter<&'a [u8]>;
+
+/// Reads a [`ZBytes`]; from [`ZBytes::reader`].
+///
+/// ```
+/// use std::io::Read;
+/// use zonda::bytes::ZBytes;
+///
+/// let bytes = ZBytes::from_reader(&b"hello"[..])?;
+/// let mut reader = bytes.reader();
+/// reader.read_exact(&mut [0; 2])?;
+/// assert_eq!((reader.remaining(), reader.is_empty()), (3, false));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ZBytesReader<'a>(io::Cursor<&'a [u8]>);
+
+impl ZBytesReader<'_> {
+    /// How many bytes are still to be read.
+    pub fn remaining(&self) -> usize {
+        let position = usize::try_from(self.0.position()).unwrap_or(usize::MAX);
+        self.0.get_ref().len().saturating_sub(position)
+    }
+
+    /// Whether all bytes are read.
+    pub fn is_empty(&self) -> bool {
+        self.remaining() == 0
+    }
+}
+
+impl io::Read for ZBytesReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl io::BufRead for ZBytesReader<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.0.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.0.consume(count);
+    }
+}
+
+impl io::Seek for ZBytesReader<'_> {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
     }
 }
 

@@ -13,6 +13,8 @@ use parking_lot::Mutex;
 use zonda_router::node::{Node, QueryableId, SubscriberId};
 use zonda_runtime::guard::{caught, drop_guarded};
 
+use crate::gone::{Ended, Gone, Here, Inside};
+
 /// What the user's side and the node share: the callback, until the end.
 ///
 /// The node may keep this for a while after the end (in a remembered route); the user's closure must not wait for that.
@@ -22,12 +24,14 @@ pub(crate) struct Calls<C> {
 }
 
 /// What is known of the calls of one callback.
-#[derive(Default)]
 pub(crate) struct Tally {
     /// No call begins any more.
     ended: AtomicBool,
     /// Calls that panicked.
     panics: AtomicU64,
+    gone: Gone,
+    /// The callback fills a queue, whose other end may be anybody's.
+    stores: bool,
 }
 
 impl<C> Calls<C> {
@@ -53,6 +57,15 @@ impl<C> Calls<C> {
         self.tally.panics.load(Ordering::Relaxed)
     }
 
+    /// What there is to wait for once it has ended.
+    pub fn ended(&self) -> Ended {
+        let gone = self.tally.gone.clone();
+        match self.tally.stores {
+            true => Ended::upon_asking(gone),
+            false => Ended::waiting(gone),
+        }
+    }
+
     /// What makes the calls.
     pub fn tally(&self) -> &Tally {
         &self.tally
@@ -60,12 +73,26 @@ impl<C> Calls<C> {
 }
 
 impl Tally {
+    /// For a callback beside which the other part is kept; it belongs to these `groups` too.
+    pub fn new(stores: bool, [first, second]: [Option<&Gone>; 2]) -> (Here, Arc<Tally>) {
+        let gone = Gone::default();
+        let here = Here::of([Some(&gone), first, second]);
+        let tally = Tally {
+            ended: AtomicBool::new(false),
+            panics: AtomicU64::new(0),
+            gone,
+            stores,
+        };
+        (here, Arc::new(tally))
+    }
+
     /// Calls the callback, if it has not ended; keeps a panic from harming anybody else, and reports it.
     #[inline(always)]
     pub fn call(&self, callback: impl FnOnce(), report: impl FnOnce()) {
         if self.ended.load(Ordering::Acquire) {
             return;
         }
+        let _inside = Inside::enter();
         if caught(callback).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             report();
@@ -83,6 +110,7 @@ impl Tally {
                 }
             }
         };
+        let _inside = Inside::enter();
         while caught(&mut all).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             report();
@@ -92,6 +120,7 @@ impl Tally {
 
 /// Drops what may belong to a user. A panic in it must not keep others from being ended, or a session from being closed.
 pub(crate) fn let_go<T>(value: T) {
+    let _inside = Inside::enter();
     if !drop_guarded(value) {
         tracing::error!("what belonged to a callback panicked while it was dropped");
     }

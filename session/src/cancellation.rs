@@ -3,13 +3,12 @@
 //! [`CancellationToken`]: ends gets before their time.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::wait::Done;
+use crate::gone::{Ended, Gone};
 
 /// Ends every get it was given to. Clones are the same token.
 ///
@@ -33,22 +32,31 @@ struct State {
     next: u64,
     /// What is to be ended, until it has ended by itself.
     open: HashMap<u64, Box<dyn FnOnce() + Send>>,
+    /// The callbacks of all that it was given to.
+    callbacks: Gone,
 }
 
 impl CancellationToken {
-    /// Ends what has the token, and whatever is given it later: a get is then over at once.
+    /// Ends what has the token; whatever is given it later is refused.
     ///
-    /// When this returns, no call of a handler begins any more; one that is under way on another thread may still
-    /// end. Never blocks and never fails; legal from inside callbacks.
-    pub fn cancel(&self) -> Done<Result<(), Infallible>> {
+    /// When this returns, no call of a handler begins any more. One that is under way on another thread may still end; to wait
+    /// for what this gives is to wait until it has and the handler is dropped. Never fails; legal from inside
+    /// callbacks, where nothing is waited for.
+    pub fn cancel(&self) -> Ended {
         let mut state = self.0.lock();
         state.cancelled = true;
         let open = std::mem::take(&mut state.open);
+        let callbacks = state.callbacks.clone();
         drop(state);
         for end in open.into_values() {
             end();
         }
-        Done(Ok(()))
+        Ended::waiting(callbacks)
+    }
+
+    /// The group of the callbacks of all that it was given to.
+    pub(crate) fn callbacks(&self) -> Gone {
+        self.0.lock().callbacks.clone()
     }
 
     /// Whether it was cancelled.

@@ -3,7 +3,6 @@
 //! What a session is connected to and what becomes of it: transports, links, configured endpoints, those turned away,
 //! and listeners to all of that.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -14,13 +13,14 @@ use zonda_router::node::{
     ConnectionListener, DeclareError, EVENTS_MAX, LinkStatus, Node, SampleKind, Tell,
 };
 
+use crate::gone::{Ended, Gone, Here, Inside};
 use crate::handle::Session;
 use crate::handlers::{
     FifoChannel, FifoChannelHandler, IntoHandler, Overflow, Stored, handler_setters,
     used_as_handler,
 };
 use crate::info::SessionInfo;
-use crate::wait::{Done, Wait, ready_at_once};
+use crate::wait::{Done, Listed, Wait, ready_at_once};
 
 pub use zonda_router::node::{
     ConnectionEvent, EndpointStatus, LimitStatus, LinkStatus as Link, Loss, LossKind, Refusal,
@@ -111,6 +111,9 @@ impl LinkEvent {
 
 /// What a listener to connections can be given.
 pub trait AboutConnections: Stored + Send + 'static {
+    /// The session's own close ends links without an event.
+    const IS_SILENT_AT_CLOSE: bool = true;
+
     /// The part of an event that it is about, if it is about any.
     fn of(event: ConnectionEvent) -> Option<Self>;
 }
@@ -119,7 +122,30 @@ impl Stored for ConnectionEvent {}
 impl Stored for TransportEvent {}
 impl Stored for LinkEvent {}
 
+/// Whether this node has ended a link.
+fn is_closed_here(event: &ConnectionEvent) -> bool {
+    match event {
+        ConnectionEvent::Lost { reason, .. } | ConnectionEvent::LinkLost { reason, .. } => {
+            reason.kind == LossKind::ClosedHere
+        }
+        _ => false,
+    }
+}
+
+/// Whose link an event is about.
+fn zid_of(event: &ConnectionEvent) -> Option<ZenohId> {
+    match event {
+        ConnectionEvent::Connected(link)
+        | ConnectionEvent::LinkAdded(link)
+        | ConnectionEvent::Lost { link, .. }
+        | ConnectionEvent::LinkLost { link, .. } => Some(link.zid),
+        _ => None,
+    }
+}
+
 impl AboutConnections for ConnectionEvent {
+    const IS_SILENT_AT_CLOSE: bool = false;
+
     fn of(event: ConnectionEvent) -> Option<Self> {
         Some(event)
     }
@@ -128,8 +154,12 @@ impl AboutConnections for ConnectionEvent {
 impl AboutConnections for LinkEvent {
     fn of(event: ConnectionEvent) -> Option<Self> {
         let (kind, link, reason) = match event {
-            ConnectionEvent::Connected(link) => (SampleKind::Put, link, None),
-            ConnectionEvent::Lost { link, reason } => (SampleKind::Delete, link, Some(reason)),
+            ConnectionEvent::Connected(link) | ConnectionEvent::LinkAdded(link) => {
+                (SampleKind::Put, link, None)
+            }
+            ConnectionEvent::Lost { link, reason } | ConnectionEvent::LinkLost { link, reason } => {
+                (SampleKind::Delete, link, Some(reason))
+            }
             _ => return None,
         };
         Some(LinkEvent { kind, link, reason })
@@ -138,10 +168,32 @@ impl AboutConnections for LinkEvent {
 
 impl AboutConnections for TransportEvent {
     fn of(event: ConnectionEvent) -> Option<Self> {
-        LinkEvent::of(event).map(|event| TransportEvent {
-            kind: event.kind,
-            transport: Transport::of(&event.link),
-        })
+        let (kind, link) = match event {
+            ConnectionEvent::Connected(link) => (SampleKind::Put, link),
+            ConnectionEvent::Lost { link, .. } => (SampleKind::Delete, link),
+            _ => return None,
+        };
+        let transport = Transport::of(&link);
+        Some(TransportEvent { kind, transport })
+    }
+}
+
+impl Listed<LinkStatus> {
+    /// Only those of this transport.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// for transport in session.info().transports().wait() {
+    ///     for link in session.info().links().transport(transport.clone()).wait() {
+    ///         println!("{} from {} to {}", transport.zid(), link.src(), link.dst());
+    ///     }
+    /// }
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.retain(|link| link.zid == transport.zid);
+        self
     }
 }
 
@@ -236,12 +288,14 @@ impl<'a> SessionInfo<'a> {
         EventsListenerBuilder::new(self.session())
     }
 
-    /// Listens to connections that come and go. As [`events_listener`](Self::events_listener), with less.
+    /// Listens to connections that come and go. As [`events_listener`](Self::events_listener), with less: that the session's
+    /// own close ends them is not said.
     pub fn transport_events_listener(&self) -> EventsListenerBuilder<'a, TransportEvent> {
         EventsListenerBuilder::new(self.session())
     }
 
-    /// Listens to links that come and go. As [`events_listener`](Self::events_listener), with less.
+    /// Listens to links that come and go. As [`events_listener`](Self::events_listener), with less: that the session's
+    /// own close ends them is not said.
     pub fn link_events_listener(&self) -> EventsListenerBuilder<'a, LinkEvent> {
         EventsListenerBuilder::new(self.session())
     }
@@ -252,6 +306,7 @@ impl<'a> SessionInfo<'a> {
 pub struct EventsListenerBuilder<'a, E, H = FifoChannel> {
     session: &'a Session,
     history: bool,
+    only: Option<ZenohId>,
     handler: H,
     of: PhantomData<fn(E)>,
 }
@@ -270,6 +325,7 @@ impl<'a, E: AboutConnections> EventsListenerBuilder<'a, E> {
         EventsListenerBuilder {
             session,
             history: false,
+            only: None,
             handler: FifoChannel::new(EVENTS_MAX).overflow(Overflow::DropNewest),
             of: PhantomData,
         }
@@ -278,7 +334,7 @@ impl<'a, E: AboutConnections> EventsListenerBuilder<'a, E> {
     handler_setters! {
         /// Calls this function with every event, in their order and one at a time, on a thread of its own. It may call
         /// anything of the session, and block.
-        EventsListenerBuilder('a, E) of E keeps session, history, of
+        EventsListenerBuilder('a, E) of E keeps session, history, only, of
     }
 }
 
@@ -286,6 +342,12 @@ impl<'a, E: AboutConnections, H: IntoHandler<E>> EventsListenerBuilder<'a, E, H>
     /// Whether the links that are open already come first. Default: no.
     pub fn history(mut self, history: bool) -> Self {
         self.history = history;
+        self
+    }
+
+    /// Only events of links of this transport. Default: of all.
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.only = Some(transport.zid);
         self
     }
 
@@ -308,8 +370,19 @@ impl<E: AboutConnections, H: IntoHandler<E>> Wait for EventsListenerBuilder<'_, 
             });
         }
         let (callback, handler) = self.handler.into_handler();
+        let (closing, only) = (node.clone(), self.only);
+        let gone = Gone::default();
+        let group = self.session.listeners().callbacks();
+        // Dropped in this order.
+        let called = (callback, Here::of([Some(&gone), Some(group), None]));
         let tell: Tell = Box::new(move |event| {
-            if let Some(event) = E::of(event) {
+            let (callback, _) = &called;
+            if only.is_some_and(|zid| zid_of(&event) != Some(zid)) {
+                return;
+            }
+            let is_own_end = E::IS_SILENT_AT_CLOSE && is_closed_here(&event) && closing.is_closed();
+            if !is_own_end && let Some(event) = E::of(event) {
+                let _inside = Inside::enter();
                 callback.call(event);
             }
         });
@@ -317,6 +390,10 @@ impl<E: AboutConnections, H: IntoHandler<E>> Wait for EventsListenerBuilder<'_, 
         let ends = Listening {
             node,
             told,
+            gone: match H::STORES {
+                true => Ended::upon_asking(gone),
+                false => Ended::waiting(gone),
+            },
             background: false,
         };
         Ok(EventsListener { ends, handler })
@@ -360,10 +437,15 @@ impl<H> EventsListener<H> {
         self.ends.told.dropped()
     }
 
-    /// Ends it. The same as dropping it. Never blocks and never fails.
-    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+    /// Ends it, as dropping it does. A call that is under way on another thread may still end; to wait for what this
+    /// gives is to wait for that. Never fails.
+    pub fn undeclare(self) -> Ended {
+        let ended = match self.ends.node.is_forked() {
+            true => Ended::now(),
+            false => self.ends.gone.clone(),
+        };
         drop(self);
-        Done(Ok(()))
+        ended
     }
 }
 
@@ -381,6 +463,8 @@ impl<H> fmt::Debug for EventsListener<H> {
 struct Listening {
     node: Node,
     told: Arc<ConnectionListener>,
+    /// What there is to wait for once it has ended.
+    gone: Ended,
     /// Outlives its [`EventsListener`].
     background: bool,
 }

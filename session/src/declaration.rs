@@ -9,6 +9,7 @@ use zonda_codec::{EntityGlobalId, KeyExpr};
 use zonda_router::node::Node;
 
 use crate::calls::{Calls, Declared, Registry};
+use crate::gone::Ended;
 use crate::handle::Session;
 
 /// The declaration of something that is called; undeclares itself when dropped.
@@ -59,14 +60,22 @@ impl<C> Declaration<C> {
         }
     }
 
+    /// What there is to wait for once it has ended; in a process that was forked off, nothing ends.
+    pub fn ended(&self) -> Ended {
+        match self.node.is_forked() {
+            true => Ended::now(),
+            false => self.calls.ended(),
+        }
+    }
+
     /// How many calls panicked.
     pub fn panics(&self) -> u64 {
         self.calls.panics()
     }
 
-    /// Lets it live as long as its session.
-    pub fn detach(&mut self) {
-        self.background = true;
+    /// Whether it lives as long as its session, and not as long as this.
+    pub fn set_background(&mut self, background: bool) {
+        self.background = background;
     }
 }
 

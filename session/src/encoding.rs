@@ -299,6 +299,18 @@ impl From<&Encoding> for Encoding {
     }
 }
 
+impl From<Encoding> for std::borrow::Cow<'static, str> {
+    fn from(encoding: Encoding) -> Self {
+        encoding.to_string().into()
+    }
+}
+
+impl From<&Encoding> for std::borrow::Cow<'static, str> {
+    fn from(encoding: &Encoding) -> Self {
+        encoding.to_string().into()
+    }
+}
+
 impl From<Encoding> for String {
     fn from(encoding: Encoding) -> String {
         encoding.to_string()

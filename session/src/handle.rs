@@ -4,10 +4,12 @@
 //! `session.rs`; everything that is built from a session imports only this.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{CloseError, Node};
 
@@ -31,6 +33,8 @@ struct Shared {
     /// Its subscribers and queryables.
     declared: Arc<Registry<Declared>>,
     listeners: Arc<Listeners>,
+    /// How often each key was declared and not undeclared.
+    keys: Mutex<HashMap<KeyExpr<'static>, usize>>,
 }
 
 impl Session {
@@ -42,6 +46,7 @@ impl Session {
             publish_limit,
             namespace: namespace.map(Arc::new),
             declared: Arc::default(),
+            keys: Mutex::default(),
         }))
     }
 
@@ -62,6 +67,29 @@ impl Session {
 
     pub(crate) fn listeners(&self) -> &Arc<Listeners> {
         &self.0.listeners
+    }
+
+    /// Remembers that a key was declared. In a process that was forked off, the lock may be somebody's who is not there.
+    pub(crate) fn remember_key(&self, key: &KeyExpr<'static>) {
+        if !self.node().is_forked() {
+            *self.0.keys.lock().entry(key.clone()).or_default() += 1;
+        }
+    }
+
+    /// Whether a key was declared, once less from now on.
+    pub(crate) fn forget_key(&self, key: &KeyExpr<'_>) -> bool {
+        if self.node().is_forked() {
+            return false;
+        }
+        let mut keys = self.0.keys.lock();
+        let Some(count) = keys.get_mut(key.as_str()) else {
+            return false;
+        };
+        *count -= 1;
+        if *count == 0 {
+            keys.remove(key.as_str());
+        }
+        true
     }
 
     /// Ends everything that calls back.
@@ -90,6 +118,26 @@ impl Session {
             None => Ok(Cow::Borrowed(key)),
             Some(namespace) => namespace.outgoing(key).map(Cow::Owned),
         }
+    }
+}
+
+/// A session that this does not keep open.
+#[cfg(feature = "ext")]
+pub(crate) struct WeakSession(std::sync::Weak<Shared>);
+
+#[cfg(feature = "ext")]
+impl Session {
+    pub(crate) fn downgrade(&self) -> WeakSession {
+        WeakSession(Arc::downgrade(&self.0))
+    }
+}
+
+#[cfg(feature = "ext")]
+impl WeakSession {
+    /// The session, if it is still open.
+    pub(crate) fn upgrade(&self) -> Option<Session> {
+        let session = self.0.upgrade().map(Session)?;
+        (!session.node().is_closed()).then_some(session)
     }
 }
 

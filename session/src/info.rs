@@ -5,9 +5,8 @@
 use zonda_codec::{WhatAmI, ZenohId};
 use zonda_router::node::{DiscoveryStatus, EndedLinks, GroupStatus, LinkStatus, Unreached};
 
-use crate::config::Locator;
 use crate::handle::Session;
-use crate::wait::{Done, Listed};
+use crate::wait::{Done, Listed, Locators};
 
 /// What a session is connected to; made by [`Session::info`](crate::Session::info).
 #[derive(Debug, Clone, Copy)]
@@ -76,9 +75,9 @@ impl<'a> SessionInfo<'a> {
         self.session.node().unreached()
     }
 
-    /// Where it listens, with the ports that were chosen for port 0.
-    pub fn locators(&self) -> Vec<Locator> {
-        self.session.node().locators()
+    /// Where it listens, with the ports that were chosen for port 0. Used as it is, or awaited as in programs for the reference.
+    pub fn locators(&self) -> Locators {
+        Locators(self.session.node().locators())
     }
 
     /// What was done to find others and to be found: interfaces and datagrams, nodes that were found, what was gossiped.

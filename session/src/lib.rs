@@ -111,6 +111,10 @@ mod connections;
 mod declaration;
 mod encoding;
 mod error;
+#[cfg(feature = "ext")]
+pub mod ext;
+mod format;
+mod gone;
 mod handle;
 pub mod handlers;
 mod info;
@@ -129,19 +133,34 @@ pub mod scouting;
 pub mod session;
 mod subscriber;
 pub mod time;
+mod undeclare;
 mod wait;
 
 pub use config::Config;
 pub use error::*;
+pub use gone::Ended;
 pub use logging::{init_log_from_env_or, try_init_log_from_env};
 pub use scouting::scout;
 pub use session::{Session, open};
-pub use wait::{Done, Listed, Wait};
+pub use wait::{Done, Listed, Locators, Resolvable, Resolve, Wait};
 pub use zonda_router::node::Outcome;
 
 /// Keys and key expressions.
 pub mod key_expr {
-    pub use zonda_codec::{KeyExpr, KeyExprError};
+    pub use zonda_codec::{KeyExpr, KeyExprError, SetIntersectionLevel, keyexpr};
+
+    /// Formats: keys with named parts, to write and to read such keys by; and keys that are checked when the program is compiled.
+    ///
+    /// [`kedefine!`](crate::kedefine) makes a module of a format, and [`KeFormat`](format::KeFormat) reads one when the program runs.
+    pub mod format {
+        pub use crate::{kedefine, keformat, kewrite};
+        pub use zonda_codec::ke;
+        pub use zonda_codec::key_expr::format::{
+            FormatError, FormatSetError, Iter, KeFormat, KeFormatter, Parsed, Segment,
+        };
+        #[doc(hidden)]
+        pub use zonda_macros::define_format;
+    }
 
     /// The reference's name of a key that borrows nothing.
     pub type OwnedKeyExpr = KeyExpr<'static>;

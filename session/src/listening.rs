@@ -9,22 +9,41 @@ use zonda_codec::EntityGlobalId;
 use zonda_router::node::{DeclareError, Listen, ListenerId, Node};
 use zonda_router::table::Notice;
 
-use crate::calls::{self, Calls, End as _, Registry, let_go};
+use crate::calls::{self, Calls, End as _, Registry, Tally, let_go};
+use crate::gone::{Ended, Gone, Here};
 use crate::handlers::Taken;
 
 /// Gives one notice to the handler, and what to wait for before the next one.
 pub(crate) type Tell = Box<dyn Fn(Notice) -> Option<Taken> + Send + Sync>;
 
+/// A handler of notices.
+pub(crate) struct Told<'a> {
+    pub tell: Tell,
+    /// It fills a queue.
+    pub stores: bool,
+    /// What it belongs to beside its session.
+    pub group: Option<&'a Gone>,
+}
+
 /// The live listeners of a session, so that closing it ends them.
 pub(crate) struct Listeners {
     node: Node,
+    /// All callbacks of the session, not only those of listeners.
+    callbacks: Gone,
     live: Registry<u64>,
     next: AtomicU64,
 }
 
+/// Gives notices to the handler.
+struct Teller {
+    tell: Tell,
+    /// Dropped after the other.
+    _here: Here,
+}
+
 /// What the node calls for one listener.
 struct Listener {
-    calls: Arc<Calls<Tell>>,
+    calls: Arc<Calls<Teller>>,
     number: u64,
     listeners: Arc<Listeners>,
 }
@@ -33,6 +52,7 @@ impl Listeners {
     pub(crate) fn new(node: Node) -> Arc<Listeners> {
         Arc::new(Listeners {
             node,
+            callbacks: Gone::default(),
             live: Registry::default(),
             next: AtomicU64::new(0),
         })
@@ -42,14 +62,24 @@ impl Listeners {
         &self.node
     }
 
+    /// The group of all callbacks of the session.
+    pub(crate) fn callbacks(&self) -> &Gone {
+        &self.callbacks
+    }
+
     /// Starts a listener; `declare` makes it known to the node.
     pub(crate) fn start(
         self: &Arc<Self>,
-        tell: Tell,
+        told: Told<'_>,
         declare: impl FnOnce(Arc<dyn Listen>) -> Result<ListenerId, DeclareError>,
     ) -> Result<Listening, DeclareError> {
+        let (here, tally) = Tally::new(told.stores, [Some(&self.callbacks), told.group]);
+        let teller = Teller {
+            tell: told.tell,
+            _here: here,
+        };
         let listener = Arc::new(Listener {
-            calls: Calls::new(Arc::default(), tell),
+            calls: Calls::new(tally, teller),
             number: self.next.fetch_add(1, Ordering::Relaxed),
             listeners: Arc::clone(self),
         });
@@ -84,14 +114,14 @@ impl Listen for Listener {
     fn notice(&self, notice: Notice) -> Option<Taken> {
         let is_last = matches!(notice, Notice::End { .. });
         let mut taken = None;
-        let tell = self.calls.opened();
-        if let Some(tell) = &tell {
-            let call = || taken = tell(notice);
+        let teller = self.calls.opened();
+        if let Some(teller) = &teller {
+            let call = || taken = (teller.tell)(notice);
             self.calls.tally().call(call, || {
                 tracing::error!("a listener's callback panicked; a notification is lost to it");
             });
         }
-        let_go(tell);
+        let_go(teller);
         if is_last {
             self.end();
         }
@@ -116,14 +146,22 @@ impl Listening {
         }
     }
 
-    /// Lets it live as long as what it belongs to.
-    pub(crate) fn detach(&mut self) {
-        self.background = true;
+    /// What there is to wait for once it has ended; in a process that was forked off, nothing ends.
+    pub(crate) fn ended(&self) -> Ended {
+        match self.listener.listeners.node.is_forked() {
+            true => Ended::now(),
+            false => self.listener.calls.ended(),
+        }
+    }
+
+    /// Whether it lives as long as what it belongs to, and not as long as this.
+    pub(crate) fn set_background(&mut self, background: bool) {
+        self.background = background;
     }
 
     /// Lets it live as long as it likes, unless it is ended.
     pub(crate) fn into_end(mut self) -> End {
-        self.detach();
+        self.set_background(true);
         End(self)
     }
 

@@ -2,19 +2,19 @@
 
 //! Whether anybody is there for what a publisher publishes or a querier asks, and listeners that hear when that changes.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
 use zonda_router::node::{DeclareError, Listen, ListenerId};
 use zonda_router::table::Notice;
 
+use crate::gone::{Ended, Gone};
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters,
     used_as_handler,
 };
-use crate::listening::{Listeners, Listening};
-use crate::wait::{Done, Wait, ready_at_once};
+use crate::listening::{Listeners, Listening, Told};
+use crate::wait::{Wait, ready_at_once};
 
 /// Whether anybody is there: for a publisher, subscribers; for a querier, queryables that would answer (if it asks all
 /// complete ones, only these).
@@ -62,21 +62,28 @@ pub(crate) trait Matched: Sync {
 pub struct MatchingListenerBuilder<'a, H = DefaultHandler> {
     matched: &'a dyn Matched,
     listeners: &'a Arc<Listeners>,
+    group: &'a Gone,
     handler: H,
 }
 
 impl<'a> MatchingListenerBuilder<'a, DefaultHandler> {
-    pub(crate) fn new(matched: &'a dyn Matched, listeners: &'a Arc<Listeners>) -> Self {
+    /// `group` has the callbacks of what it listens to.
+    pub(crate) fn new(
+        matched: &'a dyn Matched,
+        listeners: &'a Arc<Listeners>,
+        group: &'a Gone,
+    ) -> Self {
         MatchingListenerBuilder {
             matched,
             listeners,
+            group,
             handler: DefaultHandler::default(),
         }
     }
 
     handler_setters! {
         /// Calls this function with every change, on a task of the session's runtime. It may call anything of the session.
-        MatchingListenerBuilder('a) of MatchingStatus keeps matched, listeners
+        MatchingListenerBuilder('a) of MatchingStatus keeps matched, listeners, group
     }
 }
 
@@ -97,9 +104,14 @@ impl<H: IntoHandler<MatchingStatus>> Wait for MatchingListenerBuilder<'_, H> {
             Notice::Matching(matching) => patient.call(MatchingStatus::new(matching)),
             _ => None,
         });
+        let told = Told {
+            tell,
+            stores: H::STORES,
+            group: Some(self.group),
+        };
         let listening = self
             .listeners
-            .start(tell, |listener| self.matched.listen(listener))?;
+            .start(told, |listener| self.matched.listen(listener))?;
         Ok(MatchingListener { listening, handler })
     }
 }
@@ -126,7 +138,7 @@ impl Wait for BackgroundMatchingListenerBuilder<'_> {
     /// Declares the listener; does not block.
     fn wait(self) -> Self::To {
         let mut listener = self.0.wait()?;
-        listener.listening.detach();
+        listener.set_background(true);
         Ok(())
     }
 }
@@ -165,6 +177,11 @@ impl<H> MatchingListener<H> {
         &mut self.handler
     }
 
+    /// Whether it goes on when this is dropped, for as long as what it listens to. Default: no.
+    pub fn set_background(&mut self, background: bool) {
+        self.listening.set_background(background);
+    }
+
     /// How many changes were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         self.listening.panics()
@@ -176,11 +193,12 @@ impl<H> MatchingListener<H> {
         self.listening.cancelled()
     }
 
-    /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
-    /// another thread may still end. Never blocks and never fails.
-    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that is under way on another
+    /// thread may still end; to wait for what this gives is to wait for that. Never fails.
+    pub fn undeclare(self) -> Ended {
+        let ended = self.listening.ended();
         drop(self);
-        Done(Ok(()))
+        ended
     }
 }
 

@@ -2,6 +2,7 @@
 
 //! Declared publishers: the route of the key is worked out once, so that each put is cheap.
 
+mod forward;
 mod put;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use zonda_router::node::{
 };
 
 use crate::bytes::{Encoding, ZBytes};
+use crate::gone::{Ended, Gone};
 use crate::handle::Session;
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
@@ -84,6 +86,7 @@ impl<'b> Wait for PublisherBuilder<'_, 'b> {
             service: self.service,
             limit: self.session.publish_limit(),
             listeners: Arc::clone(self.session.listeners()),
+            callbacks: Gone::default(),
         })
     }
 }
@@ -114,6 +117,8 @@ pub struct Publisher<'a> {
     plain: Option<PlainService>,
     limit: Duration,
     listeners: Arc<Listeners>,
+    /// Those of who listens to it.
+    callbacks: Gone,
 }
 
 impl Matched for PublisherFace {
@@ -209,6 +214,12 @@ impl<'a> Publisher<'a> {
         Done(Ok(MatchingStatus::new(matching)))
     }
 
+    /// Whether a message would go to anybody now: to a subscriber that is known, or to a router that has not said yet whether it
+    /// knows one. What is published without a route is [`Outcome::Sent`] to nobody.
+    pub fn has_route(&self) -> bool {
+        self.face.has_route()
+    }
+
     /// Declares a listener that hears when the first subscriber comes (also if one is there already) and when the last
     /// one goes.
     ///
@@ -224,7 +235,7 @@ impl<'a> Publisher<'a> {
     /// # Ok::<(), zonda::Error>(())
     /// ```
     pub fn matching_listener(&self) -> MatchingListenerBuilder<'_> {
-        MatchingListenerBuilder::new(&self.face, &self.listeners)
+        MatchingListenerBuilder::new(&self.face, &self.listeners, &self.callbacks)
     }
 
     /// What became of its messages so far. Messages that were queued for a peer and lost with its link are counted there:
@@ -243,10 +254,12 @@ impl<'a> Publisher<'a> {
         self.face.counters()
     }
 
-    /// Undeclares it. The same as dropping it; never blocks and never fails.
-    pub fn undeclare(self) -> Done<Result<(), std::convert::Infallible>> {
+    /// Undeclares it, as dropping it does; never fails. It waits for its matching listeners if it is
+    /// [asked to](Ended::wait_callbacks).
+    pub fn undeclare(self) -> Ended {
+        let callbacks = self.callbacks.clone();
         drop(self);
-        Done(Ok(()))
+        Ended::upon_asking(callbacks)
     }
 }
 

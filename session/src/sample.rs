@@ -84,6 +84,11 @@ impl Sample {
         &self.payload
     }
 
+    /// The value, to be replaced.
+    pub fn payload_mut(&mut self) -> &mut ZBytes {
+        &mut self.payload
+    }
+
     /// Put or delete.
     pub fn kind(&self) -> SampleKind {
         self.kind
@@ -127,6 +132,11 @@ impl Sample {
     /// The publisher's own bytes beside the payload.
     pub fn attachment(&self) -> Option<&ZBytes> {
         self.attachment.as_ref()
+    }
+
+    /// The publisher's own bytes beside the payload, to be replaced.
+    pub fn attachment_mut(&mut self) -> Option<&mut ZBytes> {
+        self.attachment.as_mut()
     }
 
     /// The same with another key.

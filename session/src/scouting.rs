@@ -107,8 +107,8 @@ impl<H> Scout<H> {
 
 used_as_handler!(Scout);
 
-/// A node's answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A node's answer. `Display` and `Debug` write it as the reference does: `Hello { zid: .., whatami: .., locators: [..] }`.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Hello(Greeting);
 
 impl Hello {
@@ -137,16 +137,16 @@ impl Stored for Hello {}
 
 impl fmt::Display for Hello {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let locators: Vec<&str> = self.locators().iter().map(Locator::as_str).collect();
-        write!(
-            f,
-            "{} {} at {}",
-            self.whatami(),
-            self.zid(),
-            match locators.is_empty() {
-                true => format!("an address it does not tell (from {})", self.source()),
-                false => locators.join(", "),
-            }
-        )
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for Hello {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hello")
+            .field("zid", &self.zid())
+            .field("whatami", &self.whatami())
+            .field("locators", &self.locators())
+            .finish()
     }
 }

@@ -5,7 +5,6 @@
 #[cfg(feature = "probe")]
 mod probe;
 
-use std::convert::Infallible;
 use std::future::IntoFuture;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use zonda_router::node::{CloseError, Node, OpenError};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::config::Config;
+use crate::gone::{Ended, is_inside};
 use crate::handle::CLOSE_LIMIT;
 use crate::handlers::DefaultHandler;
 use crate::liveliness::Liveliness;
@@ -24,6 +24,7 @@ use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
 use crate::query::{QuerierBuilder, QueryableBuilder, Selector};
 use crate::sample::Locality;
 use crate::subscriber::SubscriberBuilder;
+use crate::undeclare::Declared;
 use crate::wait::{Done, Pending, Wait};
 
 pub use crate::connections::{
@@ -34,6 +35,7 @@ pub use crate::connections::{
 pub use crate::handle::Session;
 pub use crate::info::SessionInfo;
 pub use crate::query::SessionGetBuilder;
+pub use crate::undeclare::Declared as Undeclarable;
 pub use zonda_codec::{EntityGlobalId, ZenohId};
 pub use zonda_router::metrics::{Kind, Metric, Sample, text as openmetrics};
 pub use zonda_router::node::{
@@ -262,19 +264,32 @@ impl Session {
     }
 
     /// Checks a key once, to use it often: the result is cheap to clone. (Nothing is sent; declared publishers take
-    /// care of short keys on the wire.)
+    /// care of short keys on the wire.) The session remembers it until it is [undeclared](Self::undeclare).
     pub fn declare_keyexpr<'b, K>(&self, key: K) -> Done<Result<KeyExpr<'static>, KeyExprError>>
     where
         K: TryInto<KeyExpr<'b>>,
         K::Error: Into<KeyExprError>,
     {
-        Done(key.try_into().map(KeyExpr::into_owned).map_err(Into::into))
+        let key = key.try_into().map(KeyExpr::into_owned);
+        if let Ok(key) = &key {
+            self.remember_key(key);
+        }
+        Done(key.map_err(Into::into))
     }
 
-    /// Undeclares a publisher, subscriber, querier or queryable; the same as dropping it.
-    pub fn undeclare<T>(&self, declared: T) -> Done<Result<(), Infallible>> {
-        drop(declared);
-        Done(Ok(()))
+    /// Undeclares a publisher, a subscriber or whatever else was declared, as its own `undeclare` does; or a key that
+    /// [this session has declared](Self::declare_keyexpr), which may fail:
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// let key = session.declare_keyexpr("demo/key").wait()?;
+    /// assert!(session.undeclare(key.clone()).wait().is_ok());
+    /// assert!(session.undeclare(key).wait().is_err(), "twice");
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn undeclare<T: Declared>(&self, declared: T) -> Ended<T::Error> {
+        declared.undeclare_from(self)
     }
 
     /// The id of this session as the source of what it publishes without a declared publisher.
@@ -317,6 +332,7 @@ impl Session {
         CloseBuilder {
             session: self,
             limit: self.node().close_timeout().unwrap_or(CLOSE_LIMIT),
+            waits: false,
         }
     }
 
@@ -332,12 +348,20 @@ impl Session {
 pub struct CloseBuilder<'a> {
     session: &'a Session,
     limit: Duration,
+    waits: bool,
 }
 
 impl CloseBuilder<'_> {
     /// How long closing may take. Default: `close_timeout_ms` of the configuration, else 10 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limit = limit;
+        self
+    }
+
+    /// Waits until no callback of the session runs any more and all are dropped, in addition, however long that takes; inside
+    /// of a callback it does not.
+    pub fn wait_callbacks(mut self) -> Self {
+        self.waits = true;
         self
     }
 }
@@ -350,12 +374,19 @@ impl Wait for CloseBuilder<'_> {
     /// # Blocking
     /// At most the timeout.
     fn wait(self) -> Self::To {
-        let CloseBuilder { session, limit } = self;
+        let CloseBuilder {
+            session,
+            limit,
+            waits,
+        } = self;
         session.may_close()?;
         session.end_all();
         let closed = session.node().close_blocking(limit);
         // Those that were being declared meanwhile.
         session.end_all();
+        if waits {
+            session.listeners().callbacks().wait();
+        }
         closed
     }
 }
@@ -365,13 +396,21 @@ impl<'a> IntoFuture for CloseBuilder<'a> {
     type IntoFuture = Pending<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
+        let is_inside = is_inside();
         Box::pin(async move {
-            let CloseBuilder { session, limit } = self;
+            let CloseBuilder {
+                session,
+                limit,
+                waits,
+            } = self;
             session.may_close()?;
             session.end_all();
             let closed = session.node().close(limit).await;
             // Those that were being declared meanwhile.
             session.end_all();
+            if waits && !is_inside {
+                session.listeners().callbacks().wait_async().await;
+            }
             closed
         })
     }

@@ -2,7 +2,6 @@
 
 //! Subscribers: what comes in on matching keys is given to a handler.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use zonda_router::node::{DeclareError, Deliveries, Delivery, Opened, Receive, Si
 use crate::bytes::ZBytes;
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
+use crate::gone::{Ended, Gone, Here};
 use crate::handle::Session;
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters,
@@ -21,7 +21,7 @@ use crate::handlers::{
 use crate::listening::Listening;
 use crate::namespace::Namespace;
 use crate::sample::{Locality, Model, Sample};
-use crate::wait::{Done, Wait, ready_at_once};
+use crate::wait::{Wait, ready_at_once};
 
 /// A subscriber under construction; made by [`Session::declare_subscriber`].
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
             None => callback,
             Some(namespace) => below(Arc::clone(namespace), callback),
         };
-        let calls = calls_of(callback, H::STORES);
+        let calls = calls_of(callback, H::STORES, self.session.listeners().callbacks());
         let sink: Sink = calls.clone();
         let node = self.session.node();
         let outgoing = self.session.outgoing(&key)?;
@@ -153,9 +153,14 @@ impl<H> Subscriber<H> {
 
     /// Lets the declaration live as long as the session.
     pub(crate) fn detach(mut self) {
+        self.set_background(true);
+    }
+
+    /// Whether it stays declared when this is dropped, for as long as the session. Default: no.
+    pub fn set_background(&mut self, background: bool) {
         match &mut self.entry {
-            Kept::Data(entry) => entry.detach(),
-            Kept::Tokens(_, listening) => listening.detach(),
+            Kept::Data(entry) => entry.set_background(background),
+            Kept::Tokens(_, listening) => listening.set_background(background),
         }
     }
 
@@ -202,11 +207,15 @@ impl<H> Subscriber<H> {
         }
     }
 
-    /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
-    /// another thread may still end. Never blocks and never fails.
-    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that is under way on another
+    /// thread may still end; to wait for what this gives is to wait for that. Never fails.
+    pub fn undeclare(self) -> Ended {
+        let ended = match &self.entry {
+            Kept::Data(entry) => entry.ended(),
+            Kept::Tokens(_, listening) => listening.ended(),
+        };
         drop(self);
-        Done(Ok(()))
+        ended
     }
 }
 
@@ -222,7 +231,7 @@ impl<H> fmt::Debug for Subscriber<H> {
 
 /// The callback, given samples with their keys below the namespace.
 fn below(namespace: Arc<Namespace>, callback: Callback<Sample>) -> Callback<Sample> {
-    Callback::new(move |sample: Sample| {
+    Callback::from(move |sample: Sample| {
         if let Some(key) = namespace.incoming(sample.key_expr()) {
             callback.call(sample.renamed(key));
         }
@@ -231,13 +240,21 @@ fn below(namespace: Arc<Namespace>, callback: Callback<Sample>) -> Callback<Samp
 
 type Call = Box<dyn Take>;
 
-fn calls_of(callback: Callback<Sample>, stores: bool) -> Arc<Calls<Call>> {
-    let tally = Arc::new(Tally::default());
+fn calls_of(callback: Callback<Sample>, stores: bool, group: &Gone) -> Arc<Calls<Call>> {
+    let (here, tally) = Tally::new(stores, [Some(group), None]);
     let known = tally.clone();
     // Two types, not one that asks each time: a sample is then built where the callback reads it.
     let call: Call = match stores {
-        true => Box::new(Calling::<true> { known, callback }),
-        false => Box::new(Calling::<false> { known, callback }),
+        true => Box::new(Calling::<true> {
+            known,
+            callback,
+            _here: here,
+        }),
+        false => Box::new(Calling::<false> {
+            known,
+            callback,
+            _here: here,
+        }),
     };
     Calls::new(tally, call)
 }
@@ -246,6 +263,8 @@ fn calls_of(callback: Callback<Sample>, stores: bool) -> Arc<Calls<Call>> {
 struct Calling<const STORES: bool> {
     known: Arc<Tally>,
     callback: Callback<Sample>,
+    /// Dropped after the callback.
+    _here: Here,
 }
 
 impl<const STORES: bool> Take for Calling<STORES> {

@@ -6,6 +6,8 @@ use std::future::{Future, IntoFuture, Ready, ready};
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 
+use zonda_codec::Locator;
+
 /// Carries an operation out on the calling thread.
 ///
 /// ```
@@ -27,6 +29,29 @@ pub trait Wait {
     /// there.
     fn wait(self) -> Self::To;
 }
+
+/// An operation; the reference's name of what [`Wait`] says of its result.
+pub trait Resolvable {
+    /// What the operation gives.
+    type To;
+}
+
+impl<T: Wait> Resolvable for T {
+    type To = <T as Wait>::To;
+}
+
+/// An operation that gives `Output`, by `.await` or `.wait()`.
+///
+/// ```
+/// use zonda::{PublishError, Resolve, Session, Wait};
+///
+/// fn hello(session: &Session) -> impl Resolve<Result<(), PublishError>> {
+///     session.put("demo/key", "hello")
+/// }
+/// ```
+pub trait Resolve<Output>: Wait<To = Output> + IntoFuture<Output = Output> {}
+
+impl<T, Output> Resolve<Output> for T where T: Wait<To = Output> + IntoFuture<Output = Output> {}
 
 /// Makes a builder whose [`Wait::wait`] never blocks a future that is ready at once: `[generics] builder`.
 macro_rules! ready_at_once {
@@ -105,6 +130,49 @@ impl<T> IntoFuture for Listed<T> {
         ready(self.0.into_iter())
     }
 }
+
+/// Where a session listens: a list that can be used as it is, or waited for as if it were not there yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locators(pub(crate) Vec<Locator>);
+
+impl Deref for Locators {
+    type Target = Vec<Locator>;
+
+    fn deref(&self) -> &Vec<Locator> {
+        &self.0
+    }
+}
+
+impl DerefMut for Locators {
+    fn deref_mut(&mut self) -> &mut Vec<Locator> {
+        &mut self.0
+    }
+}
+
+impl IntoIterator for Locators {
+    type Item = Locator;
+    type IntoIter = std::vec::IntoIter<Locator>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl From<Locators> for Vec<Locator> {
+    fn from(locators: Locators) -> Self {
+        locators.0
+    }
+}
+
+impl Wait for Locators {
+    type To = Vec<Locator>;
+
+    fn wait(self) -> Self::To {
+        self.0
+    }
+}
+
+ready_at_once!([] Locators);
 
 /// The result of an operation that is done already and only looks like one that has to be waited for.
 #[derive(Debug)]

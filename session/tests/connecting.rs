@@ -265,3 +265,22 @@ fn a_session_names_whom_it_is_connected_to_by_role() {
     let known: Vec<_> = names.transports().wait().map(|t| *t.zid()).collect();
     assert!(known.contains(&client.zid()));
 }
+
+/// Two names of one node are dialled at the same time: one link stands, and the node says no to the other, or this one does.
+/// Neither endpoint counts as one that was not reached.
+#[test]
+fn a_node_that_is_linked_already_is_reached_by_every_name() {
+    let there = opened(Config::peer().listen(["tcp/127.0.0.1:0"])).unwrap();
+    let address = there.info().locators()[0].to_string();
+    let by_name = address.replace("127.0.0.1", "localhost");
+    for _ in 0..10 {
+        let config = Config::peer().listen([] as [&str; 0]);
+        let session = opened(config.connect([&address, &by_name])).unwrap();
+        until("each endpoint was tried", || {
+            let unreached = session.info().unreached();
+            is_linked(&session) && unreached.iter().all(|one| one.reason.is_some())
+        });
+        assert_eq!(session.info().unreached(), []);
+        session.close().wait().unwrap();
+    }
+}

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::pair::{LONG, until};
-use scene::{Kind, LIMIT, Offer, Scene, call};
+use scene::{Kind, LIMIT, Offer, Published, Scene, call};
 use table::{CALLS, CONTROLS, Call, DOES_NOT_WAIT, State, Table, in_words};
 use zonda::qos::{CongestionControl, Priority};
 use zonda::{Outcome, Wait};
@@ -37,10 +37,13 @@ fn offers() -> impl Iterator<Item = Offer> {
 
 /// Makes the offer and compares what comes of it with the table.
 fn check(scene: &mut Scene, offer: Offer, state: State) {
-    let result = scene.offer(offer);
+    compare(&scene.offer(offer), offer, state);
+}
+
+fn compare(result: &Published, offer: Offer, state: State) {
     let said = Table::read();
     let expected = said.says(offer.control, offer.call, state);
-    match (expected, &result) {
+    match (expected, result) {
         ("Ok(Sent)", result) => assert_eq!(*result, Ok(Outcome::Sent), "{offer:?} {state:?}"),
         (expected, result) => assert_eq!(in_words(result), expected, "{offer:?} {state:?}"),
     }
@@ -115,6 +118,25 @@ fn the_first_of_a_burst_waits_in_the_queue() {
     }
 }
 
+/// The system may find some room between the moment that a put finds none and the cut. Then it is tried again.
+const ATTEMPTS: usize = 4;
+
+fn cut_while_it_waits(offer: Offer) -> (Scene, Published) {
+    let mut scene = Scene::new();
+    scene.fill();
+    scene.patience = LONG;
+    let (proxy, session) = (scene.proxy.clone(), scene.a.clone());
+    let full = move || session.info().links()[0].sent.refused_full;
+    let before = full();
+    let cutting = thread::spawn(move || {
+        until("the put finds no room", || full() > before);
+        proxy.cut();
+    });
+    let result = scene.offer(offer);
+    cutting.join().unwrap();
+    (scene, result)
+}
+
 #[test]
 fn when_the_link_is_cut_while_a_put_waits() {
     let table = Table::read();
@@ -125,18 +147,11 @@ fn when_the_link_is_cut_while_a_put_waits() {
             assert!(!waits, "{offer:?} may be cut while it waits");
             continue;
         }
-        let mut scene = Scene::new();
-        scene.fill();
-        scene.patience = LONG;
-        let (proxy, session) = (scene.proxy.clone(), scene.a.clone());
-        let full = move || session.info().links()[0].sent.refused_full;
-        let before = full();
-        let cutting = thread::spawn(move || {
-            until("the put finds no room", || full() > before);
-            proxy.cut();
-        });
-        check(&mut scene, offer, State::CutWhileItWaits);
-        cutting.join().unwrap();
+        let (mut scene, result) = (0..ATTEMPTS)
+            .map(|_| cut_while_it_waits(offer))
+            .find(|(_, result)| !matches!(result, Ok(Outcome::Sent | Outcome::Queued)))
+            .expect("a put that is cut while it waits");
+        compare(&result, offer, State::CutWhileItWaits);
         scene.settle_lost();
     }
 }

@@ -14,7 +14,7 @@ use zonda::liveliness::LivelinessToken;
 use zonda::pubsub::Subscriber;
 use zonda::query::Reply;
 use zonda::sample::{Sample, SampleKind};
-use zonda::{Config, Session, Wait};
+use zonda::{Config, DeclareError, Session, Wait};
 
 const NOWHERE: [&str; 0] = [];
 
@@ -394,7 +394,12 @@ fn a_question_can_be_cancelled() {
     };
     let (first, second) = (ask(), ask());
     token.cancel().wait().unwrap();
-    for replies in [first, second, ask()] {
+    let third = client
+        .liveliness()
+        .get("**")
+        .cancellation_token(token.clone());
+    assert_eq!(third.wait().err(), Some(DeclareError::Cancelled));
+    for replies in [first, second] {
         assert_eq!(replies.recv().map(drop), Err(RecvError::Closed));
     }
     // One that has ended by itself has nothing left to cancel.

@@ -11,7 +11,10 @@ mod connecting;
 mod delivery;
 mod discarded;
 mod errors;
+#[cfg(feature = "ext")]
+mod ext;
 mod for_ever;
+mod gone;
 #[cfg(target_os = "linux")]
 mod groups;
 mod link_options;
@@ -33,6 +36,8 @@ mod queries_lost;
 mod queries_reconnect;
 #[cfg(feature = "quic")]
 mod quic;
+#[cfg(feature = "quic")]
+mod quic_by_hand;
 mod reconnect;
 mod reentrancy;
 mod reentrancy_matrix;

@@ -7,10 +7,18 @@ use std::thread;
 use std::time::Duration;
 
 use futures_core::future::FusedFuture;
+use futures_util::SinkExt;
 use zonda::bytes::ZBytes;
-use zonda::config::{WhatAmI, WhatAmIMatcher};
+use zonda::config::{EndPoint, WhatAmI, WhatAmIMatcher};
+use zonda::handlers::Callback;
+use zonda::key_expr::format::{ke, kedefine, keformat};
+use zonda::key_expr::{KeyExpr, keyexpr};
 use zonda::qos::{CongestionControl, Priority};
+use zonda::sample::Sample;
+use zonda::time::TimestampId;
 use zonda::{Config, PublishError, Session, Wait};
+
+use crate::pair::pair;
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -113,5 +121,139 @@ fn small_names() -> zonda::Result<()> {
     assert!(WhatAmIMatcher::empty().router().matches(WhatAmI::Router));
     assert_eq!(Priority::DEFAULT, Priority::Data);
     assert_eq!(CongestionControl::DEFAULT, CongestionControl::Drop);
+    Ok(())
+}
+
+#[test]
+fn borrowed_keys_are_keys() -> zonda::Result<()> {
+    static SENSORS: &keyexpr = ke!("plant/*/temp");
+    let session = alone()?;
+    let _sensors = session
+        .declare_queryable(SENSORS)
+        .callback(|query| query.reply(query.key_expr(), "21").wait().unwrap())
+        .wait()?;
+    let subscriber = session.declare_subscriber(SENSORS).wait()?;
+    let boiler = keyexpr::new("plant")? / keyexpr::new("boiler/temp")?;
+    session.put(&boiler, "22").wait()?;
+    session.put(&*boiler, "23").wait()?;
+    assert_eq!(subscriber.drain().count(), 2);
+    let reply = session.get(boiler.as_keyexpr()).wait()?.recv()?;
+    assert_eq!(reply.into_result()?.key_expr(), &boiler);
+    assert_eq!(format!("{boiler:?}"), "ke`plant/boiler/temp`");
+    Ok(())
+}
+
+#[test]
+fn only_keys_that_were_declared_are_undeclared() -> zonda::Result<()> {
+    let (one, other) = (alone()?, alone()?);
+    let key = one.declare_keyexpr("expr").wait()?;
+    assert!(other.undeclare(key.clone()).wait().is_err());
+    one.undeclare(key.clone()).wait()?;
+    assert!(one.undeclare(key).wait().is_err());
+    assert!(one.undeclare(KeyExpr::new("never")?).wait().is_err());
+    let subscriber = one.declare_subscriber("expr").wait()?;
+    one.undeclare(subscriber).wait()?;
+    Ok(())
+}
+
+#[test]
+fn ones_own_close_is_no_event() -> zonda::Result<()> {
+    let (near, far) = pair();
+    let (sent, events) = mpsc::channel();
+    let of_links = sent.clone();
+    let info = near.info();
+    info.transport_events_listener()
+        .callback(move |event| sent.send(event.kind()).unwrap())
+        .background()
+        .wait()?;
+    info.link_events_listener()
+        .callback(move |event| of_links.send(event.kind()).unwrap())
+        .background()
+        .wait()?;
+    near.close().wait_callbacks().wait()?;
+    assert_eq!(events.iter().collect::<Vec<_>>(), []);
+    drop(far);
+    Ok(())
+}
+
+#[test]
+fn what_is_shown_is_what_the_reference_shows() -> zonda::Result<()> {
+    let (near, _far) = pair();
+    let link = format!("{:?}", near.info().links()[0]);
+    let begin = format!("Link {{ zid: {}", near.info().links()[0].zid);
+    assert!(link.starts_with(&begin) && link.len() < 400, "{link}");
+    let endpoint: EndPoint = "tcp/localhost:1#iface=lo".parse()?;
+    assert_eq!(format!("{endpoint:?}"), "tcp/localhost:1#iface=lo");
+    Ok(())
+}
+
+kedefine!(pub member: "zenoh/${group:*}/${member:*}", rest: "zenoh/${rest:**}");
+
+#[test]
+fn keys_have_formats() -> zonda::Result<()> {
+    let mut formatter = member::formatter();
+    let group = "foo";
+    assert_eq!(
+        keformat!(formatter, group, member = "bar")?,
+        "zenoh/foo/bar"
+    );
+    formatter.set("member", "*")?;
+    assert_eq!(formatter.build()?, "zenoh/foo/*");
+    formatter.group("x")?.member(7)?;
+    let key = formatter.build()?;
+    let parsed = member::parse(&key)?;
+    assert_eq!((parsed.group(), parsed.member().as_str()), (ke!("x"), "7"));
+    assert_eq!(rest::parse(ke!("zenoh"))?.rest(), None);
+    assert!(keformat!(formatter, group = "**", member = "**").is_err());
+    assert_eq!(member::Format.to_string(), "zenoh/${group:*}/${member:*}");
+    Ok(())
+}
+
+#[test]
+fn what_is_in_the_background_outlives_its_handle() -> zonda::Result<()> {
+    let session = alone()?;
+    let (sent, heard) = mpsc::channel();
+    let callback = Callback::from(move |sample: Sample| sent.send(sample).unwrap());
+    let mut subscriber = session.declare_subscriber("kept").with(callback).wait()?;
+    subscriber.set_background(true);
+    drop(subscriber);
+    session.put("kept", "1").wait()?;
+    let mut sample = heard.recv_timeout(LONG)?;
+    *sample.payload_mut() = ZBytes::from("2");
+    // A publisher is where a stream of samples ends.
+    let mut publisher = session.declare_publisher("kept").wait()?;
+    async_io::block_on(publisher.send(sample))?;
+    assert_eq!(heard.recv_timeout(LONG)?.payload().try_to_string()?, "2");
+    Ok(())
+}
+
+#[test]
+fn times_and_places_have_parts() -> zonda::Result<()> {
+    let (near, far) = pair();
+    let (timestamp, id): (_, TimestampId) = (near.new_timestamp(), near.zid());
+    assert_eq!(timestamp.get_id(), &id);
+    assert!(
+        timestamp
+            .to_string_rfc3339_lossy()
+            .ends_with(&format!("Z/{id}"))
+    );
+    let later = near.new_timestamp();
+    assert!(later.get_diff_duration(&timestamp) < LONG);
+    assert!(later.get_time().to_system_time() >= timestamp.get_time().to_system_time());
+
+    let endpoint = EndPoint::new("tcp", "localhost:7447", "rel=1", "iface=lo")?;
+    assert_eq!(endpoint.protocol().as_str(), "tcp");
+    assert_eq!(endpoint.metadata().get("rel"), Some("1"));
+    assert_eq!(
+        endpoint.config().iter().collect::<Vec<_>>(),
+        [("iface", "lo")]
+    );
+    let endpoint = endpoint.to_locator().to_endpoint();
+    assert!(endpoint.config().is_empty() && endpoint.to_string() == "tcp/localhost:7447?rel=1");
+
+    let info = near.info();
+    let transport = info.transports().wait().next().expect("it is connected");
+    assert_eq!(info.links().transport(transport).wait().count(), 1);
+    assert_eq!(far.info().locators().wait(), *far.info().locators());
     Ok(())
 }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use zonda::qos::CongestionControl;
+use zonda::sample::SampleKind;
 use zonda::{Config, Session, Wait};
 
 use crate::pair::{LONG, until, until_matched};
@@ -132,6 +133,80 @@ fn the_last_link_takes_the_connection_along() {
     until("two links", || count(&near) == 2 && count(&far) == 2);
     far.close().wait().expect("it closes");
     until("nobody is connected", || count(&near) == 0);
+}
+
+#[test]
+fn a_client_has_one_link_or_those_of_a_group() {
+    let far = listener(SEVERAL);
+    let relays = relays(&far, 2);
+    let [one, other] = [0, 1].map(|at| relays[at].endpoint.clone());
+    let client = |endpoints: String| {
+        let config = Config::client([] as [&str; 0])
+            .with("transport/unicast/max_links", "3")
+            .with("connect/retry/period_init_ms", "50")
+            .with("connect/endpoints", &endpoints);
+        zonda::open(config).wait().expect("it opens")
+    };
+    let near = client(format!(
+        "[{{strategy: 'allOf', locators: ['{one}', '{other}']}}]"
+    ));
+    until("two links", || count(&near) == 2 && count(&far) == 2);
+    relays[1].cut();
+    until("one is lost", || count(&near) < 2);
+    until("there are two again", || {
+        count(&near) == 2 && count(&far) == 2
+    });
+    near.close().wait().expect("it closes");
+    until("nobody is connected", || count(&far) == 0);
+    // One that cannot be reached costs no more than its link.
+    let gone = "tcp/127.0.0.1:9";
+    let near = client(format!(
+        "[{{strategy: 'allOf', locators: ['{gone}', '{one}']}}]"
+    ));
+    until("one link", || count(&near) == 1 && count(&far) == 1);
+    near.close().wait().expect("it closes");
+    until("nobody is connected", || count(&far) == 0);
+    let near = client(format!("['{one}', '{other}']"));
+    until("one link", || count(&near) == 1 && count(&far) == 1);
+}
+
+#[test]
+fn each_link_is_an_event_and_the_first_and_last_are_the_connection() {
+    let far = listener(SEVERAL);
+    let (told, connections) = channel();
+    let of_links = told.clone();
+    let info = far.info();
+    let events = info.transport_events_listener();
+    let events = events.callback(move |event| told.send(("connection", event.kind())).unwrap());
+    events.background().wait().expect("open");
+    let events = info.link_events_listener();
+    let events = events.callback(move |event| of_links.send(("link", event.kind())).unwrap());
+    events.background().wait().expect("open");
+    let relays = relays(&far, 2);
+    let near = through(&[&relays[0], &relays[1]], SEVERAL);
+    until("two links", || count(&near) == 2 && count(&far) == 2);
+    let history = info.link_events_listener().history(true).wait();
+    let history = history.expect("open");
+    for _ in 0..2 {
+        let event = history.recv_timeout(LONG).expect("open").expect("a link");
+        assert_eq!(event.kind(), SampleKind::Put);
+    }
+    near.close().wait().expect("it closes");
+    until("nobody is connected", || count(&far) == 0);
+    far.close().wait_callbacks().wait().expect("it closes");
+    let mut told: Vec<_> = connections.iter().collect();
+    told.sort_by_key(|(what, _)| *what);
+    let (put, delete) = (SampleKind::Put, SampleKind::Delete);
+    let (one, link) = ("connection", "link");
+    let expected = [
+        (one, put),
+        (one, delete),
+        (link, put),
+        (link, put),
+        (link, delete),
+        (link, delete),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]

@@ -3,22 +3,18 @@
 //! Links over QUIC: that everything passes them, who is let in, and that nobody who is not delays others.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::authority::{Authority, Pair};
 use crate::pair::{LONG, until};
-use crate::traffic::{check_traffic, port};
-use quinn::crypto::rustls::QuicClientConfig;
-use quinn::rustls::pki_types::CertificateDer;
-use quinn::rustls::pki_types::pem::PemObject;
-use quinn::rustls::{ClientConfig, RootCertStore};
+use crate::quic_by_hand::stranger;
+use crate::traffic::{check_each, check_traffic, port};
 use zonda::{Config, Session, Wait};
 
-const HOSTS: &[&str] = &["localhost", "127.0.0.1", "::1"];
+pub const HOSTS: &[&str] = &["localhost", "127.0.0.1", "::1"];
 const SIZES: &[usize] = &[0, 8, 5000, 70_000, 9];
 
-fn with(config: Config, settings: &[(&str, &str)]) -> Config {
+pub fn with(config: Config, settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(config, |config, (key, value)| {
         let value = match *value {
             "true" | "false" => (*value).to_owned(),
@@ -38,12 +34,12 @@ fn listening(at: &str, shown: &Pair) -> Config {
     )
 }
 
-fn listener(at: &str, shown: &Pair, more: &[(&str, &str)]) -> Session {
+pub fn listener(at: &str, shown: &Pair, more: &[(&str, &str)]) -> Session {
     let config = with(listening(at, shown), more);
     zonda::open(config).wait().expect("it listens")
 }
 
-fn dial(to: &str, settings: &[(&str, &str)]) -> Result<Session, String> {
+pub fn dial(to: &str, settings: &[(&str, &str)]) -> Result<Session, String> {
     let config = with(Config::client([to]), settings);
     let opened = zonda::open(config.with("connect/timeout_ms", "0")).wait();
     opened.map_err(|error| error.to_string())
@@ -60,6 +56,39 @@ fn everything_passes_a_link() {
         let remote = near.info().links()[0].remote.to_string();
         assert!(remote.starts_with("quic/"), "{remote}");
         check_traffic(&near, &far, SIZES);
+    }
+}
+
+/// What both ends say of streams and datagrams; they speak to each other, or say at once why not.
+#[test]
+fn the_two_ends_agree_on_streams_or_datagrams() {
+    let authority = Authority::new();
+    let shown = authority.sign("server", HOSTS);
+    let ca = authority.ca();
+    for (listens, dials, agree) in [
+        ("", "?multistream=1", true),
+        ("", "?multistream=0", true),
+        ("?multistream=1", "", true),
+        ("?multistream=0", "", true),
+        (
+            "?multistream=0;rel=1",
+            "?mixed_rel=auto;multistream=0",
+            true,
+        ),
+        ("?multistream=1", "?multistream=0", false),
+        ("?multistream=0", "?multistream=1", false),
+        ("?rel=0", "?rel=0", true),
+        ("?rel=0", "?multistream=1", false),
+    ] {
+        let far = listener(&format!("quic/127.0.0.1:0{listens}"), &shown, &[]);
+        let to = format!("quic/127.0.0.1:{}{dials}", port(&far));
+        let near = dial(&to, &[("root_ca_certificate", &ca)]);
+        match (near, agree) {
+            (Ok(near), true) if dials.contains("rel=0") => check_each(&near, &far, SIZES),
+            (Ok(near), true) => check_traffic(&near, &far, SIZES),
+            (Err(text), false) => assert!(text.contains("multistream, mixed_rel"), "{text}"),
+            (near, _) => panic!("{listens} and {dials}: {near:?}"),
+        }
     }
 }
 
@@ -106,8 +135,9 @@ fn what_is_wrong_is_said() {
         assert_eq!(opened.is_ok(), expected.contains("router"), "{expected}");
     }
     for (endpoint, expected) in [
-        ("quic/localhost:7447?rel=0", "datagrams of QUIC"),
-        ("quic/localhost:7447?mixed_rel=1", "datagrams of QUIC"),
+        ("quic/localhost:7447?rel=2", "rel=0 for datagrams"),
+        ("quic/localhost:7447?mixed_rel=1", "use rel=0"),
+        ("quic/localhost:7447?multistream=8", "multistream=1"),
         ("quic/localhost", "has no port"),
         ("quic/localhost:7447#initial_mtu=9", "initial_mtu=9"),
     ] {
@@ -217,24 +247,6 @@ fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
     assert!(reason.contains("certificate has expired"), "{reason}");
 }
 
-/// A client of QUIC that is no node.
-fn stranger(ca: &str) -> quinn::Endpoint {
-    let mut trusted = RootCertStore::empty();
-    let authority = CertificateDer::from_pem_file(ca).expect("a certificate");
-    trusted.add(authority).expect("an authority");
-    let provider = Arc::new(quinn::rustls::crypto::ring::default_provider());
-    let config =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.expect("versions").with_root_certificates(trusted);
-    let mut config = config.with_no_client_auth();
-    config.alpn_protocols = vec![b"zenoh".to_vec()];
-    let config = QuicClientConfig::try_from(config).expect("for QUIC");
-    let mut endpoint =
-        quinn::Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a socket");
-    endpoint.set_default_client_config(quinn::ClientConfig::new(Arc::new(config)));
-    endpoint
-}
-
 /// What a peer sends on streams that nobody reads is not kept.
 #[test]
 fn streams_that_nobody_reads_are_refused() {
@@ -245,7 +257,7 @@ fn streams_that_nobody_reads_are_refused() {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let endpoint = stranger(&authority.ca());
+        let endpoint = stranger(&authority.ca(), b"zenoh");
         let connection = endpoint.connect(to, "localhost").expect("a name");
         let connection = connection.await.expect("a connection");
         let (mut link, _answers) = connection.open_bi().await.expect("a stream");

@@ -113,6 +113,7 @@ fn what_is_garbled_is_lost_and_the_link_stays() {
     let wire = Wire::new();
     let (near, far) = wire.sessions(RuntimeKind::default());
     let subscriber = far.declare_subscriber("a").wait().expect("a subscriber");
+    until("both ends have the link", || !far.info().links().is_empty());
     let link = far.info().links().remove(0);
     for round in 0..5_u8 {
         wire.garbles.store(true, Ordering::Release);

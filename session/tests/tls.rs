@@ -87,10 +87,12 @@ fn both_ends_show_a_certificate_where_both_have_to() {
     check_traffic(&near, &far, SIZES);
     let refused = dial(&to, &[("root_ca_certificate", &ca)]).expect_err("it shows none");
     assert!(refused.contains(&to), "{refused}");
+    assert!(refused.contains("connect_certificate"), "{refused}");
     let mine = Authority::new();
     let foreign = mine.sign("foreign", &["client"]);
     let refused = dial(&to, &named(&foreign)).expect_err("not trusted");
     assert!(refused.contains(&to), "{refused}");
+    assert!(refused.contains("trusts no authority"), "{refused}");
 }
 
 #[test]

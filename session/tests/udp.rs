@@ -35,6 +35,69 @@ fn everything_passes_a_link_of_datagrams() {
     }
 }
 
+/// Batches of what a path carries, of what a card with long frames carries, and of more than any datagram.
+#[test]
+fn batches_are_as_long_as_both_ends_say() {
+    for (batch, agreed, sizes) in [
+        ("1400", 1400, &[1, 1399, 1400, 1401, 100_000][..]),
+        ("9000", 9000, &[1, 8999, 9001, 300_000]),
+        ("65535", 65_487, &[1, 65_486, 65_488, 1 << 20]),
+    ] {
+        let with = |config: Config| config.with("transport/link/tx/batch_size", batch);
+        let far = zonda::open(with(Config::peer().listen(["udp/127.0.0.1:0"]))).wait();
+        let far = far.expect("it listens");
+        let near = zonda::open(with(Config::client([place(&far)]))).wait();
+        let near = near.expect("a link");
+        assert_eq!(near.info().links()[0].batch_size, agreed);
+        check_each(&near, &far, sizes);
+    }
+}
+
+/// A listener on all addresses of a machine answers from the one that was asked: else the one who asked hears nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_listener_on_all_addresses_answers_from_the_one_that_was_asked() {
+    let has_ipv6 = UdpSocket::bind("[::1]:0").is_ok();
+    for (at, hosts) in [
+        ("0.0.0.0", &["127.0.0.1", "127.0.0.2", "127.0.0.3"][..]),
+        ("[::]", &["[::1]", "127.0.0.1", "127.0.0.2"]),
+    ] {
+        if at == "[::]" && !has_ipv6 {
+            eprintln!("SKIPPED: {at}: this machine has no IPv6");
+            continue;
+        }
+        let far = listener(&format!("udp/{at}:0"));
+        let place = place(&far);
+        let (_, port) = place.rsplit_once(':').expect("a port");
+        // From one port to all of them: links are told apart by both ends.
+        let own = {
+            let free = UdpSocket::bind("0.0.0.0:0").expect("a port");
+            free.local_addr().expect("bound").port()
+        };
+        for host in hosts {
+            let bind = match host.starts_with('[') {
+                true => format!("[::1]:{own}"),
+                false => format!("127.0.0.1:{own}"),
+            };
+            let near = dial(&format!("udp/{host}:{port}#bind={bind}"));
+            let zid = near.zid();
+            until("it is there", || {
+                far.info().links().iter().any(|link| link.zid == zid)
+            });
+            let links = far.info().links();
+            let link = links.iter().find(|link| link.zid == zid);
+            let local = link.expect("it is there").local.to_string();
+            assert_eq!(local, format!("udp/{host}:{port}"));
+            check_each(&near, &far, &[8, 5000, 70_000]);
+            near.close().wait().expect("it closes");
+            until("its port is free", || {
+                UdpSocket::bind(("127.0.0.1", own)).is_ok() && UdpSocket::bind(("::", own)).is_ok()
+            });
+        }
+        far.close().wait().expect("it closes");
+    }
+}
+
 #[test]
 fn a_close_is_heard_and_the_port_is_free_again() {
     let far = listener("udp/127.0.0.1:0");

@@ -85,7 +85,7 @@ impl Get {
         let value = self.given.value(None)?;
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
-        reach.tell(&session);
+        let is_alone = reach.tell_that("nobody is asked", &session);
         let token = CancellationToken::default();
         let end = Arc::new(OnceLock::new());
         let ended = end.clone();
@@ -114,7 +114,12 @@ impl Get {
             }
         }
         session.close().wait()?;
-        shown.finish(end.get(), self.timeout)
+        let had_answers = shown.samples > 0;
+        shown.finish(end.get(), self.timeout)?;
+        if !had_answers && !is_alone && !self.connection.json && !interrupt.happened() {
+            complain(format_args!("note: nobody has an answer to {selector}"));
+        }
+        Ok(())
     }
 
     fn ask(

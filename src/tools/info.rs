@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use zonda::config::RuntimeKind;
 use zonda::session::{LimitStatus, openmetrics};
 use zonda::{Session, Wait};
-use zonda_program::{Connection, Failure, Interrupt, build, print, print_lines, table};
+use zonda_program::{
+    Connection, Failure, Interrupt, Reach, await_attempts, build, print, print_lines, table,
+};
 
 use super::events;
 use super::show::each;
@@ -19,7 +21,8 @@ Examples:
   zonda info -e tcp/127.0.0.1:7447 --metrics   all that a node with these connections counts
   zonda info -e tcp/127.0.0.1:7447 --watch     who is there, and each connection that comes, fails or goes, and why
 
-Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
+Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time, or when an endpoint to connect to was not reached (but \
+with --watch); 2 for bad usage.";
 
 /// Show what this program is and, with -e or -l, what its node is connected to.
 #[derive(Args, Clone, Debug)]
@@ -132,6 +135,7 @@ impl Info {
             false => None,
         };
         if let Some(session) = &session {
+            await_attempts(session);
             self.connected(session, &mut facts)?;
         }
         match (self.connection.json, &session) {
@@ -151,7 +155,12 @@ impl Info {
         if self.watch {
             self.follow(&session)?;
         }
-        Ok(session.close().wait()?)
+        let reached = match self.watch {
+            true => Ok(()),
+            false => Reach::default().finish(&session),
+        };
+        session.close().wait()?;
+        reached
     }
 
     /// What is known of the session's connections.

@@ -2,6 +2,8 @@
 //! The everyday tools: publish, subscribe, put, delete, ask, answer, who is there and alive, and what this node is. Each is
 //! a thin face on the session API.
 
+mod audience;
+mod bench;
 mod events;
 mod form;
 mod get;
@@ -13,6 +15,7 @@ mod put;
 mod queryable;
 mod record;
 mod recording;
+mod rehearse;
 mod replay;
 mod scout;
 mod shell;
@@ -21,6 +24,7 @@ mod start;
 mod subscribe;
 mod tls;
 
+pub use bench::Bench;
 pub use get::Get;
 pub use info::Info;
 pub use live::Live;
@@ -28,6 +32,7 @@ pub use publish::Publish;
 pub use put::{Delete, Put};
 pub use queryable::Queryable;
 pub use record::Record;
+pub use rehearse::Rehearse;
 pub use replay::Replay;
 pub use scout::Scout;
 pub use shell::{Completions, Man};

@@ -97,13 +97,7 @@ impl KeyAndValue {
 #[derive(Args, Clone, Debug)]
 pub struct Given {
     /// The value
-    #[arg(
-        short,
-        long,
-        short_alias = 'v',
-        alias = "value",
-        allow_negative_numbers = true
-    )]
+    #[arg(short, long, alias = "value", allow_negative_numbers = true)]
     payload: Option<String>,
     /// The value is what this file contains; - is standard input
     #[arg(short, long, conflicts_with = "payload")]

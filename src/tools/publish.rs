@@ -13,6 +13,7 @@ use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
 use zonda_program::{Connection, Failure, Interrupt, REACH_HELP, Reach, print, priority, seconds};
 
+use super::audience;
 use super::operands::KeyAndValue;
 use super::show::NOTICE;
 
@@ -64,6 +65,7 @@ impl Publish {
             .priority(self.priority)
             .express(self.express)
             .wait()?;
+        audience::settle(&publisher);
         let mut reach = Reach::default();
         let mut left = self.number.unwrap_or(u64::MAX);
         let lines = value.is_none().then(lines_of_input);
@@ -95,7 +97,7 @@ impl Publish {
             .outcome()
             .wait()?;
         if self.connection.json {
-            let outcome = format!("{outcome:?}");
+            let outcome = audience::outcome(publisher, outcome);
             let key = publisher.key_expr().as_str();
             let line = json!({"put": key, "bytes": size, "outcome": outcome});
             print(format_args!("{line}"));

@@ -3,16 +3,18 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
 use zonda::{Session, Wait};
 use zonda_program::{Connection, Failure, REACH_HELP, Reach, print, priority};
 
+use super::audience;
 use super::operands::{KeyAndValue, OnKey};
 
 const PUT: &str = "\
 Examples:
   zonda put demo/hi hello -m client -e tcp/127.0.0.1:7447
-  zonda put demo/map -f map.png --encoding image/png -m client -e tcp/127.0.0.1:7447
+  zonda put demo/map -f map.png --encoding image/png -e tcp/127.0.0.1:7447
   zonda put demo/cdr --hex '00 01 00 00 2a' -m client -e tcp/127.0.0.1:7447
 
 ";
@@ -46,18 +48,26 @@ impl Put {
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
         let size = value.len();
-        let outcome = session
-            .put(&key, value)
+        let publisher = session
+            .declare_publisher(&key)
             .encoding(self.what.given.encoding())
-            .attachment(self.attach)
             .priority(self.priority)
             .congestion_control(CongestionControl::Block)
-            .outcome()
             .wait()?;
-        reach.tell(&session);
-        let outcome = format!("{outcome:?}");
+        audience::settle(&publisher);
+        let outcome = publisher.put(value).attachment(self.attach);
+        let outcome = audience::outcome(&publisher, outcome.outcome().wait()?);
+        tell(&mut reach, &session, &publisher, self.connection.json);
+        drop(publisher);
         let line = json!({"put": key.as_str(), "bytes": size, "outcome": outcome});
         leave(session, reach, self.connection.json.then_some(line))
+    }
+}
+
+/// Says so if nobody gets what was published, and why; as JSON the outcome says it.
+fn tell(reach: &mut Reach, session: &Session, publisher: &Publisher<'_>, as_json: bool) {
+    if !reach.tell(session) && !as_json {
+        audience::tell(publisher);
     }
 }
 
@@ -90,14 +100,16 @@ impl Delete {
         let key = self.what.required()?;
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
-        let outcome = session
-            .delete(&key)
-            .attachment(self.attach)
+        let publisher = session
+            .declare_publisher(&key)
             .congestion_control(CongestionControl::Block)
-            .outcome()
             .wait()?;
-        reach.tell(&session);
-        let line = json!({"delete": key.as_str(), "outcome": format!("{outcome:?}")});
+        audience::settle(&publisher);
+        let outcome = publisher.delete().attachment(self.attach);
+        let outcome = audience::outcome(&publisher, outcome.outcome().wait()?);
+        tell(&mut reach, &session, &publisher, self.connection.json);
+        drop(publisher);
+        let line = json!({"delete": key.as_str(), "outcome": outcome});
         leave(session, reach, self.connection.json.then_some(line))
     }
 }

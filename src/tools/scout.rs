@@ -93,10 +93,15 @@ impl Scout {
     }
 
     fn show(&self, hello: &Hello) {
-        if !self.connection.json {
-            return print(format_args!("{hello}"));
-        }
         let locators: Vec<&str> = hello.locators().iter().map(|l| l.as_str()).collect();
+        if !self.connection.json {
+            let (role, zid) = (hello.whatami(), hello.zid());
+            let places = match locators.is_empty() {
+                true => format!("an address it does not tell (from {})", hello.source()),
+                false => locators.join(", "),
+            };
+            return print(format_args!("{role} {zid} at {places}"));
+        }
         let line = json!({
             "event": "hello",
             "zid": hello.zid().to_string(),
@@ -153,12 +158,19 @@ fn in_words(interface: &InterfaceReport) -> String {
     };
     let malformed = match interface.malformed {
         0 => String::new(),
-        count => format!(", {count} datagrams of something else"),
+        count => format!(", {} of something else", counted(count, "datagram")),
     };
     format!(
-        "{place}: {} questions{failures}, {} answers{malformed}",
-        interface.asked, interface.answers
+        "{place}: {}{failures}, {}{malformed}",
+        counted(interface.asked, "question"),
+        counted(interface.answers, "answer")
     )
+}
+
+/// One question, two questions.
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 fn as_json(interface: &InterfaceReport) -> Value {
@@ -189,6 +201,12 @@ fn roles(text: &str) -> Result<Roles, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_question_is_no_questions() {
+        assert_eq!(counted(1, "question"), "1 question");
+        assert_eq!(counted(0, "answer"), "0 answers");
+    }
 
     #[test]
     fn roles_are_read_as_they_are_written() {

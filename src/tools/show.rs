@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the tools that receive something print alike.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use serde_json::{Value, json};
 use zonda::bytes::ZBytes;
 use zonda::sample::{Sample, SampleKind};
+use zonda::time::Timestamp;
 use zonda_program::{Failure, Interrupt, print, write};
 
 use super::form::{base64, dump, text};
@@ -78,10 +79,17 @@ pub fn sample(sample: &Sample) -> Value {
         "key": sample.key_expr().as_str(),
         "encoding": sample.encoding().to_string(),
         "timestamp": sample.timestamp().map(ToString::to_string),
+        "time": sample.timestamp().map(time),
     });
     add_bytes(&mut line, "payload", Some(sample.payload()));
     add_bytes(&mut line, "attachment", sample.attachment());
     line
+}
+
+/// The time of a timestamp as people write it, in UTC.
+fn time(stamp: &Timestamp) -> String {
+    let time = SystemTime::UNIX_EPOCH + stamp.time().to_unix();
+    humantime::format_rfc3339_micros(time).to_string()
 }
 
 /// Adds bytes under that name: as text if they are text, else as `null`, and in base64 under the name with `_base64`.

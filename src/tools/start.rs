@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use zonda::Session;
-use zonda_program::{complain, print};
+use zonda_program::{complain, kept_from_scouting, print};
 
 /// How long the first connections may take before the tool says that it waits for them.
 const FIRST: Duration = Duration::from_millis(500);
@@ -82,9 +82,12 @@ impl<'s> Start<'s> {
         if !listening.is_empty() {
             waits.push(format!("listening on {}", listening.join(", ")));
         }
-        match waits.is_empty() {
-            true => "looking for routers and peers".to_owned(),
-            false => waits.join("; "),
-        }
+        let is_told_whom = !unreached.is_empty();
+        waits.extend(match kept_from_scouting(self.session) {
+            Some(why) if !is_told_whom => Some(why.to_owned()),
+            None if waits.is_empty() => Some("looking for routers and peers".to_owned()),
+            _ => None,
+        });
+        waits.join("; ")
     }
 }

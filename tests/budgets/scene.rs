@@ -14,6 +14,8 @@ use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 use zonda_router::node::Node;
 use zonda_transport::outbox::OutboxCounts;
+#[cfg(debug_assertions)]
+use zonda_transport::sync::{Taken, taken};
 
 use crate::counting::{Allocated, allocated};
 
@@ -40,6 +42,17 @@ pub fn allocated_by(runtime: &AnyRuntime) -> Allocated {
     runtime.spawn("probe", move || async move {
         // The test waits for it below.
         let _ = tell.send(allocated());
+    });
+    told.recv_timeout(LONG).expect("the runtime runs")
+}
+
+/// What the thread of this runtime has locked.
+#[cfg(debug_assertions)]
+pub fn taken_by(runtime: &AnyRuntime) -> Taken {
+    let (tell, told) = channel();
+    runtime.spawn("probe", move || async move {
+        // The test waits for it below.
+        let _ = tell.send(taken());
     });
     told.recv_timeout(LONG).expect("the runtime runs")
 }

@@ -60,6 +60,35 @@ mod locks {
     use super::*;
     use zonda_transport::sync::{Taken, taken};
 
+    use crate::scene::taken_by;
+
+    /// Looks at the node that are not for a message: leases, keep-alives, memory.
+    const NOW_AND_THEN: u64 = 40;
+
+    /// Connections of a router share its state. A message on a route that is known takes the locks of the connection
+    /// it goes out by, and that of no other: with more processors more connections are served at once.
+    #[test]
+    fn a_router_takes_no_lock_that_all_connections_share() {
+        const MESSAGES: u64 = 2000;
+        let line = Line::routed();
+        for size in [8, 1024, 65_536] {
+            let publisher = line.publisher(false);
+            let payload = ZBytes::from(vec![7; size]);
+            let put = || Line::put(&publisher, &payload);
+            line.pump(500, 1, put);
+            let before = taken_by(line.router_thread());
+            line.pump(MESSAGES, 20, put);
+            let after = taken_by(line.router_thread());
+            let (node, locked) = (after.node - before.node, after.locked - before.locked);
+            println!("{size} B: {node} of {locked} locks were the node's, {MESSAGES} messages");
+            assert!(node <= NOW_AND_THEN, "{node} for {MESSAGES} of {size} B");
+            assert!(
+                locked <= 8 * MESSAGES,
+                "{locked} for {MESSAGES} of {size} B"
+            );
+        }
+    }
+
     /// What each of many puts took.
     fn by_putting(line: &Line, express: bool) -> Vec<Taken> {
         let publisher = line.publisher(express);
@@ -74,6 +103,7 @@ mod locks {
             all.push(Taken {
                 locked: after.locked - before.locked,
                 tried: after.tried - before.tried,
+                node: after.node - before.node,
             });
         });
         all
@@ -90,6 +120,7 @@ mod locks {
                 put.locked, 1,
                 "a put that waits for company takes its lane, once"
             );
+            assert_eq!(put.node, 0, "nothing that others share");
         }
         assert!(
             queued.count() * 10 >= puts.len() * 5,

@@ -85,6 +85,29 @@ fn checking_tells_everything_with_its_place() {
     }
 }
 
+/// What can never work is found before anything is started.
+#[test]
+fn endpoints_and_processors_that_are_not_there_are_found() {
+    let text =
+        "{\n  connect: { endpoints: ['tcp/host:7447', 'http/x:1'] },\n  runtime_cpus: [9999],\n}";
+    let file = Written::new("never", text);
+    let arguments = ["router", "-c", file.path(), "--check-config"];
+    let (code, lines) = said(zonda(), &arguments, &[]);
+    let place = format!("error: {}: ", file.path());
+    let [endpoint, cpus] = &lines[..] else {
+        panic!("{lines:#?}");
+    };
+    assert_eq!(code, 2);
+    assert!(
+        endpoint.starts_with(&format!("{place}line 2: `connect/endpoints` is http/x:1")),
+        "{endpoint}"
+    );
+    assert!(
+        cpus.starts_with(&format!("{place}`runtime_cpus`: cpu 9999 does not exist")),
+        "{cpus}"
+    );
+}
+
 #[test]
 fn a_good_configuration_is_said_to_be_good() {
     let arguments = [

@@ -89,6 +89,16 @@ fn a_record_is_drawn_again() {
     let html = std::fs::read_to_string(&page).expect("the page");
     assert_eq!(html.matches("<svg").count(), 2, "messages and bits");
     assert!(html.contains("zonda p2p size 1024 B"), "{html}");
+    let figures = folder.file("figures");
+    let ended = run(&zonda(), &["perf", "plot", &file, "--svg", &figures]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let written = std::fs::read_dir(&figures).expect("the folder");
+    let files: Vec<_> = written.map(|file| file.expect("a file").path()).collect();
+    assert_eq!(files.len(), 2, "{files:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a figure");
+        roxmltree::Document::parse(&text).expect("well-formed XML");
+    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! The `zonda` command and the examples, run as users run them: as processes, by their flags, judged by
 //! what they print and how they end.
 
+#[cfg(unix)]
+mod bench;
 mod compare;
 mod configuration;
 mod curves;
@@ -15,6 +17,7 @@ mod program;
 mod queries;
 mod reach;
 mod recording;
+mod rehearse;
 mod router;
 mod rtt;
 mod runtimes;

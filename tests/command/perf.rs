@@ -133,13 +133,13 @@ fn rows(ended: &Ended) -> Vec<Vec<String>> {
             .map(|c| c.trim().to_owned())
             .collect::<Vec<_>>()
     };
-    ended
-        .out
-        .lines()
-        .filter(|l| l.starts_with('|'))
-        .skip(2)
-        .map(row)
-        .collect()
+    let is_head = |l: &&str| {
+        ["| throughput ", "| round trip ", "|--"]
+            .iter()
+            .any(|h| l.starts_with(h))
+    };
+    let lines = ended.out.lines().filter(|l| l.starts_with('|'));
+    lines.filter(|l| !is_head(l)).map(row).collect()
 }
 
 #[test]
@@ -193,6 +193,23 @@ fn quick_fills_every_cell() {
     // standard error is no terminal here: one plain line per step
     assert!(
         ended.err.lines().any(|l| l.starts_with("20/20 ")),
+        "{}",
+        ended.err
+    );
+}
+
+/// `zonda perf quick --json | jq`: nothing but the record comes out there.
+#[test]
+fn the_record_goes_to_standard_output_if_no_file_is_named() {
+    let cell = ["perf", "quick", "--only", "p2p 1KiB bare"];
+    let short = ["--rounds", "1", "--seconds", "0.02", "--json"];
+    let ended = run(&zonda(), &[&cell[..], &short].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let record: Value = serde_json::from_str(&ended.out).expect("a record");
+    assert_eq!(record["cells"].as_array().map(Vec::len), Some(1));
+    assert!(ended.err.contains("| 1KiB p2p"), "{}", ended.err);
+    assert!(
+        ended.err.contains("1 cell in 1 round, about 1 s"),
         "{}",
         ended.err
     );

@@ -72,6 +72,7 @@ fn a_get_is_answered_directly() {
             "payload": "hello",
             "encoding": "application/json",
             "attachment": "note",
+            "time": null,
             "timestamp": null,
             "replier": null,
         })
@@ -107,7 +108,7 @@ fn a_get_is_answered_through_a_router_by_many() {
 }
 
 #[test]
-fn a_get_that_fails_says_why_and_one_without_answers_does_not() {
+fn a_get_that_fails_says_why_and_one_without_answers_is_none() {
     let (_router, address) = router();
     let client = ["-e", &address, "-m", "client"];
     let got = run(
@@ -116,7 +117,7 @@ fn a_get_that_fails_says_why_and_one_without_answers_does_not() {
     );
     assert_eq!(
         (got.code, got.out.as_str(), got.err.as_str()),
-        (Some(0), "", "")
+        (Some(0), "", "note: nobody has an answer to nobody/answers")
     );
 
     let session = zonda::open(zonda::Config::peer().listen(["tcp/127.0.0.1:0"]));

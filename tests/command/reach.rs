@@ -74,8 +74,11 @@ fn to_be_alone_without_one_is_worth_a_line() {
         arguments.extend(["-l", "tcp/127.0.0.1:0"]);
         let ended = run(&program, &arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
+        // the tests are run where nobody is to look for others
+        let why = "no others are looked for: ZONDA_MULTICAST_SCOUTING=off, which cargo sets here";
         assert_eq!(
-            ended.err, "note: nobody is connected, so nobody gets this",
+            ended.err,
+            format!("note: nobody is connected, so nobody gets this ({why})"),
             "{arguments:?}"
         );
     }
@@ -125,6 +128,44 @@ fn who_is_reached_gets_the_value_and_who_is_not_is_named() {
         "put", "-m", "client", "-k", "a", "-p", "b", "-e", &missing, "-e", there,
     ];
     let ended = run(&zonda(), &arguments);
+    let note = "note: nobody subscribes to a";
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), note));
+}
+
+/// What nobody wants was not sent, and a question that nobody answers was one.
+#[test]
+fn what_nobody_wants_is_said_to_reach_nobody() {
+    let arguments = ["router", "--json", "-l", "tcp/127.0.0.1:0"];
+    let mut router = Running::start(&zonda(), &arguments);
+    let line: serde_json::Value = serde_json::from_str(&router.line()).expect("a JSON line");
+    let there = line["listening"][0].as_str().expect("an address");
+    let client = ["-m", "client", "-e", there];
+    let put = [&["put", "lonely/a", "b"][..], &client].concat();
+    let ended = run(&zonda(), &[&put[..], &["--json"]].concat());
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    assert!(
+        ended.out.contains("\"outcome\":\"NoSubscriber\""),
+        "{ended:?}"
+    );
+    let ended = run(&zonda(), &[&put[..], &["-v"]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let has = |text: &str| ended.err.lines().any(|line| line.contains(text));
+    assert!(has("note: nobody subscribes to lonely/a"), "{ended:?}");
+    assert!(has("INFO") && has("connected to router"), "{ended:?}");
+    let ended = run(&zonda(), &[&["get", "lonely/a"][..], &client].concat());
+    let note = "note: nobody has an answer to lonely/a";
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), note));
+    let mut sub = Running::start(
+        &zonda(),
+        &[&["sub", "lonely/**", "--json"][..], &client].concat(),
+    );
+    sub.line();
+    // the router knows the subscriber before it greets the next node
+    let ended = run(
+        &zonda(),
+        &[&["delete", "lonely/a", "--json"][..], &client].concat(),
+    );
+    assert!(ended.out.contains("\"outcome\":\"Sent\""), "{ended:?}");
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
 }
 

@@ -80,6 +80,36 @@ fn a_signal_ends_it_while_it_waits_for_a_connection() {
     assert!(router.lines.try_recv().is_err(), "it was not ready");
 }
 
+/// Attempts that fail are said once, and so is the connection that comes after them.
+#[test]
+fn failed_attempts_are_said_once_and_then_the_connection() {
+    let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
+    let there = format!("tcp/{}", held.local_addr().expect("address"));
+    drop(held);
+    let often = "connect/retry:{period_init_ms:20,period_max_ms:20}";
+    let arguments = [
+        "router",
+        "-l",
+        "tcp/127.0.0.1:0",
+        "-e",
+        &there,
+        "--cfg",
+        often,
+    ];
+    let mut router = Running::start(&zonda(), &arguments);
+    let told = router.error();
+    assert!(
+        told.contains("WARN") && told.contains(&there) && told.ends_with("; trying on"),
+        "{told}"
+    );
+    let _other = Running::start(&zonda(), &["router", "-l", &there]);
+    let told = router.error();
+    assert!(
+        told.contains(&format!("connected to {there} after ")),
+        "{told}"
+    );
+}
+
 #[test]
 fn a_start_line_for_programs() {
     let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);

@@ -313,6 +313,35 @@ fn rows_and_text_say_what_was_measured() {
     assert!(text.contains("p50 ") && text.contains(" lost "), "{text}");
 }
 
+/// What the scripts of 2022 read is written, and what they wrote is read.
+#[test]
+fn rows_of_the_study_go_out_and_come_in() {
+    let (_pong, address) = pong("std", "tcp");
+    let ended = ping("std", "tcp", &address, "--format eval2022 --interval 0.001");
+    let mut lines = ended.out.lines();
+    assert_eq!(lines.next(), Some(COLUMNS));
+    let row = |line: &str| -> Vec<String> { line.split(',').map(str::to_owned).collect() };
+    let rows: Vec<Vec<String>> = lines.map(row).collect();
+    assert!(!rows.is_empty(), "{ended:?}");
+    for row in &rows {
+        assert_eq!(row[..3], ["std", "tcp", "rtt"]);
+        assert_eq!(row[4..7], ["0.001", "64", "0"]);
+        assert!(row[7].parse::<u64>().is_ok() && row[8] == "ns", "{row:?}");
+    }
+    let folder = Folder::new("study");
+    let (file, out) = (folder.file("std.csv"), folder.file("out"));
+    std::fs::write(&file, &ended.out).expect("a file");
+    let plot = ["perf", "rtt", "plot", &file, "--out", &out];
+    let plotted = run(
+        &zonda(),
+        &[&plot[..], &["--format", "net-benchmark"]].concat(),
+    );
+    assert_eq!(plotted.code, Some(0), "{plotted:?}");
+    assert!(plotted.out.contains("1k |"), "{plotted:?}");
+    let misread = run(&zonda(), &plot);
+    assert!(misread.err.contains("--format eval2022"), "{misread:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_what_was_measured() {

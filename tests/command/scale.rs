@@ -78,6 +78,34 @@ fn both_cases_have_their_figures() {
     }
 }
 
+/// As many as 20 000 descriptors allow, of which each end of a link has two; a part of them where there are fewer.
+#[cfg(target_os = "linux")]
+#[test]
+fn thousands_of_tls_clients_take_60_kib_each_at_most() {
+    if std::env::var_os("ZONDA_LONG").is_none() {
+        println!("SKIPPED: a test of the long run (./check --long, or ZONDA_LONG=1)");
+        return;
+    }
+    let limits = std::fs::read_to_string("/proc/self/limits").expect("limits");
+    let files = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let files = files.and_then(|line| line.split_ascii_whitespace().nth(4));
+    let descriptors: u32 = files.and_then(|count| count.parse().ok()).unwrap_or(20_000);
+    let connections = (descriptors / 4).clamp(100, 10_000);
+    let folder = Folder::new("scale-tls");
+    let json = folder.file("record.json");
+    let ended = scale(&format!(
+        "--link tls --connections {connections} --rounds 1 --seconds 0.5 --json {json}"
+    ));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let record = std::fs::read_to_string(&json).expect("the record");
+    let record: Value = serde_json::from_str(&record).expect("JSON");
+    let each = rounds(&record["cells"][0], "memory_each")[0].as_f64();
+    println!("{connections} connections of TLS: {each:?} KiB each");
+    assert!(each < Some(60.0), "{each:?}");
+}
+
 #[test]
 fn a_number_asked_for_stands_alone() {
     let ended = scale("--connections 3 --rounds 1 --seconds 0.05");
@@ -107,14 +135,26 @@ fn wrong_flags_are_one_line_and_exit_code_two() {
     assert!(ended.err.contains("/no/such/folder/file"), "{ended:?}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_router_that_does_not_start_is_a_failure_in_one_line() {
-    let ended = scale("--connections 1 --rounds 1 --runtime nothing");
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::new("scale-broken");
+    let file = folder.file("zenohd");
+    std::fs::write(&file, "#!/bin/sh\necho out of order >&2\nexit 3\n").expect("a script");
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&file, executable).expect("permissions");
+    let directory = folder.file("");
+    let ended = scale(&format!(
+        "--connections 1 --rounds 1 --seconds 0.05 --with-zenoh {directory}"
+    ));
     assert_eq!(ended.code, Some(1), "{ended:?}");
     let last = ended.err.lines().last().unwrap_or_default();
     assert_eq!(
-        last, "error: 1 of 1 cells could not be measured",
+        last, "error: 1 of 2 cells could not be measured",
         "{ended:?}"
     );
-    assert!(ended.err.contains("nothing"), "{ended:?}");
+    assert!(ended.err.contains("out of order"), "{ended:?}");
+    assert_eq!(scale("--runtime nothing").code, Some(2));
 }

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use super::program::{example, run, run_unread, zonda};
 
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 12] = [
     "router",
     "sub",
     "pub",
@@ -16,6 +16,7 @@ const TOOLS: [&str; 11] = [
     "info",
     "live",
     "scout",
+    "bench",
     "perf",
 ];
 const EXAMPLES: [&str; 11] = [
@@ -70,6 +71,8 @@ fn log_lines_in_a_file_have_no_colours() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.err.contains("has no effect"), "{}", ended.err);
     assert!(!ended.err.contains('\x1b'), "{:?}", ended.err);
+    let quiet = run(&zonda(), &[&listening[..], &["-q"]].concat());
+    assert_eq!((quiet.code, quiet.err.as_str()), (Some(0), ""));
 }
 
 #[test]
@@ -141,6 +144,43 @@ fn bad_usage_is_one_line_and_exit_code_two() {
 }
 
 #[test]
+fn what_can_never_work_is_bad_usage() {
+    for (arguments, words) in [
+        (
+            "sub -e http/127.0.0.1:1",
+            "is http/127.0.0.1:1, expected one of the protocols",
+        ),
+        (
+            "put -k a -p b -e http/h:1",
+            "--connect: `connect/endpoints`",
+        ),
+        (
+            "queryable a b -l pigeon/roof",
+            "--listen: `listen/endpoints`",
+        ),
+        ("router -e http/h:1", "tcp, "),
+        (
+            "router --cfg access_control/enabled:true",
+            "access control is not supported yet",
+        ),
+        (
+            "router --cfg runtime_cpus:[9999]",
+            "cpu 9999 does not exist",
+        ),
+        (
+            "router --cfg mode:7 --cfg id:'x'",
+            "(and 1 more: --check-config lists them)",
+        ),
+        ("perf quick --seconds 0", "no time"),
+        ("perf quick --runtime foo", "compiled in"),
+        ("perf scale --runtime foo", "compiled in"),
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        refused(&run(&zonda(), &arguments), 2, words);
+    }
+}
+
+#[test]
 fn examples_refuse_in_one_line_too() {
     for (name, arguments, words) in [
         ("pub_thr", "", "SIZE"),
@@ -156,6 +196,7 @@ fn examples_refuse_in_one_line_too() {
         ("get", "-t some", "expected best"),
         ("querier", "-o x", "--timeout"),
         ("queryable", "-k /a", "/a"),
+        ("sub", "-e http/h:1", "expected one of the protocols"),
     ] {
         let arguments: Vec<&str> = arguments.split_whitespace().collect();
         refused(&run(&example(name), &arguments), 2, words);

@@ -121,6 +121,28 @@ fn a_wildcard_is_told_as_addresses_that_lead_there() {
 }
 
 #[test]
+fn who_listens_nowhere_is_seen() {
+    let name = "scouting::who_listens_nowhere_is_seen";
+    inside(name, Network::Loopback, || {
+        for config in [Config::peer(), Config::router()] {
+            let silent = open(config.listen([] as [&str; 0]));
+            let what = silent.info().whatami();
+            let scout = zonda::scout(what, Config::default());
+            let scout = scout.wait().expect("it starts");
+            let hello = scout.recv_timeout(LONG).expect("it is open");
+            let hello = hello.unwrap_or_else(|| panic!("{what}: {}", scout.report()));
+            let zid = silent.zid();
+            assert_eq!((hello.zid(), hello.locators().len()), (zid, 0));
+            let shown = format!("Hello {{ zid: {zid}, whatami: {what:?}, locators: [] }}");
+            assert_eq!(
+                (hello.to_string(), format!("{hello:?}")),
+                (shown.clone(), shown)
+            );
+        }
+    });
+}
+
+#[test]
 fn a_client_without_anybody_says_where_it_asked() {
     let name = "scouting::a_client_without_anybody_says_where_it_asked";
     inside(name, Network::Usual, || {

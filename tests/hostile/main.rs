@@ -9,12 +9,15 @@
 
 #[cfg(target_os = "linux")]
 mod attacks;
+#[path = "../../session/tests/authority/mod.rs"]
+mod authority;
 mod closing;
 mod crowds;
 mod declarations;
 mod framing;
 mod greetings;
 mod hand;
+mod lies;
 mod places;
 mod questions;
 #[cfg(target_os = "linux")]

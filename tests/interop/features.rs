@@ -173,6 +173,18 @@ const CONFIGURED: &[Feature] = &[
     row("namespace: liveliness", "namespaces_hold_for_liveliness"),
 ];
 
+const ADVANCED: &[Feature] = &[Feature {
+    name: "history, recovery, heartbeats, losses, late publishers",
+    cells: Tests([
+        Ok("advanced::theirs_to_theirs_at_our_router"),
+        Ok("advanced::theirs_to_ours_at_our_router"),
+        Ok("advanced::ours_to_ours_at_their_router"),
+        Ok("advanced::ours_to_theirs_at_their_router"),
+        Ok("advanced::ours_to_theirs_without_a_router"),
+        Ok("advanced::theirs_to_ours_without_a_router"),
+    ]),
+}];
+
 const LINKS: &[Feature] = &[
     one_each(
         "batch size, resolution, priorities agreed on",
@@ -358,6 +370,7 @@ pub const SECTIONS: &[(&str, &[Feature])] = &[
     ("liveliness", LIVELINESS),
     ("matching", MATCHING),
     ("configuration", CONFIGURED),
+    ("advanced publishers and subscribers", ADVANCED),
     ("links", LINKS),
     ("links by kind; `tcp` in all other rows", KINDS),
     ("discovery", DISCOVERY),

@@ -4,6 +4,8 @@
 //! The reference is installed on first use, see [`environment`]; where there is no Python, every test here is skipped
 //! and says so.
 
+#[cfg(feature = "ext")]
+mod advanced;
 mod agreed;
 mod answers;
 mod auth;

@@ -147,7 +147,13 @@ fn a_ring_finds_another_way() {
     };
     comes_once("ring/whole");
     let (gone, _) = ring.routers.remove(1);
+    let zid = gone.zid();
     gone.close();
+    // what is on its way there gets lost with it
+    until("it is gone", || {
+        let mut left = ring.routers.iter();
+        left.all(|(router, _)| !router.linked().contains(&zid))
+    });
     comes_once("ring/broken");
 }
 

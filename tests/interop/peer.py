@@ -16,6 +16,7 @@ import threading
 import time
 
 import zenoh
+import zenoh.ext
 
 CONGESTION = {"drop": zenoh.CongestionControl.DROP, "block": zenoh.CongestionControl.BLOCK}
 RELIABILITY = {"reliable": zenoh.Reliability.RELIABLE, "best_effort": zenoh.Reliability.BEST_EFFORT}
@@ -439,6 +440,72 @@ def do_scout(command):
             }
     scout.stop()
     return {"heard": heard}
+
+
+def do_advanced_publisher(command):
+    """One whose samples go to its own session only has none of them but its cache, its heartbeats and its token seen."""
+    session = sessions[command["session"]]
+    detection = zenoh.ext.MissDetectionConfig(heartbeat=command.get("heartbeat"), sporadic_heartbeat=None)
+    publishers[command["name"]] = session, zenoh.ext.declare_advanced_publisher(
+        session,
+        command["key"],
+        cache=zenoh.ext.CacheConfig(command["kept"]),
+        sample_miss_detection=detection,
+        allowed_destination=zenoh.Locality.SESSION_LOCAL if command["mute"] else None,
+    )
+    return {"id": entity_named(publishers[command["name"]][1].id)}
+
+
+def do_advanced_put(command):
+    publishers[command["name"]][1].put(command["text"])
+
+
+def do_advanced_send(command):
+    """Sends what an advanced publisher did not, as if this one sample had not been lost."""
+    session, publisher = publishers[command["name"]]
+    info = zenoh.SourceInfo(publisher.id, command["sn"])
+    session.put(publisher.key_expr, command["text"], source_info=info)
+
+
+def do_advanced_subscriber(command):
+    name, history, recovery = command["name"], None, None
+    if command["history"]:
+        history = zenoh.ext.HistoryConfig(detect_late_publishers=True)
+    if command["recovery"]:
+        # without heartbeats or periodic questions there is no recovery here; of a publisher without heartbeats it hears none
+        recovery = zenoh.ext.RecoveryConfig(heartbeat=True)
+    samples = zenoh.handlers.Callback(
+        lambda sample: say({"sample": name, "text": sample.payload.to_string()}), indirect=False
+    )
+    misses = zenoh.handlers.Callback(lambda miss: say({"sample": name, "text": f"-{miss.nb}"}), indirect=False)
+    session = sessions[command["session"]]
+    declared = zenoh.ext.declare_advanced_subscriber(
+        session, command["key"], samples, history=history, recovery=recovery
+    )
+    subscribers[name] = (declared, declared.sample_miss_listener(misses))
+
+
+def do_serialize(command):
+    """Serializes values of many types, and reads the same bytes of the other side."""
+    ext, values = zenoh.ext, []
+    for value, kind in (
+        (ext.Int32(1234566), ext.Int32),
+        (ext.Int128(-1), ext.Int128),
+        (ext.UInt8(255), ext.UInt8),
+        (ext.Float32(1234.0), ext.Float32),
+        (True, bool),
+        ("test", str),
+        (b"bytes", bytes),
+        ([ext.Int64(-100), ext.Int64(500)], list[ext.Int64]),
+        ((ext.UInt16(500), ext.Float64(0.5), "x"), tuple[ext.UInt16, ext.Float64, str]),
+        ([("s1", ext.Int16(10)), ("s2", ext.Int16(-10000))], list[tuple[str, ext.Int16]]),
+        ({"key": [1, 2]}, dict[str, list[int]]),
+        ("long" * 100, str),
+    ):
+        read = bytes.fromhex(command["bytes"][len(values)])
+        back = ext.z_deserialize(kind, zenoh.ZBytes(read))
+        values.append({"bytes": ext.z_serialize(value).to_bytes().hex(), "reads": back == value})
+    return {"values": values}
 
 
 def do_hash(command):

@@ -393,7 +393,7 @@ impl Asking {
 /// A declared querier.
 pub enum Querying {
     Ours {
-        querier: Querier<'static>,
+        querier: Box<Querier<'static>>,
         session: Session,
     },
     Theirs {
@@ -500,7 +500,7 @@ impl Party {
             Party::Ours(session) => {
                 let querier = given!(session.declare_querier(key.to_owned()), conditions);
                 Querying::Ours {
-                    querier: querier.wait().expect("it is open"),
+                    querier: Box::new(querier.wait().expect("it is open")),
                     session: session.clone(),
                 }
             }

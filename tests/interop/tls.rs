@@ -18,6 +18,16 @@ pub struct Trust {
 }
 
 impl Trust {
+    /// The same where the locators of both ends say this.
+    pub fn saying(self, metadata: &str) -> Trust {
+        let said = |endpoint: &str| endpoint.replacen('#', &format!("?{metadata}#"), 1);
+        Trust {
+            listen: said(&self.listen),
+            connect: said(&self.connect),
+            ..self
+        }
+    }
+
     /// The listening end alone shows a certificate, or both do.
     pub fn new(protocol: &str, both: bool) -> Trust {
         let authority = Authority::new();

@@ -12,8 +12,9 @@ use super::none;
 use super::source::{Source, files, find, sources};
 
 /// Each crate, its folder, and the crates of the project it may depend on, tests and examples included.
-const ARROWS: [(&str, &str, &[&str]); 12] = [
+const ARROWS: [(&str, &str, &[&str]); 14] = [
     ("zonda-codec", "codec", &[]),
+    ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
     (
         "zonda-transport",
@@ -26,9 +27,19 @@ const ARROWS: [(&str, &str, &[&str]); 12] = [
         &["zonda-codec", "zonda-runtime", "zonda-transport"],
     ),
     (
+        "zonda-rehearsal",
+        "rehearsal",
+        &["zonda-codec", "zonda-router"],
+    ),
+    (
         "zonda",
         "session",
-        &["zonda-codec", "zonda-runtime", "zonda-router"],
+        &[
+            "zonda-codec",
+            "zonda-macros",
+            "zonda-runtime",
+            "zonda-router",
+        ],
     ),
     (
         "zonda-program",
@@ -55,6 +66,7 @@ const ARROWS: [(&str, &str, &[&str]); 12] = [
             "zonda-codec",
             "zonda-perf",
             "zonda-program",
+            "zonda-rehearsal",
             "zonda-router",
             "zonda-runtime",
             "zonda-transport",

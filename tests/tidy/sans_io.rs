@@ -18,7 +18,7 @@ const TOKENS: [&str; 15] = [
     "async",
     ".await",
     "Instant::now",
-    "SystemTime",
+    "SystemTime::now",
     "thread::",
     "sleep",
     "TcpStream",

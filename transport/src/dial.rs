@@ -7,7 +7,7 @@ mod backoff;
 
 use std::time::Duration;
 
-use zonda_codec::{Endpoint, ZenohId};
+use zonda_codec::{Endpoint, ZenohId, transport::reason::MAX_LINKS};
 use zonda_runtime::Runtime;
 
 pub use backoff::{Backoff, RetryPolicy};
@@ -116,6 +116,19 @@ pub enum DialError {
 }
 
 impl DialError {
+    /// Where the peer is, if it refused the link because it has one to this node already.
+    #[must_use]
+    pub fn linked_at(&self) -> Option<&LinkAddress> {
+        match self {
+            DialError::Handshake {
+                address,
+                source: HandshakeError::Refused { reason: MAX_LINKS },
+                ..
+            } => Some(address),
+            _ => None,
+        }
+    }
+
     fn of(failure: LinkFailure, endpoint: &Endpoint, after: Duration) -> Self {
         let endpoint = endpoint.clone();
         match failure {
@@ -146,7 +159,7 @@ fn advice(endpoint: &Endpoint, failures: &[(LinkAddress, IoFailure)]) -> &'stati
     let is_own = |(_, failure): &(LinkAddress, IoFailure)| {
         matches!(failure.kind(), AddrInUse | AddrNotAvailable | InvalidInput)
     };
-    match endpoint.config("bind") {
+    match endpoint.config().get("bind") {
         Some(_) if failures.iter().all(is_own) => {
             "`bind` has to be a free address of this machine, of the same family as the other end's"
         }
@@ -231,7 +244,10 @@ pub async fn open_link_with<R: Runtime>(
     let connected =
         connected.map_err(|failure| DialError::of(failure, endpoint, options.timeout))?;
     let mut opening = Opening {
-        opener: Opener::new(connected.remote.protocol().offer(local), options.expected),
+        opener: Opener::new(
+            connected.remote.protocol().offer(local, endpoint),
+            options.expected,
+        ),
         speaks: None,
     };
     // In a box, as callers wait for much else in the same future.
@@ -277,12 +293,12 @@ impl Opening {
         runtime: &R,
         stream: LinkStream,
     ) -> Result<(LinkStream, Established, Vec<u8>), HandshakeError> {
-        let mut exchange = Exchange::new(runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
+        let mut exchange = Exchange::new(runtime, stream, BATCH_BYTES_MAX)?;
         let exchange_repeats = exchange.repeats();
         let mut out = Vec::new();
         self.opener.start(&mut out);
         loop {
-            exchange.send(&out).await.map_err(io_error)?;
+            exchange.send(&out).await?;
             let step = self.opener.step();
             let batch = exchange
                 .receive()
@@ -296,8 +312,8 @@ impl Opening {
             match self.opener.handle_batch(batch, &mut out) {
                 Ok(OpenStep::Continue) => {}
                 Ok(OpenStep::Done(established)) => {
-                    let (stream, unread) = exchange.finish(runtime).map_err(io_error)?;
-                    stream.agree(established.options.framing());
+                    let (stream, unread) = exchange.finish(runtime)?;
+                    stream.agree(&established);
                     return Ok((stream, established, unread));
                 }
                 Err(error) => {
@@ -312,10 +328,6 @@ impl Opening {
 
 fn is_init_ack(batch: &[u8]) -> bool {
     batch.first().is_some_and(|first| first & 0x1f == 0x01)
-}
-
-fn io_error(error: std::io::Error) -> HandshakeError {
-    HandshakeError::Io(error.kind())
 }
 
 /// Names the protocol of a peer that answered with something else.

@@ -53,7 +53,7 @@ impl ReceiveError {
     /// The same as the failure of a handshake that was waiting for `step`.
     pub fn during(self, step: Step) -> HandshakeError {
         match self {
-            ReceiveError::Io(error) => HandshakeError::Io(error.kind()),
+            ReceiveError::Io(error) => error.into(),
             ReceiveError::TooLong { length, max } => HandshakeError::Parameter {
                 step,
                 what: "batch length",

@@ -325,7 +325,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
     let reception = Arc::new(Reception {
         runtime: runtime.clone(),
         endpoint: endpoint.clone(),
-        local: protocol.offer(&local),
+        local: protocol.offer(&local, endpoint),
         admission,
         accept_timeout: options.accept_timeout,
         key: Arc::new(CookieKey::new(secret)),

@@ -66,7 +66,7 @@ impl<T> Mutex<T> {
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         #[cfg(debug_assertions)]
-        count::add(|taken| taken.locked += 1);
+        count::add(|taken| taken.locked(self.rank));
         Guard {
             #[cfg(debug_assertions)]
             _held: order::Held::in_order(self.rank),
@@ -78,7 +78,7 @@ impl<T> Mutex<T> {
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         #[cfg(debug_assertions)]
-        count::add(|taken| taken.tried += 1);
+        count::add(|taken| taken.tried(self.rank));
         let inner = self.inner.try_lock()?;
         Some(Guard {
             #[cfg(debug_assertions)]
@@ -141,6 +141,21 @@ pub struct Taken {
     pub locked: u64,
     /// Attempts that would not have waited.
     pub tried: u64,
+    /// Those among both that were for the state of a node, which all its connections share.
+    pub node: u64,
+}
+
+#[cfg(debug_assertions)]
+impl Taken {
+    fn locked(&mut self, rank: Rank) {
+        self.locked += 1;
+        self.node += u64::from(rank == Rank::NodeState);
+    }
+
+    fn tried(&mut self, rank: Rank) {
+        self.tried += 1;
+        self.node += u64::from(rank == Rank::NodeState);
+    }
 }
 
 /// What the calling thread has taken since it started. Debug builds only.
@@ -157,7 +172,7 @@ mod count {
     use super::Taken;
 
     thread_local! {
-        static TAKEN: Cell<Taken> = const { Cell::new(Taken { locked: 0, tried: 0 }) };
+        static TAKEN: Cell<Taken> = const { Cell::new(Taken { locked: 0, tried: 0, node: 0 }) };
     }
 
     pub(super) fn add(count: impl FnOnce(&mut Taken)) {

@@ -11,9 +11,12 @@
 //!
 //! Callers: the wire decoder (validation), the forwarding table (matching), and the user's API through [`KeyExpr`].
 
+mod borrowed;
 mod canonical;
 mod chunks;
+mod constant;
 mod error;
+pub mod format;
 mod glob;
 mod includes;
 mod intersects;
@@ -23,6 +26,7 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
+pub use self::borrowed::{SetIntersectionLevel, keyexpr};
 pub use self::canonical::canonize;
 pub use self::error::KeyExprError;
 pub use self::includes::includes;

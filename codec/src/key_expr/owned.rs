@@ -8,6 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::borrowed::keyexpr;
 use super::error::{KeyExprError, quoted};
 use crate::short::Short;
 
@@ -77,6 +78,23 @@ impl<'a> KeyExpr<'a> {
         Ok(Self(Text::Shared(text)))
     }
 
+    /// A key of text that the caller knows to be a canonical key expression. With other text the answers of the relations
+    /// mean nothing, and neighbours may refuse what is sent with it. (With the reference a call of this is `unsafe`; here the
+    /// block around it does nothing.)
+    pub const fn from_str_unchecked(text: &'a str) -> Self {
+        Self(Text::Borrowed(text))
+    }
+
+    /// As [`from_str_unchecked`](Self::from_str_unchecked), of text that is taken over.
+    pub fn from_string_unchecked(text: String) -> Self {
+        Self(Text::Shared(text.into()))
+    }
+
+    /// As [`from_str_unchecked`](Self::from_str_unchecked), of text that is taken over.
+    pub fn from_boxed_str_unchecked(text: Box<str>) -> Self {
+        Self(Text::Shared(text.into()))
+    }
+
     /// For text that was just checked.
     fn trusted(text: Cow<'a, str>) -> Self {
         Self(match text {
@@ -122,36 +140,20 @@ impl<'a> KeyExpr<'a> {
         }
     }
 
+    /// The key as the type of borrowed keys.
+    pub fn as_keyexpr(&self) -> &keyexpr {
+        self
+    }
+
+    /// The reference's name of [`borrowed`](Self::borrowed).
+    pub fn borrowing_clone(&'a self) -> Self {
+        self.borrowed()
+    }
+
     /// The same key borrowed from this one; copies nothing and counts nothing.
     #[inline]
     pub fn borrowed(&self) -> KeyExpr<'_> {
         KeyExpr(Text::Borrowed(self.as_str()))
-    }
-
-    /// Whether some name belongs to both keys.
-    #[inline]
-    pub fn intersects(&self, other: &KeyExpr<'_>) -> bool {
-        super::intersects(self.as_str(), other.as_str())
-    }
-
-    /// Whether every name of `other` belongs to this key.
-    #[inline]
-    pub fn includes(&self, other: &KeyExpr<'_>) -> bool {
-        super::includes(self.as_str(), other.as_str())
-    }
-
-    /// Whether the key contains a wildcard.
-    #[inline]
-    pub fn is_wild(&self) -> bool {
-        super::is_wild(self.as_str())
-    }
-
-    /// This key, `/`, and `tail`, canonized.
-    ///
-    /// # Errors
-    /// When `tail` is not a key expression in any spelling.
-    pub fn join(&self, tail: &str) -> Result<KeyExpr<'static>, KeyExprError> {
-        KeyExpr::autocanonize(format!("{self}/{tail}"))
     }
 
     /// This key directly followed by `tail`, without a `/`.
@@ -159,7 +161,11 @@ impl<'a> KeyExpr<'a> {
     /// # Errors
     /// When the result is not a canonical key expression, or when a `*` at the end would join one at the start of
     /// `tail` and mean something else.
-    pub fn concat(&self, tail: &str) -> Result<KeyExpr<'static>, KeyExprError> {
+    pub fn concat<S: AsRef<str> + ?Sized>(
+        &self,
+        tail: &S,
+    ) -> Result<KeyExpr<'static>, KeyExprError> {
+        let tail = tail.as_ref();
         if self.as_str().ends_with('*') && tail.starts_with('*') {
             return Err(KeyExprError::JoinedWildcards {
                 left: quoted(self.as_str()),
@@ -188,9 +194,10 @@ impl fmt::Display for KeyExpr<'_> {
     }
 }
 
+/// As the reference shows it: ``ke`plant/*` ``.
 impl fmt::Debug for KeyExpr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeyExpr({:?})", self.as_str())
+        fmt::Debug::fmt(self.as_keyexpr(), f)
     }
 }
 
@@ -246,6 +253,24 @@ impl<'a> TryFrom<&'a String> for KeyExpr<'a> {
 
     fn try_from(text: &'a String) -> Result<Self, KeyExprError> {
         Self::new(text.as_str())
+    }
+}
+
+impl<'a> TryFrom<&'a mut str> for KeyExpr<'a> {
+    type Error = KeyExprError;
+
+    /// Canonizes it, unlike the other conversions.
+    fn try_from(text: &'a mut str) -> Result<Self, KeyExprError> {
+        Self::autocanonize(&*text)
+    }
+}
+
+impl<'a> TryFrom<&'a mut String> for KeyExpr<'a> {
+    type Error = KeyExprError;
+
+    /// Canonizes it, unlike the other conversions.
+    fn try_from(text: &'a mut String) -> Result<Self, KeyExprError> {
+        Self::autocanonize(text.as_str())
     }
 }
 

@@ -28,8 +28,8 @@ How to read it:
              of Mann and Whitney, two-sided, corrected after Holm for asking so many times;
              of more than 50 rounds it looks at the first 50
   better, worse   p is below the level (0.05 by default)
-  bare sockets and zenoh are yardsticks: if they have changed, so has the machine, and they never
-  make the exit code 1";
+
+Bare sockets and zenoh are yardsticks: if they have changed, so has the machine, and they never make the exit code 1.";
 
 /// Options of `perf compare`.
 #[derive(Args, Clone, Debug)]

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How latencies are distributed: the share of messages that were not slower than a time, and the density of the times.
+//! How latencies are distributed: the share of messages that were not slower than a time, the density of the times, and the time at each
+//! percentile up to the rarest.
 
 use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
 
 use super::figure::{Figure, Size};
 use super::scale::Logarithmic;
@@ -15,6 +18,8 @@ const SIZE: Size = Size {
 };
 /// Room that a label takes in width.
 const LABEL: f64 = 46.0;
+/// Room that a mark takes in height.
+const LINE: f64 = 18.0;
 /// Beyond this share of the messages the axis ends.
 const MOST: f64 = 0.985;
 /// Points of a distribution function.
@@ -34,9 +39,24 @@ struct Latencies {
     function: Curve,
     /// The middle of a class of times, and the share of messages in it.
     density: Curve,
+    /// One of how many messages was as slow, and the time.
+    tail: Curve,
 }
 
-/// Both figures of cells that differ in their system only; `None` if none of them has kept its latencies.
+/// The percentiles that are marked, and one of how many messages is slower.
+const PERCENTILES: [(&str, f64); 7] = [
+    ("0 %", 1.0),
+    ("50 %", 2.0),
+    ("90 %", 10.0),
+    ("99 %", 1e2),
+    ("99.9 %", 1e3),
+    ("99.99 %", 1e4),
+    ("99.999 %", 1e5),
+];
+/// Points of a tail in a factor of ten.
+const TAIL: f64 = 12.0;
+
+/// The figures of cells that differ in their system only; `None` if none of them has kept its latencies.
 pub fn figures(cells: &[&Cell], at: &str, class: impl Fn(&str) -> String) -> Option<String> {
     let mut all = Vec::new();
     for cell in cells {
@@ -48,6 +68,7 @@ pub fn figures(cells: &[&Cell], at: &str, class: impl Fn(&str) -> String) -> Opt
                 class: class(&cell.system),
                 function: shares.map(point).collect(),
                 density: density(cell.nanos_times.iter().flatten()),
+                tail: tail(&together),
             });
         }
     }
@@ -57,7 +78,46 @@ pub fn figures(cells: &[&Cell], at: &str, class: impl Fn(&str) -> String) -> Opt
         &l.function
     });
     let density = draw(&all, &format!("density {at}"), highest, |l| &l.density);
-    Some(function + &density)
+    Some(percentiles(&all, at) + &function + &density)
+}
+
+/// The times from the fastest message to the slowest, at equal factors of how rare they are.
+fn tail(of: &Histogram<u64>) -> Curve {
+    let last = (of.len() as f64).max(1.0);
+    let steps = (last.log10() * TAIL).floor() as u32;
+    let rarities = (0..=steps).map(|step| 10_f64.powf(f64::from(step) / TAIL));
+    let time = |rarity: f64| of.value_at_quantile(1.0 - 1.0 / rarity) as f64 / 1e3;
+    rarities.map(|rarity| (rarity, time(rarity))).collect()
+}
+
+/// The time at each percentile; the further to the right, the rarer.
+fn percentiles(all: &[Latencies], at: &str) -> String {
+    let mut figure = Figure::new(SIZE, &format!("latency by percentile {at}"));
+    let frame = figure.frame();
+    let points = || all.iter().flat_map(|l| &l.tail);
+    let rarest = points().map(|(rarity, _)| *rarity).fold(2.0, f64::max);
+    let low = points().map(|(_, us)| *us).fold(f64::INFINITY, f64::min) * 0.9;
+    let high = points().map(|(_, us)| *us).fold(0.0, f64::max) * 1.1;
+    let x = Logarithmic::new(1.0, rarest, frame.x.0, frame.x.1);
+    let y = Logarithmic::new(low, high, frame.y.1, frame.y.0);
+    for (name, rarity) in PERCENTILES {
+        if rarity <= rarest {
+            figure.mark_x(x.at(rarity), name);
+        }
+    }
+    for mark in y.marks(LINE) {
+        figure.mark_y(y.at(mark), &micros(mark));
+    }
+    for latencies in all {
+        figure.begin(&latencies.class, &latencies.system);
+        let line = latencies
+            .tail
+            .iter()
+            .map(|(rarity, us)| (x.at(*rarity), y.at(*us)));
+        figure.line(&line.collect::<Vec<_>>());
+        figure.end();
+    }
+    figure.finish()
 }
 
 /// Curves of shares over the time, up to that of the slowest few messages.
@@ -134,8 +194,14 @@ mod tests {
                 svg.matches("<svg").count(),
                 svg.matches("data-system=\"smol\"").count()
             ),
-            (2, 2)
+            (3, 3)
         );
+        assert!(svg.contains("latency by percentile at 1k msg/s") && svg.contains(">50 %</text>"));
+        for figure in svg.split_inclusive("</svg>").map(str::trim) {
+            if !figure.is_empty() {
+                roxmltree::Document::parse(figure).expect("well-formed XML");
+            }
+        }
         assert!(
             svg.contains("share of messages at 1k msg/s") && !svg.contains("\"std\""),
             "{svg}"

@@ -5,6 +5,7 @@
 
 mod chart;
 mod distribution;
+mod export;
 mod figure;
 mod plot;
 mod record;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use zonda_program::{Failure, print};
 
+use super::export;
 use super::record::page;
 use crate::record::Record;
 use crate::surroundings::cannot_write;
@@ -20,6 +21,9 @@ pub struct Plot {
     /// Where the page is written [default: beside the record, with .html at its end]
     #[arg(short, long, value_name = "FILE.html")]
     pub output: Option<PathBuf>,
+    /// Write each figure to this directory, too, as SVG
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
 }
 
 /// Reads the record and writes the page.
@@ -35,6 +39,20 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
     let output = plot.output.clone().unwrap_or_else(beside);
     write(&record, &output)?;
     print(format_args!("written: {}", output.display()));
+    match &plot.svg {
+        Some(folder) => write_figures(&record, folder),
+        None => Ok(()),
+    }
+}
+
+fn write_figures(record: &Record, folder: &Path) -> Result<(), Failure> {
+    let wrong = |error| cannot_write(folder, error, "--svg DIR");
+    fs::create_dir_all(folder).map_err(wrong)?;
+    for (name, figure) in export::figures(&page(record)) {
+        let file = folder.join(name);
+        fs::write(&file, figure).map_err(|error| cannot_write(&file, error, "--svg DIR"))?;
+        print(format_args!("written: {}", file.display()));
+    }
     Ok(())
 }
 

@@ -28,7 +28,8 @@ const SYSTEMS: [(&str, &str); 6] = [
 const OTHERS: usize = 3;
 
 /// How to read the figures.
-const LEGEND: &str = "Lines: median of the rounds; bands: slowest to fastest round, or around p50 from 2.5 to 97.5 % of the \
+const LEGEND: &str = "zonda: by a session, as applications are. node: by the node's own calls below a session. bare sockets: blocking \
+                      sockets with the least framing. zenoh: the reference. Lines: median of the rounds; bands: slowest to fastest round, or around p50 from 2.5 to 97.5 % of the \
                       round trips where these are known. Point at a dot for its figures. Both axes are logarithmic.";
 
 /// The whole page.
@@ -98,7 +99,9 @@ fn join_ends(groups: &mut Vec<Group<'_>>) {
 impl Group<'_> {
     fn section(&self, systems: &[String]) -> String {
         let mut first = String::new();
-        let mut others = String::new();
+        let mut others = self
+            .ratios(systems)
+            .map_or_else(String::new, |chart| chart.narrow());
         for metric in self.metrics() {
             let chart = self.chart(&metric, systems);
             // one place makes no curve; the table has its figures
@@ -155,6 +158,59 @@ impl Group<'_> {
         names
     }
 
+    /// How many times as fast as the others the first system is: what the table says, at a glance.
+    fn ratios(&self, systems: &[String]) -> Option<Chart<'_>> {
+        let (metric, is_time) = match self.x.0.as_str() {
+            "rate" => ("p50", true),
+            "size" => ("rate", false),
+            _ => return None,
+        };
+        let own = systems.first()?;
+        let median = |system: &String, cell: &Cell| {
+            let mut beside = self
+                .cells
+                .iter()
+                .filter(|c| c.system == *system && c.x == cell.x);
+            beside.next()?.median(metric)
+        };
+        let mut series = Vec::new();
+        for system in systems.iter().skip(1) {
+            let mut points = Vec::new();
+            for cell in self.cells.iter().filter(|c| c.system == *own) {
+                let both = cell.median(metric).zip(median(system, cell));
+                let ratio =
+                    both.map(|(own, other)| if is_time { other / own } else { own / other });
+                let Some(ratio) = ratio.filter(|r| r.is_finite() && *r > 0.0) else {
+                    continue;
+                };
+                let x = cell
+                    .x
+                    .as_ref()
+                    .map_or(Place::Beyond, |x| Place::Value(x.value));
+                points.push(Point {
+                    x,
+                    median: ratio,
+                    band: (ratio, ratio),
+                    tip: format!("{cell}: {ratio:.2} times {system}"),
+                });
+            }
+            points.sort_by(|a, b| order(a).total_cmp(&order(b)));
+            if points.len() > 1 {
+                series.push(Series {
+                    name: format!("x {system}"),
+                    class: class(system, systems),
+                    points,
+                });
+            }
+        }
+        (!series.is_empty()).then(|| Chart {
+            title: format!("{own}: how many times as fast"),
+            x: (axis(&self.x.0), Unit::named(&self.x.1)),
+            y: Unit::Count,
+            series,
+        })
+    }
+
     fn chart(&self, metric: &str, systems: &[String]) -> Chart<'_> {
         let (mut unit, mut series) = (String::new(), Vec::new());
         for system in systems {
@@ -174,15 +230,41 @@ impl Group<'_> {
                 });
             }
         }
-        let what = match metric {
-            "bits" => "payload".to_owned(),
-            name => name.replace('_', " "),
-        };
         Chart {
-            title: format!("{what}, {}", unit.replace("us", "µs")),
+            title: heading(metric, &unit),
             x: (axis(&self.x.0), Unit::named(&self.x.1)),
             y: Unit::named(&unit),
             series,
+        }
+    }
+}
+
+/// What a figure is about, in words. Marks have their unit beside them, but for plain numbers.
+fn heading(metric: &str, unit: &str) -> String {
+    let percentile = metric
+        .strip_prefix('p')
+        .filter(|p| p.parse::<f64>().is_ok());
+    let (kind, program) = metric.rsplit_once('_').unwrap_or((metric, ""));
+    match (kind, unit) {
+        ("bits", _) => "payload, bits per second".to_owned(),
+        ("rate", _) => "messages per second".to_owned(),
+        ("cpu", _) => format!("CPU time for a message, of the {program}"),
+        ("cpu_percent", _) => format!("CPU time, % of a processor, of the {program}"),
+        ("rss", _) => format!("resident memory of the {program}"),
+        ("max", "us") => "longest latency".to_owned(),
+        (_, "us") if metric == "p50" => "median latency".to_owned(),
+        (_, "us") if percentile.is_some() => {
+            format!(
+                "latency that {} % of the messages do not exceed",
+                percentile.unwrap_or("")
+            )
+        }
+        _ => {
+            let words = metric.replace('_', " ");
+            match Unit::named(unit) {
+                Unit::Count => format!("{words}, {unit}"),
+                _ => words,
+            }
         }
     }
 }
@@ -285,11 +367,28 @@ fn listed(value: &Value) -> String {
     match value {
         Value::Object(map) => {
             let known = map.iter().filter(|(_, v)| !v.is_null());
-            let each: Vec<String> = known.map(|(k, v)| format!("{k} {}", listed(v))).collect();
+            let each: Vec<String> = known.map(|(k, v)| in_words(k, v)).collect();
             each.join(", ")
         }
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+/// A fact by its name in the record.
+fn in_words(name: &str, value: &Value) -> String {
+    match (name, value) {
+        ("memory_kib", Value::Number(kib)) => {
+            let memory = Unit::Kibibytes.label(kib.as_f64().unwrap_or_default());
+            format!("{memory} of memory")
+        }
+        ("cores", _) => format!("{} processors", listed(value)),
+        ("debug_assertions", Value::Bool(false)) => "without debug assertions".to_owned(),
+        ("load_average", Value::Array(loads)) => {
+            let loads: Vec<String> = loads.iter().map(listed).collect();
+            format!("load {}", loads.join(" / "))
+        }
+        _ => format!("{} {}", name.replace('_', " "), listed(value)),
     }
 }
 
@@ -370,10 +469,12 @@ mod tests {
             }
         }
         let html = page(&record(cells));
-        assert_eq!(html.matches("<svg").count(), 2, "{html}");
+        assert_eq!(html.matches("<svg").count(), 3, "{html}");
         for part in [
-            "rate, msg/s",
-            "payload, bit/s",
+            "zonda: how many times as fast",
+            "times bare sockets",
+            "messages per second",
+            "payload, bits per second",
             "zonda p2p size 8 B: 125M msg/s (112M to 138M)",
             "data-system=\"zonda smol\"",
             "class=\"c-dark\"",
@@ -381,6 +482,30 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part} is missing in {html}");
         }
+    }
+
+    #[test]
+    fn headings_are_words() {
+        for (metric, unit, heading_is) in [
+            (
+                "cpu_sender",
+                "ns/msg",
+                "CPU time for a message, of the sender",
+            ),
+            ("rss_receiver", "KiB", "resident memory of the receiver"),
+            ("p50", "us", "median latency"),
+            (
+                "p99.9",
+                "us",
+                "latency that 99.9 % of the messages do not exceed",
+            ),
+            ("lost", "msg", "lost, msg"),
+        ] {
+            assert_eq!(heading(metric, unit), heading_is);
+        }
+        let machine = serde_json::json!({"cores": 2, "memory_kib": 2_097_152, "os": "linux"});
+        let words = listed(&machine);
+        assert_eq!(words, "2 processors, 2 GiB of memory, os linux");
     }
 
     #[test]

@@ -30,8 +30,27 @@ impl Logarithmic {
     }
 
     /// 1, 2 and 5 times each power of ten in the range, `apart` or more from each other; powers of ten
-    /// only if there is no room for the others.
+    /// only if there is no room for the others. In a range with fewer than two of these, round numbers at the same distance.
     pub fn marks(&self, apart: f64) -> Vec<f64> {
+        let marks = self.marks_by_factor(apart);
+        match marks.len() {
+            0 | 1 => self.marks_by_step(),
+            _ => marks,
+        }
+    }
+
+    fn marks_by_step(&self) -> Vec<f64> {
+        let least = (self.high - self.low) / 5.0;
+        let power = 10_f64.powf(least.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+        let step = step.into_iter().find(|step| *step >= least);
+        let step = step.unwrap_or(least);
+        let first = (self.low / step).ceil();
+        let all = (0..6).map(|n| (first + f64::from(n)) * step);
+        all.filter(|value| *value <= self.high).collect()
+    }
+
+    fn marks_by_factor(&self, apart: f64) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
         let of_two = (self.to - self.from).abs() / decades * 2_f64.log10();
         let steps: &[f64] = if of_two < apart {
@@ -76,5 +95,10 @@ mod tests {
         };
         assert!(near(marks(4.0, 60.0), &[5.0, 10.0, 20.0, 50.0]));
         assert!(near(marks(1.0, 1e5), &[1.0, 10.0, 100.0, 1e3, 1e4, 1e5]));
+        assert!(near(
+            marks(8300.0, 12_300.0),
+            &[9000.0, 10_000.0, 11_000.0, 12_000.0]
+        ));
+        assert!(marks(110.0, 140.0).len() > 2);
     }
 }

@@ -144,7 +144,7 @@ impl Lat {
             rounds: self.rounds,
             json: self.kept.json.as_deref(),
             is_list: self.list,
-            keeps_samples: false,
+            keeps_samples: true,
             measure: &measure,
         };
         let all = entries("", &self.scenarios()?, &self.systems()?, |s| self.span(s));
@@ -434,7 +434,7 @@ mod tests {
         fill(&mut all[1], &[("p50", &[10.0]), ("rate", &[1000.0])]);
         let text = latencies(&all, &["bare sockets", "zenoh"]).expect("rows");
         let expected = [
-            "p2p 64B 1k/s|zonda|800 (80%)|25.0|20.0..30.0|-|-|-|-|12|1000 / 20.0k|2 lost, 0 dup, 0 order|2.50|-",
+            "p2p 64B 1k/s|zonda|800 (80%)|25.0|20.0..30.0|-|-|-|-|12|1 µs / 20 µs|2 lost, 0 dup, 0 order|2.50|-",
             "|bare sockets|1.00k|10.0|10.0..10.0|-|-|-|-|-|-|0|-|-",
         ];
         assert_eq!(

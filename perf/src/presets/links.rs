@@ -38,7 +38,8 @@ const NOT_ASKED: &str = "not asked";
 const HELP: &str = "\
 Examples:
   zonda perf links --quick                              about a minute
-  zonda perf links --with-message-io peers/message-io/target/release --with-zenoh peers/zenoh/target/release
+  zonda perf links --with-message-io peers/message-io/target/release \\
+                   --with-zenoh peers/zenoh/target/release
   zonda perf links --transports tcp,ws                  two of them
   zonda perf links --json links.json                    kept for perf compare
 

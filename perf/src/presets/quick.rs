@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use zonda_program::{Failure, seconds};
+use zonda::config::RuntimeKind;
+use zonda_program::{Failure, some_seconds};
 
 use super::{Kept, flow};
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::link::Linked;
 use crate::measure::measure;
-use crate::numbers::{short, tenths};
+use crate::numbers::{of_rounds, short, tenths};
 use crate::reference::Reference;
 use crate::scenario::rates::Pace;
 use crate::scenario::{Receiving, Scenario, Topology, Trips, bytes};
@@ -33,14 +34,14 @@ pub struct Quick {
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Measure for this long in each round
-    #[arg(long, value_name = "SECONDS", default_value = "0.7", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "0.7", value_parser = some_seconds)]
     seconds: Duration,
     /// Only cells whose name has all of these words, such as "routed 8B" or "ping zonda" (repeatable)
     #[arg(long, value_name = "WORDS")]
     only: Vec<String>,
     /// Runtime of the nodes measured
     #[arg(long, value_name = "NAME")]
-    runtime: Option<String>,
+    runtime: Option<RuntimeKind>,
     #[command(flatten)]
     linked: Linked,
     #[command(flatten)]
@@ -51,7 +52,7 @@ pub struct Quick {
 
 impl Quick {
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        let mut systems = vec![System::own(ZONDA, self.runtime.as_deref())];
+        let mut systems = vec![System::own(ZONDA, self.runtime.map(RuntimeKind::name))];
         systems.push(System::new(BARE, Kind::Bare));
         systems.extend(System::zenoh(self.reference.examples()?));
         Ok(self.linked.put(systems))
@@ -74,7 +75,7 @@ impl Quick {
             let text = format!("--only {only:?}: no such cell, try \"8B\" or \"ping routed\"");
             return Err(Failure::Usage(text));
         }
-        let runtime = json!(self.runtime.as_deref().unwrap_or("default"));
+        let runtime = json!(self.runtime.map_or("default", RuntimeKind::name));
         let campaign = Campaign {
             tool: "quick",
             settings: settings(self.rounds, span, runtime),
@@ -87,19 +88,17 @@ impl Quick {
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
         };
-        let table = table(&outcome.entries, &self.reference.columns(BARE)).unwrap_or_default();
-        outcome.print(&format!("{table}\n{}", self.legend()));
+        let tables = tables(&outcome.entries, &self.reference.columns(BARE));
+        let (legend, closing) = (self.legend(), closing(&outcome.entries));
+        outcome.print(&format!("{tables}{legend}\n{closing}"));
         outcome.finish(self.kept.json.as_deref())
     }
 
     fn legend(&self) -> String {
-        let rounds = match self.rounds {
-            1 => "one round".to_owned(),
-            n => format!("median of {n} rounds"),
-        };
         format!(
-            "{rounds} of {} s each. CPU ns/msg: sender / router / receiver. x: times better (throughput, or p50). \
+            "{} of {} s each. CPU/msg: sender / router / receiver. x: times better (throughput, or p50). \
              bare: blocking sockets with the least framing.",
+            of_rounds(self.rounds),
             self.seconds.as_secs_f64()
         )
     }
@@ -114,22 +113,66 @@ pub fn throughput(systems: &[System], span: Span) -> Vec<Entry> {
 
 fn title(entry: &Entry) -> String {
     let scenario = &entry.scenario;
-    let what = scenario.trips().map_or("", |_| "ping ");
-    format!("{what}{} {}", bytes(scenario.size()), scenario.topology())
+    format!("{} {}", bytes(scenario.size()), scenario.topology())
 }
 
-fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
-    Table::default()
-        .title("case", title)
+/// What flows, and below it round trips.
+fn tables(entries: &[Entry], references: &[&str]) -> String {
+    let (trips, flows): (Vec<&Entry>, Vec<&Entry>) = entries
+        .iter()
+        .partition(|entry| entry.scenario.trips().is_some());
+    let flowing = Table::default()
+        .title("throughput", title)
         .system("system")
         .median("msg/s", "rate", short)
         .ends("rate", range)
         .gigabits()
         .cpu()
+        .beside(entries, references, |r| format!("x {r}"), times_better)
+        .of(flows);
+    let asking = Table::default()
+        .title("round trip", title)
+        .system("system")
         .median("p50 µs", "p50", tenths)
         .upper()
+        .cpu()
         .beside(entries, references, |r| format!("x {r}"), times_better)
-        .of(entries)
+        .of(trips);
+    let tables = [flowing, asking].into_iter().flatten();
+    tables.map(|table| format!("{table}\n\n")).collect()
+}
+
+/// All of it in a sentence: the smallest messages from peer to peer, and their round trip.
+fn closing(entries: &[Entry]) -> String {
+    let own = |is_trip: bool| {
+        let all = entries.iter().filter(|entry| entry.system.name == ZONDA);
+        let mut direct = all.filter(|entry| entry.scenario.topology() == Topology::PeerToPeer);
+        direct.find(|entry| entry.scenario.trips().is_some() == is_trip)
+    };
+    let beside = |entry: &Entry| {
+        let others = entries.iter().filter(|other| {
+            other.is_beside(entry) && other.system != entry.system && !other.cell.metrics.is_empty()
+        });
+        let times = others.filter_map(|other| {
+            let times = times_better(&entry.cell, &other.cell)?;
+            Some(format!(", {times:.2} times {}", other.system.name))
+        });
+        times.collect::<String>()
+    };
+    let flow = own(false).and_then(|entry| {
+        let (size, rate) = (bytes(entry.scenario.size()), entry.cell.median("rate")?);
+        let rate = short(rate);
+        Some(format!("{size}: {rate} messages a second{}", beside(entry)))
+    });
+    let trip = own(true).and_then(|entry| {
+        let p50 = tenths(entry.cell.median("p50")?);
+        Some(format!("round trip: {p50} µs{}", beside(entry)))
+    });
+    let all: Vec<String> = [flow, trip].into_iter().flatten().collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("Peer to peer, {}.", all.join("; ")),
+    }
 }
 
 #[cfg(test)]
@@ -150,13 +193,18 @@ mod tests {
                 entry.cell.add("cpu_sender", "ns/msg", Better::Lower, 41.6);
             }
         }
-        let text = table(&all, &["bare", "zenoh"]).expect("rows");
+        let text = tables(&all, &["bare", "zenoh"]);
         let rows = rows(&text);
-        let expected = "1KiB p2p|zonda|2.00M|1.00M..3.00M|16.38|42|-|-|-|-|-|0.50|-";
+        let expected = "1KiB p2p|zonda|2.00M|1.00M..3.00M|16.38|41.6 ns|0.50|-";
         assert_eq!(rows[0], expected.split('|').collect::<Vec<_>>());
-        let expected = "|bare|4.00M|-|32.77|42|-|-|-|-|-|-|-";
+        let expected = "|bare|4.00M|-|32.77|41.6 ns|-|-";
         assert_eq!(rows[1], expected.split('|').collect::<Vec<_>>());
         assert_eq!(rows[2][1..4], ["zenoh", "-", "-"]);
+        assert_eq!(
+            closing(&all),
+            "Peer to peer, 1KiB: 2.00M messages a second, 0.50 times bare."
+        );
+        assert_eq!(closing(&[]), "");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
+use zonda::config::RuntimeKind;
 use zonda_program::{Failure, seconds};
 
 use super::Kept;
@@ -97,7 +98,7 @@ pub struct Scale {
     seconds: Duration,
     /// Runtime of the router measured
     #[arg(long, value_name = "NAME")]
-    runtime: Option<String>,
+    runtime: Option<RuntimeKind>,
     /// Measure the reference's router too, in the same rounds: a directory with its zenohd
     #[arg(long, value_name = "DIR")]
     with_zenoh: Option<PathBuf>,
@@ -111,7 +112,7 @@ impl Scale {
     /// Measures, prints the table and writes the record.
     pub fn run(&self) -> Result<(), Failure> {
         let (scenarios, systems) = (self.scenarios()?, self.systems()?);
-        let runtime = self.runtime.as_deref().unwrap_or("default");
+        let runtime = self.runtime.map_or("default", RuntimeKind::name);
         let seconds = self.seconds.as_secs_f64();
         let settings = named([
             ("rounds", json!(self.rounds)),
@@ -156,7 +157,7 @@ impl Scale {
     }
 
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        let mut systems = vec![System::own(ZONDA, self.runtime.as_deref())];
+        let mut systems = vec![System::own(ZONDA, self.runtime.map(RuntimeKind::name))];
         let zenoh = directory("--with-zenoh", self.with_zenoh.as_deref(), &["zenohd"])?;
         systems.extend(System::zenoh(zenoh));
         Ok(self.linked.put(systems))

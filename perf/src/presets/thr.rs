@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use clap::Args;
 use zonda::config::RuntimeKind;
-use zonda_program::{Failure, seconds};
+use zonda_program::{Failure, seconds, some_seconds};
 
 use super::Kept;
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::link::Linked;
 use crate::measure::{ACCOUNT, measure};
-use crate::numbers::short;
+use crate::numbers::{of_rounds, short};
 use crate::record::Cell;
 use crate::reference::Reference;
 use crate::scenario::flow::{Flow, Service};
@@ -38,7 +38,7 @@ Examples:
 
 How to read it:
   msg/s       deliveries per second, of all subscribers together
-  CPU ns/msg  of the publishers for a message put / of the router / of the subscribers for one delivered
+  CPU/msg     of the publishers for a message put / of the router / of the subscribers for one delivered
   lost %      with --link udp: of zonda's messages, those that were put and never came
   peak MiB    the most resident memory of a process of each role, in any round
   x bare      times as fast as blocking sockets with the least framing, x zenoh as the reference";
@@ -72,7 +72,7 @@ pub struct Thr {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=50))]
     pub rounds: u32,
     /// Measure for this long in each round
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = some_seconds)]
     pub seconds: Duration,
     /// Let it flow for this long before [default: half of --seconds]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -186,11 +186,13 @@ fn legend(entries: &[Entry], rounds: u32, span: Span) -> String {
         sums.sum::<f64>() + 0.0
     });
     format!(
-        "median of {rounds} rounds of {} s after {} s, all programs started anew in each, systems in turn. \
-         CPU ns/msg and peak MiB: sender / router / receiver. x: times the throughput.\n\
+        "{} of {} s after {} s, all programs started anew in each, systems in turn. \
+         CPU/msg and peak MiB: sender / router / receiver. x: times the throughput.\n\
          check of zonda's messages: {offered} offered, {delivered} delivered, {lost} lost \
          ({dropped} counted as dropped), {duplicated} duplicated, {reordered} reordered.",
-        span.seconds, span.warm_up
+        of_rounds(rounds),
+        span.seconds,
+        span.warm_up
     )
 }
 
@@ -221,7 +223,7 @@ mod tests {
         }
         let text = table(&all, &[BARE, ZENOH]).expect("rows");
         let rows = rows(&text);
-        let expected = "p2p|1KiB|zonda|2.00M|1.00M..3.00M|16.38|42 / 12.0k|10.0|0.50|-";
+        let expected = "p2p|1KiB|zonda|2.00M|1.00M..3.00M|16.38|41.6 ns / 12 µs|10.0|0.50|-";
         assert_eq!(rows[0], expected.split('|').collect::<Vec<_>>(), "{text}");
         assert_eq!(rows[1][..5], ["", "", "bare sockets", "4.00M", "-"]);
         assert_eq!(rows[2][2..], ["zenoh", "-", "-", "-", "-", "-", "-", "-"]);

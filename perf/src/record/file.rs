@@ -13,7 +13,10 @@ impl Record {
     /// Finds out that `file` can be written, before the work and not after it. An existing file is
     /// emptied.
     pub fn reserve(file: &Path) -> Result<(), Failure> {
-        write(file, "")
+        match is_output(file) {
+            true => Ok(()),
+            false => write(file, ""),
+        }
     }
 
     /// Writes the record to `file`.
@@ -47,7 +50,16 @@ impl Record {
     }
 }
 
+/// Whether a file of that name means standard output.
+pub fn is_output(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    if is_output(file) {
+        zonda_program::write(text.as_bytes());
+        return Ok(());
+    }
     fs::write(file, text).map_err(|e| cannot("write", file, e))
 }
 

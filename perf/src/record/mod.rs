@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 use super::machine;
 
 pub use cell::{Better, Cell, Metric, Pairs, Round, X, is_chosen};
+pub use file::is_output;
 pub use spread::Spread;
 
 /// Raised when a field changes its meaning or goes away.

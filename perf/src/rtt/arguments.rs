@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use zonda_program::{Failure, Interrupt, seconds};
 
 use super::backend::Backend;
+use super::csv::Format;
 use super::ping::COUNTER;
 use super::place::Cpus;
 use super::plan::Ping;
@@ -99,6 +100,9 @@ pub struct Options {
     /// Print every round trip as framework,transport,test,count,rate,payload,tasks,value,unit
     #[arg(short, long, conflicts_with = "json")]
     pub csv: bool,
+    /// Print every round trip in these rows, as --csv does in its own
+    #[arg(long, value_enum, conflicts_with = "json")]
+    pub format: Option<Format>,
     /// Print one JSON object instead of text: pong's address, ping's figures
     #[arg(long)]
     pub json: bool,
@@ -108,6 +112,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// How each round trip is printed, if it is.
+    pub fn rows(&self) -> Option<Format> {
+        self.format.or(self.csv.then_some(Format::Zonda))
+    }
+
     /// The backend that was asked for, or the first.
     pub fn backend(&self) -> Backend {
         self.backend.unwrap_or_else(Backend::first)
@@ -127,6 +136,11 @@ impl Options {
         (interval > 0.0).then(|| 1.0 / interval)
     }
 
+    /// How long ping measures.
+    pub fn measured_for(&self) -> Duration {
+        self.duration.unwrap_or(Duration::from_secs(60))
+    }
+
     /// Who is to be pinged, and how.
     pub fn ping(&self, interrupt: Interrupt) -> Result<Ping, Failure> {
         let most = match self.protocol {
@@ -144,7 +158,7 @@ impl Options {
             size: self.size,
             pacing: self.pacing,
             interval: self.interval,
-            duration: self.duration.unwrap_or(Duration::from_secs(60)),
+            duration: self.measured_for(),
             warm_up: self.warm_up,
             tasks,
             work: self.cpu_work.map_or(Work::Multiply, |share| {

@@ -1,12 +1,41 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The studies' rows, so that their plots can be drawn from these measurements.
+//! Rows with the columns of the studies, and the studies' own, so that their plots can be drawn from these measurements and these
+//! tables from theirs.
 
-use std::fmt;
+use clap::ValueEnum;
 
 use crate::scenario::raw::rate;
 
 /// The first line.
 pub const HEADER: &str = "framework,transport,test,count,rate,payload,tasks,value,unit";
+
+/// Whose rows.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Rates in messages per second; throughput and losses behind the round trips
+    #[default]
+    Zonda,
+    /// As the programs of 2022 wrote them and their parse.py reads them: the interval in seconds in the place of the rate, one row for
+    /// each round trip, and nothing else
+    Eval2022,
+    /// The same rows, for the program of 2025 that followed them
+    NetBenchmark,
+}
+
+impl Format {
+    /// Whether the rows are those of a study.
+    pub fn is_study(self) -> bool {
+        self != Format::Zonda
+    }
+
+    /// The name of a framework in the rows.
+    fn framework(self, name: &str) -> &str {
+        match name {
+            "icmp" if self.is_study() => "ping",
+            name => name,
+        }
+    }
+}
 
 /// One line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +62,7 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// Reads a line. The error says what is wrong with it.
-    pub fn parse(line: &'a str) -> Result<Self, String> {
+    pub fn parse(line: &'a str, format: Format) -> Result<Self, String> {
         let columns: Vec<&str> = line.trim().split(',').collect();
         let [
             framework,
@@ -50,46 +79,72 @@ impl<'a> Row<'a> {
             let found = columns.len();
             return Err(format!("{found} columns, expected those of {HEADER}"));
         };
+        let framework = match framework {
+            "ping" if format.is_study() => "icmp",
+            name => name,
+        };
+        let (value, unit) = in_nanos(number(value)?, unit);
         Ok(Row {
             framework,
             transport,
             test,
             count: number(count)?,
-            rate: rate(wanted)
-                .map_err(|_| format!("{wanted} is no rate"))?
-                .hertz(),
+            rate: hertz(wanted, format)?,
             payload: number(payload)?,
             tasks: number(tasks)?,
-            value: number(value)?,
+            value,
             unit,
         })
+    }
+
+    /// The line in that format.
+    pub fn text(&self, format: Format) -> String {
+        let wanted = match (format.is_study(), self.rate) {
+            (false, Some(rate)) => significant(rate).to_string(),
+            (false, None) => "inf".to_owned(),
+            (true, Some(rate)) => (1.0 / significant(rate)).to_string(),
+            (true, None) => "0".to_owned(),
+        };
+        let Row {
+            transport,
+            test,
+            count,
+            payload,
+            tasks,
+            unit,
+            ..
+        } = self;
+        let (framework, value) = (format.framework(self.framework), significant(self.value));
+        format!("{framework},{transport},{test},{count},{wanted},{payload},{tasks},{value},{unit}")
+    }
+}
+
+/// Messages per second; `None` for as many as possible.
+fn hertz(wanted: &str, format: Format) -> Result<Option<f64>, String> {
+    if format.is_study() {
+        let interval: f64 = number(wanted)?;
+        return match interval {
+            0.0 => Ok(None),
+            s if s > 0.0 => Ok(Some(significant(1.0 / s))),
+            _ => Err(format!("{wanted} is no interval")),
+        };
+    }
+    let rate = rate(wanted).map_err(|_| format!("{wanted} is no rate"))?;
+    Ok(rate.hertz())
+}
+
+/// Times in nanoseconds, as these programs write them; other units as they are.
+fn in_nanos(value: f64, unit: &str) -> (f64, &str) {
+    match unit {
+        "s" => (value * 1e9, "ns"),
+        "ms" => (value * 1e6, "ns"),
+        "us" => (value * 1e3, "ns"),
+        unit => (value, unit),
     }
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("{text:?} is no number"))
-}
-
-impl fmt::Display for Row<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{},{},{},{},",
-            self.framework, self.transport, self.test, self.count
-        )?;
-        match self.rate {
-            Some(rate) => write!(f, "{}", significant(rate))?,
-            None => f.write_str("inf")?,
-        }
-        write!(
-            f,
-            ",{},{},{},{}",
-            self.payload,
-            self.tasks,
-            significant(self.value),
-            self.unit
-        )
-    }
 }
 
 /// Without the digits that only the division of an interval has made.
@@ -119,14 +174,31 @@ mod tests {
             unit: "ns",
         };
         let line = "tokio,tcp,rtt,7,1000,64,10,16895,ns";
-        assert_eq!(row.to_string(), line);
-        assert_eq!(Row::parse(line), Ok(row));
+        assert_eq!(row.text(Format::Zonda), line);
+        assert_eq!(Row::parse(line, Format::Zonda), Ok(row));
         row.rate = None;
         row.value = 999.800_04;
-        assert_eq!(row.to_string(), "tokio,tcp,rtt,7,inf,64,10,999.8,ns");
-        assert_eq!(
-            row.to_string().split(',').count(),
-            HEADER.split(',').count()
-        );
+        let endless = row.text(Format::Zonda);
+        assert_eq!(endless, "tokio,tcp,rtt,7,inf,64,10,999.8,ns");
+        assert_eq!(endless.split(',').count(), HEADER.split(',').count());
+    }
+
+    /// Lines as the programs of 2022 and the script around ping printed them.
+    #[test]
+    fn rows_of_the_study_are_read_and_written() {
+        let study = Format::Eval2022;
+        for line in [
+            "tokio,tcp,rtt,7,0.001,64,10,16895,ns",
+            "async-std,udp,rtt,0,0.0000001,64,0,9000,ns",
+            "std,tcp,rtt,3,0,64,0,5000,ns",
+            "smol,tcp,rtt,3,1,64,0,5000,ns",
+        ] {
+            let row = Row::parse(line, study).expect(line);
+            assert_eq!(row.text(study), line);
+        }
+        let row = Row::parse("ping,icmp,rtt,4,0.001000,64,0,0.045,ms", study).expect("of ping");
+        assert_eq!((row.framework, row.rate), ("icmp", Some(1000.0)));
+        assert_eq!((row.value, row.unit), (45_000.0, "ns"));
+        assert_eq!(row.text(study), "ping,icmp,rtt,4,0.001,64,0,45000,ns");
     }
 }

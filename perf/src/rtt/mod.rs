@@ -34,21 +34,26 @@ use clap::{Args, Subcommand};
 use zonda_program::{Failure, print, print_lines};
 
 use super::event::Event;
-use super::surroundings::{interrupt, warn_of_surroundings};
+use super::surroundings::{ENDS_EARLY, interrupt, note, warn_of_surroundings};
 use crate::scenario::raw::Transport;
 use arguments::{Mode, Options};
+use csv::Format;
 use icmp::Echo;
 use matrix::{Matrix, Plot};
 use samples::Recording;
+
+/// A run that takes longer, in seconds, says so at its start.
+const LONG: f64 = 5.0;
 
 /// What a reader of the help tries first.
 const EXAMPLES: &str = "\
 Examples:
   zonda perf rtt --mode pong --protocol tcp --backend smol             in one terminal
-  zonda perf rtt --mode ping --protocol tcp --backend smol --interval 0.001 --duration 10
+  zonda perf rtt --mode ping --backend smol --interval 0.001 --duration 10
   zonda perf rtt --mode ping --backend tokio --pacing seed             as published: see achieved
   zonda perf rtt --mode ping --tasks 100 --cpu-work 0.5                beside tasks that compute
   zonda perf rtt --mode ping --protocol icmp                           the kernel's own echo
+  zonda perf rtt --mode ping --format eval2022 > std.csv               for parse.py of that study
   zonda perf rtt matrix                                                all of it at once";
 
 /// One side of a ping-pong, or the whole matrix of them.
@@ -115,8 +120,13 @@ fn ask(options: &Options) -> Result<(), Failure> {
     let interrupt = interrupt()?;
     let ping = options.ping(interrupt)?;
     let warn = || {
-        if !options.csv && !options.json {
-            warn_of_surroundings();
+        if options.rows().is_some() || options.json {
+            return;
+        }
+        warn_of_surroundings();
+        let seconds = options.measured_for().as_secs_f64();
+        if seconds > LONG {
+            note(&format!("{seconds} s of messages; {ENDS_EARLY}"));
         }
     };
     let recording = match options.protocol {
@@ -131,8 +141,8 @@ fn ask(options: &Options) -> Result<(), Failure> {
             options.backend().ping(ends, ping)
         }
     }?;
-    if options.csv {
-        print_samples(options, &recording);
+    if let Some(format) = options.rows() {
+        print_samples(options, &recording, format);
     } else if options.json {
         print(format_args!("{}", outcome::to_json(&recording, options)));
     } else {
@@ -173,7 +183,7 @@ fn title(options: &Options) -> String {
 }
 
 /// A reader who leaves ends the program quietly.
-fn print_samples(options: &Options, recording: &Recording) {
+fn print_samples(options: &Options, recording: &Recording, format: Format) {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut row = csv::Row {
         framework: options.framework(),
@@ -190,14 +200,17 @@ fn print_samples(options: &Options, recording: &Recording) {
         writeln!(out, "{}", csv::HEADER)?;
         for sample in recording.samples() {
             (row.count, row.value) = (sample.sequence, sample.nanos as f64);
-            writeln!(out, "{row}")?;
+            writeln!(out, "{}", row.text(format))?;
+        }
+        if format.is_study() {
+            return out.flush();
         }
         (row.test, row.count, row.value) = ("throughput", recording.answered(), recording.rate());
         row.unit = "1/s";
-        writeln!(out, "{row}")?;
+        writeln!(out, "{}", row.text(format))?;
         (row.test, row.count, row.value) = ("lost", recording.sent, recording.lost as f64);
         row.unit = "messages";
-        writeln!(out, "{row}")?;
+        writeln!(out, "{}", row.text(format))?;
         out.flush()
     };
     if write().is_err() {

@@ -59,7 +59,7 @@ impl Door {
     /// Prints where to connect to.
     pub fn ready(&self) {
         let locators = match self {
-            Door::Session(session) => session.info().locators(),
+            Door::Session(session) => session.info().locators().into(),
             Door::Node(node) => node.locators(),
         };
         let listening = locators.iter().map(ToString::to_string).collect();

@@ -48,13 +48,34 @@ pub fn check(kind: Kind, value: &Value) -> Result<(), (String, String)> {
     let expected = match fits(kind, value) {
         Ok(true) => return Ok(()),
         Ok(false) => in_words(kind),
-        Err(precise) => precise,
+        Err(precise) => match endpoint_that_is_none(kind, value) {
+            Some(found) => return Err((found, precise)),
+            None => precise,
+        },
     };
     let found = match value {
         Value::List(_) | Value::Object(_) => value.kind().to_owned(),
         scalar => scalar.to_string(),
     };
     Err((found, expected))
+}
+
+/// The text in a list of endpoints that is none of them.
+fn endpoint_that_is_none(kind: Kind, value: &Value) -> Option<String> {
+    let (Kind::Endpoints, Value::List(items)) = (kind, value) else {
+        return None;
+    };
+    let of = |item: &Located| match &item.value {
+        Value::Text(text) => parse_endpoint(text)
+            .is_err()
+            .then(|| format!("{:?}", masked(text))),
+        Value::Object(members) => {
+            let mut lists = members.iter().filter(|(name, _)| name == "locators");
+            lists.find_map(|(_, list)| endpoint_that_is_none(kind, &list.value))
+        }
+        _ => None,
+    };
+    items.iter().find_map(of)
 }
 
 /// Whether `value` is of that kind; `Err` tells more than [`in_words`] could.
@@ -158,53 +179,62 @@ pub fn as_text(value: &Value) -> Option<&str> {
 /// # Errors
 /// One line about the first element that is not an endpoint.
 pub fn endpoints(value: &Value) -> Result<Vec<Endpoint>, String> {
-    Ok(groups(value)?.into_iter().flatten().collect())
+    let groups = groups(value)?.into_iter();
+    Ok(groups.flat_map(|group| group.endpoints).collect())
 }
 
-/// The endpoints of a list, in groups of which one will do: each is its own group, except those of an element
-/// `{strategy: "oneOf", locators: [..]}`.
+/// An element of a list of endpoints: an endpoint, or a group `{strategy: .., locators: [..]}`.
+pub struct Group {
+    pub endpoints: Vec<Endpoint>,
+    /// All of them are wanted, and not one.
+    pub is_all: bool,
+}
+
+/// The elements of a list of endpoints.
 ///
 /// # Errors
 /// As [`endpoints`].
-pub fn groups(value: &Value) -> Result<Vec<Vec<Endpoint>>, String> {
+pub fn groups(value: &Value) -> Result<Vec<Group>, String> {
     let Value::List(items) = value else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
     for item in items {
         match &item.value {
-            Value::Text(text) => found
-                .push(vec![parse_endpoint(text).map_err(|e| {
-                    format!("endpoints (in {:?}: {e})", masked(text))
-                })?]),
-            Value::Object(_) => match group(&item.value)? {
-                (true, of_group) => found.push(of_group),
-                (false, of_group) => found.extend(of_group.into_iter().map(|e| vec![e])),
-            },
+            Value::Text(text) => {
+                let endpoint = parse_endpoint(text).map_err(|e| format!("an endpoint: {e}"))?;
+                found.push(Group {
+                    endpoints: vec![endpoint],
+                    is_all: false,
+                });
+            }
+            Value::Object(_) => found.push(group(&item.value)?),
             other => return Err(format!("endpoints as texts (found {})", other.kind())),
         }
     }
     Ok(found)
 }
 
-/// The endpoints of a group, and whether one of them will do.
-fn group(value: &Value) -> Result<(bool, Vec<Endpoint>), String> {
+fn group(value: &Value) -> Result<Group, String> {
     let expected = "groups of the form {strategy: \"allOf\" or \"oneOf\", locators: [..]}";
-    let (mut one, mut found) = (None, None);
+    let (mut is_all, mut found) = (None, None);
     let Value::Object(members) = value else {
         return Err(expected.into());
     };
     for (name, member) in members {
         match (name.as_str(), &member.value) {
-            ("strategy", Value::Text(text)) if text == "oneOf" => one = Some(true),
-            ("strategy", Value::Text(text)) if text == "allOf" => one = Some(false),
+            ("strategy", Value::Text(text)) if text == "oneOf" => is_all = Some(false),
+            ("strategy", Value::Text(text)) if text == "allOf" => is_all = Some(true),
             ("locators", Value::List(items)) if texts(items).is_some() => {
                 found = Some(endpoints(&member.value)?);
             }
             _ => return Err(expected.into()),
         }
     }
-    one.zip(found).ok_or_else(|| expected.into())
+    match (is_all, found) {
+        (Some(is_all), Some(endpoints)) => Ok(Group { endpoints, is_all }),
+        _ => Err(expected.into()),
+    }
 }
 
 /// One endpoint: of a kind of link that this node has, with an address and options that can be; of another kind, only
@@ -217,7 +247,7 @@ pub fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
     if let Ok(protocol) = Protocol::of(&endpoint) {
         check_parts(protocol, &endpoint).map_err(|e| e.to_string())?;
     }
-    if endpoint.config(MUST_SUCCEED).is_some() && option_flag(&endpoint).is_none() {
+    if endpoint.config().get(MUST_SUCCEED).is_some() && option_flag(&endpoint).is_none() {
         return Err(format!("option {MUST_SUCCEED} is neither true nor false"));
     }
     Ok(endpoint)
@@ -233,5 +263,5 @@ const MUST_SUCCEED: &str = "exit_on_failure";
 
 /// The endpoint's own `exit_on_failure`, if it has one.
 pub fn option_flag(endpoint: &Endpoint) -> Option<bool> {
-    endpoint.config(MUST_SUCCEED)?.parse().ok()
+    endpoint.config().get(MUST_SUCCEED)?.parse().ok()
 }

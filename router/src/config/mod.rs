@@ -22,6 +22,7 @@ mod private;
 mod read;
 mod rows;
 mod rule;
+mod serial;
 mod settings;
 mod sources;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]
@@ -217,6 +218,12 @@ impl Config {
     /// Whether a key was set (and not put back to its default).
     pub fn is_set(&self, key: &str) -> bool {
         self.settings.contains_key(key)
+    }
+
+    /// Whether this node finds nobody by multicast, and is not found, only because the environment says so
+    /// (`ZONDA_MULTICAST_SCOUTING=off`).
+    pub fn is_kept_from_scouting(&self) -> bool {
+        !self.is_set("scouting/multicast/enabled") && read::multicast_is_switched_off()
     }
 
     /// The value of a key as set, or its default; not yet resolved for the role.

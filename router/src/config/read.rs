@@ -203,13 +203,34 @@ pub fn endpoints(found: &Found) -> Vec<Endpoint> {
     check::endpoints(&found.value).unwrap_or_default()
 }
 
-/// Endpoints in groups: each endpoint is its own, except that of a group `oneOf` one will do. A client needs one of all.
-pub fn endpoint_groups(found: &Found) -> Vec<Vec<Endpoint>> {
+/// Where a node connects to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConnectGroups {
+    /// One of each is wanted: each endpoint is a group of its own, except those of a group `oneOf`. A client needs one of all.
+    pub one_of: Vec<Vec<Endpoint>>,
+    /// The groups `allOf` of a client: one link by each endpoint to the neighbour that it is connected to.
+    pub together: Vec<Vec<Endpoint>>,
+}
+
+pub fn connect_groups(found: &Found) -> ConnectGroups {
     let groups = check::groups(&found.value).unwrap_or_default();
-    match found.role {
-        WhatAmI::Client => vec![groups.into_iter().flatten().collect()],
-        _ => groups,
+    let mut wanted = ConnectGroups::default();
+    if found.role == WhatAmI::Client {
+        let all = groups.iter().flat_map(|group| group.endpoints.clone());
+        wanted.one_of.push(all.collect());
+        let together = groups.into_iter().filter(|group| group.is_all);
+        wanted.together = together.map(|group| group.endpoints).collect();
+        return wanted;
     }
+    for group in groups {
+        match group.is_all {
+            false => wanted.one_of.push(group.endpoints),
+            true => wanted
+                .one_of
+                .extend(group.endpoints.into_iter().map(|e| vec![e])),
+        }
+    }
+    wanted
 }
 
 /// Widths of sequence numbers as given, and of request ids as large as they come: 32 bits.
@@ -225,8 +246,12 @@ pub fn resolution(found: &Found) -> Resolution {
 }
 
 pub fn multicast_enabled(found: &Found) -> bool {
-    let is_off = || std::env::var(MULTICAST_SWITCH).is_ok_and(|value| value == "off");
-    flag(found) && (found.is_set || !is_off())
+    flag(found) && (found.is_set || !multicast_is_switched_off())
+}
+
+/// Whether the environment turns multicast off for nodes whose configuration does not say.
+pub fn multicast_is_switched_off() -> bool {
+    std::env::var(MULTICAST_SWITCH).is_ok_and(|value| value == "off")
 }
 
 /// A multicast group with its port.

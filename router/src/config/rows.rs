@@ -64,7 +64,7 @@ const MULTILINK: Support = match zonda_transport::protocol::multilink::AVAILABLE
     }
 };
 const AUTH: Support = Not("authentication by keys is not supported; use transport/auth/usrpwd");
-const ACL: Support = Not("access control is not supported yet: nothing is denied");
+const ACL: Support = Not("access control is not supported yet");
 const ROUTING: Support = Not("regions of routers are not supported yet");
 const PLUGINS: Support = Not("plugins are not supported");
 const FILTERS: Support = Not("not supported yet; no message is changed or filtered");
@@ -165,11 +165,11 @@ rows! {
         "ms that connecting is tried: 0 once, -1 for ever" => connect_timeout: TimeLimit, time_limit;
     "connect/endpoints", PerRole(&Endpoints), "[]", Full,
         "endpoints to connect to; a client connects to the first that answers, a peer or router to each"
-        => connect_groups: Vec<Vec<Endpoint>>, endpoint_groups;
+        => connect_groups: ConnectGroups, connect_groups;
     "connect/exit_on_failure", PerRole(&Bool), "{router: false, peer: false, client: true}", Full,
         "fail to open when no connection came about in time" => must_connect: bool, flag;
     "connect/retry/period_init_ms", PerRole(&COUNT), "1000", Full,
-        "ms before the second attempt to connect" => connect_retry_init: Duration, millis;
+        "ms before the second attempt to connect, or a little less: of each pause a random part of at most half is left out" => connect_retry_init: Duration, millis;
     "connect/retry/period_max_ms", PerRole(&COUNT), "4000", Full,
         "ms between attempts to connect at most" => connect_retry_max: Duration, millis;
     "connect/retry/period_increase_factor", PerRole(&Factor), "2", Full,

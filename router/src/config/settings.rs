@@ -73,7 +73,7 @@ impl Settings {
 
     /// Endpoints to connect to, those of groups one by one.
     pub fn connect_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
-        self.connect_groups.iter().flatten()
+        self.connect_groups.one_of.iter().flatten()
     }
 
     /// Whether `open` fails when it could not connect to this endpoint. Its option `exit_on_failure` wins over the key.

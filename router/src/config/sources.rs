@@ -83,12 +83,25 @@ impl Flag {
 
 /// One thing that is wrong, and where it was said.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{from}: {error}")]
+#[error("{from}: {error}{}", Others(*more))]
 pub struct Problem {
     /// The flag, the variable, or `configuration` for what concerns all of it.
     pub from: String,
     /// What is wrong, with its line and the nearest valid key where that helps.
     pub error: ConfigError,
+    /// How many others there are, if this stands for them all.
+    pub more: usize,
+}
+
+struct Others(usize);
+
+impl fmt::Display for Others {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            more => write!(f, " (and {more} more: --check-config lists them)"),
+        }
+    }
 }
 
 /// A configuration and everything that is wrong with what it was made of.
@@ -119,8 +132,9 @@ impl Sources<'_> {
     /// Reads the file.
     pub fn load(&self) -> Result<Config, Problem> {
         let examined = self.examine();
+        let more = examined.problems.len().saturating_sub(1);
         match examined.problems.into_iter().next() {
-            Some(problem) => Err(problem),
+            Some(problem) => Err(Problem { more, ..problem }),
             None => Ok(examined.config),
         }
     }
@@ -158,11 +172,7 @@ impl Sources<'_> {
             }
         }
         under_way.config.attribute_to(Origin::Program);
-        if let Err(error) = under_way.config.validate() {
-            under_way.note("configuration", error);
-        } else if let Err(error) = under_way.config.settings().check_users() {
-            under_way.note("configuration", error);
-        }
+        under_way.check_whole();
         under_way
     }
 }
@@ -190,8 +200,28 @@ impl Examined {
     }
 
     fn note(&mut self, from: &str, error: ConfigError) {
-        let from = from.to_owned();
-        self.problems.push(Problem { from, error });
+        self.problems.push(Problem {
+            from: from.to_owned(),
+            error,
+            more: 0,
+        });
+    }
+
+    /// What is wrong with all of it together, and what could not be used where this program runs.
+    fn check_whole(&mut self) {
+        let settings = self.config.settings();
+        let whole = self.config.validate().err();
+        if let Some(error) = whole.or_else(|| settings.check_users().err()) {
+            self.note("configuration", error);
+        }
+        if let Some((origin, error)) = self.config.unreachable() {
+            self.note(&origin.to_string(), error);
+        }
+        if let Err(error) = zonda_runtime::may_use(&settings.runtime_cpus) {
+            let reason = format!("`runtime_cpus`: {error}");
+            let from = self.config.origin("runtime_cpus").to_string();
+            self.note(&from, ConfigError::Combination { reason });
+        }
     }
 
     fn set(

@@ -4,9 +4,10 @@
 //! values that have no effect.
 
 use zonda_codec::{Endpoint, WhatAmI};
+use zonda_transport::link::Protocol;
 
 use crate::config::{
-    Config, ConfigError, Warning, default_of, keys,
+    Config, ConfigError, Origin, Warning, default_of, keys,
     kind::{Key, Support},
     read::{self, Found},
     rows::SECRETS,
@@ -30,11 +31,13 @@ impl Config {
                 });
             }
         }
+        // as somebody reads them who looks at the file
+        warnings.sort_by_key(|warning| warning.line);
         warnings
     }
 
-    /// Reports what a builder method could not accept, options of links that do not go together, and endpoints whose protocol `transport/link/protocols`
-    /// does not allow.
+    /// Reports what a builder method could not accept, access control, which a node would not do, options of links that do not go
+    /// together, and endpoints whose protocol `transport/link/protocols` does not allow.
     ///
     /// # Errors
     /// The first such thing.
@@ -42,36 +45,67 @@ impl Config {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
+        self.check_access_control()?;
         let settings = self.settings();
         settings.check_options()?;
         self.check_discovery()?;
         let Some(allowed) = &settings.protocols else {
             return Ok(());
         };
-        let is_refused = |e: &&Endpoint| !allowed.iter().any(|p| p == e.proto());
-        for (key, refused) in [
-            (
-                "connect/endpoints",
-                settings.connect_endpoints().find(is_refused),
-            ),
-            (
-                "listen/endpoints",
-                settings.listen_endpoints.iter().find(is_refused),
-            ),
-        ] {
-            if let Some(refused) = refused {
-                return Err(ConfigError::Value {
-                    key: key.to_owned(),
-                    line: self.settings.get(key).and_then(|s| s.line),
-                    found: refused.to_string(),
-                    expected: format!(
-                        "one of the protocols {} (transport/link/protocols)",
-                        allowed.join(", ")
-                    ),
-                });
-            }
+        let is_refused = |e: &Endpoint| !allowed.iter().any(|p| p == e.proto());
+        let allowed = allowed.join(", ");
+        let expected = format!("one of the protocols {allowed} (transport/link/protocols)");
+        match self.endpoint_where(is_refused, &expected) {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Finds an endpoint that no attempt can ever reach, as its protocol is none that this build has. For programs, which
+    /// end then: the node itself goes on with its other endpoints.
+    pub(super) fn unreachable(&self) -> Option<(Origin, ConfigError)> {
+        let supported: Vec<&str> = Protocol::ALL.iter().map(|kind| kind.name()).collect();
+        let supported = supported.join(", ");
+        let expected = format!("one of the protocols that this build has: {supported}");
+        self.endpoint_where(|endpoint| Protocol::of(endpoint).is_err(), &expected)
+    }
+
+    /// The first endpoint of this node's role that `is_wrong`, with where it was set.
+    fn endpoint_where(
+        &self,
+        is_wrong: impl Fn(&Endpoint) -> bool,
+        expected: &str,
+    ) -> Option<(Origin, ConfigError)> {
+        let settings = self.settings();
+        let connect = settings.connect_endpoints().find(|e| is_wrong(e));
+        let listen = settings.listen_endpoints.iter().find(|e| is_wrong(e));
+        let (key, found) = match (connect, listen) {
+            (Some(endpoint), _) => ("connect/endpoints", endpoint),
+            (None, Some(endpoint)) => ("listen/endpoints", endpoint),
+            (None, None) => return None,
+        };
+        let error = ConfigError::Value {
+            key: key.to_owned(),
+            line: self.settings.get(key).and_then(|setting| setting.line),
+            found: found.to_string(),
+            expected: expected.to_owned(),
+        };
+        Some((self.origin(key), error))
+    }
+
+    /// A node that is asked to deny and cannot stays away: open to everybody, it would be what nobody has asked for.
+    fn check_access_control(&self) -> Result<(), ConfigError> {
+        const KEY: &str = "access_control/enabled";
+        match self.settings.get(KEY) {
+            Some(setting) if setting.value == Value::Bool(true) => Err(ConfigError::Value {
+                key: KEY.to_owned(),
+                line: setting.line,
+                found: "true".to_owned(),
+                expected: "false: access control is not supported yet, so a node would let everybody do everything"
+                    .to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Checks the multicast group, the strategies of connecting, and that gossip is not for clients.
@@ -206,6 +240,32 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn access_control_that_nobody_would_do_is_refused() {
+        let config = Config::router().with("access_control/enabled", "true");
+        let error = config.validate().expect_err("it fails closed").to_string();
+        assert!(
+            error.contains("`access_control/enabled` is true"),
+            "{error}"
+        );
+        let off = config.with("access_control/enabled", "false");
+        assert_eq!(off.validate(), Ok(()));
+    }
+
+    #[test]
+    fn an_endpoint_of_no_known_protocol_is_found_with_its_place() {
+        let config = Config::from_json5("{\n connect: { endpoints: ['tcp/h:1', 'http/h:1'] } }");
+        let config = config.expect("well formed");
+        assert_eq!(config.validate(), Ok(()), "a node goes on with the others");
+        let (_, error) = config.unreachable().expect("http leads nowhere");
+        let error = error.to_string();
+        assert!(
+            error.starts_with("line 2: `connect/endpoints` is http/h:1, expected one of"),
+            "{error}"
+        );
+        assert!(Config::client(["tcp/h:1"]).unreachable().is_none());
     }
 
     #[test]

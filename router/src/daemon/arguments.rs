@@ -19,9 +19,9 @@ fn runtime_help() -> String {
 
 const HELP: &str = "\
 Examples, behind zondad or zonda router:
-  -l tcp/0.0.0.0:7447 -l tcp/[::1]:7448      listen on two addresses
-  -c zenoh.json5 --check-config              what of a file of the reference takes effect
-  -c zenoh.json5 -m router                   as a router, whatever mode the file says
+  -l tcp/0.0.0.0:7447 -l tcp/[::1]:7448   listen on two addresses
+  -c zenoh.json5 --check-config           what of a file takes effect
+  -c zenoh.json5 -m router                whatever mode the file says
 
 Exit code: 0 after SIGINT or SIGTERM; 1 for a failure at run time, such as an address that is taken; 2 for bad usage or \
 a bad configuration.";

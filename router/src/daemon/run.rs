@@ -63,11 +63,17 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     if let Some(limit) = descriptors::limit() {
         tracing::info!("{limit} files and sockets may be open (`ulimit -n -H`)");
     }
+    let is_kept_from_scouting = config.is_kept_from_scouting();
     let node = zonda_runtime::block_on(Node::open(config))?;
     // Not before: opening may be configured to wait for ever, and has nothing that would have to be drained.
     let shutdown = Shutdown::listen()
         .map_err(|e| DaemonError::Run(format!("cannot take over SIGINT and SIGTERM: {e}")))?;
     announce(node.zid(), &node.locators(), args.json);
+    if is_kept_from_scouting && !args.json {
+        say(format_args!(
+            "not scouting: ZONDA_MULTICAST_SCOUTING=off, so others need its address"
+        ));
+    }
     shutdown.wait();
     let drain = node.close_timeout().unwrap_or(DRAIN);
     zonda_runtime::block_on(node.close(drain)).map_err(|e| DaemonError::Run(e.to_string()))

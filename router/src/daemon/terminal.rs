@@ -4,18 +4,49 @@
 
 use std::io::{self, IsTerminal};
 
+use clap::{ArgAction, Args};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::format::debug_fn;
 
 pub use zonda_transport::text::plain;
 
-/// What is logged when `RUST_LOG` says nothing.
+/// What is logged when nothing else is said.
 const LOG_DEFAULT: &str = "warn";
+
+/// How much a program says of what its node does.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Verbosity {
+    /// Log more on standard error: -v what connects and what fails, -vv and -vvv all; RUST_LOG chooses more exactly
+    #[arg(short, long, action = ArgAction::Count, global = true, display_order = 100)]
+    verbose: u8,
+    /// Log only what goes wrong; -qq nothing
+    #[arg(short, long, action = ArgAction::Count, global = true, display_order = 101)]
+    quiet: u8,
+}
+
+impl Verbosity {
+    /// Sends log lines to standard error, as [`log`] does: by these flags, else by `RUST_LOG`, else as `default` says.
+    pub fn log(self, default: &str) {
+        let level = match (self.verbose, self.quiet) {
+            (0, 0) => return log_by(EnvFilter::try_from_default_env(), default),
+            (0, 1) => "error",
+            (0, _) => "off",
+            (1, _) => "info",
+            (2, _) => "debug",
+            _ => "trace",
+        };
+        log_by(EnvFilter::try_new(level), default);
+    }
+}
 
 /// Sends log lines to standard error, by `RUST_LOG`, each in one line of characters that can be seen.
 pub fn log() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
+    log_by(EnvFilter::try_from_default_env(), LOG_DEFAULT);
+}
+
+fn log_by<E>(filter: Result<EnvFilter, E>, default: &str) {
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new(default));
     let fields = debug_fn(|writer, field, value| {
         let value = format!("{value:?}");
         match field.name() {

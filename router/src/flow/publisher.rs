@@ -269,6 +269,13 @@ impl PublisherFace {
         self.shared.has_counterpart(key, audience)
     }
 
+    /// Whether a message would go to anybody now: to a subscriber that is known, or to a gateway that has not said yet whether it
+    /// knows one.
+    #[must_use]
+    pub fn has_route(&self) -> bool {
+        !self.renewed().leads_nowhere()
+    }
+
     /// Tells `listener` whether any subscriber is known that a message would reach: that there is one if there is, and
     /// then of each change. It ends with the publisher.
     ///

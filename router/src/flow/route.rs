@@ -40,6 +40,14 @@ impl Route {
         !self.local.is_empty() || hooked.is_some_and(|route| route.is_local())
     }
 
+    /// Whether a message on it reaches nobody.
+    pub(crate) fn leads_nowhere(&self) -> bool {
+        match &self.hooked {
+            Some(hooked) => hooked.route().leads_nowhere(),
+            None => self.remote.is_empty() && self.local.is_empty(),
+        }
+    }
+
     /// Whether it leads to a neighbour that is gone. Nobody uses it any more then.
     fn is_of_the_gone(&self) -> bool {
         let hooked = self.hooked.as_ref().map(|hooked| hooked.route());

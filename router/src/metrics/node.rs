@@ -124,6 +124,7 @@ fn of_group(group: &GroupStatus) -> Vec<Sample> {
         ("over_limit", counts.over_limit),
         ("expired", counts.expired),
         ("misplaced", counts.misplaced),
+        ("declaration", counts.declarations),
         ("repeated", counts.repeated),
     ];
     let own = [

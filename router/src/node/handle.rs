@@ -5,6 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use zonda_codec::{KeyExpr, Locator, Timestamp, WhatAmI, ZenohId};
+use zonda_runtime::AnyRuntime;
 
 use super::shared::Shared;
 use crate::{
@@ -58,6 +59,18 @@ impl Node {
     #[must_use]
     pub fn runtime(&self) -> &'static str {
         self.shared.runtime.name()
+    }
+
+    /// The runtime that the node's tasks run on.
+    #[must_use]
+    pub fn runtime_handle(&self) -> &AnyRuntime {
+        &self.shared.runtime
+    }
+
+    /// Whether the node stamps what it publishes: `timestamping/enabled`.
+    #[must_use]
+    pub fn stamps(&self) -> bool {
+        self.shared.stamps
     }
 
     /// Calls `sink` for each message on a key that intersects `key`, from now on until it is undeclared.

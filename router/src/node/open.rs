@@ -112,11 +112,14 @@ impl Node {
                     tracing::warn!("{error}; trying again in the background");
                     Ok(vec![Kept::new(endpoints, None)])
                 }
-                Ok(standing) => Ok(vec![Kept::new(endpoints, standing)]),
+                Ok(standing) => {
+                    Shared::start_joining(&self.shared, standing);
+                    Ok(vec![Kept::new(endpoints, standing)])
+                }
             };
         }
         let (mut kept, began) = (Vec::new(), Instant::now());
-        for endpoints in settings.connect_groups.clone() {
+        for endpoints in settings.connect_groups.one_of.clone() {
             let must = endpoints.iter().any(|e| settings.connect_must_succeed(e));
             if !must && settings.connect_timeout != TimeLimit::Once {
                 kept.push(Kept::new(endpoints, None));

@@ -4,7 +4,7 @@
 
 use std::{sync::atomic::Ordering, time::Instant};
 
-use zonda_codec::WhatAmI;
+use zonda_codec::{Locator, WhatAmI};
 use zonda_transport::listen::Listening;
 
 use crate::{
@@ -61,7 +61,10 @@ impl Node {
         let state = self.shared.state.lock();
         match self.shared.role == WhatAmI::Client && state.dials.any_reached() {
             true => Vec::new(),
-            false => state.dials.unreached(),
+            false => state.dials.unreached(|at| {
+                let mut remotes = state.faces.values().map(|face| &face.status.remote);
+                remotes.any(|remote| is_same_listener(remote, at))
+            }),
         }
     }
 
@@ -219,4 +222,15 @@ impl Node {
             .reached(usage.unfinished_closed),
         ]
     }
+}
+
+/// Whether two addresses may well be those of one listener, which a node has at each of its interfaces.
+fn is_same_listener(one: &Locator, other: &Locator) -> bool {
+    let port = |at: &Locator| {
+        at.address()
+            .rsplit_once(':')
+            .map(|(_, port)| port.to_owned())
+    };
+    let is_same_port = port(one).is_some() && port(one) == port(other);
+    one == other || (one.proto() == other.proto() && is_same_port)
 }

@@ -40,7 +40,7 @@ use crate::{
         neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
     },
     query::{After, Queries},
-    table::{Action, FaceId, ForwardingTable, Kind, Locality, OwnRef},
+    table::{Action, Deadline, FaceId, ForwardingTable, Kind, Locality, OwnRef},
 };
 
 /// The longest key that the protocol can write.
@@ -224,6 +224,9 @@ impl Shared {
         self.carry_out(&mut state, &mut after);
         self.settle_queries(&mut state, &mut after);
         after.notes = state.table.take_notes();
+        if state.table.alarm() == Some(Deadline::Now) {
+            self.wake_clock(&mut state);
+        }
         let sweeps = !state.sweeping && state.table.is_sweeping();
         state.sweeping |= sweeps;
         drop(state);

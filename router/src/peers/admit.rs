@@ -234,10 +234,14 @@ impl Shared {
             outbox,
         } = drive;
         let node = Arc::downgrade(shared);
-        let told = move || {
-            if let Some(node) = node.upgrade() {
-                node.changed.notify(usize::MAX);
+        let told = move |lost: Option<(u64, &Ended)>| {
+            let Some(node) = node.upgrade() else {
+                return;
+            };
+            if let Some((link, ended)) = lost {
+                node.tell_link_lost(face, link, ended);
             }
+            node.changed.notify(usize::MAX);
         };
         let bundle = Bundle::new(outbox, receiver, inbound, told);
         let mut state = shared.state.lock();

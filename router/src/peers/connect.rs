@@ -125,6 +125,7 @@ impl Shared {
         mut face: Option<Standing>,
     ) {
         let mut backoff = shared.backoff_any(&endpoints);
+        let mut failures = Failures::default();
         while !shared.is_closed() {
             if let Some(face) = face.take() {
                 let since = Instant::now();
@@ -136,16 +137,17 @@ impl Shared {
             }
             match Self::attempt_any(&shared, &endpoints).await {
                 Ok(connected) => {
+                    failures.end(&endpoints);
                     face = Some(connected);
                     continue;
                 }
                 Err(Some(Attempt::Known(_))) => {
                     tracing::debug!("{}", "this node is connected already")
                 }
-                Err(Some(failure)) => tracing::info!("{failure}"),
+                Err(Some(failure)) => failures.add(&failure),
                 Err(None) => return,
             }
-            let wait = backoff.next_wait();
+            let wait = backoff.next_wait_apart();
             shared.note_retry(&endpoints, Some(wait));
             shared.pause(wait).await;
         }
@@ -186,12 +188,101 @@ impl Shared {
         }
     }
 
+    /// Starts keeping the other links that a client wants to the neighbour that it has just connected to.
+    pub(crate) fn start_joining(shared: &Arc<Self>, standing: Option<Standing>) {
+        let Some(standing) = standing else {
+            return;
+        };
+        if shared.settings.max_links < 2 {
+            return;
+        }
+        let opened = shared.state.lock().dials.opened(standing.face).cloned();
+        for group in &shared.settings.connect_groups.together {
+            if !group
+                .iter()
+                .any(|endpoint| Some(endpoint) == opened.as_ref())
+            {
+                continue;
+            }
+            for endpoint in group.iter().filter(|e| Some(*e) != opened.as_ref()) {
+                let (node, endpoint) = (Arc::clone(shared), endpoint.clone());
+                shared
+                    .runtime
+                    .spawn("zonda-connect", move || Self::keep_joined(node, endpoint));
+            }
+        }
+    }
+
+    /// Keeps one more link to the neighbour that a client is connected to, for as long as the node is open.
+    async fn keep_joined(shared: Arc<Self>, endpoint: Endpoint) {
+        let own = std::slice::from_ref(&endpoint);
+        let mut backoff = shared.backoff_any(own);
+        while !shared.is_closed() {
+            shared.note_begin(&endpoint);
+            let joined = Self::attempt_joining(&shared, &endpoint).await;
+            shared.note_attempt(&endpoint, &joined);
+            match joined {
+                Ok(standing) => {
+                    let since = Instant::now();
+                    shared.wait_until_gone(standing).await;
+                    if since.elapsed() >= SETTLED {
+                        backoff.reset();
+                    }
+                }
+                Err(failure) => tracing::debug!("{failure}"),
+            }
+            let wait = backoff.next_wait();
+            shared.note_retry(own, Some(wait));
+            shared.pause(wait).await;
+        }
+    }
+
+    /// One attempt at one more link. A node that this one is not connected to is left alone.
+    async fn attempt_joining(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
+        let link = shared.dial(endpoint).await?;
+        let links_max = shared.settings.max_links;
+        let reserved = shared
+            .state
+            .lock()
+            .reserve_link(&link.established, links_max);
+        if reserved.is_err() {
+            return Err(Attempt::Known(endpoint.clone()));
+        }
+        Self::settle(shared, link, true).ok_or(Attempt::Closed)
+    }
+
     /// Starts keeping a configured connection.
     pub(crate) fn start_connecting(shared: &Arc<Self>, kept: Kept) {
         let node = Arc::clone(shared);
         shared.runtime.spawn("zonda-connect", move || {
             Self::keep_connected(node, kept.endpoints, kept.standing)
         });
+    }
+}
+
+/// What the log says of attempts that fail one after the other. The second one is a warning, so that programs which are started
+/// within a moment of each other are quiet; so is the connection that comes after all.
+#[derive(Default)]
+struct Failures(u32);
+
+impl Failures {
+    const TOLD: u32 = 2;
+
+    fn add(&mut self, failure: &Attempt) {
+        self.0 = self.0.saturating_add(1);
+        match self.0 {
+            Self::TOLD => tracing::warn!("{failure}; trying on"),
+            _ => tracing::info!("{failure}"),
+        }
+    }
+
+    fn end(&mut self, endpoints: &[Endpoint]) {
+        let failed = std::mem::take(&mut self.0);
+        if failed >= Self::TOLD {
+            let names: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
+            let names = names.join(" or ");
+            tracing::warn!("connected to {names} after {failed} attempts that failed");
+        }
     }
 }
 

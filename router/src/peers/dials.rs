@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use zonda_codec::Endpoint;
+use zonda_codec::{Endpoint, Locator};
 
 use crate::{
     peers::reasons::{Refusal, RefusalKind},
@@ -58,6 +58,8 @@ struct Dial {
     reached: bool,
     attempts: u64,
     last: Option<Refusal>,
+    /// Where the last attempt was refused, if because the node there has a link to this one already.
+    linked_at: Option<Locator>,
     /// The failure was not reported yet.
     fresh: bool,
     next: Option<Instant>,
@@ -75,6 +77,7 @@ impl Dials {
             reached: false,
             attempts: 0,
             last: None,
+            linked_at: None,
             fresh: false,
             next: None,
         };
@@ -95,7 +98,12 @@ pub(crate) enum Ended {
     /// The node there is connected already.
     Known,
     /// It failed.
-    Failed(Refusal),
+    Failed {
+        /// Why.
+        reason: Refusal,
+        /// Where, if the node there says that it has a link to this one already.
+        linked_at: Option<Locator>,
+    },
 }
 
 /// A failure that was not reported yet.
@@ -131,12 +139,19 @@ impl Dials {
                         text: "the node there is connected already".to_owned(),
                     });
                 }
-                Ended::Failed(reason) => {
+                Ended::Failed { reason, linked_at } => {
                     dial.last = Some(reason.clone());
+                    dial.linked_at.clone_from(linked_at);
                     dial.fresh = true;
                 }
             }
         }
+    }
+
+    /// The endpoint by which a link was opened.
+    pub(crate) fn opened(&self, face: FaceId) -> Option<&Endpoint> {
+        let dial = self.0.iter().find(|dial| dial.face == Some(face));
+        dial.map(|dial| &dial.endpoint)
     }
 
     /// Writes down that one of `endpoints` was reached: the others will not be tried.
@@ -167,9 +182,12 @@ impl Dials {
         self.0.iter().any(|dial| dial.reached)
     }
 
-    /// Those that were never reached since the node was opened.
-    pub(crate) fn unreached(&self) -> Vec<Unreached> {
-        let unreached = self.0.iter().filter(|dial| !dial.reached);
+    /// Those that were never reached since the node was opened. One whose node was found otherwise and has a link to this
+    /// one is reached: `has_link` says whether there is a link to that listener.
+    pub(crate) fn unreached(&self, has_link: impl Fn(&Locator) -> bool) -> Vec<Unreached> {
+        let is_reached =
+            |dial: &Dial| dial.reached || dial.linked_at.as_ref().is_some_and(&has_link);
+        let unreached = self.0.iter().filter(|dial| !is_reached(dial));
         unreached
             .map(|dial| Unreached {
                 endpoint: dial.endpoint.clone(),

@@ -40,6 +40,15 @@ pub enum ConnectionEvent {
         /// Why it ended.
         reason: Loss,
     },
+    /// One more link to a neighbour that is connected already is open.
+    LinkAdded(LinkStatus),
+    /// One of several links to a neighbour is no more, and another one is left.
+    LinkLost {
+        /// The link as it was.
+        link: LinkStatus,
+        /// Why it ended.
+        reason: Loss,
+    },
     /// An attempt to connect to a configured endpoint failed.
     Failed {
         /// The endpoint as configured.
@@ -63,11 +72,13 @@ pub enum ConnectionEvent {
 }
 
 impl ConnectionEvent {
-    /// What happened, in one word: `connected`, `lost`, `failed` or `refused`.
+    /// What happened, in one word: `connected`, `lost`, `link-added`, `link-lost`, `failed` or `refused`.
     pub fn name(&self) -> &'static str {
         match self {
             ConnectionEvent::Connected(_) => "connected",
             ConnectionEvent::Lost { .. } => "lost",
+            ConnectionEvent::LinkAdded(_) => "link-added",
+            ConnectionEvent::LinkLost { .. } => "link-lost",
             ConnectionEvent::Failed { .. } => "failed",
             ConnectionEvent::Refused { .. } => "refused",
         }
@@ -88,6 +99,14 @@ impl fmt::Display for ConnectionEvent {
             ConnectionEvent::Lost { link, reason } => {
                 let (role, zid, remote) = (link.whatami, link.zid, &link.remote);
                 write!(f, "lost {role} {zid} at {remote}: {reason}")
+            }
+            ConnectionEvent::LinkAdded(link) => {
+                let (role, zid, remote) = (link.whatami, link.zid, &link.remote);
+                write!(f, "one more link to {role} {zid} at {remote}")
+            }
+            ConnectionEvent::LinkLost { link, reason } => {
+                let (role, zid, remote) = (link.whatami, link.zid, &link.remote);
+                write!(f, "one link less to {role} {zid} at {remote}: {reason}")
             }
             ConnectionEvent::Failed {
                 endpoint,
@@ -256,7 +275,8 @@ impl Default for Events {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) listeners: Vec<Arc<ConnectionListener>>,
-    pub(crate) open: BTreeMap<FaceId, LinkStatus>,
+    /// By their numbers, in the order in which they came.
+    pub(crate) open: BTreeMap<FaceId, Vec<(u64, LinkStatus)>>,
 }
 
 #[cfg(test)]

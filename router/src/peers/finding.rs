@@ -83,7 +83,7 @@ impl Shared {
     pub(crate) fn start_scouting(shared: &Arc<Self>) {
         let scouting = shared.settings.scouting();
         let asks = shared.scouts(&scouting);
-        let listens = scouting.listen && !shared.settings.listen_endpoints.is_empty();
+        let listens = scouting.listen && shared.role != WhatAmI::Client;
         if !scouting.enabled || !(asks || listens) {
             return;
         }
@@ -252,11 +252,12 @@ impl Scouted {
         usable
     }
 
-    /// The HELLO for somebody who asks from `source`; `None` if nothing leads there, as an empty one is of no use.
+    /// The HELLO for somebody who asks from `source`; `None` if nothing leads there. Of a node that listens nowhere it is
+    /// empty: it says that the node is there.
     fn greeting(&self, node: &Shared, source: IpAddr, host: &Host) -> Option<Vec<u8>> {
         let listening: Vec<Locator> = node.locators();
         let locators = host.locators_for(source, &listening);
-        if locators.is_empty() {
+        if locators.is_empty() && !listening.is_empty() {
             return None;
         }
         let texts: Vec<&str> = locators.iter().map(Locator::as_str).collect();

@@ -15,6 +15,7 @@ use zonda_transport::{
 
 use crate::{
     flow::inbound::Inbound,
+    model::LinkStatus,
     node::{log::log_lost_link, shared::Shared, state::State},
     peers::links::{Links, Several, Standing},
     table::FaceId,
@@ -143,10 +144,22 @@ impl Shared {
         } = placed;
         let link = connection.join(&self.runtime, joining)?;
         let mut state = self.state.lock();
-        if let Some(links) = state.faces.get_mut(&face).and_then(|f| f.links.as_mut()) {
-            links.note(link, local, remote);
+        let mut joined = None;
+        if let Some(face) = state.faces.get_mut(&face) {
+            joined = Some(LinkStatus {
+                local: local.clone(),
+                remote: remote.clone(),
+                ..face.status.clone()
+            });
+            if let Some(links) = face.links.as_mut() {
+                links.note(link, local, remote);
+            }
         }
         drop(state);
+        // The first one stands for the connection.
+        if let Some(status) = joined.filter(|_| link > 0) {
+            self.tell_joined(face, link, status);
+        }
         self.changed.notify(usize::MAX);
         let link = Some(link);
         Some(Standing { face, link })

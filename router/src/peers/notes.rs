@@ -26,7 +26,10 @@ impl Shared {
             Ok(standing) => Some(Ended::Reached(standing.face)),
             Err(Attempt::Known(_)) => Some(Ended::Known),
             Err(Attempt::Closed) => None,
-            Err(Attempt::Dial(failure)) => Some(Ended::Failed(failure.into())),
+            Err(Attempt::Dial(failure)) => Some(Ended::Failed {
+                reason: failure.into(),
+                linked_at: failure.linked_at().and_then(LinkAddress::locator),
+            }),
         };
         if let Some(how) = how {
             self.state.lock().dials.end(endpoint, &how);

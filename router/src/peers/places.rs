@@ -30,6 +30,10 @@ use crate::{
 /// How long a probe of an older connection is waited for.
 const PROBE: Duration = Duration::from_millis(500);
 
+/// How long the end of an older connection that is not probed is waited for: a node that is started again at once comes
+/// before its router has read the end of the connection it had.
+const END: Duration = Duration::from_millis(200);
+
 /// A connection that is younger, or was heard or probed within this time, is not probed.
 const FRESH: Duration = Duration::from_secs(1);
 
@@ -126,12 +130,36 @@ impl Shared {
     /// Waits, but not for long, until it is clear whether an older connection of a node that connects again is alive.
     pub(crate) async fn probe_older(&self, newcomer: &Established) {
         let zid = newcomer.zid;
-        let Some((face, outbox)) = self.state.lock().worth_a_probe(newcomer, Instant::now()) else {
+        let Some(patience) = self.rival_of(newcomer) else {
             return;
         };
+        let is_clear = |state: &State| match state.neighbours.face(&zid) {
+            // it has ended, or is the newcomer's own other link
+            Some(_) => state.older(newcomer).is_none(),
+            None => !state.neighbours.contains(&zid),
+        };
+        self.wait_until(Instant::now() + patience, is_clear).await;
+    }
+
+    /// How long the end of an older connection of a newcomer's id is worth waiting for, if there is one. Probes it if
+    /// that makes sense.
+    fn rival_of(&self, newcomer: &Established) -> Option<Duration> {
+        let mut state = self.state.lock();
+        if !state.neighbours.contains(&newcomer.zid) {
+            return None;
+        }
+        // one whose introduction has just ended has a place and no face yet
+        let Some(face) = state.neighbours.face(&newcomer.zid) else {
+            return Some(END);
+        };
+        state.older(newcomer)?;
+        let probed = state.worth_a_probe(face, Instant::now());
+        drop(state);
+        let Some(outbox) = probed else {
+            return Some(END);
+        };
         outbox.probe();
-        let is_gone = |state: &State| state.neighbours.face(&zid) != Some(face);
-        self.wait_until(Instant::now() + PROBE, is_gone).await;
+        Some(PROBE)
     }
 }
 
@@ -170,20 +198,15 @@ impl State {
         (silence > patience).then(|| Gone::of(face))
     }
 
-    fn worth_a_probe(
-        &mut self,
-        newcomer: &Established,
-        now: Instant,
-    ) -> Option<(FaceId, Arc<Outbox>)> {
-        let id = self.neighbours.face(&newcomer.zid)?;
-        let face = self.older(newcomer)?;
+    /// The way to an older connection that is to be probed now.
+    fn worth_a_probe(&mut self, face: FaceId, now: Instant) -> Option<Arc<Outbox>> {
+        let face = self.faces.get_mut(&face)?;
         let is_fresh = |at: Instant| now.saturating_duration_since(at) < FRESH;
         if is_fresh(face.since) || is_fresh(face.outbox.last_received()) || is_fresh(face.probed) {
             return None;
         }
-        let face = self.faces.get_mut(&id)?;
         face.probed = now;
-        Some((id, Arc::clone(&face.outbox)))
+        Some(Arc::clone(&face.outbox))
     }
 
     /// The older connection of a newcomer's id, unless the newcomer has shown to be that very node, which wants one more

@@ -12,7 +12,7 @@ use crate::{
     node::{handle::Node, shared::Shared},
     peers::{
         events::{ConnectionEvent, ConnectionListener, Tell},
-        reasons::Loss,
+        reasons::{Loss, LossKind},
     },
     table::FaceId,
 };
@@ -24,19 +24,38 @@ impl Shared {
         self.tell_with(|_| Some(event()));
     }
 
-    /// Tells that a link is open.
+    /// Tells that a neighbour is connected, by a first link.
     pub(crate) fn tell_connected(&self, face: FaceId, link: &LinkStatus) {
         self.tell_with(|open| {
-            open.insert(face, link.clone());
+            open.insert(face, vec![(0, link.clone())]);
             Some(ConnectionEvent::Connected(link.clone()))
         });
     }
 
-    /// Tells that a link is no more.
+    /// Tells that one more link to a neighbour is open.
+    pub(crate) fn tell_joined(&self, face: FaceId, number: u64, link: LinkStatus) {
+        self.tell_with(|open| {
+            open.get_mut(&face)?.push((number, link.clone()));
+            Some(ConnectionEvent::LinkAdded(link))
+        });
+    }
+
+    /// Tells that a link is no more, unless it was the last one: the connection ends with that.
+    pub(crate) fn tell_link_lost(&self, face: FaceId, number: u64, reason: impl Into<Loss>) {
+        self.tell_with(|open| {
+            let links = open.get_mut(&face).filter(|links| links.len() > 1)?;
+            let index = links.iter().position(|(other, _)| *other == number)?;
+            let (_, link) = links.remove(index);
+            let reason = self.loss(reason);
+            Some(ConnectionEvent::LinkLost { link, reason })
+        });
+    }
+
+    /// Tells that a neighbour is not connected any more.
     pub(crate) fn tell_lost(&self, face: FaceId, reason: impl Into<Loss>) {
         self.tell_with(|open| {
-            let link = open.remove(&face)?;
-            let reason = reason.into();
+            let (_, link) = open.remove(&face)?.pop()?;
+            let reason = self.loss(reason);
             Some(ConnectionEvent::Lost { link, reason })
         });
         if self.is_closed() && self.has_declared_all() {
@@ -44,9 +63,18 @@ impl Shared {
         }
     }
 
+    /// What ends while this node closes is closed by it, however the other side takes that.
+    fn loss(&self, reason: impl Into<Loss>) -> Loss {
+        let mut loss = reason.into();
+        if self.is_closed() {
+            loss.kind = LossKind::ClosedHere;
+        }
+        loss
+    }
+
     fn tell_with(
         &self,
-        event: impl FnOnce(&mut BTreeMap<FaceId, LinkStatus>) -> Option<ConnectionEvent>,
+        event: impl FnOnce(&mut BTreeMap<FaceId, Vec<(u64, LinkStatus)>>) -> Option<ConnectionEvent>,
     ) {
         let mut known = self.events.0.lock();
         let Some(event) = event(&mut known.open) else {
@@ -87,9 +115,14 @@ impl Node {
         }
         // What comes or goes meanwhile is delivered with this lock.
         let mut known = shared.events.0.lock();
-        let links = known.open.values().filter(|_| history).cloned();
-        let listener =
-            ConnectionListener::new(tell, links.map(ConnectionEvent::Connected).collect());
+        let links = known.open.values().filter(|_| history);
+        let links = links.flat_map(|links| {
+            links.iter().enumerate().map(|(at, (_, link))| match at {
+                0 => ConnectionEvent::Connected(link.clone()),
+                _ => ConnectionEvent::LinkAdded(link.clone()),
+            })
+        });
+        let listener = ConnectionListener::new(tell, links.collect());
         match self.is_closed() {
             true => listener.finish(),
             false => known.listeners.push(Arc::clone(&listener)),

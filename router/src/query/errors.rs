@@ -18,6 +18,9 @@ send_error! {
         /// The key is more complex than a node accepts.
         #[error("{0}")]
         KeyOverLimit(KeyOverLimit),
+        /// Its token had been cancelled before.
+        #[error("the cancellation token was cancelled before")]
+        Cancelled,
     }
 }
 

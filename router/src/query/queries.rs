@@ -11,7 +11,7 @@ use crate::{
         open::{Next, OpenQuery},
         outgoing::QueryEnd,
     },
-    table::ForwardingTable,
+    table::{Deadline, ForwardingTable},
 };
 
 /// Open queries and queryables, by number.
@@ -26,9 +26,12 @@ pub(crate) struct Queries {
 }
 
 impl Queries {
-    /// When to look next: `latest`, or when the first query times out.
+    /// When to look next: `latest`, or when the table wants it.
     pub(crate) fn set_alarm(&mut self, latest: Instant, table: &ForwardingTable) -> Instant {
-        let next = table.query_deadline().map_or(latest, |due| due.min(latest));
+        let next = match table.alarm() {
+            Some(Deadline::At(due)) => due.min(latest),
+            Some(Deadline::Now) | None => latest,
+        };
         self.alarm = Some(next);
         next
     }

@@ -2,19 +2,24 @@
 
 //! The queryables of this node's own session.
 
+use std::time::Instant;
+
 use zonda_codec::KeyExpr;
 
 use crate::{
     model::DeclareError,
     node::{shared::Shared, state::State},
     query::incoming::{QueryableId, SharedQuerySink},
-    table::{Kind, Locality, Own},
+    table::{Deadline, Kind, Locality, Own},
 };
 
 impl Shared {
-    /// After a new query: the clock looks no later than it is due.
+    /// After a new query, or when trees of a mesh are to be timed: the clock looks no later than they are due.
     pub(crate) fn wake_clock(&self, state: &mut State) {
-        let due = state.table.query_deadline();
+        let due = state.table.alarm().map(|due| match due {
+            Deadline::Now => Instant::now(),
+            Deadline::At(at) => at,
+        });
         let alarm = state.queries.alarm;
         if let (Some(due), Some(alarm)) = (due, alarm)
             && due < alarm

@@ -183,7 +183,7 @@ impl ForwardingTable {
         }
         let is_wild = is_wild(key.as_str());
         if is_wild {
-            let (refused, note) = source.has_too_wild(&limits);
+            let (refused, note) = source.has_too_wild(0, &limits);
             if refused {
                 return self.notes.extend(note);
             }

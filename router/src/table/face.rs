@@ -209,11 +209,11 @@ impl Face {
         Some(Note { cause, text })
     }
 
-    /// Whether one more key with wildcards exceeds what this face may have. Counts the refusal, and gives the log
-    /// line about the first one.
-    pub(super) fn has_too_wild(&mut self, limits: &Limits) -> (bool, Option<Note>) {
+    /// Whether one more key with wildcards exceeds what this face may have, beside `others` that count as its own. Counts the
+    /// refusal, and gives the log line about the first one.
+    pub(super) fn has_too_wild(&mut self, others: usize, limits: &Limits) -> (bool, Option<Note>) {
         let limit = limits.wild_keys_max;
-        if self.relation == Relation::Local || self.wild_keys < limit {
+        if self.relation == Relation::Local || self.wild_keys + others < limit {
             return (false, None);
         }
         self.counters.over_limit += 1;

@@ -19,7 +19,7 @@ use crate::table::{
     leaving::Leaving,
     limits::{BadKey, FaceCounters, KeyOverLimit, Limits},
     listeners::Listeners,
-    mesh::Mesh,
+    mesh::{Charge, Mesh},
     message,
     note::Note,
     policy::{INITIAL, Relation},
@@ -105,14 +105,16 @@ impl ForwardingTable {
     /// Bytes of memory that it holds, about: what was declared and asked for, and who knows of it.
     pub fn memory(&self) -> usize {
         let keys = self.interests.memory() + self.wants.memory() + self.topology.id_memory();
-        self.entities.memory() + keys + self.kept.memory()
+        self.entities.memory() + keys + self.kept.memory() + self.mesh.memory()
     }
 
-    /// Bytes of memory that it holds because of one neighbour, as if that were alone. More than all of
-    /// [`memory`](Self::memory) if many declare the same.
+    /// Bytes of memory that it holds because of one neighbour and of the routers behind it, as if that were alone. More than all
+    /// of [`memory`](Self::memory) if many declare the same.
     pub fn memory_of(&self, face: FaceId) -> usize {
         let queries = self.queries.count(face.index) * QUERY_BYTES;
-        self.face(face).map_or(0, |face| face.memory() + queries)
+        let behind = self.mesh.charge(face).map_or(0, Charge::memory);
+        let own = self.face(face).map(Face::memory);
+        own.map_or(0, |own| own + queries + behind)
     }
 
     /// Whether neighbours may declare nothing more.

@@ -25,6 +25,7 @@ impl ForwardingTable {
         // One slice of each, so that nothing waits for all of the rest.
         self.announce_on(None, actions);
         self.seek_on(actions);
+        self.tell_on(actions);
         let Some(mut leaving) = self.leaving.pop_front() else {
             return self.is_sweeping();
         };
@@ -53,6 +54,7 @@ impl ForwardingTable {
             || self.queries.is_sweeping()
             || !self.announcing.is_empty()
             || self.interests.is_seeking()
+            || self.mesh.is_telling()
     }
 
     fn forget(&mut self, slot: u32, step: Step, actions: &mut Vec<Action>) {

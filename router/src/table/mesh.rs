@@ -7,12 +7,19 @@
 //! Every router has a face in the table, beside the face of the link for neighbours: its declarations and messages are
 //! those of that face, by whichever link they come. On the wire its number in the sender's own list names it.
 
+mod charges;
 mod network;
+mod shape;
 mod sourced;
 mod state;
+mod telling;
+mod throttle;
 mod trees;
+mod unheard;
+mod view;
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use zonda_codec::{LinkStateList, Locator, WhatAmI, ZenohId};
 
@@ -24,6 +31,8 @@ use crate::table::{
     scouting::Host,
 };
 
+pub(super) use charges::Charge;
+pub use shape::PlaceInTree;
 pub(super) use state::Mesh;
 
 impl ForwardingTable {
@@ -56,15 +65,16 @@ impl ForwardingTable {
     /// A link to another router is up.
     pub(super) fn link_router(&mut self, link: FaceId, zid: ZenohId, actions: &mut Vec<Action>) {
         if self.mesh.network.add_link(link, zid, actions) {
-            self.reshape_mesh(actions);
+            self.follow_network(actions);
         }
     }
 
     /// A link to another router is gone.
     pub(super) fn unlink_router(&mut self, link: FaceId, actions: &mut Vec<Action>) {
-        if self.mesh.network.remove_link(link, actions) {
-            self.reshape_mesh(actions);
-        }
+        self.mesh.end_charges(link);
+        self.mesh.network.remove_link(link, actions);
+        self.mesh.note_loss();
+        self.follow_network(actions);
     }
 
     /// Link states of another router.
@@ -75,20 +85,25 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let heard = self.mesh.network.hear(link, states, actions);
-        if heard.is_news {
-            self.reshape_mesh(actions);
-        } else if heard.is_renumbered {
+        if heard.is_renumbered {
             self.outdate_all();
+        }
+        if heard.is_news {
+            self.follow_network(actions);
         }
     }
 
-    /// The network has changed: every tree may be another one, and those who are new below this node hear what there is.
-    fn reshape_mesh(&mut self, actions: &mut Vec<Action>) {
-        let reshaped = self.mesh.reshape();
-        for face in reshaped.gone {
+    /// The network has changed: who is gone is forgotten and who is new gets a face at once, as what it declares comes
+    /// right behind. The trees follow when it is time.
+    fn follow_network(&mut self, actions: &mut Vec<Action>) {
+        let followed = self.mesh.follow();
+        if !followed.gone.is_empty() {
+            self.outdate_all();
+        }
+        for face in followed.gone {
             self.remove_face(face, actions);
         }
-        for zid in reshaped.new {
+        for zid in followed.new {
             let face = self.topology.add(FaceInfo {
                 zid,
                 whatami: WhatAmI::Router,
@@ -97,9 +112,26 @@ impl ForwardingTable {
             self.mesh.add_router(zid, face);
         }
         self.meet_mesh(actions);
+        if self.mesh.is_to_reshape() {
+            self.reshape_mesh(actions);
+        }
+    }
+
+    /// Every tree may be another one, and those who are new below this node hear what there is.
+    fn reshape_mesh(&mut self, actions: &mut Vec<Action>) {
+        self.mesh.reshape();
         self.outdate_all();
         self.queries.stir_held();
-        self.declare_to_unheard(actions);
+        self.tell_on(actions);
+    }
+
+    /// What is due when the clock is looked at: trees, if the network has changed too often for computing them at once; and once
+    /// it is quiet, all routers are brought to know the same.
+    pub(super) fn settle_mesh(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        if self.mesh.look(now) {
+            self.reshape_mesh(actions);
+        }
+        self.mesh.settle(now);
     }
 
     /// What this node's own side has is kept ready for other routers as long as there is a link to one.

@@ -76,6 +76,7 @@ pub use gossip::{Gossip, GossipCounts, GossipOptions};
 pub use hop::{Hop, Suffix};
 pub use kind::Kind;
 pub use limits::{FaceCounters, KeyOverLimit, Limits};
+pub use mesh::PlaceInTree;
 pub use note::{Note, NoteCause};
 pub use notice::Notice;
 pub use policy::{INITIAL, Relation};

@@ -66,6 +66,12 @@ impl ForwardingTable {
         answers.chain(others).chain(self.mesh.deadline()).min()
     }
 
+    /// When a clock that looks now and then is to look at the latest: a query is over then, or trees are due.
+    pub fn alarm(&self) -> Option<Deadline> {
+        let query = self.query_deadline().map(Deadline::At);
+        query.into_iter().chain(self.mesh.look_deadline()).min()
+    }
+
     /// Asks a new gateway for all this node wants.
     pub(super) fn ask_everything(&mut self, slot: u32, actions: &mut Vec<Action>) {
         for want in self.wants.all() {

@@ -41,7 +41,11 @@ impl ForwardingTable {
 
     fn add_to(&self, most: &mut Most, face: &Face) {
         let slot = face.id.index;
-        let declared = |kind| self.entities.count(slot, kind);
+        let behind = self.mesh.charge(face.id);
+        let declared = |kind| {
+            let behind = behind.map_or(0, |behind| behind.count(kind));
+            self.entities.count(slot, kind) + behind
+        };
         let parts = [
             (&mut most.key_ids, face.ids.their_count()),
             (&mut most.own_key_ids, face.ids.our_count()),

@@ -3,6 +3,7 @@
 //! A node: its table, and what its session declared.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
 
 use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
 use zonda_router::table::{
@@ -29,6 +30,8 @@ pub struct Node {
     pub questions: BTreeMap<u32, Question>,
     /// How often it was started anew.
     pub starts: u32,
+    /// When it is looked after next.
+    pub look: Option<Instant>,
 }
 
 impl Node {
@@ -53,6 +56,7 @@ impl Node {
             listeners: BTreeMap::new(),
             questions: BTreeMap::new(),
             starts: 0,
+            look: None,
         };
         node.begin_mesh();
         node

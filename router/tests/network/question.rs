@@ -163,5 +163,6 @@ impl World {
                 self.post(node, asker.face, Message::Final { rid: asker.rid });
             }
         }
+        self.plan_look(node);
     }
 }

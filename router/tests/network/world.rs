@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use zonda_codec::{LinkStateList, NetworkMessage, Oam, OamBody, Reader, WhatAmI};
-use zonda_router::table::{Action, FaceId, FaceInfo, FaceKind, ForwardingTable};
+use zonda_router::table::{Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable};
 
 use crate::link::{Link, Message};
 use crate::node::Node;
@@ -29,6 +29,9 @@ const DELAY: Duration = Duration::from_millis(200);
 /// How much later than everything else an answer that never comes is given up, with the next look at it.
 const GIVEN_UP: Duration = Duration::from_secs(12);
 
+/// Changes before a network comes to rest again, at most.
+const CHANGES: u64 = 240;
+
 /// How often so long may pass before nothing is under way.
 const RESTS_MAX: usize = 4;
 
@@ -37,6 +40,8 @@ pub struct World {
     pub links: Vec<Link>,
     /// Sessions that are about to answer, and when.
     pub asked: Vec<(Instant, Asked)>,
+    /// Changes, messages that came and looks at a clock.
+    pub steps: u64,
     rng: Rng,
     now: Instant,
     ids: u32,
@@ -51,6 +56,7 @@ impl World {
                 .collect(),
             links: links.iter().map(|ends| Link::new(*ends)).collect(),
             asked: Vec::new(),
+            steps: 0,
             rng: Rng::new(seed),
             now: Instant::now(),
             ids: 0,
@@ -63,7 +69,7 @@ impl World {
 
     /// A while of changes at random times.
     pub fn disturb(&mut self) {
-        for _ in 0..self.rng.below(60) {
+        for _ in 0..self.rng.below(CHANGES) {
             self.change();
             let pause = self.up_to(Duration::from_secs(1));
             self.run_until(self.now + pause);
@@ -89,12 +95,26 @@ impl World {
     }
 
     /// When something happens next by itself.
-    fn next_event(&self) -> Option<Instant> {
+    pub fn next_event(&self) -> Option<Instant> {
         let links = self.links.iter().filter_map(Link::next_event);
-        links.chain(self.asked.iter().map(|(due, _)| *due)).min()
+        let asked = self.asked.iter().map(|(due, _)| *due);
+        let nodes = self.nodes.iter().filter_map(|node| node.look);
+        links.chain(asked).chain(nodes).min()
+    }
+
+    /// When a node goes on with what it does in slices, or looks at trees that were to be computed.
+    pub fn plan_look(&mut self, node: usize) {
+        let node = &mut self.nodes[node];
+        node.look = match node.table.next_deadline() {
+            _ if node.table.is_sweeping() => Some(self.now),
+            Some(Deadline::Now) => Some(self.now),
+            Some(Deadline::At(at)) => Some(at),
+            None => None,
+        };
     }
 
     fn change(&mut self) {
+        self.steps += 1;
         let node = self.rng.index(self.nodes.len());
         let key = self.rng.of(&KEYS);
         self.ids += 1;
@@ -157,6 +177,7 @@ impl World {
         self.nodes[node] = Node::new(node as u128 + 1, role);
         self.nodes[node].starts = starts + 1;
         self.nodes[node].begin_mesh();
+        self.plan_look(node);
     }
 
     fn cut(&mut self, link: usize) {
@@ -164,6 +185,12 @@ impl World {
             let notices = [0, 1].map(|_| self.now + self.up_to(LEASE));
             self.links[link].cut(notices);
         }
+    }
+
+    /// A link is cut, and both sides notice at once.
+    pub fn break_now(&mut self, link: usize) {
+        let now = self.now;
+        self.links[link].cut([now; 2]);
     }
 
     fn connect(&mut self, link: usize) {
@@ -189,7 +216,7 @@ impl World {
     }
 
     /// Does something at a node and sends what follows from it.
-    fn act(&mut self, node: usize, act: impl FnOnce(&mut Node, &mut Vec<Action>)) {
+    pub fn act(&mut self, node: usize, act: impl FnOnce(&mut Node, &mut Vec<Action>)) {
         let mut actions = Vec::new();
         act(&mut self.nodes[node], &mut actions);
         self.send(node, actions);
@@ -231,7 +258,7 @@ impl World {
         links.find_map(|(at, link)| Some((at, link.side_of(node, face)?)))
     }
 
-    fn run_until(&mut self, until: Instant) {
+    pub fn run_until(&mut self, until: Instant) {
         while let Some(next) = self.next_event().filter(|next| *next <= until) {
             self.now = self.now.max(next);
             for link in 0..self.links.len() {
@@ -240,17 +267,20 @@ impl World {
             let now = self.now;
             while let Some(at) = self.asked.iter().position(|(due, _)| *due <= now) {
                 let (_, asked) = self.asked.remove(at);
+                self.steps += 1;
                 self.answer(asked);
+            }
+            for node in 0..self.nodes.len() {
+                if self.nodes[node].look.is_some_and(|at| at <= now) {
+                    self.steps += 1;
+                    self.act(node, |node, actions| {
+                        node.table.expire(now, actions);
+                        node.table.sweep(actions);
+                    });
+                }
             }
         }
         self.now = until;
-        for node in 0..self.nodes.len() {
-            let now = self.now;
-            self.act(node, |node, actions| {
-                node.table.expire(now, actions);
-                while node.table.sweep(actions) {}
-            });
-        }
     }
 
     /// What is due on a link.
@@ -275,6 +305,7 @@ impl World {
                 self.restore_if_noticed(link);
             }
             while let Some((node, face, message)) = self.arrived(link, side) {
+                self.steps += 1;
                 match message {
                     Message::Control(bytes) => self.act(node, |node, actions| {
                         hand_over(&mut node.table, face, &bytes, actions);

@@ -11,9 +11,19 @@ use super::IntoHandler;
 pub struct Callback<T>(Arc<dyn Fn(T) + Send + Sync>);
 
 impl<T> Callback<T> {
-    /// Wraps a function.
-    pub fn new(f: impl Fn(T) + Send + Sync + 'static) -> Callback<T> {
-        Callback(Arc::new(f))
+    /// A function that is shared already. One that is not becomes a callback by [`From`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use zonda::handlers::Callback;
+    ///
+    /// let shared = Callback::new(Arc::new(|number: u8| println!("{number}")));
+    /// let own = Callback::from(|number: u8| println!("{number}"));
+    /// shared.call(1);
+    /// own.call(2);
+    /// ```
+    pub fn new(function: Arc<dyn Fn(T) + Send + Sync>) -> Callback<T> {
+        Callback(function)
     }
 
     /// Calls the function.
@@ -26,6 +36,12 @@ impl<T> Callback<T> {
     #[inline]
     pub(crate) fn function(&self) -> &(dyn Fn(T) + Send + Sync) {
         &*self.0
+    }
+}
+
+impl<T, F: Fn(T) + Send + Sync + 'static> From<F> for Callback<T> {
+    fn from(function: F) -> Self {
+        Callback(Arc::new(function))
     }
 }
 
@@ -97,7 +113,7 @@ where
     fn into_handler(self) -> (Callback<T>, ()) {
         let CallbackDrop { callback, drop } = self;
         let at_end = AtEnd(drop);
-        let callback = Callback::new(move |value| {
+        let callback = Callback::from(move |value| {
             // Named so that the closure owns the whole guard.
             let _guard = &at_end;
             callback(value);

@@ -88,7 +88,7 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for FifoChannel {
             beyond: beyond.clone(),
             origin: Origin::here(),
         };
-        let callback = Callback::new(move |value| {
+        let callback = Callback::from(move |value| {
             let turned_away = match &beyond {
                 Some(beyond) if T::ASKS => self.keep_asking(&sender, beyond, value),
                 _ => self.keep(&sender, value),

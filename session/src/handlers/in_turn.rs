@@ -20,7 +20,7 @@ impl<T: Send + 'static> Callback<T> {
     /// causes itself to be called with, it is called with after it has returned.
     pub fn in_turn(function: impl FnMut(T) + Send + 'static) -> Callback<T> {
         let queue = SerialQueue::new(VecDeque::new(), function);
-        Callback::new(move |value| {
+        Callback::from(move |value| {
             let mut waiting = queue.lock();
             waiting.push_back(value);
             let Some(turn) = waiting.wait_turn() else {

@@ -64,7 +64,7 @@ macro_rules! handler_setters {
         where
             F: Fn($value) + Send + Sync + 'static,
         {
-            self.with($crate::handlers::Callback::new(callback))
+            self.with($crate::handlers::Callback::from(callback))
         }
 
         /// The same with a function that changes what it has captured. It is [called by one thread at a
@@ -160,7 +160,7 @@ where
     /// A flume channel; waits when a bounded one is full.
     fn into_handler(self) -> (Callback<T>, Self::Handler) {
         let (sender, receiver) = self;
-        let callback = Callback::new(move |value| {
+        let callback = Callback::from(move |value| {
             // The receiver may be gone: then nobody wants the value.
             let _ = sender.send(value);
         });
@@ -189,7 +189,7 @@ where
     /// A channel of the standard library; waits when it is full.
     fn into_handler(self) -> (Callback<T>, Self::Handler) {
         let (sender, receiver) = self;
-        let callback = Callback::new(move |value| {
+        let callback = Callback::from(move |value| {
             // The receiver may be gone: then nobody wants the value.
             let _ = sender.send(value);
         });

@@ -54,7 +54,7 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for RingChannel {
             capacity: self.capacity,
         });
         let writer = Writer(ring.clone());
-        let callback = Callback::new(move |value| writer.push(value));
+        let callback = Callback::from(move |value| writer.push(value));
         let origin = Origin::here();
         (callback, RingChannelHandler { ring, origin })
     }

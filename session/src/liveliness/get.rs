@@ -12,6 +12,7 @@ use zonda_router::table::Notice;
 use crate::cancellation::CancellationToken;
 use crate::handle::Session;
 use crate::handlers::{DefaultHandler, IntoHandler, handler_setters};
+use crate::listening::Told;
 use crate::namespace::incoming;
 use crate::query::Reply;
 use crate::sample::Sample;
@@ -98,6 +99,11 @@ impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
         let outgoing = self.session.outgoing(&key)?;
         let namespace = self.session.namespace().cloned();
         let (patient, handler) = self.handler.into_patient();
+        let group = match &self.cancellation {
+            Some(token) if token.is_cancelled() => return Err(DeclareError::Cancelled),
+            Some(token) if !H::STORES => Some(token.callbacks()),
+            _ => None,
+        };
         let number = Arc::new(OnceLock::new());
         let watched = self.cancellation.clone().map(|token| Watched {
             token,
@@ -116,16 +122,22 @@ impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
             }
         });
         let listeners = self.session.listeners();
-        let question = listeners.start(tell, |listener| {
+        let told = Told {
+            tell,
+            stores: H::STORES,
+            group: group.as_ref(),
+        };
+        let question = listeners.start(told, |listener| {
             listeners.node().ask_tokens(&outgoing, self.limit, listener)
         })?;
         let end = question.into_end();
-        if let Some(token) = self.cancellation
-            && let Some(open) = token.on_cancel(Box::new(move || end.now()))
-            && (number.set(open).is_err() || Arc::strong_count(&number) == 1)
-        {
-            // It is answered already, and nobody else takes this back.
-            token.forget(open);
+        if let Some(token) = self.cancellation {
+            let open = token.on_cancel(Box::new(move || end.now()));
+            let open = open.ok_or(DeclareError::Cancelled)?;
+            if number.set(open).is_err() || Arc::strong_count(&number) == 1 {
+                // It is answered already, and nobody else takes this back.
+                token.forget(open);
+            }
         }
         Ok(handler)
     }

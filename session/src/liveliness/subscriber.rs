@@ -8,6 +8,7 @@ use zonda_router::table::Notice;
 
 use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
+use crate::listening::Told;
 use crate::namespace::incoming;
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
@@ -73,7 +74,12 @@ impl<H: IntoHandler<Sample>> Wait for LivelinessSubscriberBuilder<'_, '_, H> {
         });
         let listeners = self.session.listeners();
         let outgoing = self.session.outgoing(&key)?;
-        let listening = listeners.start(tell, |listener| {
+        let told = Told {
+            tell,
+            stores: H::STORES,
+            group: None,
+        };
+        let listening = listeners.start(told, |listener| {
             let node = listeners.node();
             node.declare_token_listener(&outgoing, self.history, listener)
         })?;

@@ -2,14 +2,14 @@
 
 //! Tokens: a session says that it is alive.
 
-use std::convert::Infallible;
 use std::fmt;
 
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Node, TokenId};
 
+use crate::gone::Ended;
 use crate::handle::Session;
-use crate::wait::{Done, Wait, ready_at_once};
+use crate::wait::{Wait, ready_at_once};
 
 /// A token under construction; made by [`Liveliness::declare_token`](super::Liveliness::declare_token).
 #[derive(Debug)]
@@ -58,9 +58,9 @@ impl LivelinessToken {
     }
 
     /// Ends it. The same as dropping it; never blocks and never fails.
-    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+    pub fn undeclare(self) -> Ended {
         drop(self);
-        Done(Ok(()))
+        Ended::now()
     }
 }
 

@@ -18,6 +18,7 @@ use super::sink::{Cancellation, GetSink};
 use crate::bytes::ZBytes;
 use crate::cancellation::CancellationToken;
 use crate::error::GetError;
+use crate::gone::{Gone, Here};
 use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
 use crate::namespace::Namespace;
@@ -74,6 +75,7 @@ impl<H: IntoHandler<Reply>> Wait for SessionGetBuilder<'_, '_, H> {
         let (key, parameters) = self.selector?.split();
         let inquiry = Inquiry {
             node: self.session.node(),
+            groups: [Some(self.session.listeners().callbacks()), None],
             querier: None,
             namespace: self.session.namespace(),
             key: &*self.session.outgoing(&key)?,
@@ -99,6 +101,7 @@ where
             let (key, parameters) = self.selector?.split();
             let inquiry = Inquiry {
                 node: self.session.node(),
+                groups: [Some(self.session.listeners().callbacks()), None],
                 querier: None,
                 namespace: self.session.namespace(),
                 key: &*self.session.outgoing(&key)?,
@@ -114,6 +117,8 @@ where
 /// A query that is about to be sent.
 pub(super) struct Inquiry<'a> {
     pub node: &'a Node,
+    /// What its callback belongs to.
+    pub groups: [Option<&'a Gone>; 2],
     pub querier: Option<&'a QuerierFace>,
     /// That of the session; `key` has it already.
     pub namespace: Option<&'a Arc<Namespace>>,
@@ -125,7 +130,7 @@ pub(super) struct Inquiry<'a> {
 
 /// The callback, given replies with their keys below the namespace.
 fn below(namespace: Arc<Namespace>, callback: Callback<Reply>) -> Callback<Reply> {
-    Callback::new(move |reply: Reply| {
+    Callback::from(move |reply: Reply| {
         if let Some(reply) = reply.below(&namespace) {
             callback.call(reply);
         }
@@ -167,6 +172,10 @@ impl Inquiry<'_> {
     fn sink(&mut self, callback: Callback<Reply>, stores: bool) -> GetSink {
         self.parameters = self.manner.parameters(std::mem::take(&mut self.parameters));
         let consolidation = self.consolidation();
+        // A queue may be full, with nobody to read it but who cancels.
+        let token = self.matter.token.as_ref().filter(|_| !stores);
+        let token = token.map(CancellationToken::callbacks);
+        let [first, second] = self.groups;
         GetSink {
             callback: match self.namespace {
                 None => callback,
@@ -179,10 +188,11 @@ impl Inquiry<'_> {
             deadline: zonda_runtime::after(self.timeout()),
             replies: 0,
             panics: 0,
+            _here: Here::of([first, second, token.as_ref()]),
         }
     }
 
-    /// The query, and what follows it until its end; it has ended already if its token is cancelled.
+    /// The query, and what follows it until its end.
     fn open(
         &self,
         mut sink: GetSink,
@@ -192,7 +202,10 @@ impl Inquiry<'_> {
         let token = self.matter.token.as_ref();
         let token = token.filter(|_| !self.node.is_closed());
         let place: Arc<OnceLock<Weak<OpenQuery>>> = Arc::default();
-        sink.cancellation = token.and_then(|token| Cancellation::enter(token, self.node, &place));
+        if let Some(token) = token {
+            let entered = Cancellation::enter(token, self.node, &place);
+            sink.cancellation = Some(entered.ok_or(GetError::Cancelled)?);
+        }
         let open = OpenQuery::new(&query, Box::new(sink));
         // A cancellation before this line finds no query, and one behind it does.
         let _ = place.set(Arc::downgrade(&open));

@@ -15,6 +15,7 @@ use super::manner::{Manner, Matter, ReplyKeyExpr, manner_setters, matter_setters
 use super::parameters::Parameters;
 use super::reply::Reply;
 use crate::error::GetError;
+use crate::gone::{Ended, Gone};
 use crate::handle::Session;
 use crate::handlers::{DefaultHandler, IntoHandler, handler_setters};
 use crate::listening::Listeners;
@@ -61,6 +62,7 @@ impl<'b> Wait for QuerierBuilder<'_, 'b> {
             manner: self.manner,
             limit: self.session.publish_limit(),
             listeners: Arc::clone(self.session.listeners()),
+            callbacks: Gone::default(),
         })
     }
 }
@@ -99,6 +101,8 @@ pub struct Querier<'a> {
     manner: Manner,
     limit: Duration,
     listeners: Arc<Listeners>,
+    /// Those of its gets and of who listens to it.
+    callbacks: Gone,
 }
 
 impl Matched for Querier<'_> {
@@ -158,13 +162,15 @@ impl<'a> Querier<'a> {
     /// # Ok::<(), zonda::Error>(())
     /// ```
     pub fn matching_listener(&self) -> MatchingListenerBuilder<'_> {
-        MatchingListenerBuilder::new(self, &self.listeners)
+        MatchingListenerBuilder::new(self, &self.listeners, &self.callbacks)
     }
 
-    /// Undeclares it. The same as dropping it; never blocks and never fails.
-    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+    /// Undeclares it, as dropping it does; never fails. It waits for its gets, which go on, and for its matching
+    /// listeners if it is [asked to](Ended::wait_callbacks).
+    pub fn undeclare(self) -> Ended {
+        let callbacks = self.callbacks.clone();
         drop(self);
-        Done(Ok(()))
+        Ended::upon_asking(callbacks)
     }
 }
 
@@ -216,6 +222,10 @@ impl<'a, 'b: 'a, H> QuerierGetBuilder<'a, 'b, H> {
         let querier = self.querier;
         let inquiry = Inquiry {
             node: &querier.node,
+            groups: [
+                Some(querier.listeners.callbacks()),
+                Some(&querier.callbacks),
+            ],
             querier: Some(&querier.face),
             namespace: querier.namespace.as_ref(),
             key: &querier.outgoing,

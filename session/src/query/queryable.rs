@@ -2,7 +2,6 @@
 
 //! Queryables: queries on matching keys are given to a handler, which replies.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -14,6 +13,7 @@ use zonda_router::node::{
 use super::answering::{Place, Query};
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
+use crate::gone::{Ended, Gone};
 use crate::handle::Session;
 use crate::handlers::room::Room;
 use crate::handlers::{
@@ -22,7 +22,7 @@ use crate::handlers::{
 };
 use crate::namespace::incoming;
 use crate::sample::Locality;
-use crate::wait::{Done, Wait, ready_at_once};
+use crate::wait::{Wait, ready_at_once};
 
 /// A queryable under construction; made by [`Session::declare_queryable`].
 #[derive(Debug)]
@@ -88,7 +88,8 @@ impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
             limit: self.session.publish_limit(),
             namespace: self.session.namespace().cloned(),
         });
-        let calls = calls_of(callback, H::STORES, place.clone());
+        let group = self.session.listeners().callbacks();
+        let calls = calls_of((callback, H::STORES), place.clone(), group);
         let sink: SharedQuerySink = calls.clone();
         let node = self.session.node();
         let outgoing = self.session.outgoing(&key)?;
@@ -121,7 +122,7 @@ impl Wait for BackgroundQueryableBuilder<'_, '_> {
     /// Declares the queryable; does not block.
     fn wait(self) -> Self::To {
         let mut queryable = self.0.wait()?;
-        queryable.entry.detach();
+        queryable.set_background(true);
         Ok(())
     }
 }
@@ -177,16 +178,22 @@ impl<H> Queryable<H> {
         &mut self.handler
     }
 
+    /// Whether it stays declared when this is dropped, for as long as the session. Default: no.
+    pub fn set_background(&mut self, background: bool) {
+        self.entry.set_background(background);
+    }
+
     /// How many queries were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         self.entry.panics()
     }
 
-    /// Undeclares it. The same as dropping it: no call of the handler begins afterwards; one that is under way on
-    /// another thread may still end. Never blocks and never fails.
-    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that is under way on another
+    /// thread may still end; to wait for what this gives is to wait for that. Never fails.
+    pub fn undeclare(self) -> Ended {
+        let ended = self.entry.ended();
         drop(self);
-        Done(Ok(()))
+        ended
     }
 }
 
@@ -203,10 +210,14 @@ impl<H> fmt::Debug for Queryable<H> {
 /// Gives one query to the callback.
 type Call = Box<dyn Fn(IncomingQuery) + Send + Sync>;
 
-fn calls_of(callback: Callback<Query>, stores: bool, place: Arc<Place>) -> Arc<Calls<Call>> {
-    let tally = Arc::new(Tally::default());
+fn calls_of(called: (Callback<Query>, bool), place: Arc<Place>, group: &Gone) -> Arc<Calls<Call>> {
+    let (callback, stores) = called;
+    let (here, tally) = Tally::new(stores, [Some(group), None]);
     let known = tally.clone();
+    // Dropped in this order.
+    let called = (callback, here);
     let call: Call = Box::new(move |asked| {
+        let (callback, _) = &called;
         // Of a query that is none of the session's business, dropping is the answer.
         let Some(key) = incoming(place.namespace.as_ref(), asked.key().clone()) else {
             return;

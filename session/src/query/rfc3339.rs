@@ -5,6 +5,8 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
+use zonda_codec::civil::date;
+
 const DAY_S: i64 = 86_400;
 
 /// Reads a time; the `T` may be a space and the `Z` may be left out.
@@ -94,23 +96,6 @@ pub(super) fn write(time: SystemTime, f: &mut fmt::Formatter<'_>) -> fmt::Result
         write!(f, ".{}", digits.trim_end_matches('0'))?;
     }
     f.write_str("Z")
-}
-
-/// Year, month and day: the opposite of [`days_since_1970`].
-fn date(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

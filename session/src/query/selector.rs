@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_codec::{KeyExpr, KeyExprError, keyexpr};
 
 use super::parameters::Parameters;
 
@@ -89,6 +89,12 @@ impl<'a> From<Selector<'a>> for (KeyExpr<'a>, Parameters<'a>) {
 impl<'a> From<KeyExpr<'a>> for Selector<'a> {
     fn from(key_expr: KeyExpr<'a>) -> Self {
         Selector::owned(key_expr, Parameters::empty())
+    }
+}
+
+impl<'a> From<&'a keyexpr> for Selector<'a> {
+    fn from(key_expr: &'a keyexpr) -> Self {
+        KeyExpr::from(key_expr).into()
     }
 }
 

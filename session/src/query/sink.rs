@@ -16,6 +16,7 @@ use super::manner::OnEnd;
 use super::reply::{Reply, ReplyError};
 use crate::bytes::Encoding;
 use crate::cancellation::CancellationToken;
+use crate::gone::{Here, Inside};
 use crate::handlers::room::Room;
 use crate::handlers::{Callback, Stored};
 
@@ -32,6 +33,8 @@ pub(super) struct GetSink {
     pub deadline: Instant,
     pub replies: u64,
     pub panics: u64,
+    /// Dropped after the callback.
+    pub _here: Here,
 }
 
 impl ReplySink for GetSink {
@@ -47,6 +50,7 @@ impl ReplySink for GetSink {
             false => reply,
         };
         if let Some(reply) = self.merging.take(reply) {
+            let _inside = Inside::enter();
             room.during(|| self.callback.call(reply));
             self.replies += 1;
         }
@@ -57,28 +61,31 @@ impl ReplySink for GetSink {
     }
 
     /// Gives the handler what was held back, tells how it ended, and lets go of the handler.
-    fn end(mut self: Box<Self>, how: QueryEnd) {
-        drop(self.cancellation.take());
-        let (held, unmerged) = self.merging.finish();
+    fn end(self: Box<Self>, how: QueryEnd) {
+        let _inside = Inside::enter();
+        // What the callback is dropped in is inside of it, too.
+        let mut sink = self;
+        drop(sink.cancellation.take());
+        let (held, unmerged) = sink.merging.finish();
         if how != QueryEnd::Cancelled {
             for reply in held.chain(lost(how)) {
-                let call = || Room::Last.during(|| self.callback.call(reply));
+                let call = || Room::Last.during(|| sink.callback.call(reply));
                 match caught(call) {
-                    Ok(()) => self.replies += 1,
+                    Ok(()) => sink.replies += 1,
                     Err(_) => {
                         tracing::error!("the callback of a get panicked; this reply is lost to it");
-                        self.panics += 1;
+                        sink.panics += 1;
                     }
                 }
             }
         }
         let end = GetEnd {
             reason: how.into(),
-            replies: self.replies,
+            replies: sink.replies,
             unmerged,
-            panics: self.panics,
+            panics: sink.panics,
         };
-        if let Some(tell) = self.on_end
+        if let Some(tell) = sink.on_end
             && caught(|| tell(&end)).is_err()
         {
             tracing::error!("the function for the end of a get panicked");
@@ -110,11 +117,12 @@ impl Cancellation {
         place: &Arc<OnceLock<Weak<OpenQuery>>>,
     ) -> Option<Cancellation> {
         let (node, place) = (node.clone(), Arc::clone(place));
-        let number = token.on_cancel(Box::new(move || {
+        let end = Box::new(move || {
             if let Some(query) = place.get().and_then(Weak::upgrade) {
                 node.cancel(&query);
             }
-        }))?;
+        });
+        let number = token.on_cancel(end)?;
         let token = token.clone();
         Some(Cancellation { token, number })
     }

@@ -36,7 +36,7 @@ pub mod call {
     }
 }
 
-type Published = Result<Outcome, PublishError>;
+pub type Published = Result<Outcome, PublishError>;
 
 pub struct Scene {
     pub a: Session,

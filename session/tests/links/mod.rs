@@ -62,4 +62,6 @@ of_each_kind! {
     wss
     #[cfg(feature = "quic")]
     quic
+    #[cfg(feature = "quic")]
+    quic_datagrams
 }

@@ -119,6 +119,17 @@ impl Place {
         }
     }
 
+    /// The same where each batch is a datagram of QUIC.
+    #[cfg(feature = "quic")]
+    pub fn quic_datagrams() -> Place {
+        let quic = Place::quic();
+        Place {
+            listen: format!("{}?rel=0", quic.listen),
+            is_lossy: true,
+            ..quic
+        }
+    }
+
     /// Both ends show one.
     #[cfg(feature = "tls")]
     pub fn mtls() -> Place {

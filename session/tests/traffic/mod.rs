@@ -11,7 +11,8 @@ use crate::pair::{LONG, until, until_matched};
 #[cfg(any(feature = "tls", feature = "ws", feature = "quic"))]
 pub fn port(of: &Session) -> u16 {
     let locator = of.info().locators().remove(0).to_string();
-    let (_, port) = locator.rsplit_once(':').expect("a port");
+    let at = locator.split('?').next().expect("an address");
+    let (_, port) = at.rsplit_once(':').expect("a port");
     port.parse().expect("a number")
 }
 

@@ -5,6 +5,7 @@ mod adversary;
 mod amplification;
 mod chance;
 mod doors;
+mod isolation;
 mod labour;
 mod moves;
 mod pace;
@@ -63,5 +64,10 @@ pub const ATTACKS: &[(&str, Attack)] = &[
         "surplus_in_an_extension",
         smuggling::surplus_in_an_extension,
     ),
+    ("member", isolation::member),
+    ("dead_consumers", isolation::dead_consumers),
+    ("starters", isolation::starters),
+    ("cuts", isolation::cuts),
+    ("returners", isolation::returners),
     ("adversary", adversary::play),
 ];

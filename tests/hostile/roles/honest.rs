@@ -347,6 +347,11 @@ pub fn run(load: Load, router: Option<SocketAddr>) {
     for key in keys {
         subscribers.push(Subscriber::open(join(), key, &load, &notes));
     }
+    if let Some(far) = load.far {
+        let config = Config::client([format!("tcp/{far}")]);
+        let session = open(config, &notes);
+        subscribers.push(Subscriber::open(session, &own, &load, &notes));
+    }
     let mut honest = Honest {
         published: vec![0; load.flows.len()],
         load,

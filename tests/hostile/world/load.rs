@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What honest clients do, and what they report about it.
 
+use std::net::SocketAddr;
+
 use serde::{Deserialize, Serialize};
 
 /// A stream of numbered messages.
@@ -55,6 +57,8 @@ pub struct Load {
     pub tokens: bool,
     /// `key:value` of the source's configuration.
     pub configuration: Vec<(String, String)>,
+    /// Another router, which the last of the subscribers is a client of.
+    pub far: Option<SocketAddr>,
 }
 
 impl Load {
@@ -68,6 +72,7 @@ impl Load {
             questions: false,
             tokens: false,
             configuration: Vec::new(),
+            far: None,
         }
     }
 
@@ -94,6 +99,12 @@ impl Load {
             subscribers,
             ..self
         }
+    }
+
+    /// With the last subscriber behind another router.
+    pub fn far(self, router: SocketAddr) -> Load {
+        let far = Some(router);
+        Load { far, ..self }
     }
 
     pub fn configured(mut self, key: &str, value: &str) -> Load {

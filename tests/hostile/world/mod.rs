@@ -100,7 +100,16 @@ impl Setup {
         self
     }
 
-    fn command(&self) -> Command {
+    /// The router alone, at a port of this machine; 0 takes a free one. Gives its port.
+    pub fn start(&self, port: u16) -> (Process, u16) {
+        let router = Process::start(&mut self.command(port));
+        let locator = router.said("listening on ");
+        let address = locator.trim_start_matches("tcp/");
+        let address: SocketAddr = address.parse().expect("a socket address");
+        (router, address.port())
+    }
+
+    fn command(&self, port: u16) -> Command {
         let chosen = std::env::var("ZONDA_HOSTILE_ROUTER").ok();
         let program = chosen
             .clone()
@@ -110,7 +119,8 @@ impl Setup {
         if name == "zonda" {
             arguments.push("router".to_owned());
         }
-        arguments.extend(["-l", "tcp/127.0.0.1:0", "--no-multicast-scouting"].map(str::to_owned));
+        let place = format!("tcp/127.0.0.1:{port}");
+        arguments.extend(["-l", &place, "--no-multicast-scouting"].map(str::to_owned));
         let own: &[String] = if name == "zenohd" { &[] } else { &self.own };
         for value in self.configuration.iter().chain(own) {
             arguments.extend(["--cfg".to_owned(), value.clone()]);
@@ -166,6 +176,16 @@ impl Attack {
         self.process.is_running()
     }
 
+    /// Stops the whole process, as a debugger or an overloaded machine does.
+    pub fn freeze(&self) {
+        self.process.signal("STOP");
+    }
+
+    /// Lets a stopped process go on.
+    pub fn thaw(&self) {
+        self.process.signal("CONT");
+    }
+
     /// Waits for its end. It must have gone as the attacker wanted it to.
     #[track_caller]
     pub fn ended(mut self) {
@@ -176,6 +196,8 @@ impl Attack {
 pub struct World {
     pub address: SocketAddr,
     router: Option<Process>,
+    /// A router behind the first one, where attackers go.
+    far: Option<(SocketAddr, Process)>,
     watch: Watch,
     honest: Vec<Honest>,
     quiet: Sighting,
@@ -189,14 +211,13 @@ impl World {
     /// A router in a process of its own.
     pub fn open(setup: Setup) -> World {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let router = Process::start(&mut setup.command());
-        let locator = router.said("listening on ");
-        let address = locator.trim_start_matches("tcp/");
-        let address = address.parse().expect("a socket address");
+        let (router, port) = setup.start(0);
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
         let watch = Watch::over(router.pid(), address);
         World {
             address,
             router: Some(router),
+            far: None,
             watch,
             honest: Vec::new(),
             quiet: Sighting::default(),
@@ -224,6 +245,7 @@ impl World {
         World {
             address,
             router: None,
+            far: None,
             watch,
             honest: vec![source],
             quiet: Sighting::default(),
@@ -231,6 +253,17 @@ impl World {
             seed: 1,
             _alone: alone,
         }
+    }
+
+    /// One more router that dials the first. Attackers that are started from now on are its clients; the first one
+    /// is watched as before. Gives its address.
+    #[track_caller]
+    pub fn another_router(&mut self, setup: Setup) -> SocketAddr {
+        let setup = setup.with(&format!("connect/endpoints:[\"tcp/{}\"]", self.address));
+        let (router, port) = setup.start(0);
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        self.far = Some((address, router));
+        address
     }
 
     /// Whatever attackers choose at random comes from this.
@@ -254,10 +287,17 @@ impl World {
     /// Starts an attacker of [`crate::attacks::ATTACKS`], with an argument that it understands.
     #[track_caller]
     pub fn attack(&mut self, name: &str, argument: &str) -> Attack {
+        let address = self.far.as_ref().map_or(self.address, |(far, _)| *far);
+        self.attack_at(address, name, argument)
+    }
+
+    /// The same against a router of the case's own.
+    #[track_caller]
+    pub fn attack_at(&mut self, address: SocketAddr, name: &str, argument: &str) -> Attack {
         self.seed += 1;
         let part = Part::Attack {
             name: name.to_owned(),
-            address: self.address,
+            address,
             seed: self.seed,
         };
         Attack {

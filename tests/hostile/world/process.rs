@@ -129,6 +129,14 @@ impl Process {
         let _ = input.flush();
     }
 
+    /// Sends it a signal, by name.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill")
+            .args(["-s", name, &self.pid().to_string()])
+            .status();
+        assert!(sent.is_ok_and(|status| status.success()), "no {name}");
+    }
+
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("it is our child").is_none()
     }

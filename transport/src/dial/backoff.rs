@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When to try again: waits that grow by a factor up to a limit. No clock and no sleep in here.
+//! When to try again: waits that grow by a factor up to a limit, apart from those of others. No clock and no sleep in here.
 
 use std::time::Duration;
 
@@ -111,6 +111,15 @@ impl Backoff {
         let grown = Duration::try_from_secs_f64(wait.as_secs_f64() * self.policy.factor.max(1.0));
         self.next = grown.unwrap_or(limit).min(limit);
         wait
+    }
+
+    /// The same without a random part of at most half of it: many nodes that lost the same router do not all come back to it
+    /// at the same time.
+    pub fn next_wait_apart(&mut self) -> Duration {
+        let half = self.next_wait() / 2;
+        // Where the system has no random numbers they all wait for the whole time.
+        let part = getrandom::u32().map_or(1.0, |number| f64::from(number) / f64::from(u32::MAX));
+        half + half.mul_f64(part)
     }
 
     /// Begins anew, as after an attempt that succeeded.

@@ -36,6 +36,22 @@ fn waits_grow_by_the_endpoints_factor_up_to_its_limit() {
 }
 
 #[test]
+fn waits_of_many_are_apart() {
+    let waits = || Backoff::new(RetryPolicy::default()).next_wait_apart();
+    let mut waits: Vec<_> = (0..1000).map(|_| waits().as_millis()).collect();
+    waits.sort_unstable();
+    assert!(waits[0] >= 500 && waits[999] <= 1000, "{waits:?}");
+    // of a thousand within half a second about two hundred come within a tenth
+    let fullest = waits.iter().map(|first| {
+        waits
+            .iter()
+            .filter(|wait| (*first..first + 100).contains(wait))
+            .count()
+    });
+    assert!(fullest.max() < Some(300));
+}
+
+#[test]
 fn waits_never_make_a_busy_loop_nor_shrink() {
     let policy = RetryPolicy {
         init: Duration::ZERO,

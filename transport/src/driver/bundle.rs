@@ -97,8 +97,8 @@ struct State<H> {
     tasks: usize,
 }
 
-/// What is called, with no lock held, whenever a link comes or goes.
-type Told = Box<dyn Fn() + Send + Sync>;
+/// What is called, with no lock held, whenever a link comes, and when this one goes and why.
+type Told = Box<dyn Fn(Option<(u64, &Ended)>) + Send + Sync>;
 
 /// A connection of several links.
 pub struct Bundle<H> {
@@ -187,23 +187,23 @@ impl<H> Bundle<H> {
             self.outbox.switch(next.direct.clone());
         }
         drop(state);
+        let ended = member.ended.get().cloned().unwrap_or(Ended::HungUp);
         if next.is_none() {
-            let ended = member.ended.get().cloned();
-            self.outbox.end(ended.unwrap_or(Ended::HungUp));
+            self.outbox.end(ended.clone());
         }
         self.changed.notify(usize::MAX);
-        (self.told)();
+        (self.told)(Some((member.id, &ended)));
     }
 }
 
 impl<H: Handler> Bundle<H> {
     /// A connection without links yet; the first one [joins](Bundle::join) as the others do. `told` is called whenever a
-    /// link has come or gone.
+    /// link has come, and with its id and why when one has gone.
     pub fn new(
         outbox: Arc<Outbox>,
         receiver: Receiver,
         handler: H,
-        told: impl Fn() + Send + Sync + 'static,
+        told: impl Fn(Option<(u64, &Ended)>) + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Bundle {
             outbox,
@@ -269,7 +269,7 @@ impl<H: Handler> Bundle<H> {
                 .run(read, unread)
                 .await;
         });
-        (self.told)();
+        (self.told)(None);
         Some(id)
     }
 

@@ -35,6 +35,10 @@ pub(super) fn check(_endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     Err(absent())
 }
 
+pub(super) fn batch_bytes_max(_endpoint: &Endpoint) -> Option<u16> {
+    None
+}
+
 pub(super) async fn connect<R: Runtime>(
     _runtime: &R,
     _terms: &Terms<'_>,

@@ -5,6 +5,7 @@
 //! sockets for it, `accept` prepares an accepted one. Above them nothing names a protocol.
 
 mod address;
+mod carriage;
 mod failure;
 mod group;
 #[cfg(unix)]
@@ -75,7 +76,7 @@ pub use udp::group::is_group;
 pub(crate) use udp::group::{GroupSockets, join as join_group};
 #[cfg(target_os = "linux")]
 pub(crate) use udp::is_lost;
-pub(crate) use udp::{Desk, Flow, accepted};
+pub(crate) use udp::{Desk, Flow, Way, accepted};
 #[cfg(target_os = "linux")]
 pub(crate) use ws::ENCODED_BYTES_MAX as FRAMED_BYTES_MAX;
 
@@ -401,8 +402,9 @@ impl Protocol {
     }
 
     /// The largest batch that a message of the kind can be, where it cannot be any. Such batches may get lost.
-    fn batch_bytes_max(self) -> Option<u16> {
+    fn batch_bytes_max(self, endpoint: &Endpoint) -> Option<u16> {
         match self {
+            Protocol::Quic => quic::batch_bytes_max(endpoint),
             #[cfg(unix)]
             Protocol::Serial => Some(serial::CONTENT_BYTES_MAX),
             Protocol::Udp => Some(udp::DATAGRAM_BYTES_MAX),
@@ -410,10 +412,10 @@ impl Protocol {
         }
     }
 
-    /// What a node offers on links of this kind: batches that fit, and none that a datagram cannot be.
-    pub(crate) fn offer(self, local: &LocalParameters) -> LocalParameters {
+    /// What a node offers on links of an endpoint of this kind: batches that fit, and none that a datagram cannot be.
+    pub(crate) fn offer(self, local: &LocalParameters, endpoint: &Endpoint) -> LocalParameters {
         let mut offered = local.clone();
-        if let Some(most) = self.batch_bytes_max() {
+        if let Some(most) = self.batch_bytes_max(endpoint) {
             offered.batch_size = offered.batch_size.min(most);
             if offered.options.low_latency {
                 Arc::make_mut(&mut offered.options).low_latency = false;

@@ -135,7 +135,7 @@ pub(crate) fn option<T>(
     expected: &'static str,
     parse: impl FnOnce(&str) -> Option<T>,
 ) -> Result<Option<T>, EndpointProblem> {
-    let Some(value) = endpoint.config(key) else {
+    let Some(value) = endpoint.config().get(key) else {
         return Ok(None);
     };
     let problem = || EndpointProblem::Option {
@@ -152,12 +152,12 @@ fn size(endpoint: &Endpoint, key: &'static str) -> Result<Option<usize>, Endpoin
         value
             .parse()
             .ok()
-            .filter(|bytes| (1..=i32::MAX as usize).contains(bytes))
+            .filter(|bytes| *bytes <= i32::MAX as usize)
     };
     option(
         endpoint,
         key,
-        "a number of bytes from 1 to 2147483647",
+        "a number of bytes up to 2147483647; 0 is the least that the system has",
         parse,
     )
 }

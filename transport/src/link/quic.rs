@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! QUIC: `quic/HOST:PORT`. A link is a stream of a connection, encrypted with the keys and certificates of `tls`.
+//! QUIC: `quic/HOST:PORT`. A link is a connection, encrypted with the keys and certificates of `tls`. Its batches go in a stream
+//! for each priority, in a single one, or in datagrams.
 //!
 //! The protocol is `quinn-proto`, which has no sockets and no tasks: an endpoint here is one socket of the runtime and one
 //! task ([`hub`]), whatever the runtime. What is sent goes out in the task of the link ([`carry`]).
@@ -8,8 +9,11 @@ mod carry;
 mod connection;
 mod greeting;
 mod hub;
+mod incoming;
+mod outgoing;
 mod post;
 mod reasons;
+mod streams;
 mod terms;
 
 use std::io;
@@ -27,6 +31,7 @@ use self::greeting::Greeting;
 use self::hub::Hub;
 use self::reasons::explain_lost;
 use self::terms::QuicOptions;
+use super::carriage::Carriage;
 use super::stream::Coding;
 use super::tls::{self, Credentials, Noted, Within};
 use super::{
@@ -39,6 +44,11 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     SocketOptions::of(endpoint)?;
     QuicOptions::of(endpoint)?;
     TlsSettings::default().of(endpoint).map(drop)
+}
+
+/// The longest batch of an endpoint's links, where it cannot be any.
+pub(super) fn batch_bytes_max(endpoint: &Endpoint) -> Option<u16> {
+    QuicOptions::of(endpoint).ok()?.batch_bytes_max()
 }
 
 fn internet(at: SocketAddr) -> LinkAddress {
@@ -97,9 +107,10 @@ pub(super) async fn connect<R: Runtime>(
 fn dialling(terms: &Terms<'_>, host: &str) -> Result<Dialling, LinkFailure> {
     let settings = terms.links.tls.of(terms.endpoint)?;
     let name = tls::server_name(host)?.to_str().into_owned();
+    let quic = QuicOptions::of(terms.endpoint)?;
     let noted = Noted::default();
     let within = Within {
-        alpn: QuicOptions::alpn(),
+        alpn: quic.alpn(),
         noted: noted.clone(),
     };
     let tls = tls::client(&settings, Some(within))?;
@@ -111,7 +122,7 @@ fn dialling(terms: &Terms<'_>, host: &str) -> Result<Dialling, LinkFailure> {
     Ok(Dialling {
         name,
         config: ClientConfig::new(Arc::new(crypto)),
-        quic: QuicOptions::of(terms.endpoint)?,
+        quic,
         ends_with_certificate: settings.close_link_on_expiration == Some(true),
         noted,
         options: SocketOptions::of(terms.endpoint)?,
@@ -148,7 +159,7 @@ async fn connect_to<R: Runtime>(
     #[cfg(target_os = "linux")]
     socket.connect(&to.into())?;
     let local = internet(udp::local_address(&socket)?);
-    let hub = Hub::new(&socket, None)?;
+    let hub = Hub::new(&socket, dialling.quic.carrier(), None)?;
     let mut config = dialling.config.clone();
     let is_same_host = to.ip().is_loopback() || udp::local_address(&socket)?.ip() == to.ip();
     config.transport_config(dialling.quic.transport(is_same_host));
@@ -179,8 +190,9 @@ fn link<R: Runtime>(
 ) -> io::Result<LinkStream> {
     let valid_until = || held.0.valid_until();
     let end = ends_with_certificate.then(valid_until).flatten();
-    let socket = carry::start(runtime, held)?;
-    Ok(LinkStream::coded(socket, Coding::Carried(end)))
+    let carriage = Arc::new(Carriage::new(end));
+    let socket = carry::start(runtime, held, Arc::clone(&carriage))?;
+    Ok(LinkStream::coded(socket, Coding::Carried(carriage)))
 }
 
 /// Binds every address of the endpoint's host, once keys and certificates are there.
@@ -190,7 +202,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     let quic = QuicOptions::of(terms.endpoint)?;
     let options = SocketOptions::of(terms.endpoint)?;
     let greeting = || {
-        let credentials = Credentials::load(settings.clone(), QuicOptions::alpn())?;
+        let credentials = Credentials::load(settings.clone(), quic.alpn())?;
         Greeting::new(credentials, quic.transport(false), quic.transport(true))
     };
     // What is wrong with them is said before anything is bound.
@@ -205,7 +217,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
             Ok(socket)
         })?;
         let greeting = greeting().map_err(io::Error::other)?;
-        let hub = Hub::new(&socket, Some(greeting))?;
+        let hub = Hub::new(&socket, quic.carrier(), Some(greeting))?;
         Ok(Bound {
             address: internet(udp::local_address(&socket)?),
             socket,
@@ -263,7 +275,7 @@ impl Stranger {
         self.held.0.remote()
     }
 
-    /// Waits for the end of the handshake, and for the stream of the link.
+    /// Waits for the end of the handshake, and for the link.
     ///
     /// # Errors
     /// Why there is none, as a clause.

@@ -87,7 +87,7 @@ impl TlsSettings {
     /// [`EndpointProblem::Option`] for a value that cannot be.
     pub fn of(&self, endpoint: &Endpoint) -> Result<TlsSettings, EndpointProblem> {
         let pem = |keys: PemKeys, otherwise: &Option<Pem>| {
-            let find = |key: &str| endpoint.config(key).map(str::to_owned);
+            let find = |key: &str| endpoint.config().get(key).map(str::to_owned);
             let found = find(keys.raw).map(Pem::Text);
             let found = found.or_else(|| find(keys.base64).map(Pem::Base64));
             let found = found.or_else(|| find(keys.file).map(Pem::File));

@@ -6,10 +6,11 @@ use std::time::SystemTime;
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
+use super::carriage::Carriage;
 use super::tls;
 use super::udp;
 use super::ws;
-use crate::protocol::options::Framing;
+use crate::protocol::parameters::Established;
 
 /// A connected link, driven by no runtime yet: the socket, and what the bytes of the link are encoded with on it.
 #[derive(Debug)]
@@ -32,9 +33,9 @@ pub(crate) enum Coding {
     Ws(std::sync::Arc<ws::Session>),
     /// In frames of WebSocket, which are encrypted.
     Wss(std::sync::Arc<ws::Session>, std::sync::Arc<tls::Session>),
-    /// As they are, in a socket of this machine, whose other end has what carries them on, until that time of day.
+    /// As they are, in a socket of this machine, whose other end has what carries them on.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
-    Carried(Option<SystemTime>),
+    Carried(std::sync::Arc<Carriage>),
 }
 
 /// A time of day.
@@ -95,17 +96,20 @@ impl LinkStream {
     pub(crate) fn valid_until(&self) -> Option<Expiry> {
         let end = match &self.coding {
             Coding::Tls(tls) | Coding::Wss(_, tls) => tls.valid_until(),
-            Coding::Carried(end) => *end,
+            Coding::Carried(carriage) => carriage.valid_until(),
             Coding::Plain | Coding::Datagrams(_) | Coding::Ws(_) => None,
         };
         end.map(Expiry)
     }
 
-    /// The two ends have introduced themselves, and frame what follows like this. No runtime has the link.
-    pub(crate) fn agree(&self, framing: Framing) {
+    /// The two ends have introduced themselves, and agreed on how to frame what follows. No runtime has the link.
+    pub(crate) fn agree(&self, established: &Established) {
         match &self.coding {
-            Coding::Ws(session) | Coding::Wss(session, _) => session.agree(framing.is_bare()),
-            Coding::Plain | Coding::Tls(_) | Coding::Datagrams(_) | Coding::Carried(_) => {}
+            Coding::Ws(session) | Coding::Wss(session, _) => {
+                session.agree(established.options.framing().is_bare());
+            }
+            Coding::Carried(carriage) => carriage.agree(established),
+            Coding::Plain | Coding::Tls(_) | Coding::Datagrams(_) => {}
         }
     }
 
@@ -117,7 +121,10 @@ impl LinkStream {
         let (read, write) = runtime.adopt(self.socket)?;
         Ok(match self.coding {
             Coding::Plain => (StreamRead::Plain(read), StreamWrite::Plain(write)),
-            Coding::Carried(end) => (StreamRead::Carried(read, end), StreamWrite::Carried(write)),
+            Coding::Carried(carriage) => (
+                StreamRead::Carried(read, carriage),
+                StreamWrite::Carried(write),
+            ),
             Coding::Tls(session) => (
                 StreamRead::Tls(Box::new(tls::Reading::new(read, session.clone()))),
                 StreamWrite::Tls(Box::new(tls::Writing::new(write, session))),
@@ -154,9 +161,9 @@ impl LinkStream {
             (StreamRead::Plain(read), StreamWrite::Plain(write)) => {
                 runtime.release(read, write).map(LinkStream::from)
             }
-            (StreamRead::Carried(read, end), StreamWrite::Carried(write)) => {
+            (StreamRead::Carried(read, carriage), StreamWrite::Carried(write)) => {
                 let socket = runtime.release(read, write)?;
-                Ok(LinkStream::coded(socket, Coding::Carried(end)))
+                Ok(LinkStream::coded(socket, Coding::Carried(carriage)))
             }
             (StreamRead::Tls(read), StreamWrite::Tls(write)) => {
                 let (read, session) = read.into_parts();
@@ -204,8 +211,8 @@ pub enum StreamRead<L> {
     Ws(Box<ws::Reading<L>>),
     /// They are decrypted, and taken out of frames.
     Wss(Box<ws::Reading<tls::Reading<L>>>),
-    /// They are as the socket has them, which another task fills until that time of day.
-    Carried(L, Option<SystemTime>),
+    /// They are as the socket has them, which another task fills.
+    Carried(L, std::sync::Arc<Carriage>),
 }
 
 impl<L: LinkRead> LinkRead for StreamRead<L> {

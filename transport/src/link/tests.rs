@@ -82,10 +82,10 @@ fn protocols() {
 fn options() {
     let none = SocketOptions::of(&endpoint("tcp/a:1#retry_period_init_ms=5")).expect("valid");
     assert_eq!(none, SocketOptions::default());
-    let all = "tcp/a:1#bind=10.0.0.1:9;dscp=0x48|3;iface=eth0;so_rcvbuf=1;so_sndbuf=2147483647";
+    let all = "tcp/a:1#bind=10.0.0.1:9;dscp=0x48|3;iface=eth0;so_rcvbuf=0;so_sndbuf=2147483647";
     let all = SocketOptions::of(&endpoint(all)).expect("valid");
     assert_eq!(all.send_buffer_bytes, Some(2_147_483_647));
-    assert_eq!(all.receive_buffer_bytes, Some(1));
+    assert_eq!(all.receive_buffer_bytes, Some(0));
     assert_eq!(all.traffic_class, Some(0x4b));
     assert_eq!(all.bind, Some(([10, 0, 0, 1], 9).into()));
     assert_eq!(all.interface.as_deref(), Some("eth0"));
@@ -101,7 +101,7 @@ fn options() {
         );
     }
     for wrong in [
-        "so_sndbuf=0",
+        "so_sndbuf=-1",
         "so_rcvbuf=2147483648",
         "so_sndbuf=x",
         "bind=here",

@@ -3,15 +3,17 @@
 //!
 //! Both ends have a socket of their own for each link, connected to the other end: the system tells links apart. What
 //! those who are not connected yet send arrives at the listener, which keeps nothing of them until they come back with its
-//! cookie. Such a socket has the listener's address, so answers leave from where they were asked.
+//! cookie. Such a socket has the address that was asked, and so have the answers before there is one, also where the listener has
+//! all addresses of the machine.
 
 mod datagrams;
 pub(super) mod group;
 
-use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
+use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use socket2::{Domain, Socket, Type};
 use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
@@ -32,7 +34,7 @@ const RECEIVE_BYTES: usize = 4 * 1024 * 1024;
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     let host = HostPort::of(endpoint)?;
     let address = host.socket_address();
-    if let Some(value) = endpoint.metadata("rel").filter(|value| *value != "0") {
+    if let Some(value) = endpoint.metadata().get("rel").filter(|value| *value != "0") {
         return Err(EndpointProblem::Option {
             key: "rel",
             value: value.to_owned(),
@@ -138,55 +140,116 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     })
 }
 
+/// The two ends of the way that a datagram took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Way {
+    /// Its sender.
+    pub(crate) from: SocketAddr,
+    /// The address that it was sent to, of those that the listener has; `None` where it has one only.
+    asked: Option<IpAddr>,
+}
+
+/// Datagrams of one length that came by one system call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrived {
+    pub(crate) way: Way,
+    /// All of them.
+    pub(crate) bytes: usize,
+    /// Each but the last.
+    pub(crate) length: usize,
+}
+
 /// A listening socket, beside the one that the runtime has: for answers to those who are not connected, and to make the
 /// sockets of those who are.
 #[derive(Debug)]
 pub(crate) struct Desk {
     socket: UdpSocket,
+    state: UdpSocketState,
+    /// The socket has all addresses of the machine.
+    is_wildcard: bool,
     options: SocketOptions,
 }
 
 impl Desk {
+    /// What takes any datagram, and many short ones at once.
+    pub(crate) const ROOM: usize = 65_536;
+
     /// Duplicates a listening socket.
     ///
     /// # Errors
     /// The operating system's, if it has no descriptor left.
     pub(crate) fn beside(listener: &Socket, endpoint: &Endpoint) -> io::Result<Desk> {
+        let socket = UdpSocket::from(listener.try_clone()?);
         Ok(Desk {
-            socket: listener.try_clone()?.into(),
+            state: UdpSocketState::new((&socket).into())?,
+            is_wildcard: socket.local_addr()?.ip().is_unspecified(),
+            socket,
             // They were understood when the socket was bound.
             options: SocketOptions::of(endpoint).unwrap_or_default(),
         })
     }
 
-    /// Takes a datagram of somebody who is not connected.
+    /// Takes datagrams of a peer that is not connected.
     ///
     /// # Errors
     /// Those of the system; [`io::ErrorKind::WouldBlock`] when there is none.
-    pub(crate) fn receive(&self, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.socket.recv_from(into)
+    pub(crate) fn receive(&self, into: &mut [u8]) -> io::Result<Arrived> {
+        let mut meta = [RecvMeta::default()];
+        let mut rooms = [IoSliceMut::new(into)];
+        self.state
+            .recv((&self.socket).into(), &mut rooms, &mut meta)?;
+        let [meta] = meta;
+        Ok(Arrived {
+            way: Way {
+                from: meta.addr,
+                asked: meta.dst_ip.filter(|_| self.is_wildcard),
+            },
+            bytes: meta.len,
+            length: meta.stride.max(1),
+        })
     }
 
-    /// Says something to somebody who is not connected. It may get lost.
-    pub(crate) fn say(&self, datagram: &[u8], to: SocketAddr) {
+    /// Says something to a peer that is not connected, from the address that it has asked. It may get lost.
+    pub(crate) fn say(&self, datagram: &[u8], way: Way) {
+        let transmit = Transmit {
+            destination: way.from,
+            ecn: None,
+            contents: datagram,
+            segment_size: None,
+            src_ip: way.asked,
+        };
+        let socket = (&self.socket).into();
         if !datagram.is_empty()
-            && let Err(error) = self.socket.send_to(datagram, to)
+            && let Err(error) = self.state.try_send(socket, &transmit)
         {
-            tracing::debug!("nothing could be said to {to}: {error}");
+            tracing::debug!("nothing could be said to {}: {error}", way.from);
         }
     }
 
-    /// A socket with this one's address that is connected to `to`. Until it is, it may get what others send: that is handed
-    /// to `astray`. To be called by one thread at a time.
+    /// The address that the socket of a link has.
+    fn address(&self, way: Way) -> io::Result<SocketAddr> {
+        let mut at = self.socket.local_addr()?;
+        if let Some(asked) = way.asked {
+            at.set_ip(asked);
+        }
+        // One that is good on an interface only has come by that of its peer.
+        if let (SocketAddr::V6(at), SocketAddr::V6(from)) = (&mut at, way.from) {
+            at.set_scope_id(from.scope_id());
+        }
+        Ok(at)
+    }
+
+    /// A socket with the address that was asked, connected to the peer that asked. Until it is, it may get what others send: that is
+    /// handed to `astray`. To be called by one thread at a time.
     ///
     /// # Errors
     /// Those of the system.
     pub(crate) fn connect(
         &self,
-        to: SocketAddr,
-        mut astray: impl FnMut(&[u8], SocketAddr),
+        way: Way,
+        mut astray: impl FnMut(&[u8], Way),
     ) -> io::Result<Socket> {
-        let at = self.socket.local_addr()?;
+        let at = self.address(way)?;
         let socket = socket_for(at, &self.options)?;
         let listener = socket2::SockRef::from(&self.socket);
         if at.is_ipv6() {
@@ -197,15 +260,15 @@ impl Desk {
         let bound = socket.bind(&at.into());
         share(&listener, false)?;
         bound?;
-        socket.connect(&to.into())?;
+        socket.connect(&way.from.into())?;
         socket.set_nonblocking(true)?;
         let socket: UdpSocket = socket.into();
         let mut datagram = [0; 2048];
         while let Ok((count, from)) = socket.recv_from(&mut datagram) {
-            if from == to {
+            if from == way.from {
                 break;
             }
-            astray(&datagram[..count], from);
+            astray(&datagram[..count], Way { from, ..way });
         }
         Ok(socket.into())
     }

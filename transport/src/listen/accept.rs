@@ -266,8 +266,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             Passage::Done(stream) => stream,
             Passage::Wait(passage) => passage.await?,
         };
-        let mut exchange =
-            Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX).map_err(io_error)?;
+        let mut exchange = Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX)?;
         let mut out = Vec::new();
         let established = loop {
             let step = acceptor.step();
@@ -278,7 +277,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             match acceptor.handle_batch(batch, &mut out) {
                 Ok(AcceptStep::Continue) => {
                     ticket.note_heard();
-                    exchange.send(&out).await.map_err(io_error)?;
+                    exchange.send(&out).await?;
                 }
                 Ok(AcceptStep::Admit(established)) => break established,
                 Err(error) => {
@@ -298,13 +297,13 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             established: Some(established.clone()),
         };
         acceptor.admit(&mut out);
-        exchange.send(&out).await.map_err(io_error)?;
-        let (stream, unread) = exchange.finish(&self.runtime).map_err(io_error)?;
-        stream.agree(established.options.framing());
+        exchange.send(&out).await?;
+        let (stream, unread) = exchange.finish(&self.runtime)?;
+        stream.agree(&established);
         // Not before: strangers that say nothing cost no more than they must.
         let protocol = listener.protocol();
         let local = protocol.accept(&stream, &self.endpoint, &listener);
-        let local = local.map_err(io_error)?;
+        let local = local?;
         Ok(Admitted {
             link: Link {
                 stream,
@@ -329,6 +328,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         let limit = match error {
             HandshakeError::Unauthenticated { .. } => Some(&self.logs.unauthenticated),
             HandshakeError::BatchSize { .. } => Some(&self.logs.batch_size),
+            HandshakeError::Encryption(_) => Some(&self.logs.unencrypted),
             _ => None,
         };
         let endpoint = &self.endpoint;
@@ -374,8 +374,4 @@ pub(super) fn turned_away(established: &Established, reason: u8) -> HandshakeErr
             reason,
         },
     }
-}
-
-pub(super) fn io_error(error: io::Error) -> HandshakeError {
-    HandshakeError::Io(error.kind())
 }

@@ -66,6 +66,8 @@ pub(super) struct Logs {
     pub(super) unauthenticated: LogLimit,
     /// A peer wants batches that are too small.
     pub(super) batch_size: LogLimit,
+    /// An encrypted link did not come about.
+    pub(super) unencrypted: LogLimit,
 }
 
 pub(super) fn count(counter: &AtomicU64) {

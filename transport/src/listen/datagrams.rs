@@ -4,7 +4,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
@@ -12,10 +11,10 @@ use zonda_runtime::{Runtime, Socket, oneshot};
 
 use super::Admission;
 use super::accept::{
-    Admitted, BATCH_BYTES_MAX, Door, Reception, Reserved, TURN, io_error, turned_away, unless,
+    Admitted, BATCH_BYTES_MAX, Door, Reception, Reserved, TURN, turned_away, unless,
 };
 use super::pending::Entry;
-use crate::link::{self, Desk, Flow, Link, LinkAddress};
+use crate::link::{self, Desk, Flow, Link, LinkAddress, Way};
 use crate::protocol::handshake::{AcceptStep, Acceptor, HandshakeError, Step};
 use crate::protocol::parameters::Established;
 
@@ -31,10 +30,10 @@ pub(super) struct Counter {
 
 #[derive(Default)]
 struct Table {
-    /// The newest link of each address.
-    links: HashMap<SocketAddr, Known>,
-    /// The addresses whose owners are being let in.
-    entering: HashSet<SocketAddr>,
+    /// The newest link of each address, to each of the listener's.
+    links: HashMap<Way, Known>,
+    /// Those whose owners are being let in.
+    entering: HashSet<Way>,
     /// How many links there may be before the ended ones are taken out.
     look_at: usize,
 }
@@ -48,7 +47,7 @@ struct Known {
 
 /// Somebody that has come back with its cookie.
 struct Newcomer {
-    from: SocketAddr,
+    way: Way,
     open_syn: Vec<u8>,
     established: Established,
     acceptor: Acceptor,
@@ -74,9 +73,9 @@ impl Counter {
     }
 
     /// Answers a peer that repeats how it has opened its link. False if it has none that was opened so.
-    fn repeats(&self, datagram: &[u8], from: SocketAddr) -> bool {
+    fn repeats(&self, datagram: &[u8], way: Way) -> bool {
         let table = self.table();
-        let known = table.links.get(&from);
+        let known = table.links.get(&way);
         let known = known.filter(|known| known.open_syn == datagram);
         let Some(flow) = known.and_then(|known| known.flow.upgrade()) else {
             return false;
@@ -88,16 +87,16 @@ impl Counter {
     }
 
     /// Ends the link that an address has, if any, and gives its socket to the next one.
-    fn replace(&self, from: SocketAddr) -> Option<Socket> {
-        let known = self.table().links.remove(&from);
+    fn replace(&self, way: Way) -> Option<Socket> {
+        let known = self.table().links.remove(&way);
         let flow = known.and_then(|known| known.flow.upgrade())?;
         flow.end();
         flow.socket().ok()
     }
 
-    fn remember(&self, from: SocketAddr, known: Known) {
+    fn remember(&self, way: Way, known: Known) {
         let mut table = self.table();
-        table.links.insert(from, known);
+        table.links.insert(way, known);
         if table.links.len() > table.look_at.max(LOOK_FROM) {
             table.links.retain(|_, known| known.flow.strong_count() > 0);
             table.look_at = 2 * table.links.len();
@@ -108,22 +107,22 @@ impl Counter {
 /// The place of one that is being let in; given back when that is over.
 struct Entering {
     counter: Arc<Counter>,
-    from: SocketAddr,
+    way: Way,
 }
 
 impl Entering {
     /// `None` if its owner is being let in already.
-    fn of(counter: &Arc<Counter>, from: SocketAddr) -> Option<Entering> {
-        counter.table().entering.insert(from).then(|| Entering {
+    fn of(counter: &Arc<Counter>, way: Way) -> Option<Entering> {
+        counter.table().entering.insert(way).then(|| Entering {
             counter: Arc::clone(counter),
-            from,
+            way,
         })
     }
 }
 
 impl Drop for Entering {
     fn drop(&mut self) {
-        self.counter.table().entering.remove(&self.from);
+        self.counter.table().entering.remove(&self.way);
     }
 }
 
@@ -136,16 +135,21 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         mut stopped: oneshot::Receiver<()>,
     ) {
         let counter = Arc::new(counter);
-        let mut datagram = vec![0; BATCH_BYTES_MAX];
+        let mut room = vec![0; Desk::ROOM];
         let mut in_a_row = 0;
         loop {
-            let take = || counter.desk.receive(&mut datagram);
+            let take = || counter.desk.receive(&mut room);
             let taken = self.runtime.take_from(&mut door.listener, take);
             let Ok(taken) = unless(&mut stopped, taken).await else {
                 return;
             };
             match taken {
-                Ok((count, from)) => self.hear_datagram(&counter, &datagram[..count], from),
+                Ok(arrived) => {
+                    for datagram in room[..arrived.bytes].chunks(arrived.length) {
+                        let longest = datagram.len().min(BATCH_BYTES_MAX);
+                        self.hear_datagram(&counter, &datagram[..longest], arrived.way);
+                    }
+                }
                 Err(error) => {
                     let pause = self.after_failure(&error);
                     let wait = self.runtime.sleep_until(Instant::now() + pause);
@@ -163,11 +167,11 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     }
 
     /// Deals with the datagram of somebody who is not connected, or wants to be anew.
-    fn hear_datagram(self: &Arc<Self>, counter: &Arc<Counter>, datagram: &[u8], from: SocketAddr) {
-        if datagram.is_empty() || counter.repeats(datagram, from) {
+    fn hear_datagram(self: &Arc<Self>, counter: &Arc<Counter>, datagram: &[u8], way: Way) {
+        if datagram.is_empty() || counter.repeats(datagram, way) {
             return;
         }
-        let bearer = from.to_string().into_bytes();
+        let bearer = way.from.to_string().into_bytes();
         let local = self.local.clone();
         let mut acceptor = Acceptor::forgetful(local, Arc::clone(&self.key), bearer);
         acceptor.set_epoch(self.epoch());
@@ -177,10 +181,10 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         acceptor.set_nonce(nonce);
         let mut out = Vec::new();
         match acceptor.handle_batch(datagram, &mut out) {
-            Ok(AcceptStep::Continue) => counter.desk.say(&out, from),
+            Ok(AcceptStep::Continue) => counter.desk.say(&out, way),
             Ok(AcceptStep::Admit(established)) => {
                 let newcomer = Newcomer {
-                    from,
+                    way,
                     open_syn: datagram.to_vec(),
                     established,
                     acceptor,
@@ -190,17 +194,17 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             Err(error) => {
                 // What is no message at all gets no answer, which might be meant for somebody else.
                 if !matches!(error, HandshakeError::Undecodable { .. }) {
-                    counter.desk.say(&out, from);
+                    counter.desk.say(&out, way);
                 }
-                self.failed(&counter.address.protocol().remote(Some(from)), error);
+                self.failed(&counter.address.protocol().remote(Some(way.from)), error);
             }
         }
     }
 
     /// Starts the task that lets a peer in.
     fn enter(self: &Arc<Self>, counter: &Arc<Counter>, newcomer: Newcomer) {
-        let remote = counter.address.protocol().remote(Some(newcomer.from));
-        let Some(entering) = Entering::of(counter, newcomer.from) else {
+        let remote = counter.address.protocol().remote(Some(newcomer.way.from));
+        let Some(entering) = Entering::of(counter, newcomer.way) else {
             return;
         };
         let Some(Entry {
@@ -237,18 +241,18 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         remote: &LinkAddress,
     ) -> Result<Admitted<A>, HandshakeError> {
         let Newcomer {
-            from,
+            way,
             open_syn,
             established,
             mut acceptor,
         } = newcomer;
         // It has begun anew, so it does not know its old link any more.
-        let old = counter.replace(from);
+        let old = counter.replace(way);
         self.admission.before_admit(&established, remote).await;
         let mut out = Vec::new();
         if let Err(reason) = self.admission.admit(&established, remote) {
             acceptor.refuse(reason, &mut out);
-            counter.desk.say(&out, from);
+            counter.desk.say(&out, way);
             return Err(turned_away(&established, reason));
         }
         let reserved = Reserved {
@@ -258,22 +262,22 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         acceptor.admit(&mut out);
         let socket = match old {
             Some(socket) => socket,
-            None => self.connect(counter, from).map_err(io_error)?,
+            None => self.connect(counter, way)?,
         };
         let (reception, own) = (Arc::downgrade(self), Arc::downgrade(counter));
         let hand_back = Box::new(move |datagram: &[u8]| {
             if let (Some(reception), Some(counter)) = (reception.upgrade(), own.upgrade()) {
-                reception.hear_datagram(&counter, datagram, from);
+                reception.hear_datagram(&counter, datagram, way);
             }
         });
-        let (stream, local, flow) = link::accepted(socket, hand_back).map_err(io_error)?;
+        let (stream, local, flow) = link::accepted(socket, hand_back)?;
         flow.say(&out);
         let known = Known {
             open_syn,
             open_ack: out,
             flow: Arc::downgrade(&flow),
         };
-        counter.remember(from, known);
+        counter.remember(way, known);
         Ok(Admitted {
             link: Link {
                 stream,
@@ -286,13 +290,13 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         })
     }
 
-    fn connect(self: &Arc<Self>, counter: &Arc<Counter>, to: SocketAddr) -> io::Result<Socket> {
+    fn connect(self: &Arc<Self>, counter: &Arc<Counter>, way: Way) -> io::Result<Socket> {
         let mut astray = Vec::new();
         let socket = {
             // One at a time.
             let _table = counter.table();
             let note = |datagram: &[u8], from| astray.push((datagram.to_vec(), from));
-            counter.desk.connect(to, note)?
+            counter.desk.connect(way, note)?
         };
         for (datagram, from) in astray {
             self.hear_datagram(counter, &datagram, from);

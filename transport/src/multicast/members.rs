@@ -76,6 +76,8 @@ counters! {
     expired,
     /// Messages that have no place in a group, such as questions, and keys that are not written out.
     misplaced,
+    /// What members declare: everything is sent to the group anyway, and no questions pass it.
+    declarations,
     /// Datagrams of members to which there is a link, by which the same comes.
     repeated,
 }
@@ -420,7 +422,13 @@ impl<H: GroupHandler> Deliver for Sieve<'_, H> {
     /// Declarations say what a member wants; everything is sent to the group anyway. Nothing else belongs here.
     fn message(&mut self, message: NetworkMessage<'_>, _context: &Context<'_>) {
         if !matches!(message, NetworkMessage::Declare(_)) {
-            count(&self.counters.misplaced);
+            return count(&self.counters.misplaced);
+        }
+        if self.counters.declarations.fetch_add(1, Ordering::Relaxed) == 0 {
+            tracing::info!(
+                "members of a multicast group declare what they want or have; that changes nothing, as everything is sent to the \
+                 group anyway, and no questions pass it"
+            );
         }
     }
 

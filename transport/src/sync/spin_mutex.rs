@@ -52,7 +52,7 @@ impl<T> SpinMutex<T> {
     #[inline]
     pub fn lock(&self) -> SpinGuard<'_, T> {
         #[cfg(debug_assertions)]
-        super::count::add(|taken| taken.locked += 1);
+        super::count::add(|taken| taken.locked(self.rank));
         Guard {
             #[cfg(debug_assertions)]
             _held: super::order::Held::in_order(self.rank),
@@ -64,7 +64,7 @@ impl<T> SpinMutex<T> {
     #[inline]
     pub fn try_lock(&self) -> Option<SpinGuard<'_, T>> {
         #[cfg(debug_assertions)]
-        super::count::add(|taken| taken.tried += 1);
+        super::count::add(|taken| taken.tried(self.rank));
         let inner = self.inner.try_lock()?;
         Some(Guard {
             #[cfg(debug_assertions)]

@@ -32,9 +32,13 @@ impl Host {
     pub fn start(roles: Roles<'_>, connections: usize, more: &[&str]) -> Result<Host, Failure> {
         let (process, addresses) = listening(roles, |endpoint| {
             let mut program = roles.router(endpoint);
-            let limit = format!("transport/unicast/max_sessions:{}", connections + 100);
+            let places = connections + 100;
+            let limit = format!("transport/unicast/max_sessions:{places}");
+            // all clients measured come from one address
+            let each = format!("limits/sessions_per_address:{places}");
+            let own = roles.system.is_own().then_some(each);
             let all = more.iter().map(|value| (*value).to_owned());
-            for value in all.chain([limit]) {
+            for value in all.chain([limit]).chain(own) {
                 program.arguments.extend(["--cfg".to_owned(), value]);
             }
             program

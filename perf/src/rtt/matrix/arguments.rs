@@ -14,6 +14,7 @@ use super::stage::Setting;
 use crate::roles::this_program;
 use crate::rtt::arguments::share;
 use crate::rtt::backend::Backend;
+use crate::rtt::csv::Format;
 use crate::rtt::icmp::Echo;
 use crate::rtt::place;
 use crate::scenario::rates::Pace;
@@ -87,6 +88,9 @@ pub struct Matrix {
     /// Sleep as the programs of 2022 did where that differs
     #[arg(long)]
     pub quirks: bool,
+    /// The rows of rtt.csv; those of a study are in a folder for each pacing, as parse.py reads all files of a folder
+    #[arg(long, value_enum, default_value = "zonda")]
+    pub format: Format,
     /// Where rtt.csv, rtt.json and rtt.html are written
     #[arg(long, value_name = "DIR", default_value = "zonda-rtt")]
     pub out: PathBuf,

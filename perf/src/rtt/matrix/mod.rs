@@ -20,8 +20,9 @@ pub use arguments::Matrix;
 pub use plot::{Plot, plot};
 
 use super::place;
-use crate::campaign::{Campaign, named};
+use crate::campaign::{Campaign, Entry, named};
 use crate::page;
+use crate::scenario::distinct;
 use crate::surroundings::cannot_write;
 use stage::Setting;
 
@@ -52,14 +53,30 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
     let (legend, reading) = (legend(matrix, &setting), table::reading());
     outcome.print(&format!("{tables}\n{legend} {reading}"));
     outcome.record.write(&json)?;
-    let csv = rows::csv(&outcome.entries, setting.size);
-    write(&matrix.out.join("rtt.csv"), &csv)?;
+    let csv = write_rows(matrix, &outcome.entries, setting.size)?;
     page::write(&outcome.record, &html)?;
     let folder = matrix.out.display();
     print(format_args!(
-        "written: rtt.csv, rtt.json and rtt.html in {folder}"
+        "written: {csv}, rtt.json and rtt.html in {folder}"
     ));
     outcome.finish(None)
+}
+
+/// Writes the rows, and gives the names of the files.
+fn write_rows(matrix: &Matrix, entries: &[Entry], size: usize) -> Result<String, Failure> {
+    if !matrix.format.is_study() {
+        write(&matrix.out.join("rtt.csv"), &rows::csv(entries, size))?;
+        return Ok("rtt.csv".to_owned());
+    }
+    let mut names = Vec::new();
+    for pacing in distinct(matrix.pacings.iter().copied()) {
+        let name = format!("{}/rtt.csv", pacing.name());
+        let file = matrix.out.join(&name);
+        page::reserve(&file)?;
+        write(&file, &rows::of_study(entries, size, pacing, matrix.format))?;
+        names.push(name);
+    }
+    Ok(names.join(", "))
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {

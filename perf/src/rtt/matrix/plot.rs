@@ -16,7 +16,9 @@ use crate::campaign::{Entry, named};
 use crate::page;
 use crate::record::Record;
 use crate::rtt::backend::Backend;
+use crate::rtt::csv::Format;
 use crate::scenario::raw::Pacing;
+use crate::surroundings::note;
 
 /// Options of the plot.
 #[derive(Args, Clone, Debug)]
@@ -27,6 +29,9 @@ pub struct Plot {
     /// Only rows with messages of this size [default: that of the first row]
     #[arg(long, value_name = "BYTES")]
     size: Option<usize>,
+    /// Whose rows they are
+    #[arg(long, value_enum, default_value = "zonda")]
+    format: Format,
     /// The pacing of rows that do not say theirs, as those of --csv
     #[arg(long, value_enum, default_value = "exact")]
     pacing: Pacing,
@@ -38,6 +43,7 @@ pub struct Plot {
 /// Reads the files, prints the tables and writes the page.
 pub fn plot(plot: &Plot) -> Result<(), Failure> {
     let mut reader = Reader {
+        format: plot.format,
         pacing: plot.pacing,
         size: plot.size,
         entries: Vec::new(),
@@ -45,6 +51,11 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
     for file in &plot.files {
         let text = fs::read_to_string(file)
             .map_err(|e| Failure::Run(format!("cannot read {}: {e}", file.display())))?;
+        if !plot.format.is_study() && !text.contains(",lost") {
+            note(
+                "these rows tell no losses, as those of a study: --format eval2022 reads intervals in seconds",
+            );
+        }
         reader.read(file, &text)?;
     }
     let (mut entries, size) = (reader.entries, reader.size.unwrap_or_default());

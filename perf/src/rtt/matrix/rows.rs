@@ -10,7 +10,7 @@ use super::plan::{ECHO, entry, framework};
 use crate::campaign::Entry;
 use crate::record::Better::{Higher, Lower, Neither};
 use crate::record::Round;
-use crate::rtt::csv::{HEADER, Row};
+use crate::rtt::csv::{Format, HEADER, Row};
 use crate::rtt::samples::trimmed;
 use crate::scenario::rates::Pace;
 use crate::scenario::raw::{Pacing, Raw, Transport};
@@ -37,7 +37,7 @@ pub fn csv(entries: &[Entry], size: usize) -> String {
                 value,
                 unit,
             };
-            writeln!(text, "{row}").expect("a string takes everything");
+            writeln!(text, "{}", row.text(Format::Zonda)).expect("a string takes everything");
         };
         for (round, pairs) in cell.nanos_times.iter().enumerate() {
             let figure = |metric| cell.rounds(metric).get(round).copied().unwrap_or(0.0);
@@ -53,8 +53,42 @@ pub fn csv(entries: &[Entry], size: usize) -> String {
     text
 }
 
+/// The round trips of one pacing as rows of a study, one for each.
+pub fn of_study(entries: &[Entry], size: usize, pacing: Pacing, format: Format) -> String {
+    let mut text = format!("{HEADER}\n");
+    let cases = entries.iter().filter_map(|e| Some((e, e.scenario.raw()?)));
+    for (entry, case) in cases.filter(|(_, case)| case.pacing == pacing) {
+        let name = entry.system.name.as_str();
+        let mut row = Row {
+            framework: name,
+            transport: if name == ECHO {
+                name
+            } else {
+                case.transport.name()
+            },
+            test: "rtt",
+            count: 0,
+            rate: case.rate.hertz(),
+            payload: size,
+            tasks: case.tasks,
+            value: 0.0,
+            unit: "ns",
+        };
+        for (nanos, times) in entry.cell.nanos_times.iter().flatten() {
+            row.value = *nanos as f64;
+            for _ in 0..*times {
+                writeln!(text, "{}", row.text(format)).expect("a string takes everything");
+                row.count += 1;
+            }
+        }
+    }
+    text
+}
+
 /// Reads rows back.
 pub struct Reader {
+    /// Whose rows.
+    pub format: Format,
     /// The pacing of rows that do not say theirs.
     pub pacing: Pacing,
     /// Only rows with messages of this size are read; that of the first row if none is given.
@@ -74,7 +108,7 @@ impl Reader {
             let wrong = |why: String| {
                 Failure::Run(format!("{}:{}: {why}: {line}", file.display(), number + 1))
             };
-            let row = Row::parse(line).map_err(wrong)?;
+            let row = Row::parse(line, self.format).map_err(wrong)?;
             let (framework, case, test) = self.case(&row).map_err(wrong)?;
             if row.payload != *self.size.get_or_insert(row.payload) {
                 continue;
@@ -210,7 +244,12 @@ mod tests {
     use crate::histogram::micros;
 
     fn read(text: &str) -> Result<Vec<Entry>, Failure> {
+        read_as(Format::Zonda, text)
+    }
+
+    fn read_as(format: Format, text: &str) -> Result<Vec<Entry>, Failure> {
         let mut reader = Reader {
+            format,
             pacing: Pacing::Seed,
             size: None,
             entries: Vec::new(),
@@ -245,6 +284,39 @@ mod tests {
         assert_eq!(second.to_string(), "udp exact inf/s 10 tasks smol");
         let again = read(&csv(&entries, 64)).expect("its own rows");
         assert_eq!(again[0].cell, first.cell);
+    }
+
+    #[test]
+    fn rows_of_a_study_are_read_and_written_back() {
+        let mut text = format!("{HEADER}\n");
+        for (count, micros) in (0..).zip([10, 20, 20, 30, 40, 50]) {
+            text += &format!("tokio,udp,rtt,{count},0.0001,64,10,{micros}000,ns\n");
+        }
+        text += "ping,icmp,rtt,0,0.001000,64,0,0.045,ms\n";
+        let entries = read_as(Format::Eval2022, &text).expect("the study's rows");
+        let names: Vec<String> = entries.iter().map(Entry::to_string).collect();
+        assert_eq!(
+            names,
+            [
+                "udp seed 10k/s 10 tasks tokio",
+                "tcp seed 1k/s 0 tasks icmp"
+            ]
+        );
+        let written = of_study(&entries, 64, Pacing::Seed, Format::NetBenchmark);
+        let expected = format!(
+            "{HEADER}\ntokio,udp,rtt,0,0.0001,64,10,20000,ns\ntokio,udp,rtt,1,0.0001,64,10,30000,ns\n\
+             ping,icmp,rtt,0,0.001,64,0,45000,ns\n"
+        );
+        assert_eq!(
+            written, expected,
+            "the first two and the last two are left out"
+        );
+        assert_eq!(
+            of_study(&entries, 64, Pacing::Exact, Format::Eval2022)
+                .lines()
+                .count(),
+            1
+        );
     }
 
     #[test]

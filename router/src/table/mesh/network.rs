@@ -21,6 +21,16 @@ use crate::table::{
 /// Routers of one mesh, this one included. More are ignored and counted.
 const ROUTERS_MAX: usize = 1024;
 
+/// Links that all other routers list together, each of the two ends for itself. More are ignored and counted.
+const LINKS_MAX: usize = 1 << 16;
+
+/// States in one message. More are ignored and counted: a whole mesh is one state for each router.
+const STATES_MAX: usize = 2 * ROUTERS_MAX;
+
+/// Texts of locators that are looked at in one state, and how long one may be.
+const TEXTS_MAX: usize = 4 * LOCATORS_MAX;
+const TEXT_BYTES_MAX: usize = 512;
+
 /// Counts of changes from here on are those of a router that begins with the time. Others begin with 1 whenever they start.
 const CLOCKS_BEGIN: u64 = 1 << 32;
 
@@ -52,7 +62,7 @@ struct Link {
 /// What came of what a neighbour said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Heard {
-    /// Somebody has other links than before.
+    /// Somebody is there, or has other links than before.
     pub(super) is_news: bool,
     /// A number of the neighbour stands for another router than before.
     pub(super) is_renumbered: bool,
@@ -70,6 +80,10 @@ pub(super) struct Network {
     links: Vec<Link>,
     /// The weights that this node gives its links.
     weights: HashMap<ZenohId, u16>,
+    /// How many links the others list, those that are lost included.
+    listed: usize,
+    /// A link that both its ends list came, went, or leads over another connection.
+    is_reshaped: bool,
     /// What was ignored because too many routers are known or a number is too large.
     over_limit: u64,
 }
@@ -90,6 +104,8 @@ impl Network {
             lost: HashMap::new(),
             links: Vec::new(),
             weights: HashMap::new(),
+            listed: 0,
+            is_reshaped: false,
             over_limit: 0,
         }
     }
@@ -129,12 +145,17 @@ impl Network {
         actions: &mut Vec<Action>,
     ) -> bool {
         // It will say all of itself now.
-        self.lost.remove(&zid);
+        if let Some(before) = self.lost.remove(&zid) {
+            self.listed -= before.links.len();
+        }
         let Some(number) = self.meet(zid) else {
             return false;
         };
+        let own = self.own_zid();
         if let Some(node) = self.node_mut(number) {
             node.whatami = Some(WhatAmI::Router);
+            let is_mutual = node.links.contains_key(&own);
+            self.is_reshaped |= is_mutual;
         }
         let weight = self.weights.get(&zid).copied().unwrap_or(0);
         let itself = self.itself_mut();
@@ -159,6 +180,7 @@ impl Network {
             return false;
         };
         let gone = self.links.remove(at);
+        self.is_reshaped = true;
         if self.link_to(&gone.zid).is_some() {
             return false;
         }
@@ -181,14 +203,15 @@ impl Network {
         let Some(at) = self.links.iter().position(|link| link.face == face) else {
             return heard;
         };
+        self.over_limit += states.len().saturating_sub(STATES_MAX) as u64;
         // Who is meant comes first: a state may list routers that are introduced behind it.
-        for state in states.iter() {
+        for state in states.iter().take(STATES_MAX) {
             if let Some(zid) = state.zid {
                 heard.is_renumbered |= self.bind(at, state.psid, zid);
             }
         }
         let mut news = News::default();
-        for state in states.iter() {
+        for state in states.iter().take(STATES_MAX) {
             self.learn(at, &state, &mut news);
         }
         if news.new.is_empty() && news.changed.is_empty() {
@@ -207,6 +230,12 @@ impl Network {
             ITSELF => Some(link.zid),
             _ => link.nodes.get(&number).copied(),
         }
+    }
+
+    /// This node.
+    pub(super) fn own_zid(&self) -> ZenohId {
+        let itself = self.node(ITSELF);
+        itself.expect("this node is never forgotten").zid
     }
 
     /// The number that this node gives a router.
@@ -239,6 +268,11 @@ impl Network {
     /// All numbers are below this.
     pub(super) fn size(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Whether a link that both its ends list has changed since this was asked.
+    pub(super) fn take_reshaped(&mut self) -> bool {
+        std::mem::take(&mut self.is_reshaped)
     }
 
     /// What was ignored because there is too much.
@@ -347,40 +381,67 @@ impl Network {
         let Some(number) = self.meet_anew(zid, news) else {
             return;
         };
-        let links = self.listed(at, state);
-        let link = &mut self.links[at];
-        let is_own_word = link.zid == zid && state.sn > link.said;
-        if is_own_word {
-            link.said = state.sn;
+        if !self.is_newer(at, number, state, news) {
+            return;
         }
-        let is_found_again = news.new.contains(&number) && state.sn > 0;
-        let is_newer = |node: &&mut Node| {
-            let may_begin_anew = is_found_again && node.sn < CLOCKS_BEGIN;
-            state.sn > node.sn || may_begin_anew || is_own_word
-        };
-        let Some(node) = self.node_mut(number).filter(is_newer) else {
+        let links = self.listed(at, number, state);
+        self.is_reshaped |= self.moves(number, &links);
+        let Some(node) = self.node_mut(number) else {
             return;
         };
         node.sn = state.sn;
         let role = state.whatami.or(node.whatami).unwrap_or(WhatAmI::Router);
         node.whatami = Some(role);
         if let Some(texts) = state.locators {
-            let parsed = texts.iter().filter_map(|text| text.parse().ok());
+            let short = texts.iter().take(TEXTS_MAX);
+            let short = short.filter(|text| text.len() <= TEXT_BYTES_MAX);
+            let parsed = short.filter_map(|text| text.parse().ok());
             let usable = parsed.filter(|locator| !is_loopback(locator));
             node.locators = usable.take(LOCATORS_MAX).collect();
         }
         let mentioned: Vec<ZenohId> = links.keys().copied().collect();
-        node.links = links;
+        let before = std::mem::replace(&mut node.links, links);
+        self.listed = self.listed + mentioned.len() - before.len();
         news.changed.insert(number);
         for zid in mentioned {
             self.meet_anew(zid, news);
         }
     }
 
+    /// Whether a state says more than is known.
+    fn is_newer(&mut self, at: usize, number: u16, state: &LinkState<'_>, news: &News) -> bool {
+        let (zid, link) = (self.zid(number), &mut self.links[at]);
+        let is_own_word = Some(link.zid) == zid && state.sn > link.said;
+        if is_own_word {
+            link.said = state.sn;
+        }
+        let is_found_again = news.new.contains(&number) && state.sn > 0;
+        self.node(number).is_some_and(|node| {
+            let may_begin_anew = is_found_again && node.sn < CLOCKS_BEGIN;
+            state.sn > node.sn || may_begin_anew || is_own_word
+        })
+    }
+
+    /// Whether a link comes, goes or has another weight that its other end lists as well, if a router lists these from now on.
+    fn moves(&self, number: u16, links: &BTreeMap<ZenohId, u16>) -> bool {
+        let Some(node) = self.node(number) else {
+            return false;
+        };
+        let either = node.links.keys().chain(links.keys());
+        let mut moved = either.filter(|zid| node.links.get(zid) != links.get(zid));
+        moved.any(|zid| {
+            let other = self.number(zid).and_then(|number| self.node(number));
+            other.is_some_and(|other| other.links.contains_key(&node.zid))
+        })
+    }
+
     fn meet_anew(&mut self, zid: ZenohId, news: &mut News) -> Option<u16> {
         let is_known = self.numbers.contains_key(&zid);
         let number = self.meet(zid)?;
         if !is_known {
+            // What was known of it is back.
+            let node = self.node(number);
+            self.is_reshaped |= node.is_some_and(|node| !node.links.is_empty());
             news.new.insert(number);
             self.find_again(number, news);
         }
@@ -402,16 +463,18 @@ impl Network {
         }
     }
 
-    /// The routers that a state lists, as far as they were introduced.
-    fn listed(&self, at: usize, state: &LinkState<'_>) -> BTreeMap<ZenohId, u16> {
+    /// The routers that a state lists, as far as they were introduced and there is room for as many.
+    fn listed(&mut self, at: usize, number: u16, state: &LinkState<'_>) -> BTreeMap<ZenohId, u16> {
+        let before = self.node(number).map_or(0, |node| node.links.len());
+        let room = (LINKS_MAX + before).saturating_sub(self.listed);
+        let room = room.min(ROUTERS_MAX);
+        self.over_limit += state.links.len().saturating_sub(room) as u64;
         let mut weights = state.weights.iter().flat_map(|weights| weights.iter());
         let mut listed = BTreeMap::new();
-        for psid in state.links.iter() {
+        for psid in state.links.iter().take(room) {
             // The codec has cut weights to their 16 bits.
             let weight = weights.next().and_then(|weight| u16::try_from(weight).ok());
-            if let Some(zid) = self.bound(at, psid)
-                && listed.len() < ROUTERS_MAX
-            {
+            if let Some(zid) = self.bound(at, psid) {
                 listed.insert(zid, weight.unwrap_or(0));
             }
         }
@@ -437,6 +500,8 @@ impl Network {
                 self.numbers.remove(&gone.zid);
                 if gone.sn > 0 && self.lost.len() < ROUTERS_MAX {
                     self.lost.insert(gone.zid, gone);
+                } else {
+                    self.listed -= gone.links.len();
                 }
                 for link in &mut self.links {
                     link.told.remove(&number);

@@ -3,8 +3,6 @@
 //! Declarations between routers. Each belongs to the router whose own side has what is declared, and goes down that router's
 //! tree. It has no id: the key says what ends.
 
-use std::time::Instant;
-
 use zonda_codec::{Declaration, Declare, QueryableInfo, WireExpr};
 
 use crate::table::{
@@ -13,7 +11,8 @@ use crate::table::{
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     kind::{EntityRef, Kind},
-    mesh::state::Settled,
+    limits::key_memory,
+    mesh::charges::Item,
     message,
 };
 
@@ -28,11 +27,11 @@ struct Sourced<'a> {
 
 /// What another router is to hear of a key.
 #[derive(Clone, Copy)]
-struct News<'a> {
-    kind: Kind,
-    key: &'a str,
+pub(super) struct News<'a> {
+    pub(super) kind: Kind,
+    pub(super) key: &'a str,
     /// What there is; `None` if there is nothing any more.
-    info: Option<QueryableInfo>,
+    pub(super) info: Option<QueryableInfo>,
 }
 
 /// A router has something, or has it no more.
@@ -95,17 +94,53 @@ impl ForwardingTable {
             return;
         };
         let text = key.as_str().to_owned();
+        let Some(zid) = self.face(router).map(|face| face.info.zid) else {
+            return;
+        };
+        let item = Item {
+            kind,
+            memory: key_memory(&text),
+            is_wild: text.contains('*'),
+        };
+        let entity = |index| EntityRef { kind, index };
+        let known = self.entity_on(router, kind, &text).map(entity);
+        let is_told = known.is_some_and(|known| self.mesh.is_told(&zid, known, Some(link)));
+        if !is_told && self.is_link_full(link, item) {
+            return;
+        }
         let before = self.sourced_info(router, kind, &text);
         self.add_entity(router, Declared::on_key(kind, info), key, actions);
-        let zid = self.face(router).map(|face| face.info.zid);
-        if let (Some(zid), Some(index)) = (zid, self.entity_on(router, kind, &text)) {
-            self.mesh.note_told(&zid, EntityRef { kind, index }, link);
+        if let Some(declared) = self.entity_on(router, kind, &text).map(entity) {
+            self.mesh.note_told(&zid, declared, link, item);
         }
         let now = self.sourced_info(router, kind, &text);
         if now != before {
             let (key, info) = (text.as_str(), now);
             self.pass_on_declaration(Some(link), router, News { kind, key, info }, actions);
         }
+    }
+
+    /// Whether one thing more is too much for what the routers behind a link may declare together. Counts the refusal.
+    fn is_link_full(&mut self, link: FaceId, item: Item) -> bool {
+        let limits = self.limits;
+        let charge = self.mesh.charge(link);
+        let (count, memory, wild_keys) = charge.map_or((0, 0, 0), |charge| {
+            (charge.count(item.kind), charge.memory(), charge.wild_keys())
+        });
+        let Some(face) = self.topology.face_mut(link) else {
+            return true;
+        };
+        let (most, memory) = (limits.entities_max(item.kind), memory + item.memory);
+        if face.is_full(count, most, memory, &limits) {
+            self.notes.extend(face.note_of_full());
+            return true;
+        }
+        let (refused, note) = match item.is_wild {
+            true => face.has_too_wild(wild_keys, &limits),
+            false => (false, None),
+        };
+        self.notes.extend(note);
+        refused
     }
 
     fn forget_sourced(&mut self, link: FaceId, what: &Sourced<'_>, actions: &mut Vec<Action>) {
@@ -130,7 +165,7 @@ impl ForwardingTable {
     }
 
     /// A router has something no more, as a neighbour said or as nobody says otherwise.
-    fn end_sourced(
+    pub(super) fn end_sourced(
         &mut self,
         link: Option<FaceId>,
         router: FaceId,
@@ -145,21 +180,13 @@ impl ForwardingTable {
         self.pass_on_declaration(link, router, News { kind, key, info }, actions);
     }
 
-    /// Once the network is quiet, all routers are brought to know the same.
-    pub(in crate::table) fn settle_mesh(&mut self, now: Instant, actions: &mut Vec<Action>) {
-        match self.mesh.settle(now) {
-            Settled::Nothing => {}
-            Settled::Repeat => self.declare_to_unheard(actions),
-            Settled::Ended(ended) => {
-                for (router, entity) in ended {
-                    self.end_sourced(None, router, entity, actions);
-                }
-            }
-        }
-    }
-
     /// What a router promises on a key; `None` if it has nothing there.
-    fn sourced_info(&self, router: FaceId, kind: Kind, key: &str) -> Option<QueryableInfo> {
+    pub(super) fn sourced_info(
+        &self,
+        router: FaceId,
+        kind: Kind,
+        key: &str,
+    ) -> Option<QueryableInfo> {
         let entity = self.entity_on(router, kind, key)?;
         let sources = self.entities(kind).sources(entity);
         let own = sources.iter().find(|source| source.slot == router.index);
@@ -186,7 +213,7 @@ impl ForwardingTable {
     }
 
     /// Declares to a neighbour what the router of this number has on a key, or that it has nothing there any more.
-    fn declare_sourced(
+    pub(super) fn declare_sourced(
         &mut self,
         link: FaceId,
         number: u16,
@@ -200,69 +227,6 @@ impl ForwardingTable {
             None => message::undeclaration_of(kind, expr),
         };
         message::declare_of(link, number, body, actions);
-    }
-
-    /// Declares to those who are new below this node in the tree of a router what that router has.
-    pub(super) fn declare_to_unheard(&mut self, actions: &mut Vec<Action>) {
-        let own = self.topology.zid();
-        for link in self.mesh.unheard(own) {
-            for kind in Kind::ALL {
-                let all = self.own_entities(kind);
-                self.declare_all(link, 0, (kind, &all), actions);
-            }
-        }
-        for (zid, router) in self.mesh.routers() {
-            let number = self.mesh.number(&zid);
-            for link in self.mesh.unheard(zid) {
-                for kind in Kind::ALL {
-                    let all = self.entities_of(router, kind);
-                    self.declare_all(link, number, (kind, &all), actions);
-                }
-            }
-        }
-    }
-
-    fn declare_all(
-        &mut self,
-        link: FaceId,
-        number: u16,
-        all: (Kind, &[(String, QueryableInfo)]),
-        actions: &mut Vec<Action>,
-    ) {
-        let (kind, all) = all;
-        for (key, info) in all {
-            let info = Some(*info);
-            self.declare_sourced(link, number, News { kind, key, info }, actions);
-        }
-    }
-
-    /// What this node's own side has, as other routers know it.
-    fn own_entities(&self, kind: Kind) -> Vec<(String, QueryableInfo)> {
-        let whole = self.mesh.whole.and_then(|whole| self.face(whole));
-        let mut known: Vec<_> = whole
-            .into_iter()
-            .flat_map(|w| w.announced.of(kind))
-            .collect();
-        known.sort_unstable_by_key(|(index, _)| *index);
-        let entities = self.entities(kind);
-        let keyed = known.into_iter();
-        keyed
-            .filter_map(|(index, info)| Some((entities.key(index)?, info)))
-            .collect()
-    }
-
-    /// What another router has.
-    fn entities_of(&self, router: FaceId, kind: Kind) -> Vec<(String, QueryableInfo)> {
-        let mut declared: Vec<u32> = self.entities.declared(router.index, kind).collect();
-        declared.sort_unstable();
-        let keys = declared
-            .into_iter()
-            .filter_map(|i| self.entities(kind).key(i));
-        keys.filter_map(|key| {
-            let info = self.sourced_info(router, kind, &key)?;
-            Some((key, info))
-        })
-        .collect()
     }
 
     /// This node's own side has something new, or promises something else.

@@ -3,7 +3,7 @@
 //! The routers of the mesh as the table sees them: each has a face of its own, which is the source of what it declares and
 //! sends.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use zonda_codec::{WhatAmI, ZenohId};
@@ -14,8 +14,12 @@ use crate::table::{
     few::Few,
     kind::EntityRef,
     mesh::{
+        charges::{Charge, Charges, Item},
         network::Network,
-        trees::{ITSELF, Trees},
+        shape::{PlaceInTree, Shape},
+        throttle::Throttle,
+        trees::ITSELF,
+        unheard::Unheard,
     },
 };
 
@@ -37,43 +41,47 @@ enum Settling {
     ForgetsAt(Instant),
 }
 
-/// What is due.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Settled {
-    Nothing,
-    /// Everything is to be declared once more.
-    Repeat,
-    /// These declarations, each with the face of its router, are true no more.
-    Ended(Vec<(FaceId, EntityRef)>),
+/// By which links it was heard that a router has something, and how that counts.
+#[derive(Debug)]
+struct Told {
+    links: Few<FaceId>,
+    item: Item,
 }
 
 /// Another router.
 #[derive(Debug)]
 struct Router {
     face: FaceId,
-    /// The link to the neighbour above this node in its tree.
-    parent: Option<FaceId>,
-    /// What it has declared, with the links that it came by.
-    told: HashMap<EntityRef, Few<FaceId>>,
+    /// What it has declared.
+    told: HashMap<EntityRef, Told>,
+    /// What of it came over each link.
+    charges: Charges,
 }
 
 /// The mesh around this router.
 #[derive(Debug)]
 pub(in crate::table) struct Mesh {
     pub(super) network: Network,
-    trees: Trees,
+    throttle: Throttle,
+    shape: Shape,
+    /// How often it was computed.
+    reshaped: u64,
     routers: HashMap<ZenohId, Router>,
     settling: Settling,
     /// The links that have heard what a router declares, by the router: those to its children in its tree. A link that comes
     /// again is another one, and hears it again.
     heard: HashMap<ZenohId, BTreeSet<FaceId>>,
+    /// What is still to be said there.
+    pub(super) unheard: Unheard,
+    /// What all routers have declared over each link.
+    charges: Charges,
     /// The face of all other routers together, as long as there is a link to one.
     pub(super) whole: Option<FaceId>,
 }
 
-/// What is different after the network has changed.
+/// Who has come and gone.
 #[derive(Debug, Default)]
-pub(super) struct Reshaped {
+pub(super) struct Followed {
     /// The faces of routers that cannot be reached any more.
     pub(super) gone: Vec<FaceId>,
     /// Routers that have none yet.
@@ -84,115 +92,247 @@ impl Mesh {
     pub(in crate::table) fn new(zid: ZenohId, role: WhatAmI) -> Self {
         Mesh {
             network: Network::new(zid, role),
-            trees: Trees::default(),
+            throttle: Throttle::new(),
+            shape: Shape::default(),
+            reshaped: 0,
             routers: HashMap::new(),
             settling: Settling::Nothing,
             heard: HashMap::new(),
+            unheard: Unheard::default(),
+            charges: Charges::default(),
             whole: None,
         }
     }
 
-    /// Computes the trees anew, and says which routers came and went.
-    pub(super) fn reshape(&mut self) -> Reshaped {
-        let network = &self.network;
-        self.trees = Trees::over(network.size(), &network.edges());
-        let mut reshaped = Reshaped::default();
+    /// Says which routers came and went.
+    pub(super) fn follow(&mut self) -> Followed {
+        let (network, charges) = (&self.network, &mut self.charges);
+        let mut followed = Followed::default();
         self.routers.retain(|zid, router| {
-            let Some(number) = network.number(zid) else {
-                reshaped.gone.push(router.face);
+            let is_there = network.number(zid).is_some();
+            if !is_there {
+                followed.gone.push(router.face);
                 self.heard.remove(zid);
-                return false;
-            };
-            let parent = self.trees.parent(number);
-            let parent = parent.and_then(|parent| network.link_to(&network.zid(parent)?));
-            router.parent = parent;
-            true
+                charges.take_all(&router.charges);
+            }
+            is_there
         });
-        self.settling = Settling::Begins;
+        followed.gone.sort_unstable();
         let others = network.others();
         let new = others.filter(|zid| !self.routers.contains_key(zid));
-        reshaped.new = new.collect();
-        reshaped
+        followed.new = new.collect();
+        followed
+    }
+
+    /// Whether trees are to be computed now, as the network has changed. If it is too soon for that,
+    /// [`look`](Self::look) says when.
+    pub(super) fn is_to_reshape(&mut self) -> bool {
+        if !self.network.take_reshaped() {
+            return false;
+        }
+        // Whatever was to be settled is so once the trees are those of this network.
+        self.settling = Settling::Nothing;
+        self.throttle.note_change()
+    }
+
+    /// The next change is the loss of a link of this node: the trees follow it at once.
+    pub(super) fn note_loss(&mut self) {
+        self.throttle.note_loss();
+    }
+
+    /// Looks at the clock. True if trees are to be computed now.
+    pub(super) fn look(&mut self, now: Instant) -> bool {
+        self.throttle.look(now)
+    }
+
+    /// Computes the trees anew.
+    pub(super) fn reshape(&mut self) {
+        self.shape = Shape::of(&self.network);
+        self.reshaped += 1;
+        self.settling = Settling::Begins;
+        self.begin_round();
+    }
+
+    /// What routers have declared is to be said to those who are new below this node in the trees.
+    fn begin_round(&mut self) {
+        let mut roots = VecDeque::from([self.network.own_zid()]);
+        roots.extend(self.routers().into_iter().map(|(zid, _)| zid));
+        for root in self.unheard.begin(roots) {
+            // Nobody has looked since the trees before these were computed, in which others were below this node.
+            self.heard.remove(&root);
+        }
+        if let Some(root) = self.unheard.under_way() {
+            let children = self.children(&root);
+            self.unheard.keep_links(|link| children.contains(link));
+        }
+    }
+
+    /// Whether something has changed that the trees do not know of yet.
+    pub(super) const fn is_pending(&self) -> bool {
+        self.throttle.is_pending()
+    }
+
+    /// How often the trees were computed.
+    pub(super) const fn reshaped(&self) -> u64 {
+        self.reshaped
+    }
+
+    /// Where this node is in the tree of a router.
+    pub(super) fn place_in_tree(&self, root: &ZenohId) -> PlaceInTree {
+        PlaceInTree {
+            parent: self.shape.parent(root),
+            children: self.shape.children(root).collect(),
+        }
+    }
+
+    /// Whether something is still to be said to those who are new below this node.
+    pub(in crate::table) fn is_telling(&self) -> bool {
+        !self.unheard.is_empty()
     }
 
     /// A router has a face now.
     pub(super) fn add_router(&mut self, zid: ZenohId, face: FaceId) {
-        let parent = self.network.number(&zid).and_then(|n| self.trees.parent(n));
         let router = Router {
             face,
-            parent: parent.and_then(|parent| self.link(parent)),
             told: HashMap::new(),
+            charges: Charges::default(),
         };
         self.routers.insert(zid, router);
     }
 
+    /// The face of a router.
+    pub(super) fn face_of(&self, zid: &ZenohId) -> Option<FaceId> {
+        self.routers.get(zid).map(|router| router.face)
+    }
+
+    /// A link is gone, and with it what counts as its own.
+    pub(super) fn end_charges(&mut self, link: FaceId) {
+        self.charges.end(link);
+        for router in self.routers.values_mut() {
+            router.charges.end(link);
+        }
+    }
+
+    /// What the routers behind a link take.
+    pub(in crate::table) fn charge(&self, link: FaceId) -> Option<&Charge> {
+        self.charges.of(link)
+    }
+
+    /// Bytes of memory that it takes to know by which links everything was heard.
+    pub(in crate::table) fn memory(&self) -> usize {
+        self.charges.memory()
+    }
+
+    /// What it costs to look at the tree of one router, in steps.
+    pub(super) const fn tree_cost(&self) -> usize {
+        self.shape.cost()
+    }
+
+    /// Whether a neighbour has said that a router has something; without a neighbour, whether anybody has.
+    pub(super) fn is_told(&self, zid: &ZenohId, entity: EntityRef, link: Option<FaceId>) -> bool {
+        let router = self.routers.get(zid);
+        let told = router.and_then(|router| router.told.get(&entity));
+        told.is_some_and(|told| link.is_none_or(|link| told.links.as_slice().contains(&link)))
+    }
+
     /// A neighbour says that a router has something.
-    pub(super) fn note_told(&mut self, zid: &ZenohId, entity: EntityRef, link: FaceId) {
-        if let Some(router) = self.routers.get_mut(zid) {
-            let links = router.told.entry(entity).or_insert(Few::None);
-            links.insert_new(link);
+    pub(super) fn note_told(&mut self, zid: &ZenohId, entity: EntityRef, link: FaceId, item: Item) {
+        let Some(router) = self.routers.get_mut(zid) else {
+            return;
+        };
+        let told = router.told.entry(entity).or_insert(Told {
+            links: Few::None,
+            item,
+        });
+        if told.links.insert_new(link) {
+            router.charges.add(link, item);
+            self.charges.add(link, item);
         }
     }
 
     /// A neighbour says that a router has something no more. True if it knows best, or nobody else has said otherwise.
     pub(super) fn note_ended(&mut self, zid: &ZenohId, entity: EntityRef, link: FaceId) -> bool {
+        let is_parent = self.parent(zid) == Some(link);
         let Some(router) = self.routers.get_mut(zid) else {
             return true;
         };
-        let is_parent = router.parent == Some(link);
-        let is_last = router.told.get_mut(&entity).is_none_or(|links| {
-            links.remove(&link);
-            links.as_slice().is_empty()
-        });
-        if is_parent || is_last {
-            router.told.remove(&entity);
+        let Some(told) = router.told.get_mut(&entity) else {
+            return true;
+        };
+        let mut silent = Few::None;
+        if told.links.remove(&link) {
+            silent = Few::One(link);
         }
-        is_parent || is_last
+        let is_over = is_parent || told.links.as_slice().is_empty();
+        let item = told.item;
+        if is_over && let Some(told) = router.told.remove(&entity) {
+            for other in told.links.as_slice() {
+                silent.push(*other);
+            }
+        }
+        for link in silent.as_slice() {
+            router.charges.take(*link, item);
+            self.charges.take(*link, item);
+        }
+        is_over
     }
 
     /// When [`settle`](Self::settle) has something to do.
     pub(in crate::table) fn deadline(&self) -> Option<Deadline> {
-        match self.settling {
+        let settles = match self.settling {
             Settling::Nothing => None,
             Settling::Begins => Some(Deadline::Now),
             Settling::RepeatsAt(at) | Settling::ForgetsAt(at) => Some(Deadline::At(at)),
-        }
+        };
+        settles.into_iter().chain(self.throttle.deadline()).min()
+    }
+
+    /// When [`look`](Self::look) has something to do.
+    pub(in crate::table) fn look_deadline(&self) -> Option<Deadline> {
+        self.throttle.deadline()
     }
 
     /// What is to be done now that the network is quiet.
-    pub(super) fn settle(&mut self, now: Instant) -> Settled {
+    pub(super) fn settle(&mut self, now: Instant) {
         match self.settling {
             Settling::Begins => self.settling = Settling::RepeatsAt(now + REPEATED_AFTER),
             Settling::RepeatsAt(at) if at <= now => {
                 self.settling = Settling::ForgetsAt(now + BELIEVED_FOR);
                 self.heard.clear();
-                return Settled::Repeat;
+                self.begin_round();
             }
             Settling::ForgetsAt(at) if at <= now => {
                 self.settling = Settling::Nothing;
-                return Settled::Ended(self.forget_unconfirmed());
+                self.forget_unconfirmed();
             }
             _ => {}
         }
-        Settled::Nothing
     }
 
     /// Forgets what the neighbour above this node has not said of a router.
-    fn forget_unconfirmed(&mut self) -> Vec<(FaceId, EntityRef)> {
+    fn forget_unconfirmed(&mut self) {
+        let (network, shape) = (&self.network, &self.shape);
         let mut ended = Vec::new();
-        for router in self.routers.values_mut() {
-            let (face, parent) = (router.face, router.parent);
-            router.told.retain(|entity, links| {
-                let confirmed = parent.filter(|parent| links.as_slice().contains(parent));
+        for (zid, router) in &mut self.routers {
+            let parent = shape.parent(zid).and_then(|zid| network.link_to(&zid));
+            let (own, all) = (&mut router.charges, &mut self.charges);
+            router.told.retain(|entity, told| {
+                let confirmed = parent.filter(|parent| told.links.as_slice().contains(parent));
+                for link in told.links.as_slice() {
+                    if confirmed != Some(*link) {
+                        own.take(*link, told.item);
+                        all.take(*link, told.item);
+                    }
+                }
                 match confirmed {
-                    Some(parent) => *links = Few::One(parent),
-                    None => ended.push((face, *entity)),
+                    Some(parent) => told.links = Few::One(parent),
+                    None => ended.push((*zid, *entity)),
                 }
                 confirmed.is_some()
             });
         }
-        ended.sort_unstable_by_key(|(face, entity)| (*face, entity.kind as u8, entity.index));
-        ended
+        ended.sort_unstable_by_key(|(zid, entity)| (*zid, entity.kind as u8, entity.index));
+        self.unheard.end(ended);
     }
 
     /// The routers and their faces, in an order that does not depend on chance.
@@ -209,13 +349,17 @@ impl Mesh {
         self.routers.get(&zid).map(|router| router.face)
     }
 
+    /// The link to the neighbour above this node in the tree of a router.
+    fn parent(&self, root: &ZenohId) -> Option<FaceId> {
+        self.network.link_to(&self.shape.parent(root)?)
+    }
+
     /// The links to those below this node in the tree of a router.
     pub(super) fn children(&self, root: &ZenohId) -> BTreeSet<FaceId> {
-        let Some(root) = self.network.number(root) else {
-            return BTreeSet::new();
-        };
-        let children = self.trees.children(root).iter();
-        children.filter_map(|child| self.link(*child)).collect()
+        let children = self.shape.children(root);
+        children
+            .filter_map(|child| self.network.link_to(&child))
+            .collect()
     }
 
     /// Those of them that have not heard what the router declares, and count as having heard it from now on.
@@ -228,22 +372,16 @@ impl Mesh {
 
     /// The link that leads from the tree of a router, at this node, towards another one.
     pub(super) fn towards(&self, root: &ZenohId, to: &ZenohId) -> Option<FaceId> {
-        let (root, to) = (self.network.number(root)?, self.network.number(to)?);
-        self.link(self.trees.towards(root, to)?)
+        self.network.link_to(&self.shape.towards(root, to)?)
     }
 
     /// How far a router is from this one.
     pub(super) fn distance(&self, to: &ZenohId) -> u16 {
-        let to = self.network.number(to);
-        to.map_or(u16::MAX, |to| self.trees.distance(to))
+        self.shape.distance(to)
     }
 
     /// The number of a router in messages to neighbours; 0 for this node itself.
     pub(super) fn number(&self, zid: &ZenohId) -> u16 {
         self.network.number(zid).unwrap_or(ITSELF)
-    }
-
-    fn link(&self, number: u16) -> Option<FaceId> {
-        self.network.link_to(&self.network.zid(number)?)
     }
 }

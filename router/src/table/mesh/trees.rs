@@ -2,10 +2,13 @@
 
 //! Shortest-path trees: one for each router as the root. All routers of a mesh compute the same trees from the same links, and
 //! a message goes down the tree of the router where it entered the mesh.
+//!
+//! A tree is computed when it is asked for first. In a large mesh all of them together take longer than one may keep the table.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hash::{DefaultHasher, Hasher};
+use std::sync::OnceLock;
 
 use zonda_codec::ZenohId;
 
@@ -54,15 +57,19 @@ struct Tree {
     children: Vec<u16>,
     /// By number: the child below which that node is.
     towards: Vec<u16>,
+    /// How far each node is from the root, by number: of this node's own tree only.
+    distances: Vec<f64>,
 }
 
 /// The trees of all roots, as this node sees them.
 #[derive(Debug, Default)]
 pub(super) struct Trees {
+    /// The links of each node, by its number, with their weights.
+    links: Vec<Vec<(u16, f64)>>,
     /// By the number of the root.
-    trees: Vec<Tree>,
-    /// How far each node is from this one, by number.
-    distances: Vec<f64>,
+    trees: Vec<OnceLock<Tree>>,
+    /// What it costs to compute one, about, in steps.
+    cost: usize,
 }
 
 impl Trees {
@@ -76,39 +83,42 @@ impl Trees {
                 }
             }
         }
-        let mut trees = Trees::default();
-        for root in (0..size).map_while(|root| u16::try_from(root).ok()) {
-            let (tree, distances) = tree(root, &links);
-            if root == ITSELF {
-                trees.distances = distances;
-            }
-            trees.trees.push(tree);
-        }
-        trees
+        let trees = (0..size).map(|_| OnceLock::new()).collect();
+        let cost = size + 2 * edges.len();
+        Trees { links, trees, cost }
+    }
+
+    /// What it costs to compute a tree, about, in steps.
+    pub(super) const fn cost(&self) -> usize {
+        self.cost
+    }
+
+    fn tree(&self, root: u16) -> Option<&Tree> {
+        let computed = self.trees.get(usize::from(root))?;
+        Some(computed.get_or_init(|| tree(root, &self.links)))
     }
 
     /// The neighbour above this node in the tree of `root`: what that router declares and sends comes from there.
     pub(super) fn parent(&self, root: u16) -> Option<u16> {
-        self.trees.get(usize::from(root))?.parent
+        self.tree(root)?.parent
     }
 
     /// The neighbours below this node in the tree of `root`.
     pub(super) fn children(&self, root: u16) -> &[u16] {
-        let tree = self.trees.get(usize::from(root));
-        tree.map_or(&[], |tree| &tree.children)
+        self.tree(root).map_or(&[], |tree| &tree.children)
     }
 
     /// The neighbour below this node that a message which entered at `root` takes towards `to`; `None` if `to` is not below
     /// this node in that tree.
     pub(super) fn towards(&self, root: u16, to: u16) -> Option<u16> {
-        let tree = self.trees.get(usize::from(root))?;
-        let next = *tree.towards.get(usize::from(to))?;
+        let next = *self.tree(root)?.towards.get(usize::from(to))?;
         (next != NOWHERE).then_some(next)
     }
 
     /// How far a node is from this one, for choosing the nearest.
     pub(super) fn distance(&self, to: u16) -> u16 {
-        let distance = self.distances.get(usize::from(to));
+        let own = self.tree(ITSELF);
+        let distance = own.and_then(|own| own.distances.get(usize::from(to)));
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -118,15 +128,15 @@ impl Trees {
     }
 }
 
-/// The tree of one root, and how far each node is from it. Sums begin at the root, so that all routers get the same ones to the
-/// last bit.
-fn tree(root: u16, links: &[Vec<(u16, f64)>]) -> (Tree, Vec<f64>) {
+/// The tree of one root. Sums begin at the root, so that all routers get the same ones to the last bit.
+fn tree(root: u16, links: &[Vec<(u16, f64)>]) -> Tree {
     let mut distances = vec![f64::INFINITY; links.len()];
     let mut above = vec![NOWHERE; links.len()];
     let mut tree = Tree {
         parent: None,
         children: Vec::new(),
         towards: vec![NOWHERE; links.len()],
+        distances: Vec::new(),
     };
     let mut is_done = vec![false; links.len()];
     // The bits of numbers that are not negative have the order of the numbers.
@@ -158,7 +168,10 @@ fn tree(root: u16, links: &[Vec<(u16, f64)>]) -> (Tree, Vec<f64>) {
         }
     }
     tree.parent = above.first().copied().filter(|above| *above != NOWHERE);
-    (tree, distances)
+    if root == ITSELF {
+        tree.distances = distances;
+    }
+    tree
 }
 
 #[cfg(test)]
@@ -201,7 +214,10 @@ mod tests {
     fn trees_are_those_of_real_routers() {
         let trees = square([A1, B2, C3, D4]);
         let (b2, c3, d4) = (1, 2, 3);
-        assert_eq!(trees.distances[c3 as usize], 200.745_893_319_543_88);
+        assert_eq!(
+            trees.tree(ITSELF).expect("its own").distances[c3 as usize],
+            200.745_893_319_543_88
+        );
         assert_eq!(trees.distance(c3), 200);
         assert_eq!(trees.children(ITSELF), [b2, d4]);
         assert_eq!(trees.towards(ITSELF, b2), Some(b2));
@@ -215,7 +231,10 @@ mod tests {
 
         let trees = square([B2, A1, C3, D4]);
         let (a1, c3, d4) = (1, 2, 3);
-        assert_eq!(trees.distances[d4 as usize], 200.724_275_329_318_89);
+        assert_eq!(
+            trees.tree(ITSELF).expect("its own").distances[d4 as usize],
+            200.724_275_329_318_89
+        );
         assert_eq!(trees.children(a1), [c3]);
         assert_eq!(trees.towards(a1, c3), Some(c3));
         assert_eq!(trees.towards(a1, d4), None);

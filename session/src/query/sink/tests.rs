@@ -11,6 +11,7 @@ use zonda_codec::{KeyExpr, PushBody, Put, Qos, ZSlice, ZenohId};
 use zonda_router::node::ReplyBody;
 
 use super::*;
+use crate::error::GetError;
 use crate::handlers::{FifoChannel, FifoChannelHandler, IntoHandler, RecvError};
 use crate::query::{ConsolidationMode, EndReason};
 use crate::time::{Ntp64, Timestamp};
@@ -34,6 +35,7 @@ fn case(callback: Callback<Reply>, consolidation: ConsolidationMode) -> Case {
         deadline: Instant::now() + LONG,
         replies: 0,
         panics: 0,
+        _here: Here::of([None; 3]),
     });
     Case { sink, ended }
 }
@@ -198,16 +200,15 @@ fn an_end_inside_of_the_handler_comes_after_it() {
 }
 
 #[test]
-fn a_token_that_is_cancelled_ends_a_get_before_it_is_sent() {
+fn a_get_whose_token_is_cancelled_is_refused() {
     let session = session(&["k/1"]);
     let token = CancellationToken::default();
     let Ok(()) = token.cancel().wait();
     let (tell, ended) = channel();
     let get = session.get("k/*").cancellation_token(token);
-    let handler = get.on_end(move |end| tell.send(*end).unwrap()).wait();
-    assert_eq!(keys(&handler.unwrap()).len(), 0);
-    let end = ended.try_recv().unwrap();
-    assert_eq!((end.reason(), end.replies()), (EndReason::Cancelled, 0));
+    let get = get.on_end(move |end| tell.send(*end).unwrap()).wait();
+    assert_eq!(get.err(), Some(GetError::Cancelled));
+    assert!(ended.recv().is_err(), "nothing began, so nothing ended");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The task between a link and its connection: what the link writes into its socket goes into the stream of the connection,
-//! and what comes there goes back.
+//! The task between a link and its connection: what the link writes into its socket goes into the streams of the connection, or
+//! its datagrams, and what comes there goes back.
 //!
 //! A connection of QUIC has no socket of its own. So a link gets one end of a pair of sockets, which every runtime, and
 //! every sender, can use as any other; this task has the other end. It costs a copy each way and, for what is sent, a task
@@ -9,16 +9,25 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use zonda_runtime::{LinkWrite, Runtime, Socket, after};
 
+use super::super::carriage::{Carriage, Framed};
 use super::super::raw::Raw;
 use super::connection::{Connection, Held};
+use super::incoming::Incoming;
+use super::outgoing::{Outgoing, PREFIX_BYTES};
+use super::terms::Carrier;
 
 /// How long a peer may take to confirm what was sent before the link ended.
 const LINGER: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether the last datagrams are out.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// What ended a direction.
 #[derive(PartialEq, Eq)]
@@ -63,12 +72,16 @@ fn ready(socket: Socket) -> io::Result<Socket> {
 ///
 /// # Errors
 /// Those of the system.
-pub(super) fn start<R: Runtime>(runtime: &R, held: Held) -> io::Result<Socket> {
+pub(super) fn start<R: Runtime>(
+    runtime: &R,
+    held: Held,
+    carriage: Arc<Carriage>,
+) -> io::Result<Socket> {
     let (near, far) = pair()?;
     let own = runtime.clone();
     runtime.spawn("zonda-quic", move || async move {
         match own.adopt(near) {
-            Ok((read, write)) => carry(&own, &held.0, (read, write)).await,
+            Ok(halves) => carry(&own, &held.0, halves, &carriage).await,
             Err(error) => tracing::debug!("no socket for a link: {error}"),
         }
         drop(held);
@@ -77,10 +90,24 @@ pub(super) fn start<R: Runtime>(runtime: &R, held: Held) -> io::Result<Socket> {
 }
 
 /// Carries both ways until the link has ended and the peer has what it sent, or the connection is lost.
-async fn carry<R: Runtime>(runtime: &R, connection: &Connection, halves: (R::Read, R::Write)) {
+async fn carry<R: Runtime>(
+    runtime: &R,
+    connection: &Connection,
+    halves: (R::Read, R::Write),
+    carriage: &Carriage,
+) {
     let (read, write) = halves;
-    let mut out = pin!(send(runtime, connection, read));
-    let mut back = pin!(receive(connection, write));
+    if connection.carrier() == Carrier::Datagrams {
+        let out = send_datagrams(runtime, connection, read);
+        return both(out, receive_datagrams(connection, write)).await;
+    }
+    let out = send(runtime, connection, read, carriage);
+    both(out, receive(connection, write, carriage)).await;
+}
+
+/// Waits for both directions.
+async fn both(out: impl Future<Output = End>, back: impl Future<Output = End>) {
+    let (mut out, mut back) = (pin!(out), pin!(back));
     let (mut sending, mut receiving) = (true, true);
     poll_fn(|context| {
         if receiving && let Poll::Ready(end) = back.as_mut().poll(context) {
@@ -105,16 +132,41 @@ async fn carry<R: Runtime>(runtime: &R, connection: &Connection, halves: (R::Rea
 }
 
 /// From the link to the peer.
-async fn send<R: Runtime>(runtime: &R, connection: &Connection, mut link: R::Read) -> End {
-    let mut bytes = Raw::default();
-    while let Ok(1..) = bytes.fill(&mut link).await {
-        while !bytes.is_empty() {
-            let writing = poll_fn(|context| connection.poll_write(context, bytes.rest()));
-            match writing.await {
-                Ok(count) => bytes.take(count),
-                Err(_) => return End::Lost,
-            }
+async fn send<R: Runtime>(
+    runtime: &R,
+    connection: &Connection,
+    mut link: R::Read,
+    carriage: &Carriage,
+) -> End {
+    let has_lanes = connection.has_lanes();
+    let (mut bytes, mut outgoing) = (Raw::default(), Outgoing::default());
+    loop {
+        let filled = {
+            let mut filling = pin!(bytes.fill(&mut link));
+            poll_fn(
+                |context| match connection.poll_flush(context, &mut outgoing) {
+                    Ok(()) => filling.as_mut().poll(context).map(Some),
+                    Err(_) => Poll::Ready(None),
+                },
+            )
+            .await
+        };
+        match filled {
+            None => return End::Lost,
+            Some(Ok(1..)) => {}
+            Some(_) => break,
         }
+        let framed = match has_lanes {
+            true => carriage.framed(),
+            false => Framed::Bare,
+        };
+        let spread = spread(runtime, connection, (&mut outgoing, &mut bytes), framed);
+        if spread.await.is_err() {
+            return End::Lost;
+        }
+    }
+    if connection.flush(&mut outgoing).await.is_err() {
+        return End::Lost;
     }
     connection.finish();
     runtime
@@ -123,10 +175,39 @@ async fn send<R: Runtime>(runtime: &R, connection: &Connection, mut link: R::Rea
     End::Orderly
 }
 
-/// From the peer to the link.
-async fn receive(connection: &Connection, mut link: impl LinkWrite) -> End {
+/// Gives the streams all whole pieces of what the link has sent.
+async fn spread<R: Runtime>(
+    runtime: &R,
+    connection: &Connection,
+    sent: (&mut Outgoing, &mut Raw),
+    framed: Framed,
+) -> io::Result<()> {
+    let (outgoing, bytes) = sent;
     loop {
-        match poll_fn(|context| connection.poll_read(context)).await {
+        let was_last = outgoing.is_last();
+        let count = connection.put(outgoing, bytes.rest(), framed)?;
+        bytes.take(count);
+        poll_fn(|context| connection.poll_room(context, outgoing)).await?;
+        if outgoing.is_last() == was_last {
+            return Ok(());
+        }
+        // The last word: a peer that heard it would look at no other stream any more.
+        connection.flush(outgoing).await?;
+        runtime
+            .timeout_at(after(LINGER), connection.confirmed())
+            .await;
+    }
+}
+
+/// From the peer to the link.
+async fn receive(connection: &Connection, mut link: impl LinkWrite, carriage: &Carriage) -> End {
+    let mut incoming = Incoming::default();
+    loop {
+        let reading = poll_fn(|context| {
+            let framed = carriage.watch(context.waker());
+            connection.poll_read(context, &mut incoming, framed)
+        });
+        match reading.await {
             Err(_) => return End::Lost,
             Ok(bytes) if bytes.is_empty() => {
                 // The link reads the end, and ends itself.
@@ -138,6 +219,58 @@ async fn receive(connection: &Connection, mut link: impl LinkWrite) -> End {
                     return End::Orderly;
                 }
             }
+        }
+    }
+}
+
+/// From the link to the peer, where a batch is a datagram.
+async fn send_datagrams<R: Runtime>(
+    runtime: &R,
+    connection: &Connection,
+    mut link: R::Read,
+) -> End {
+    let mut bytes = Raw::default();
+    while let Ok(1..) = bytes.fill(&mut link).await {
+        while let Some(batch) = first_batch(bytes.rest()) {
+            let datagram = Bytes::copy_from_slice(batch);
+            bytes.take(PREFIX_BYTES + datagram.len());
+            let sending = poll_fn(|context| connection.poll_send(context, &datagram));
+            if !datagram.is_empty() && sending.await.is_err() {
+                return End::Lost;
+            }
+        }
+    }
+    let until = after(LINGER);
+    while !connection.has_sent() && Instant::now() < until {
+        runtime.sleep_until(after(LOOK_EVERY)).await;
+    }
+    End::Orderly
+}
+
+/// The batch that these bytes begin with, if all of it is there.
+fn first_batch(bytes: &[u8]) -> Option<&[u8]> {
+    let (prefix, rest) = bytes.split_first_chunk::<PREFIX_BYTES>()?;
+    rest.get(..usize::from(u16::from_le_bytes(*prefix)))
+}
+
+/// From the peer to the link, where a batch is a datagram.
+async fn receive_datagrams(connection: &Connection, mut link: impl LinkWrite) -> End {
+    loop {
+        let reading = poll_fn(|context| connection.poll_receive(context));
+        let Ok(datagrams) = reading.await else {
+            return End::Lost;
+        };
+        let mut batches = Vec::with_capacity(2 * datagrams.len());
+        for datagram in datagrams {
+            // Longer than any batch: UDP has no such datagrams.
+            let Ok(length) = u16::try_from(datagram.len()) else {
+                continue;
+            };
+            batches.push(Bytes::copy_from_slice(&length.to_le_bytes()));
+            batches.push(datagram);
+        }
+        if link.write_all(batches).await.0.is_err() {
+            return End::Orderly;
         }
     }
 }

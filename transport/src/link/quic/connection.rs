@@ -13,18 +13,27 @@ use std::time::{Duration, Instant, SystemTime};
 
 use atomic_waker::AtomicWaker;
 use bytes::Bytes;
+use quinn_proto::crypto::rustls::HandshakeData;
 use quinn_proto::{
-    ConnectionError, ConnectionEvent, ConnectionHandle, Dir, Event, ReadError, StreamEvent,
-    StreamId, Transmit, VarInt, WriteError,
+    ConnectionError, ConnectionEvent, ConnectionHandle, Event, SendDatagramError, StreamEvent,
+    Transmit, VarInt,
 };
-
 use rustls::pki_types::CertificateDer;
 
+use super::super::carriage::Framed;
 use super::super::tls::first_end;
 use super::hub::Hub;
+use super::incoming::Incoming;
+use super::outgoing;
+use super::outgoing::Outgoing;
+use super::streams::Streams;
+use super::terms::{Carrier, DATAGRAM_BUFFER_BYTES, SEND_WINDOW, STREAMS, has_lanes};
 
 /// What is read at once.
 const READ_BYTES_MAX: usize = 128 * 1024;
+
+/// Datagrams that are taken at once.
+const DATAGRAMS_MAX: usize = 64;
 
 /// System calls for what one change has made ready to be sent, before others have their turn.
 const SENDS_MAX: usize = 32;
@@ -45,12 +54,12 @@ pub(super) struct Connection {
 
 struct State {
     proto: quinn_proto::Connection,
-    /// Both directions of the link. There once the two ends have it.
-    stream: Option<StreamId>,
+    carrier: Carrier,
+    streams: Streams,
+    /// The link is there. What the peer sends may come by then.
+    is_open: bool,
     /// Why nothing passes any more.
     lost: Option<Lost>,
-    /// The peer has all that was written.
-    finished: bool,
     /// What the socket did not take, in `buffer`.
     unsent: Option<Transmit>,
     buffer: Vec<u8>,
@@ -67,6 +76,8 @@ struct State {
 pub(super) enum Lost {
     /// Nobody is at the address.
     Refused,
+    /// The peer takes no datagrams.
+    NoDatagrams,
     /// What happened to it.
     Ended(ConnectionError),
 }
@@ -109,9 +120,10 @@ impl Connection {
         proto: quinn_proto::Connection,
     ) -> Arc<Connection> {
         let state = State {
-            stream: None,
+            carrier: hub.carrier(),
+            streams: Streams::default(),
+            is_open: false,
             lost: None,
-            finished: false,
             unsent: None,
             buffer: Vec::new(),
             timeout: None,
@@ -179,7 +191,7 @@ impl Connection {
     /// Nobody is at the address, as the system has heard. Anybody can say so: it counts while the connection opens only.
     pub(super) fn refuse(&self) {
         self.work(|state| {
-            if state.stream.is_none() && state.lost.is_none() {
+            if !state.is_open && state.lost.is_none() {
                 state.lost = Some(Lost::Refused);
                 state.end();
             }
@@ -198,7 +210,7 @@ impl Connection {
         self.wake(&Woken::ALL);
     }
 
-    /// Waits until there is a stream in both directions.
+    /// Waits until there is a link.
     ///
     /// # Errors
     /// Why there is none.
@@ -208,7 +220,7 @@ impl Connection {
             let state = self.lock();
             match &state.lost {
                 Some(lost) => Poll::Ready(Err(lost.clone())),
-                None if state.stream.is_some() => Poll::Ready(Ok(())),
+                None if state.is_open => Poll::Ready(Ok(())),
                 None => Poll::Pending,
             }
         })
@@ -222,29 +234,120 @@ impl Connection {
         first_end(shown)
     }
 
-    /// Has bytes sent, as many as may wait for the peer; tells how many that is.
-    pub(super) fn poll_write(
-        &self,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.writer.register(context.waker());
-        self.work(|state| state.write(bytes))
+    /// What carries the batches of the link.
+    pub(super) fn carrier(&self) -> Carrier {
+        self.lock().carrier
     }
 
-    /// Takes what has come; nothing is the end of the stream.
-    pub(super) fn poll_read(&self, context: &mut Context<'_>) -> Poll<io::Result<Vec<Bytes>>> {
+    /// Whether each priority has a stream of its own.
+    pub(super) fn has_lanes(&self) -> bool {
+        self.lock().streams.has_lanes()
+    }
+
+    /// Has bytes of a link sent; tells how many are dealt with.
+    ///
+    /// # Errors
+    /// The connection is lost, or the peer wants no more.
+    pub(super) fn put(
+        &self,
+        outgoing: &mut Outgoing,
+        bytes: &[u8],
+        framed: Framed,
+    ) -> io::Result<usize> {
+        self.work(|state| state.write_by(|write| outgoing.put(bytes, framed, write)))
+    }
+
+    /// Has what waits sent, as much as may be; ready while there is room for more.
+    pub(super) fn poll_room(
+        &self,
+        context: &mut Context<'_>,
+        outgoing: &mut Outgoing,
+    ) -> Poll<io::Result<()>> {
+        self.poll_flush(context, outgoing)?;
+        match outgoing.has_room() {
+            true => Poll::Ready(Ok(())),
+            false => Poll::Pending,
+        }
+    }
+
+    /// Has all that waits sent.
+    pub(super) async fn flush(&self, outgoing: &mut Outgoing) -> io::Result<()> {
+        poll_fn(|context| {
+            self.poll_flush(context, outgoing)?;
+            match outgoing.is_empty() {
+                true => Poll::Ready(Ok(())),
+                false => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Has what waits sent, as much as may be.
+    ///
+    /// # Errors
+    /// As [`Connection::put`].
+    pub(super) fn poll_flush(
+        &self,
+        context: &mut Context<'_>,
+        outgoing: &mut Outgoing,
+    ) -> io::Result<()> {
+        if outgoing.is_empty() {
+            return Ok(());
+        }
+        self.writer.register(context.waker());
+        self.work(|state| state.write_by(|write| outgoing.flush(write)))
+    }
+
+    /// Waits until the peer has confirmed all that was written, or is gone.
+    pub(super) async fn confirmed(&self) {
+        poll_fn(|context| {
+            self.writer.register(context.waker());
+            self.work(State::confirmed)
+        })
+        .await;
+    }
+
+    /// Has a datagram sent, as soon as there is room. One that is too long for the way to the peer is lost.
+    pub(super) fn poll_send(
+        &self,
+        context: &mut Context<'_>,
+        datagram: &Bytes,
+    ) -> Poll<io::Result<()>> {
+        self.writer.register(context.waker());
+        self.work(|state| state.send(datagram.clone()))
+    }
+
+    /// Whether no datagram waits to be sent. Nobody is woken when that is so.
+    pub(super) fn has_sent(&self) -> bool {
+        let mut state = self.lock();
+        // There is room for as many as ever.
+        let most = DATAGRAM_BUFFER_BYTES - size_of::<Bytes>();
+        state.lost.is_some() || state.proto.datagrams().send_buffer_space() >= most
+    }
+
+    /// Takes what has come in batches of all streams, or as it is on one; nothing is the end.
+    pub(super) fn poll_read(
+        &self,
+        context: &mut Context<'_>,
+        incoming: &mut Incoming,
+        framed: Framed,
+    ) -> Poll<io::Result<Vec<Bytes>>> {
         self.reader.register(context.waker());
-        self.work(State::read)
+        self.work(|state| state.read(incoming, framed))
+    }
+
+    /// Takes the datagrams that have come.
+    pub(super) fn poll_receive(&self, context: &mut Context<'_>) -> Poll<io::Result<Vec<Bytes>>> {
+        self.reader.register(context.waker());
+        self.work(State::receive)
     }
 
     /// Nothing more is written.
     pub(super) fn finish(&self) {
         self.work(|state| {
-            let stream = state.stream.filter(|_| state.lost.is_none());
-            let finished = stream.map(|stream| state.proto.send_stream(stream).finish());
-            // The peer does not want it.
-            state.finished |= !matches!(finished, Some(Ok(())));
+            if state.lost.is_none() {
+                state.streams.finish(&mut state.proto);
+            }
         });
     }
 
@@ -253,7 +356,7 @@ impl Connection {
         poll_fn(|context| {
             self.writer.register(context.waker());
             let state = self.lock();
-            match state.finished || state.lost.is_some() {
+            match state.streams.is_finished() || state.lost.is_some() {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             }
@@ -273,7 +376,7 @@ impl Connection {
         if self.hand_on(state) {
             again = Some(now);
         }
-        if state.is_strange && (state.stream.is_some() || state.lost.is_some()) {
+        if state.is_strange && (state.is_open || state.lost.is_some()) {
             state.is_strange = false;
             self.hub.note_known();
         }
@@ -337,23 +440,24 @@ impl State {
         let mut woken = Woken::default();
         while let Some(event) = self.proto.poll() {
             match event {
-                Event::Connected if self.proto.side().is_client() => {
-                    self.stream = self.proto.streams().open(Dir::Bi);
-                    woken.opening = true;
-                }
-                Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) if self.stream.is_none() => {
-                    self.stream = self.proto.streams().accept(Dir::Bi);
-                    woken.opening = true;
+                Event::Connected => woken.opening |= self.note_connected(),
+                Event::Stream(StreamEvent::Opened { .. }) => {
+                    self.streams.accept(&mut self.proto);
+                    self.is_open |= self.streams.is_open();
+                    (woken.opening, woken.reader) = (true, true);
                 }
                 Event::ConnectionLost { reason } => {
                     self.lost.get_or_insert(Lost::Ended(reason));
                     woken = Woken::ALL;
                 }
-                Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => self.refuse_streams(),
-                Event::Stream(StreamEvent::Readable { .. }) => woken.reader = true,
-                Event::Stream(StreamEvent::Writable { .. }) => woken.writer = true,
-                Event::Stream(StreamEvent::Finished { .. } | StreamEvent::Stopped { .. }) => {
-                    self.finished = true;
+                Event::Stream(StreamEvent::Readable { .. }) | Event::DatagramReceived => {
+                    woken.reader = true;
+                }
+                Event::Stream(StreamEvent::Writable { .. }) | Event::DatagramsUnblocked => {
+                    woken.writer = true;
+                }
+                Event::Stream(StreamEvent::Finished { id } | StreamEvent::Stopped { id, .. }) => {
+                    self.streams.note_finished(id);
                     woken.writer = true;
                 }
                 _ => {}
@@ -362,58 +466,112 @@ impl State {
         woken
     }
 
-    /// Streams in one direction carry nothing that this node knows: what comes on them is thrown away.
-    fn refuse_streams(&mut self) {
-        while let Some(stream) = self.proto.streams().accept(Dir::Uni) {
-            // One that has ended already needs no end.
-            let _ = self.proto.recv_stream(stream).stop(VarInt::from_u32(0));
+    /// The handshake of QUIC is over: opens what the two ends have agreed on. Whether the link is there, or never is.
+    fn note_connected(&mut self) -> bool {
+        if self.carrier == Carrier::Datagrams {
+            self.is_open = self.proto.datagrams().max_size().is_some();
+            if !self.is_open {
+                self.lost.get_or_insert(Lost::NoDatagrams);
+                self.end();
+            }
+            return true;
+        }
+        let agreed = self.proto.crypto_session().handshake_data();
+        let agreed = agreed.and_then(|data| data.downcast::<HandshakeData>().ok());
+        let name = agreed.and_then(|data| data.protocol);
+        let has_lanes = name.is_some_and(|name| has_lanes(&name));
+        self.streams.open(&mut self.proto, has_lanes);
+        self.is_open = self.streams.is_open();
+        self.is_open
+    }
+
+    /// Gives an action what writes to the streams.
+    fn write_by<T>(
+        &mut self,
+        act: impl FnOnce(&mut outgoing::Write<'_>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if self.lost.is_some() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let (streams, proto) = (&self.streams, &mut self.proto);
+        act(&mut |stream, bytes| streams.write(proto, stream, bytes))
+    }
+
+    /// Whether the peer has confirmed all that was written: there is room in the smallest window.
+    fn confirmed(&mut self) -> Poll<()> {
+        if self.lost.is_some() {
+            return Poll::Ready(());
+        }
+        self.proto.set_send_window(1);
+        match self.streams.write(&mut self.proto, 0, &[]) {
+            Poll::Ready(_) => {
+                self.proto.set_send_window(SEND_WINDOW);
+                Poll::Ready(())
+            }
+            Poll::Pending => Poll::Pending,
         }
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let stream = self.stream.filter(|_| self.lost.is_none());
-        let Some(stream) = stream else {
+    fn send(&mut self, datagram: Bytes) -> Poll<io::Result<()>> {
+        if self.lost.is_some() {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
-        };
-        match self.proto.send_stream(stream).write(bytes) {
-            Ok(count) => Poll::Ready(Ok(count)),
-            Err(WriteError::Blocked) => Poll::Pending,
-            Err(_) => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        }
+        let bytes = datagram.len();
+        match self.proto.datagrams().send(datagram, false) {
+            Ok(()) => Poll::Ready(Ok(())),
+            Err(SendDatagramError::Blocked(_)) => Poll::Pending,
+            Err(error) => {
+                tracing::debug!("a datagram of {bytes} bytes is lost: {error}");
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+
+    fn receive(&mut self) -> Poll<io::Result<Vec<Bytes>>> {
+        let mut found = Vec::new();
+        while found.len() < DATAGRAMS_MAX
+            && let Some(datagram) = self.proto.datagrams().recv()
+        {
+            found.push(datagram);
+        }
+        match found.is_empty() {
+            false => Poll::Ready(Ok(found)),
+            true if self.lost.is_some() => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+            true => Poll::Pending,
         }
     }
 
     /// What came before a connection was lost is read all the same.
-    fn read(&mut self) -> Poll<io::Result<Vec<Bytes>>> {
-        let broken = || Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
-        let Some(stream) = self.stream else {
-            return broken();
-        };
-        let mut received = self.proto.recv_stream(stream);
-        let Ok(mut chunks) = received.read(true) else {
-            return broken();
+    fn read(&mut self, incoming: &mut Incoming, framed: Framed) -> Poll<io::Result<Vec<Bytes>>> {
+        let is_one = !self.streams.has_lanes() || framed == Framed::Bare;
+        // The first stream has the last word, behind all others.
+        let beside = match is_one || !incoming.is_introduced() {
+            true => 0..0,
+            false => 1..STREAMS,
         };
         let (mut found, mut room) = (Vec::new(), READ_BYTES_MAX);
-        let end = loop {
-            match chunks.next(room) {
-                Ok(Some(chunk)) => {
-                    room -= chunk.bytes.len();
-                    found.push(chunk.bytes);
-                    if room == 0 {
-                        break None;
-                    }
-                }
-                Ok(None) => break Some(Ok(Vec::new())),
-                Err(ReadError::Blocked) => break None,
-                Err(_) => break Some(Err(io::ErrorKind::ConnectionReset.into())),
+        for stream in beside.chain([0]) {
+            if room == 0 {
+                break;
             }
-        };
-        // What follows for the peer is sent with all else.
-        let _ = chunks.finalize();
-        match end {
-            _ if !found.is_empty() => Poll::Ready(Ok(found)),
-            Some(end) => Poll::Ready(end),
-            None if self.lost.is_some() => broken(),
-            None => Poll::Pending,
+            let read = match self.streams.read(&mut self.proto, stream, room) {
+                Ok(read) => read,
+                Err(_) if !found.is_empty() => break,
+                Err(error) => return Poll::Ready(Err(error)),
+            };
+            room -= read.bytes;
+            match is_one {
+                true => incoming.take_bare(read.chunks, &mut found),
+                false => incoming.take(stream, read.chunks, &mut found),
+            }
+            if stream == 0 && read.is_end && found.is_empty() {
+                return Poll::Ready(Ok(found));
+            }
+        }
+        match found.is_empty() {
+            false => Poll::Ready(Ok(found)),
+            true if self.lost.is_some() => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+            true => Poll::Pending,
         }
     }
 }

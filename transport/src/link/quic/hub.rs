@@ -23,7 +23,7 @@ use zonda_runtime::{Runtime, Socket};
 use super::connection::{Connection, Held};
 use super::greeting::Greeting;
 use super::post::{Mail, Post};
-use super::terms;
+use super::terms::{self, Carrier};
 
 /// From so many handshakes under way on, strangers have to show first that they are where they say they are.
 const RETRY_FROM: usize = 32;
@@ -40,6 +40,7 @@ const TURN: u32 = 16;
 /// An endpoint.
 pub(super) struct Hub {
     post: Post,
+    carrier: Carrier,
     state: Mutex<State>,
     /// Who comes in, if anybody does.
     greeting: Option<Greeting>,
@@ -67,7 +68,11 @@ impl std::fmt::Debug for Hub {
 impl Hub {
     /// # Errors
     /// Those of the system.
-    pub(super) fn new(socket: &Socket, greeting: Option<Greeting>) -> io::Result<Arc<Hub>> {
+    pub(super) fn new(
+        socket: &Socket,
+        carrier: Carrier,
+        greeting: Option<Greeting>,
+    ) -> io::Result<Arc<Hub>> {
         let post = Post::of(socket)?;
         let server = greeting.as_ref().map(|greeting| greeting.current(false));
         let config = Arc::new(terms::endpoint());
@@ -79,6 +84,7 @@ impl Hub {
         };
         Ok(Arc::new(Hub {
             post,
+            carrier,
             state: Mutex::new(state),
             greeting,
             strangers: AtomicUsize::new(0),
@@ -94,6 +100,11 @@ impl Hub {
 
     pub(super) fn post(&self) -> &Post {
         &self.post
+    }
+
+    /// What carries the batches of its links.
+    pub(super) fn carrier(&self) -> Carrier {
+        self.carrier
     }
 
     /// Begins to connect.

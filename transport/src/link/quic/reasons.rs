@@ -25,6 +25,10 @@ fn explain_tls(error: rustls::Error) -> String {
 pub(super) fn explain_lost(lost: &Lost, noted: Option<&Noted>) -> String {
     let error = match lost {
         Lost::Refused => return "nobody is there".to_owned(),
+        Lost::NoDatagrams => {
+            return "the peer takes no datagrams of QUIC; leave rel=0 out of the endpoint"
+                .to_owned();
+        }
         Lost::Ended(error) => error,
     };
     if let Some(error) = noted.and_then(Noted::take) {
@@ -47,7 +51,7 @@ pub(super) fn explain_lost(lost: &Lost, noted: Option<&Noted>) -> String {
 }
 
 fn no_common_variant() -> String {
-    "the peer speaks QUIC, but nothing within it that this node speaks; is it a node of Zenoh, and does its endpoint ask for \
-     multistream=1, mixed_rel=1 or rel=0?"
+    "the peer speaks QUIC, but nothing within it that this end speaks; is it a node of Zenoh, and do the endpoints of both say the \
+     same of multistream, mixed_rel and rel?"
         .to_owned()
 }

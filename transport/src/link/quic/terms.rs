@@ -11,10 +11,19 @@ use super::super::{EndpointProblem, option};
 
 /// Bytes that wait for the peer to confirm them. What is urgent has to wait for those that are not sent yet; the peer's own
 /// window is hardly larger.
-const SEND_WINDOW: u64 = 1024 * 1024;
+pub(super) const SEND_WINDOW: u64 = 1024 * 1024;
 
 /// Bytes of a peer that may wait here to be read, of all its streams: also those before which something is missing.
 const RECEIVE_WINDOW: u32 = 1024 * 1024;
+
+/// Bytes of datagrams that may wait to be sent, and as many that came and wait to be read.
+pub(super) const DATAGRAM_BUFFER_BYTES: usize = 1024 * 1024;
+
+/// What QUIC puts around a batch in a datagram, at most.
+const DATAGRAM_OVERHEAD: u16 = 50;
+
+/// The datagrams that every way carries.
+const INITIAL_MTU: u16 = 1200;
 
 /// The largest datagram that is tried within the machine, where no card and no wire limits them: a quarter of what one call of
 /// the system sends. In datagrams of 1452 bytes a message of 64 KiB takes one and a half times the time of processors.
@@ -23,65 +32,105 @@ const SAME_HOST_DATAGRAM: u16 = 16_376;
 /// The largest datagram of UDP.
 const DATAGRAM_MAX: u16 = 65_527;
 
-/// The streams in one direction that a peer may open: the reference opens one for each priority at once, if it has agreed on
-/// that, and takes a smaller number for an error.
-const PRIORITY_STREAMS: u32 = 7;
+/// The streams of a link that has one for each priority.
+pub(super) const STREAMS: usize = 8;
+
+/// Those in one direction that a peer may open: the reference opens them all at once, if it has agreed on that, and takes a
+/// smaller number for an error.
+const PRIORITY_STREAMS: u32 = STREAMS as u32 - 1;
 
 /// How long a connection may be silent before something is sent that needs an answer. Keep-alives of the link come more
 /// often, unless the lease is long.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// What the two ends agree on: all in one stream, under the name of today and that of old releases.
-const ONE_STREAM: [&[u8]; 2] = [b"zenoh", b"hq-29"];
+/// What the two ends agree on: a stream for each priority; all in one stream, under the name of today and that of old releases,
+/// which is that of datagrams as well.
+const LANES: &[u8] = b"zenoh-ms";
+const ONE_STREAM: &[u8] = b"zenoh";
+const OLD: &[u8] = b"hq-29";
+
+/// What carries the batches of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Carrier {
+    /// Streams.
+    #[default]
+    Streams,
+    /// Datagrams, which may get lost.
+    Datagrams,
+}
+
+/// Whether a link of this name has a stream for each priority.
+pub(super) fn has_lanes(agreed: &[u8]) -> bool {
+    agreed == LANES
+}
 
 /// What an endpoint asks for beside its address and its keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct QuicOptions {
+    carrier: Carrier,
+    /// Whether there has to be a stream for each priority, or must not be.
+    has_lanes: Option<bool>,
     initial_mtu: Option<u16>,
     mtu_discovery_seconds: Option<u64>,
     segmentation_offload: Option<bool>,
 }
 
-/// Refuses what is asked for and not there. Its absence is agreed on with peers that could have it.
-fn check_variant(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
-    for (key, supported, expected) in [
-        (
-            "rel",
-            &["1"][..],
-            "rel=1: datagrams of QUIC are not supported yet, use udp/ for messages that may get lost",
-        ),
-        (
-            "mixed_rel",
-            &["0", "auto"],
-            "mixed_rel=auto or 0: datagrams of QUIC are not supported yet",
-        ),
-        (
-            "multistream",
-            &["0", "auto"],
-            "multistream=auto or 0: a stream for each priority is not supported yet",
-        ),
-    ] {
-        if let Some(value) = endpoint.metadata(key)
-            && !supported.contains(&value)
-        {
-            return Err(EndpointProblem::Option {
-                key,
-                value: value.to_owned(),
-                expected,
-            });
-        }
+/// Reads what the locator says: `None` where it leaves the choice, or says nothing.
+fn choice(
+    endpoint: &Endpoint,
+    key: &'static str,
+    expected: &'static str,
+) -> Result<Option<bool>, EndpointProblem> {
+    match endpoint.metadata().get(key) {
+        None => Ok(None),
+        Some("auto") if key != "rel" => Ok(None),
+        Some("0") => Ok(Some(false)),
+        Some("1") => Ok(Some(true)),
+        Some(value) => Err(EndpointProblem::Option {
+            key,
+            value: value.to_owned(),
+            expected,
+        }),
     }
-    Ok(())
+}
+
+/// Streams and datagrams on one connection are asked for, and not there. Their absence is agreed on with peers that could
+/// have both.
+fn check_mixed(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    let expected = "mixed_rel=auto or 0: streams and datagrams of QUIC on one connection are not supported; use rel=0 \
+                    for datagrams alone";
+    match choice(endpoint, "mixed_rel", expected)? {
+        Some(true) => Err(EndpointProblem::Option {
+            key: "mixed_rel",
+            value: "1".to_owned(),
+            expected,
+        }),
+        _ => Ok(()),
+    }
 }
 
 impl QuicOptions {
     /// # Errors
     /// What an endpoint says that cannot be.
     pub(super) fn of(endpoint: &Endpoint) -> Result<QuicOptions, EndpointProblem> {
-        check_variant(endpoint)?;
-        let mtu = |value: &str| value.parse().ok().filter(|mtu| *mtu >= 1200);
+        check_mixed(endpoint)?;
+        let is_reliable = choice(
+            endpoint,
+            "rel",
+            "rel=1 for streams, or rel=0 for datagrams, which may get lost",
+        )?;
+        let mtu = |value: &str| value.parse().ok().filter(|mtu| *mtu >= INITIAL_MTU);
         let seconds = |value: &str| value.parse().ok().filter(|seconds| *seconds > 0);
         Ok(QuicOptions {
+            carrier: match is_reliable {
+                Some(false) => Carrier::Datagrams,
+                _ => Carrier::Streams,
+            },
+            has_lanes: choice(
+                endpoint,
+                "multistream",
+                "multistream=1 for a stream for each priority, 0 for a single one, or auto for what the peer has",
+            )?,
             initial_mtu: option(
                 endpoint,
                 "initial_mtu",
@@ -103,16 +152,41 @@ impl QuicOptions {
         })
     }
 
+    /// What carries the batches of a link.
+    pub(super) fn carrier(&self) -> Carrier {
+        self.carrier
+    }
+
+    /// The longest batch, where a datagram has to have room for it. What the way carries may turn out to be more: both ends
+    /// keep to this.
+    pub(super) fn batch_bytes_max(&self) -> Option<u16> {
+        let mtu = self.initial_mtu.unwrap_or(INITIAL_MTU);
+        (self.carrier == Carrier::Datagrams).then_some(mtu - DATAGRAM_OVERHEAD)
+    }
+
     /// The names of what this node speaks within QUIC, the best first.
-    pub(super) fn alpn() -> Vec<Vec<u8>> {
-        ONE_STREAM.iter().map(|name| name.to_vec()).collect()
+    pub(super) fn alpn(&self) -> Vec<Vec<u8>> {
+        let names: &[&[u8]] = match (self.carrier, self.has_lanes) {
+            (Carrier::Datagrams, _) => &[OLD],
+            (Carrier::Streams, Some(true)) => &[LANES],
+            (Carrier::Streams, Some(false)) => &[ONE_STREAM, OLD],
+            (Carrier::Streams, None) => &[LANES, ONE_STREAM, OLD],
+        };
+        names.iter().map(|name| name.to_vec()).collect()
     }
 
     /// What a connection is made with, to another machine or within this one.
     pub(super) fn transport(&self, is_same_host: bool) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
-        config.max_concurrent_bidi_streams(VarInt::from_u32(1));
-        config.max_concurrent_uni_streams(VarInt::from_u32(PRIORITY_STREAMS));
+        let has_streams = self.carrier == Carrier::Streams;
+        let lanes = match has_streams && self.has_lanes != Some(false) {
+            true => PRIORITY_STREAMS,
+            false => 0,
+        };
+        config.max_concurrent_bidi_streams(VarInt::from_u32(has_streams.into()));
+        config.max_concurrent_uni_streams(VarInt::from_u32(lanes));
+        config.datagram_receive_buffer_size((!has_streams).then_some(DATAGRAM_BUFFER_BYTES));
+        config.datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES);
         config.send_window(SEND_WINDOW);
         config.receive_window(VarInt::from_u32(RECEIVE_WINDOW));
         config.keep_alive_interval(Some(KEEP_ALIVE));

@@ -19,8 +19,8 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig,
-    SignatureScheme, SupportedProtocolVersion, version,
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore,
+    ServerConfig, SignatureScheme, SupportedProtocolVersion, version,
 };
 
 use super::super::{EndpointProblem, IoFailure, Pem, TlsSettings};
@@ -428,9 +428,7 @@ pub(in crate::link) fn explain(error: &io::Error) -> String {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref());
     match tls {
         Some(rustls::Error::InvalidCertificate(problem)) => explain_certificate(problem),
-        Some(rustls::Error::AlertReceived(alert)) => {
-            format!("the peer refused ({alert:?}); see what it says of this node's certificate")
-        }
+        Some(rustls::Error::AlertReceived(alert)) => explain_alert(*alert),
         Some(rustls::Error::InvalidMessage(_)) => "the peer does not speak TLS".to_owned(),
         Some(rustls::Error::NoCertificatesPresented) => {
             "the peer showed no certificate; enable_mtls is true here".to_owned()
@@ -440,6 +438,24 @@ pub(in crate::link) fn explain(error: &io::Error) -> String {
             "the peer hung up during the handshake; does it speak TLS?".to_owned()
         }
         None => IoFailure::from(io::Error::from(error.kind())).to_string(),
+    }
+}
+
+/// What the peer does not accept of this node.
+fn explain_alert(alert: AlertDescription) -> String {
+    match alert {
+        AlertDescription::CertificateRequired => {
+            "the peer wants a certificate of this node; set enable_mtls, connect_certificate and connect_private_key".to_owned()
+        }
+        AlertDescription::UnknownCA | AlertDescription::DecryptError => {
+            "the peer trusts no authority that has signed this node's certificate; show one of its own authority".to_owned()
+        }
+        AlertDescription::CertificateExpired => {
+            "the certificate of this node has expired, says the peer".to_owned()
+        }
+        other => {
+            format!("the peer refused ({other:?}); see what it says of this node's certificate")
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use rustls::Connection;
 use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 
-use super::validity;
+use super::{explain, validity};
 use crate::link::raw::Raw;
 use crate::sync::Mutex;
 
@@ -175,6 +175,11 @@ impl State {
     }
 }
 
+/// What a peer does not accept of this node's certificate comes when the handshake is over here already.
+fn in_words(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), explain(error))
+}
+
 /// The receiving half of a link that is encrypted.
 #[derive(Debug)]
 pub struct Reading<L> {
@@ -210,7 +215,7 @@ impl<L: LinkRead> LinkRead for Reading<L> {
                     return (Ok(count), buf);
                 }
                 Ok(None) => {}
-                Err(error) => return (Err(error), buf),
+                Err(error) => return (Err(in_words(&error)), buf),
             }
             match self.records.fill(&mut self.link).await {
                 Ok(1..) => {}

@@ -41,6 +41,8 @@ pub struct Flow {
     /// Of a link that came in by a listener: for the one that replaces it.
     socket: Option<Socket>,
     hand_back: Option<HandBack>,
+    /// It was said that datagrams are too long.
+    has_said: AtomicBool,
 }
 
 impl fmt::Debug for Flow {
@@ -59,6 +61,7 @@ impl Flow {
             reading: Mutex::new(None),
             socket,
             hand_back,
+            has_said: AtomicBool::new(false),
         })
     }
 
@@ -116,6 +119,19 @@ impl Flow {
         }
     }
 
+    /// A datagram of so many bytes is lost on its way out. Says so once if the system sends none so long: then all such are lost.
+    /// Whether it did.
+    pub(crate) fn note_lost(&self, bytes: usize, error: &io::Error) -> bool {
+        if !is_too_long(error) || self.has_said.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        tracing::warn!(
+            "a link of udp loses messages: this machine sends no datagrams of {bytes} bytes there ({error}); set \
+             transport/link/tx/batch_size to less"
+        );
+        true
+    }
+
     /// Keeps the messages of a handshake from an open link: a peer that has lost its link begins anew from the same
     /// address, and the network may repeat what it has delivered.
     fn turns_away(&self, datagram: &[u8]) -> bool {
@@ -154,6 +170,19 @@ pub(crate) fn is_lost(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionRefused
             | io::ErrorKind::BrokenPipe
     )
+}
+
+/// Whether the system sends no datagram so long.
+#[cfg(unix)]
+fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error())
+}
+
+/// The same where it has another number.
+#[cfg(not(unix))]
+fn is_too_long(error: &io::Error) -> bool {
+    const WSAEMSGSIZE: i32 = 10_040;
+    error.raw_os_error() == Some(WSAEMSGSIZE)
 }
 
 /// The receiving half of a link of datagrams.
@@ -297,9 +326,11 @@ fn batches(segments: &impl Segments) -> Vec<Vec<u8>> {
 impl<L: LinkWrite> LinkWrite for Writing<L> {
     async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
         for batch in batches(&segments) {
+            let bytes = batch.len();
             match self.link.write_all(vec![batch]).await.0 {
                 Err(error) if !is_lost(&error) => return (Err(error), segments),
-                _ => {}
+                Err(error) => drop(self.flow.note_lost(bytes, &error)),
+                Ok(()) => {}
             }
         }
         (Ok(()), segments)

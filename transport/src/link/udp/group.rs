@@ -54,7 +54,7 @@ impl GroupOptions {
         };
         let hops = |text: &str| text.parse().ok().filter(|ttl| (0..=255).contains(ttl));
         Ok(GroupOptions {
-            interface: endpoint.config("iface").map(str::to_owned),
+            interface: endpoint.config().get("iface").map(str::to_owned),
             ttl: option(endpoint, "ttl", "a number of hops from 0 to 255", hops)?,
             joined: option(
                 endpoint,

@@ -15,7 +15,7 @@ use zonda_runtime::Socket;
 use crate::{
     framing::PREFIX_BYTES,
     link::{
-        Coding, LinkStream, is_lost,
+        Coding, Flow, LinkStream, is_lost,
         unwaiting::{SEND_FLAGS, Sealing, Unwaiting},
     },
     outbox::{spent::SLICES_MAX, transmit::Transmit},
@@ -89,7 +89,7 @@ impl DirectSocket {
                 let sink = Unwaiting(socket);
                 session.send(slices, &mut Sealing { tls, sink })
             }
-            Coding::Datagrams(_) => Self::send_datagrams(socket, transmit),
+            Coding::Datagrams(flow) => Self::send_datagrams(socket, flow, transmit),
         }
     }
 
@@ -112,7 +112,7 @@ impl DirectSocket {
 
     /// Sends each batch without its length. One that gets lost on the way out counts as sent.
     #[cold]
-    fn send_datagrams(socket: &Socket, transmit: &Transmit) -> io::Result<usize> {
+    fn send_datagrams(socket: &Socket, flow: &Flow, transmit: &Transmit) -> io::Result<usize> {
         let mut sent = 0;
         for index in 0..transmit.len() {
             let batch = transmit.datagram(index).map(IoSlice::new);
@@ -121,8 +121,10 @@ impl DirectSocket {
                 Err(error) if !is_lost(&error) && sent == 0 => return Err(error),
                 // It comes again with the next call.
                 Err(error) if !is_lost(&error) => return Ok(sent),
-                _ => sent += PREFIX_BYTES + bytes,
+                Err(error) => drop(flow.note_lost(bytes, &error)),
+                Ok(_) => {}
             }
+            sent += PREFIX_BYTES + bytes;
         }
         Ok(sent)
     }

@@ -67,7 +67,7 @@ pub enum HandshakeError {
     OwnId,
     /// Another node with the peer's id is connected already.
     #[error(
-        "a node with id {zid} is connected already; give each node its own id, or wait until the old link's lease expires"
+        "a node with id {zid} is connected already: one connection is enough; if it is another node, give each its own id"
     )]
     SameId {
         /// The id in question.
@@ -202,6 +202,18 @@ pub enum HandshakeError {
     /// The link failed below the protocol.
     #[error("the link failed during the handshake: {0}; check that the peer is running")]
     Io(io::ErrorKind),
+}
+
+impl From<io::Error> for HandshakeError {
+    /// A link that says in words what it does not accept is one whose encryption failed.
+    fn from(error: io::Error) -> Self {
+        match error.get_ref() {
+            Some(said) if error.kind() == io::ErrorKind::InvalidData => {
+                HandshakeError::Encryption(said.to_string())
+            }
+            _ => HandshakeError::Io(error.kind()),
+        }
+    }
 }
 
 /// The words for a close reason on the wire, with what to try.

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Examples and explanations below a help, in lines that every terminal has room for: what is longer is put into lines of its own
+//! before the argument parser breaks it anywhere.
+
+use clap::Command;
+
+/// The longest line that no terminal breaks.
+const WIDTH: usize = 79;
+/// The least room beside a name or a command in which an explanation is worth its place there.
+const LEAST: usize = 30;
+/// The indent of an explanation that has no room there.
+const BELOW: usize = 6;
+
+/// The command with what stands below its help, and that of its sub-commands, in lines that fit.
+pub fn fitted(command: Command) -> Command {
+    let below = command.get_after_help().map(|help| fit(&help.to_string()));
+    let command = match below {
+        Some(below) => command.after_help(below),
+        None => command,
+    };
+    command.mut_subcommands(fitted)
+}
+
+fn fit(text: &str) -> String {
+    let mut lines = text.lines().peekable();
+    let mut fitting = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(mut entry) = Entry::of(line) else {
+            fitting.push(line.to_owned());
+            continue;
+        };
+        while let Some(more) = lines.next_if(|next| entry.goes_on_in(next)) {
+            entry.add(more);
+        }
+        fitting.extend(entry.lines());
+    }
+    fitting.join("\n")
+}
+
+/// A command or a name, and behind it in a column what is said of it.
+struct Entry<'t> {
+    head: &'t str,
+    /// Where the explanation begins.
+    column: usize,
+    words: Vec<&'t str>,
+    /// As it was written.
+    written: Vec<&'t str>,
+}
+
+impl<'t> Entry<'t> {
+    fn of(line: &'t str) -> Option<Self> {
+        let rest = line.trim_start();
+        let indent = line.len() - rest.len();
+        let head = rest.find("  ").filter(|_| indent > 0)?;
+        let (head, words) = line.split_at(indent + head);
+        Some(Entry {
+            head,
+            column: line.len() - words.trim_start().len(),
+            words: words.split_whitespace().collect(),
+            written: vec![line],
+        })
+    }
+
+    fn goes_on_in(&self, line: &str) -> bool {
+        line.len() - line.trim_start().len() == self.column
+    }
+
+    fn add(&mut self, line: &'t str) {
+        self.words.extend(line.split_whitespace());
+        self.written.push(line);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let is_short = |line: &&str| line.chars().count() <= WIDTH;
+        if self.written.iter().all(is_short) {
+            return self.written.iter().map(|line| (*line).to_owned()).collect();
+        }
+        let has_room = self.column + LEAST <= WIDTH;
+        let column = if has_room { self.column } else { BELOW };
+        let mut lines = wrapped(&self.words, WIDTH - column);
+        for line in &mut lines {
+            line.insert_str(0, &" ".repeat(column));
+        }
+        match lines.first_mut().filter(|_| has_room) {
+            Some(first) => first.replace_range(..self.head.len(), self.head),
+            None => lines.insert(0, self.head.to_owned()),
+        }
+        lines
+    }
+}
+
+fn wrapped(words: &[&str], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push((*word).to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_stays_as_it_is() {
+        let text =
+            "Examples:\n  zonda sub a      one\n  zonda pub b      two\n\nProse of any length.";
+        assert_eq!(fit(text), text);
+    }
+
+    #[test]
+    fn a_long_explanation_stays_in_its_column() {
+        let words = "word ".repeat(20);
+        let text = format!("  name  {words}\n        and more\n  next  x");
+        let lines: Vec<String> = fit(&text).lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 3, "{lines:#?}");
+        assert!(lines[0].starts_with("  name  word") && lines[0].len() <= WIDTH);
+        assert!(lines[1].starts_with("        word") && lines[1].ends_with("and more"));
+        assert_eq!(lines[2], "  next  x");
+    }
+
+    #[test]
+    fn beside_a_long_command_there_is_no_room() {
+        let command = format!("  zonda {}", "x".repeat(60));
+        let text = fit(&format!("{command}   what this does and why"));
+        assert_eq!(text, format!("{command}\n      what this does and why"));
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a rehearsal found.
+
+use serde::Serialize;
+
+/// What a rehearsal found.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Outcome {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// How many of them are routers.
+    pub routers: usize,
+    /// What it takes until everybody knows what there is: from the moment in which all links come up, when there was a loss, and
+    /// what is said once more when all have been at rest for a while.
+    pub changes: Vec<Change>,
+    /// The messages of the load, before anything is lost.
+    pub load: Delivery,
+    /// The same messages after the loss.
+    pub after_loss: Delivery,
+    /// What went over each link until the loss, in the order of the plan.
+    pub links: Vec<LinkUse>,
+    /// What each router holds before the loss.
+    pub router_use: Vec<RouterUse>,
+    /// The links whose loss cuts somebody off.
+    pub bridges: Vec<Bridge>,
+    /// Messages that came and looks at clocks: what the rehearsal itself went through.
+    pub steps: u64,
+}
+
+/// Something happens, and after a while all know of it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Change {
+    /// What happens.
+    pub what: String,
+    /// Milliseconds on the clock of the network until the last message about it came.
+    pub converged_ms: f64,
+    /// DECLARE messages.
+    pub declarations: u64,
+    /// INTEREST messages.
+    pub interests: u64,
+    /// Messages with link states.
+    pub link_states: u64,
+    /// Bytes of all these.
+    pub bytes: u64,
+    /// How often a router computed its trees anew, at all routers together.
+    pub reshaped: u64,
+}
+
+/// What became of the messages of the load.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Delivery {
+    /// Publishers whose messages were followed.
+    pub publishers: usize,
+    /// How many there are.
+    pub of_publishers: usize,
+    /// Messages that were published by those.
+    pub published: u64,
+    /// Messages that came to a subscriber.
+    pub delivered: u64,
+    /// Messages that did not come to a subscriber to their key.
+    pub missing: u64,
+    /// Messages that came to a subscriber once more than once.
+    pub repeated: u64,
+    /// Messages on all links together.
+    pub hops: u64,
+}
+
+/// What went over a link.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct LinkUse {
+    /// Its two ends.
+    pub ends: [String; 2],
+    /// DECLARE messages.
+    pub declarations: u64,
+    /// Messages with link states.
+    pub link_states: u64,
+    /// Bytes of both, and of interests.
+    pub bytes: u64,
+    /// Messages of the load.
+    pub messages: u64,
+}
+
+/// What a router holds.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct RouterUse {
+    /// Its name.
+    pub name: String,
+    /// Bytes of memory of its table, as `limits/memory_bytes` counts them.
+    pub memory: usize,
+    /// Other routers that it knows.
+    pub routers: usize,
+    /// How often it computed its trees.
+    pub reshaped: u64,
+}
+
+/// A link whose loss cuts somebody off.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Bridge {
+    /// Its two ends.
+    pub ends: [String; 2],
+    /// The nodes on its smaller side.
+    pub cut_off: Vec<String>,
+}

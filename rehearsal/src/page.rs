@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The network drawn, and what was found, as a page of its own that needs nothing else.
+
+use std::collections::{HashMap, HashSet};
+use std::f64::consts::TAU;
+use std::fmt::Write as _;
+
+use crate::outcome::{LinkUse, Outcome};
+
+/// Links of a table; those that carry most.
+const ROWS_MAX: usize = 50;
+
+/// Nodes that are named where they are drawn.
+const NAMED_MAX: usize = 60;
+
+const STYLE: &str = "body{font:15px system-ui,sans-serif;margin:2em auto;max-width:60em;color:#222}\
+table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .8em;border-bottom:1px solid #ddd;text-align:right}\
+td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}line{stroke:#7a8ba0}\
+line.bridge{stroke:#c33}circle{fill:#2a6fb0}circle.leaf{fill:#9bb}text{font-size:11px}";
+
+/// A page with the network and what a rehearsal found.
+pub fn page(outcome: &Outcome) -> String {
+    let mut page = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Rehearsal</title><style>{STYLE}</style>\n\
+         <h1>Rehearsal of {} nodes, {} of them routers</h1>\n",
+        outcome.nodes, outcome.routers
+    );
+    page += &drawing(outcome);
+    page += "<p>Thick lines carry more messages of the load. A red link cuts off others when it is lost.</p>\n";
+    page += &changes(outcome);
+    page += &links(outcome);
+    page += &bridges(outcome);
+    page
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('"', "&quot;")
+}
+
+/// Routers on a circle, the others outside beside the first node that they are linked to.
+fn places(outcome: &Outcome) -> HashMap<&str, (f64, f64)> {
+    let mut places = HashMap::new();
+    let count = outcome.router_use.len().max(1);
+    for (at, router) in outcome.router_use.iter().enumerate() {
+        let angle = TAU * at as f64 / count as f64;
+        places.insert(
+            router.name.as_str(),
+            (280.0 * angle.cos(), 280.0 * angle.sin()),
+        );
+    }
+    let mut beside: HashMap<(u64, u64), u32> = HashMap::new();
+    for link in &outcome.links {
+        let [from, to] = [link.ends[0].as_str(), link.ends[1].as_str()];
+        for (node, near) in [(from, to), (to, from)] {
+            if places.contains_key(node) {
+                continue;
+            }
+            let &(x, y) = places.get(near).unwrap_or(&(0.0, 0.0));
+            let number = beside.entry((x.to_bits(), y.to_bits())).or_default();
+            *number += 1;
+            // Further and further out, to both sides of the way from the middle.
+            let ring = f64::from((*number - 1) / 9);
+            let turn = (f64::from((*number - 1) % 9) - 4.0) * 0.25;
+            let angle = y.atan2(x) + turn;
+            let far = 60.0 + 22.0 * ring;
+            places.insert(node, (x + far * angle.cos(), y + far * angle.sin()));
+        }
+    }
+    places
+}
+
+fn drawing(outcome: &Outcome) -> String {
+    let places = places(outcome);
+    let bridges: HashSet<&[String; 2]> = outcome.bridges.iter().map(|b| &b.ends).collect();
+    let most = outcome.links.iter().map(|link| link.messages).max();
+    let most = most.unwrap_or(0).max(1) as f64;
+    let mut text = "<svg viewBox=\"-450 -450 900 900\">".to_owned();
+    for link in &outcome.links {
+        let at = [&link.ends[0], &link.ends[1]].map(|end| places.get(end.as_str()));
+        if let [Some((x1, y1)), Some((x2, y2))] = at {
+            let width = 0.6 + 5.0 * link.messages as f64 / most;
+            let class = match bridges.contains(&link.ends) {
+                true => " class=\"bridge\"",
+                false => "",
+            };
+            let _ = write!(
+                text,
+                "<line{class} x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke-width=\"{width:.1}\"><title>{} - {}: {} messages</title></line>",
+                escaped(&link.ends[0]),
+                escaped(&link.ends[1]),
+                link.messages
+            );
+        }
+    }
+    let routers: HashSet<&str> = outcome.router_use.iter().map(|r| r.name.as_str()).collect();
+    let mut nodes: Vec<_> = places.iter().collect();
+    nodes.sort_unstable_by_key(|(name, _)| **name);
+    for (name, (x, y)) in nodes {
+        let (class, radius) = match routers.contains(name) {
+            true => ("", 7),
+            false => (" class=\"leaf\"", 4),
+        };
+        let name = escaped(name);
+        let _ = write!(
+            text,
+            "<circle{class} cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{name}</title></circle>"
+        );
+        if places.len() <= NAMED_MAX {
+            let _ = write!(
+                text,
+                "<text x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
+                x + 9.0,
+                y + 4.0
+            );
+        }
+    }
+    text + "</svg>\n"
+}
+
+fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let row = |cells: &mut dyn Iterator<Item = String>, tag: &str| {
+        let cells = cells.map(|cell| format!("<{tag}>{}</{tag}>", escaped(&cell)));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let mut text = "<table>".to_owned();
+    text += &row(&mut head.iter().map(|cell| (*cell).to_owned()), "th");
+    for cells in rows {
+        text += &row(&mut cells.into_iter(), "td");
+    }
+    text + "</table>\n"
+}
+
+fn changes(outcome: &Outcome) -> String {
+    let rows = outcome.changes.iter().map(|change| {
+        vec![
+            change.what.clone(),
+            format!("{:.0} ms", change.converged_ms),
+            change.declarations.to_string(),
+            change.interests.to_string(),
+            change.link_states.to_string(),
+            change.bytes.to_string(),
+        ]
+    });
+    let head = [
+        "change",
+        "known after",
+        "declarations",
+        "interests",
+        "link states",
+        "bytes",
+    ];
+    table(&head, rows)
+}
+
+fn links(outcome: &Outcome) -> String {
+    let mut most: Vec<&LinkUse> = outcome.links.iter().collect();
+    most.sort_by_key(|link| std::cmp::Reverse((link.messages, link.bytes)));
+    let rows = most.into_iter().take(ROWS_MAX).map(|link| {
+        vec![
+            link.ends.join(" - "),
+            link.messages.to_string(),
+            link.declarations.to_string(),
+            link.bytes.to_string(),
+        ]
+    });
+    table(&["link", "messages", "declarations", "bytes"], rows)
+}
+
+fn bridges(outcome: &Outcome) -> String {
+    let mut most: Vec<_> = outcome.bridges.iter().collect();
+    most.sort_by_key(|bridge| std::cmp::Reverse(bridge.cut_off.len()));
+    let rows = most.into_iter().take(ROWS_MAX).map(|bridge| {
+        let named: Vec<&str> = bridge.cut_off.iter().take(10).map(String::as_str).collect();
+        let more = match bridge.cut_off.len() > named.len() {
+            true => ", ..",
+            false => "",
+        };
+        vec![
+            bridge.ends.join(" - "),
+            bridge.cut_off.len().to_string(),
+            format!("{}{more}", named.join(", ")),
+        ]
+    });
+    table(&["loss of", "cuts off", "of them"], rows)
+}

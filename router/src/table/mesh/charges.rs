@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What the routers behind a link take of this node's memory. It counts as the link's own, whose neighbour could have
+//! invented all of them, and goes with it.
+
+use std::collections::HashMap;
+
+use crate::table::{
+    face_id::FaceId,
+    kind::{Kind, PerKind},
+};
+
+/// Bytes of memory that it takes to know by which link something was heard.
+const HEARD_BYTES: usize = 64;
+
+/// Something that a router declared, as it counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Item {
+    pub(super) kind: Kind,
+    /// Bytes of memory of its key.
+    pub(super) memory: usize,
+    /// Whether its key has wildcards.
+    pub(super) is_wild: bool,
+}
+
+/// What came over one link.
+#[derive(Debug, Default)]
+pub(in crate::table) struct Charge {
+    counts: PerKind<usize>,
+    memory: usize,
+    wild_keys: usize,
+}
+
+impl Charge {
+    fn add(&mut self, item: Item) {
+        *self.counts.of_mut(item.kind) += 1;
+        self.memory += item.memory + HEARD_BYTES;
+        self.wild_keys += usize::from(item.is_wild);
+    }
+
+    fn take(&mut self, item: Item) {
+        let mut one = Charge::default();
+        one.add(item);
+        self.take_all(&one);
+    }
+
+    fn take_all(&mut self, other: &Charge) {
+        for kind in Kind::ALL {
+            let count = self.counts.of_mut(kind);
+            *count = count.saturating_sub(*other.counts.of(kind));
+        }
+        self.memory = self.memory.saturating_sub(other.memory);
+        self.wild_keys = self.wild_keys.saturating_sub(other.wild_keys);
+    }
+
+    pub(in crate::table) fn count(&self, kind: Kind) -> usize {
+        *self.counts.of(kind)
+    }
+
+    pub(in crate::table) const fn memory(&self) -> usize {
+        self.memory
+    }
+
+    pub(in crate::table) const fn wild_keys(&self) -> usize {
+        self.wild_keys
+    }
+}
+
+/// What came over each link.
+#[derive(Debug, Default)]
+pub(super) struct Charges(HashMap<FaceId, Charge>);
+
+impl Charges {
+    pub(super) fn add(&mut self, link: FaceId, item: Item) {
+        self.0.entry(link).or_default().add(item);
+    }
+
+    pub(super) fn take(&mut self, link: FaceId, item: Item) {
+        if let Some(charge) = self.0.get_mut(&link) {
+            charge.take(item);
+        }
+    }
+
+    /// Takes back what one router had declared, be it by whichever links.
+    pub(super) fn take_all(&mut self, others: &Charges) {
+        for (link, gone) in &others.0 {
+            if let Some(charge) = self.0.get_mut(link) {
+                charge.take_all(gone);
+            }
+        }
+    }
+
+    /// The link is gone.
+    pub(super) fn end(&mut self, link: FaceId) {
+        self.0.remove(&link);
+    }
+
+    pub(super) fn of(&self, link: FaceId) -> Option<&Charge> {
+        self.0.get(&link)
+    }
+
+    /// Bytes of memory that it takes to know by which links everything was heard.
+    pub(super) fn memory(&self) -> usize {
+        let counts = self.0.values().flat_map(|charge| charge.counts.values());
+        counts.sum::<usize>() * HEARD_BYTES
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Saying to those who are new below this node in the tree of a router what that router has, in slices: of many trees to compute,
+//! and of many declarations, each slice takes some, and others have their turn.
+
+use zonda_codec::{QueryableInfo, ZenohId};
+
+use crate::table::{
+    face_id::{Action, FaceId},
+    forwarding::ForwardingTable,
+    kind::{EntityRef, Kind},
+    mesh::{sourced::News, unheard::Job},
+    search::SLICE_STEPS,
+};
+
+/// Bytes of messages after which a slice ends.
+const SLICE_BYTES: usize = 64 * 1024;
+
+/// What is left of a slice.
+struct Slice {
+    steps: usize,
+    declarations: usize,
+    bytes: usize,
+    /// The messages that are weighed already.
+    weighed: usize,
+}
+
+impl Slice {
+    fn weigh(&mut self, actions: &[Action]) {
+        for action in actions.get(self.weighed..).unwrap_or(&[]) {
+            self.bytes = self.bytes.saturating_sub(action.weight());
+        }
+        self.weighed = actions.len();
+    }
+
+    fn is_over(&self) -> bool {
+        self.steps == 0 || self.declarations == 0 || self.bytes == 0
+    }
+}
+
+impl ForwardingTable {
+    /// Says a slice of what is still to be said.
+    pub(in crate::table) fn tell_on(&mut self, actions: &mut Vec<Action>) {
+        let mut slice = Slice {
+            steps: SLICE_STEPS,
+            declarations: self.limits.answer_slice_max.max(1),
+            bytes: SLICE_BYTES,
+            weighed: actions.len(),
+        };
+        while !slice.is_over() {
+            if let Some(mut job) = self.mesh.unheard.take_job() {
+                self.tell_some(&mut job, &mut slice, actions);
+                self.mesh.unheard.put_off(job);
+            } else if let Some(root) = self.mesh.unheard.next_root() {
+                slice.steps = slice.steps.saturating_sub(1 + self.mesh.tree_cost());
+                if let Some(job) = self.begin_telling(root) {
+                    self.mesh.unheard.put_off(job);
+                }
+            } else if let Some((zid, entity)) = self.mesh.unheard.next_ended() {
+                slice.declarations -= 1;
+                self.end_unconfirmed(&zid, entity, actions);
+                slice.weigh(actions);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// What a router has for those who have not heard it; `None` if there is nobody.
+    fn begin_telling(&mut self, root: ZenohId) -> Option<Job> {
+        let links = self.mesh.unheard(root);
+        if links.is_empty() {
+            return None;
+        }
+        let face = self.face_of_root(&root)?;
+        let mut rest = Vec::new();
+        for kind in Kind::ALL {
+            let mut all: Vec<u32> = match Some(face) == self.mesh.whole {
+                true => {
+                    let whole = self.face(face)?;
+                    whole.announced.of(kind).map(|(index, _)| index).collect()
+                }
+                false => self.entities.declared(face.index, kind).collect(),
+            };
+            all.sort_unstable();
+            rest.extend(all.into_iter().map(|index| EntityRef { kind, index }));
+        }
+        rest.reverse();
+        Some(Job { root, links, rest })
+    }
+
+    fn tell_some(&mut self, job: &mut Job, slice: &mut Slice, actions: &mut Vec<Action>) {
+        job.links.retain(|link| self.face(*link).is_some());
+        let Some(face) = self.face_of_root(&job.root) else {
+            return job.rest.clear();
+        };
+        let number = self.mesh.number(&job.root);
+        while let Some(EntityRef { kind, index }) = job.rest.pop() {
+            let entity = EntityRef { kind, index };
+            let has = self.root_has(face, entity);
+            if let Some((info, key)) = has.zip(self.entities(kind).key(index)) {
+                let (key, info) = (key.as_str(), Some(info));
+                for &link in &job.links {
+                    let news = News { kind, key, info };
+                    self.declare_sourced(link, number, news, actions);
+                }
+            }
+            slice.declarations = slice.declarations.saturating_sub(job.links.len().max(1));
+            slice.weigh(actions);
+            if slice.is_over() {
+                return;
+            }
+        }
+    }
+
+    /// The face of a router; of this one that of all others, which its own side is declared to.
+    fn face_of_root(&self, root: &ZenohId) -> Option<FaceId> {
+        match *root == self.topology.zid() {
+            true => self.mesh.whole,
+            false => self.mesh.face_of(root),
+        }
+    }
+
+    /// What the router of this face promises, or this node's own side; `None` if it has nothing there.
+    fn root_has(&self, face: FaceId, entity: EntityRef) -> Option<QueryableInfo> {
+        if Some(face) == self.mesh.whole {
+            let known = self.face(face)?.announced.get(entity);
+            return known.map(|known| known.info);
+        }
+        let sources = self.entities(entity.kind).sources(entity.index);
+        let own = sources.iter().find(|source| source.slot == face.index);
+        own.map(|source| source.info())
+    }
+
+    /// Forgets what a router had, unless somebody has said again that it has it.
+    fn end_unconfirmed(&mut self, zid: &ZenohId, entity: EntityRef, actions: &mut Vec<Action>) {
+        let Some(router) = self.mesh.face_of(zid) else {
+            return;
+        };
+        let EntityRef { kind, index } = entity;
+        let is_declared = self.entity_of(router, kind, index).is_some();
+        if is_declared && !self.mesh.is_told(zid, entity, None) {
+            self.end_sourced(None, router, entity, actions);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! One router whose neighbours say what they like: what that costs has bounds.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use zonda_codec::{
+    Declaration, Declare, Encode, LinkState, LinkStateList, LinkStates, Numbers, Reader, WhatAmI,
+    WireExpr, ZenohId,
+};
+use zonda_router::table::{
+    Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Limits,
+};
+
+/// A router with neighbours that are routers, too.
+struct Victim {
+    table: ForwardingTable,
+    actions: Vec<Action>,
+}
+
+fn id(number: usize) -> ZenohId {
+    ZenohId::random_from(number as u128 + 1)
+}
+
+/// What a router of this number says of its links.
+struct Said {
+    number: usize,
+    sn: u64,
+    links: Vec<u64>,
+}
+
+impl Victim {
+    fn new(limits: Limits) -> Victim {
+        let own = ZenohId::random_from(u128::MAX);
+        let mut table = ForwardingTable::with_limits(own, WhatAmI::Router, limits);
+        table.set_mesh(1, HashMap::new());
+        Victim {
+            table,
+            actions: Vec::new(),
+        }
+    }
+
+    fn link(&mut self, number: usize) -> FaceId {
+        let info = FaceInfo {
+            zid: id(number),
+            whatami: WhatAmI::Router,
+            kind: FaceKind::Remote,
+        };
+        self.table.add_face(info, &mut self.actions)
+    }
+
+    /// A neighbour speaks. It calls router `n` by the number `n`, itself 0, and this router 9999.
+    fn hear(&mut self, link: FaceId, said: &[Said]) {
+        let states: Vec<LinkState<'_>> = said
+            .iter()
+            .map(|said| LinkState {
+                psid: said.number as u64,
+                sn: said.sn,
+                zid: Some(id(said.number)),
+                whatami: Some(WhatAmI::Router),
+                links: Numbers::new(&said.links),
+                ..LinkState::default()
+            })
+            .chain([LinkState {
+                psid: 9999,
+                zid: Some(ZenohId::random_from(u128::MAX)),
+                ..LinkState::default()
+            }])
+            .collect();
+        let bytes = LinkStates(&states).to_vec().expect("it has a wire form");
+        let states = LinkStateList::decode(&mut Reader::new(&bytes)).expect("link states");
+        self.table
+            .handle_link_states(link, &states, &mut self.actions);
+    }
+
+    fn subscribe(&mut self, link: FaceId, router: usize, key: &str) {
+        let declare = Declare {
+            node_id: router as u16,
+            ..Declare::new(Declaration::Subscriber {
+                id: 0,
+                wire_expr: WireExpr::full(key),
+            })
+        };
+        self.table.handle_declare(link, &declare, &mut self.actions);
+    }
+
+    fn sweep(&mut self) {
+        while self.table.sweep(&mut self.actions) {}
+    }
+}
+
+/// Routers in a grid, of which the first is the neighbour.
+fn grid(count: usize, sn: u64) -> Vec<Said> {
+    let row = (1..).find(|row| row * row >= count).expect("a square");
+    let links = |at: usize| {
+        let mut links = Vec::new();
+        if !at.is_multiple_of(row) {
+            links.push(at - 1);
+        }
+        if !(at + 1).is_multiple_of(row) {
+            links.push(at + 1);
+        }
+        links.extend(at.checked_sub(row));
+        links.push(at + row);
+        let mut links: Vec<u64> = links
+            .into_iter()
+            .filter(|other| *other < count)
+            .map(|other| other as u64)
+            .collect();
+        if at == 0 || at + 1 == count {
+            links.push(9999);
+        }
+        links
+    };
+    let said = |number| Said {
+        number,
+        sn,
+        links: links(number),
+    };
+    (0..count).map(said).collect()
+}
+
+/// The two neighbours are corners of a mesh. 1000 routers in the long run.
+#[test]
+fn the_trees_of_a_large_mesh_are_computed_in_slices() {
+    let count = match std::env::var_os("ZONDA_LONG") {
+        Some(_) => 1000,
+        None => 250,
+    };
+    let mut victim = Victim::new(Limits::default());
+    let [near, far] = [0, count - 1].map(|number| victim.link(number));
+    let begin = Instant::now();
+    victim.hear(near, &grid(count, 1));
+    let heard = begin.elapsed();
+    assert_eq!(
+        (victim.table.routers().count(), victim.table.mesh_reshaped()),
+        (count, 1)
+    );
+    let (mut slices, mut longest) = (0_u32, Duration::ZERO);
+    let begin = Instant::now();
+    loop {
+        let slice = Instant::now();
+        victim.actions.clear();
+        let more = victim.table.sweep(&mut victim.actions);
+        longest = longest.max(slice.elapsed());
+        slices += 1;
+        if !more {
+            break;
+        }
+    }
+    println!(
+        "{count} routers: heard in {heard:?}, {count} trees in {:?}, {slices} slices, the longest {longest:?}",
+        begin.elapsed()
+    );
+    // A slice ends after the tree that makes it 4096 steps: with 1000 routers after one.
+    assert!(
+        slices as usize * 4096 > count * count / 4,
+        "{slices} slices"
+    );
+    let below = (0..count).filter(|root| {
+        let place = victim.table.place_in_tree(&id(*root));
+        assert!(place.parent.is_some(), "everybody is linked to everybody");
+        !place.children.is_empty()
+    });
+    assert!(below.count() > 0, "it is on the way between some");
+    for router in 1..count {
+        victim.subscribe(near, router, &format!("of/{router}"));
+    }
+    let declared = victim
+        .table
+        .keys_of_router(&id(count / 2), Kind::Subscriber);
+    assert_eq!(declared, [format!("of/{}", count / 2)]);
+    victim.table.remove_face(near, &mut victim.actions);
+    victim.table.remove_face(far, &mut victim.actions);
+    victim.sweep();
+    assert_eq!(victim.table.routers().count(), 0);
+}
+
+/// A neighbour gains and loses a link every millisecond for 20 s.
+#[test]
+fn a_router_that_flaps_has_trees_computed_seldom() {
+    let mut victim = Victim::new(Limits::default());
+    let link = victim.link(0);
+    let start = Instant::now();
+    for step in 1..20_000_u64 {
+        let now = start + Duration::from_millis(step);
+        let links = match step % 2 {
+            0 => vec![9999],
+            _ => vec![9999, 1],
+        };
+        let said = [
+            Said {
+                number: 0,
+                sn: step,
+                links,
+            },
+            Said {
+                number: 1,
+                sn: step,
+                links: vec![0],
+            },
+        ];
+        victim.hear(link, &said);
+        while victim.table.next_deadline().is_some_and(|due| match due {
+            Deadline::Now => true,
+            Deadline::At(at) => at <= now,
+        }) {
+            victim.table.expire(now, &mut victim.actions);
+        }
+        victim.actions.clear();
+    }
+    let computed = victim.table.mesh_reshaped();
+    assert!((10..25).contains(&computed), "computed {computed} times");
+}
+
+/// A neighbour invents routers that declare as much as each of them may.
+#[test]
+fn what_routers_declare_counts_as_the_link_s_and_goes_with_it() {
+    let limits = Limits {
+        subscribers_max: 100,
+        ..Limits::default()
+    };
+    let mut victim = Victim::new(limits);
+    let before = victim.table.memory();
+    let link = victim.link(0);
+    let all: Vec<u64> = (1..10).chain([9999]).collect();
+    let mut said = vec![Said {
+        number: 0,
+        sn: 1,
+        links: all,
+    }];
+    said.extend((1..10).map(|number| Said {
+        number,
+        sn: 1,
+        links: vec![0],
+    }));
+    victim.hear(link, &said);
+    for router in 0..10 {
+        for key in 0..50 {
+            victim.subscribe(link, router, &format!("of/{router}/{key}"));
+        }
+    }
+    let counters = victim.table.counters(link).expect("it is up");
+    assert_eq!(counters.over_limit, 400);
+    assert_eq!(victim.table.most().subscribers, 100);
+    assert!(victim.table.memory_of(link) > 100 * 64);
+    // What ends makes room.
+    let end = Declare {
+        node_id: 1,
+        ..Declare::new(Declaration::UndeclareSubscriber {
+            id: 0,
+            key: Some(WireExpr::full("of/1/7")),
+        })
+    };
+    victim.table.handle_declare(link, &end, &mut victim.actions);
+    victim.subscribe(link, 5, "of/5");
+    let kept = victim.table.keys_of_router(&id(5), Kind::Subscriber);
+    assert_eq!(kept, ["of/5"]);
+    victim.table.remove_face(link, &mut victim.actions);
+    victim.sweep();
+    assert_eq!(victim.table.memory_of(link), 0);
+    assert!(victim.table.memory() <= before + 4096);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What must be true of a mesh of routers at rest: all know each other, compute the same trees, and know of each other exactly
+//! what the naive model says.
+
+use std::collections::BTreeSet;
+
+use zonda_codec::{WhatAmI, ZenohId};
+use zonda_router::table::Kind;
+
+use crate::node::Node;
+use crate::world::World;
+
+pub fn check(world: &World, now: &str) {
+    let routers: Vec<usize> = (0..world.nodes.len())
+        .filter(|node| is_router(world, *node))
+        .collect();
+    for &node in &routers {
+        let others = routers.iter().filter(|other| **other != node);
+        let others: BTreeSet<ZenohId> = others.map(|other| world.nodes[*other].zid).collect();
+        let known: BTreeSet<ZenohId> = world.nodes[node].table.routers().collect();
+        assert_eq!(known, others, "{now}: routers that node {node} knows");
+        for &root in &routers {
+            check_tree(world, (root, node), now);
+            if root != node {
+                check_keys(world, (root, node), now);
+            }
+        }
+    }
+}
+
+fn is_router(world: &World, node: usize) -> bool {
+    world.nodes[node].role == WhatAmI::Router
+}
+
+/// Whoever is above a router in a tree has that one below it, and the way up ends at the root.
+fn check_tree(world: &World, (root, node): (usize, usize), now: &str) {
+    let named = |zid: &ZenohId| {
+        let mut nodes = world.nodes.iter();
+        nodes.position(|node| node.zid == *zid).expect("it exists")
+    };
+    let place = |node: usize| {
+        world.nodes[node]
+            .table
+            .place_in_tree(&world.nodes[root].zid)
+    };
+    for child in place(node).children {
+        let parent = place(named(&child)).parent;
+        assert_eq!(
+            parent,
+            Some(world.nodes[node].zid),
+            "{now}: tree of {root} at {node}"
+        );
+    }
+    let (mut at, mut hops) = (node, 0);
+    while let Some(parent) = place(at).parent {
+        let above = named(&parent);
+        let children = place(above).children;
+        assert!(
+            children.contains(&world.nodes[at].zid),
+            "{now}: tree of {root}: {above} does not know that {at} is below it"
+        );
+        (at, hops) = (above, hops + 1);
+        assert!(hops <= world.nodes.len(), "{now}: tree of {root} is none");
+    }
+    assert_eq!(at, root, "{now}: tree of {root} at {node}");
+}
+
+/// A router knows of another one what that one's session and those behind it have.
+fn check_keys(world: &World, (root, node): (usize, usize), now: &str) {
+    let known = |kind| {
+        let table = &world.nodes[node].table;
+        table.keys_of_router(&world.nodes[root].zid, kind)
+    };
+    let side = side(world, root);
+    let keys = |of: fn(&Node) -> Vec<&'static str>| {
+        let keys = side.iter().flat_map(|node| of(&world.nodes[*node]));
+        let keys: BTreeSet<String> = keys.map(str::to_owned).collect();
+        keys
+    };
+    let subscribers = keys(|node| node.subscribers.values().copied().collect());
+    let mut queryables = keys(|node| node.queryables.values().copied().collect());
+    queryables.insert(format!("@/{}/router/**", world.nodes[root].zid));
+    let tokens = keys(|node| node.tokens.values().copied().collect());
+    let what = format!("{now}: what {node} knows of {root}");
+    assert!(known(Kind::Subscriber).iter().eq(&subscribers), "{what}");
+    assert!(known(Kind::Queryable).iter().eq(&queryables), "{what}");
+    assert!(known(Kind::Token).iter().eq(&tokens), "{what}");
+}
+
+/// A router, and everybody who is linked to it by no other router.
+fn side(world: &World, root: usize) -> BTreeSet<usize> {
+    let (mut side, mut next) = (BTreeSet::from([root]), vec![root]);
+    while let Some(node) = next.pop() {
+        for link in &world.links {
+            let ends = [link.sides[0].node, link.sides[1].node];
+            if let Some(at) = ends.iter().position(|end| *end == node) {
+                let other = ends[1 - at];
+                if !is_router(world, other) && side.insert(other) {
+                    next.push(other);
+                }
+            }
+        }
+    }
+    side
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Why an advanced publisher or subscriber was not declared.
+
+use zonda_codec::{KeyExpr, KeyExprError};
+
+use crate::error::DeclareError;
+
+/// Why an advanced publisher or subscriber was not declared.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdvancedError {
+    /// One of its declarations failed.
+    #[error(transparent)]
+    Declare(#[from] DeclareError),
+    /// What it would keep or ask for is nothing.
+    #[error("{what} must not be zero")]
+    Zero {
+        /// The setting.
+        what: &'static str,
+    },
+    /// Without `sample_miss_detection` timestamps distinguish the samples of a cache, and this session gives none.
+    #[error(
+        "the cache of {key} needs timestamps or numbers: set `timestamping/enabled` to true, or add \
+         `.sample_miss_detection(..)`"
+    )]
+    NoTimestamps {
+        /// The publisher's key.
+        key: KeyExpr<'static>,
+    },
+}
+
+impl From<KeyExprError> for AdvancedError {
+    fn from(error: KeyExprError) -> Self {
+        AdvancedError::Declare(error.into())
+    }
+}

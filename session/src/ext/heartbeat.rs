@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Heartbeats: a publisher says again and again which number its newest sample has.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use zonda_codec::KeyExpr;
+
+use super::error::AdvancedError;
+use super::serialization::z_serialize;
+use super::ticker::Ticker;
+use crate::handle::Session;
+use crate::qos::CongestionControl;
+use crate::wait::Wait;
+
+/// How subscribers find out that samples were lost: samples are counted always, so a gap is seen when the next one comes;
+/// with heartbeats also that the newest ones are missing. Default: no heartbeats.
+///
+/// ```
+/// use std::time::Duration;
+/// use zonda::ext::MissDetectionConfig;
+///
+/// let detection = MissDetectionConfig::default().heartbeat(Duration::from_millis(500));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct MissDetectionConfig {
+    beats: Option<Beats>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Beats {
+    period: Duration,
+    is_sporadic: bool,
+}
+
+impl MissDetectionConfig {
+    /// A heartbeat in every period, once something was published. For publishers that publish often: a heartbeat that is
+    /// lost does no harm, the next one follows.
+    pub fn heartbeat(mut self, period: Duration) -> Self {
+        let is_sporadic = false;
+        self.beats = Some(Beats {
+            period,
+            is_sporadic,
+        });
+        self
+    }
+
+    /// A heartbeat in every period in which something was published, sent with congestion control `Block`. For publishers that
+    /// are quiet for long times.
+    pub fn sporadic_heartbeat(mut self, period: Duration) -> Self {
+        let is_sporadic = true;
+        self.beats = Some(Beats {
+            period,
+            is_sporadic,
+        });
+        self
+    }
+
+    /// Starts the heartbeats, on the publisher's own key, of how many samples it has `published`.
+    pub(super) fn start(
+        &self,
+        session: &Session,
+        own: &KeyExpr<'static>,
+        published: &Arc<AtomicU64>,
+    ) -> Result<Option<Ticker>, AdvancedError> {
+        let Some(beats) = self.beats else {
+            return Ok(None);
+        };
+        if beats.period.is_zero() {
+            return Err(AdvancedError::Zero {
+                what: "the period of heartbeats",
+            });
+        }
+        let publisher = session
+            .declare_publisher(own.clone())
+            .congestion_control(match beats.is_sporadic {
+                true => CongestionControl::Block,
+                false => CongestionControl::Drop,
+            })
+            .wait()?;
+        let (publisher, published) = (Arc::new(publisher), Arc::clone(published));
+        let mut told = 0;
+        let node = session.node().clone();
+        let beat = move || {
+            let count = published.load(Ordering::Relaxed);
+            let is_due = count > 0 && !(beats.is_sporadic && count == told);
+            told = count;
+            let (publisher, node) = (Arc::clone(&publisher), node.clone());
+            async move {
+                if is_due {
+                    let newest = (count - 1) as u32;
+                    // One that is not sent is like one that is lost: the next one follows.
+                    let _ = publisher.put(z_serialize(&newest)).await;
+                }
+                !node.is_closed()
+            }
+        };
+        let ticker = Ticker::start(session.node(), "zonda-heartbeat", beats.period, beat);
+        Ok(Some(ticker))
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What a subscriber wants of the time before it was there, and what it does about losses.
+
+use std::time::Duration;
+
+use crate::query::{Parameters, TimeBound, TimeExpr, TimeRange, ZenohParameters};
+
+/// Which samples of the time before it was declared an
+/// [`AdvancedSubscriber`](super::AdvancedSubscriber) asks for: all that caches have, unless it says otherwise.
+///
+/// ```
+/// use zonda::ext::HistoryConfig;
+///
+/// let history = HistoryConfig::default().detect_late_publishers().max_samples(10).max_age(60.0);
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HistoryConfig {
+    pub(super) late_publishers: bool,
+    pub(super) max_samples: Option<usize>,
+    pub(super) max_age: Option<f64>,
+}
+
+impl HistoryConfig {
+    /// Also asks publishers that come later, when their token is heard (`publisher_detection`).
+    pub fn detect_late_publishers(mut self) -> Self {
+        self.late_publishers = true;
+        self
+    }
+
+    /// At most so many samples of each publisher, the newest ones. 0 is refused.
+    pub fn max_samples(mut self, depth: usize) -> Self {
+        self.max_samples = Some(depth);
+        self
+    }
+
+    /// Only samples of the last so many seconds. 0 is refused.
+    pub fn max_age(mut self, seconds: f64) -> Self {
+        self.max_age = Some(seconds);
+        self
+    }
+
+    /// As caches are asked for it.
+    pub(super) fn parameters(&self) -> Parameters<'static> {
+        let mut parameters = Parameters::empty();
+        if let Some(max) = self.max_samples {
+            parameters.insert("_max", max.to_string());
+        }
+        if let Some(age) = self.max_age {
+            parameters.set_time_range(TimeRange {
+                start: TimeBound::Inclusive(TimeExpr::Now { offset_secs: -age }),
+                end: TimeBound::Unbounded,
+            });
+        }
+        parameters
+    }
+}
+
+/// How an [`AdvancedSubscriber`](super::AdvancedSubscriber) recovers samples that were lost. A gap between two numbers is
+/// seen by itself; that the newest ones are missing is heard from heartbeats, or found out by asking again and again.
+///
+/// ```
+/// use std::time::Duration;
+/// use zonda::ext::RecoveryConfig;
+///
+/// let heard = RecoveryConfig::default().heartbeat();
+/// let asked = RecoveryConfig::default().periodic_queries(Duration::from_secs(1));
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecoveryConfig<const CONFIGURED: bool = true> {
+    pub(super) periodic_queries: Option<Duration>,
+    pub(super) heartbeat: bool,
+    pub(super) retention: Option<Duration>,
+}
+
+impl RecoveryConfig<false> {
+    /// Asks every publisher that is known, once in this time, for what is newer than what it has delivered.
+    pub fn periodic_queries(self, period: Duration) -> RecoveryConfig<true> {
+        RecoveryConfig {
+            periodic_queries: Some(period),
+            heartbeat: false,
+            retention: self.retention,
+        }
+    }
+
+    /// Listens to the heartbeats of publishers.
+    pub fn heartbeat(self) -> RecoveryConfig<true> {
+        RecoveryConfig {
+            periodic_queries: None,
+            heartbeat: true,
+            retention: self.retention,
+        }
+    }
+}
+
+impl<const CONFIGURED: bool> RecoveryConfig<CONFIGURED> {
+    /// For how long a publisher is remembered after its last sample; the next one is then its first. One whose token is heard is
+    /// not forgotten. Default: an hour.
+    pub fn retention_period(mut self, period: Duration) -> RecoveryConfig<CONFIGURED> {
+        self.retention = Some(period);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn history_is_asked_for_as_documented() {
+        let config = HistoryConfig::default();
+        assert_eq!(config.parameters().as_str(), "");
+        let config = config.max_samples(10).max_age(60.0);
+        assert_eq!(config.parameters().as_str(), "_max=10;_time=[now(-60s)..]");
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What an advanced subscriber does: hears samples, heartbeats, tokens and answers, and carries out what its
+//! [`Sources`] decide, one step after another.
+
+use std::future::IntoFuture;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_runtime::serial::SerialQueue;
+use zonda_runtime::{Runtime, with_runtime};
+
+use super::history::HistoryConfig;
+use super::keys::{Source, cache_of, caches};
+use super::miss::Listeners;
+use super::serialization::z_deserialize;
+use super::sources::{About, Question, Sources, Step, Wanted};
+use super::ticker::Ticker;
+use crate::cancellation::CancellationToken;
+use crate::gone::{Gone, Here, Inside};
+use crate::handle::{Session, WeakSession};
+use crate::handlers::{Callback, Stored};
+use crate::liveliness::LivelinessToken;
+use crate::pubsub::Subscriber;
+use crate::query::{ConsolidationMode, Parameters, QueryTarget, ReplyKeyExpr, Selector};
+use crate::sample::{Sample, SampleKind};
+
+/// How many steps may wait before a thread that brings more waits for the one that carries them out.
+const BACKLOG_MAX: usize = 1024;
+
+/// What a subscriber has beside the declaration of its own key.
+#[derive(Default)]
+pub(super) struct Declared {
+    pub _heartbeats: Option<Subscriber<()>>,
+    pub _publishers: Option<Subscriber<()>>,
+    pub _token: Option<LivelinessToken>,
+    pub _periodic: Option<Ticker>,
+}
+
+/// The callback of a subscriber, and behind it that it is still there.
+pub(super) struct Called {
+    pub callback: Callback<Sample>,
+    pub _here: Here,
+}
+
+/// What all that a subscriber hears goes through.
+pub(super) struct Intake {
+    pub session: WeakSession,
+    pub key: KeyExpr<'static>,
+    pub history: Option<HistoryConfig>,
+    pub query_timeout: Duration,
+    /// Whether samples outlive the call of the callback.
+    pub stores: bool,
+    pub sources: SerialQueue<Sources>,
+    /// Empty once the subscriber has ended.
+    pub callback: ArcSwapOption<Called>,
+    /// Says when the callback is gone.
+    pub gone: Gone,
+    pub misses: Listeners,
+    pub questions: CancellationToken,
+    /// That of a subscriber that lives as long as its session.
+    pub background: Mutex<Declared>,
+}
+
+impl Intake {
+    /// A sample came, published now or out of a cache.
+    pub fn take(self: &Arc<Self>, sample: Sample) {
+        let sample = match self.stores {
+            true => sample.before_storing(),
+            false => sample,
+        };
+        self.change(|sources| sources.take(sample, Instant::now()));
+    }
+
+    /// A heartbeat came.
+    pub fn take_heartbeat(self: &Arc<Self>, beat: &Sample) {
+        if beat.kind() != SampleKind::Put {
+            return;
+        }
+        if let Ok(newest) = z_deserialize(beat.payload()) {
+            self.change(|sources| sources.take_heartbeat(beat.key_expr(), newest, Instant::now()));
+        }
+    }
+
+    /// A publisher came to life or went.
+    pub fn take_token(self: &Arc<Self>, token: &Sample) {
+        let is_alive = token.kind() == SampleKind::Put;
+        self.change(|sources| sources.take_token(token.key_expr(), is_alive, Instant::now()));
+    }
+
+    /// Lets the sources decide, and carries out what they want. If another thread does that already it goes on with this,
+    /// and a thread that brings much waits for it.
+    pub fn change(self: &Arc<Self>, change: impl FnOnce(&mut Sources)) {
+        let mut sources = self.sources.lock();
+        change(&mut sources);
+        let turn = match sources.backlog() {
+            0 => return,
+            1..BACKLOG_MAX => {
+                let turn = sources.take_turn();
+                drop(sources);
+                turn
+            }
+            _ => sources.wait_turn(),
+        };
+        let Some(turn) = turn else {
+            return;
+        };
+        self.sources.drain(
+            turn,
+            |(), step| self.carry_out(step),
+            |(), _| {
+                let key = &self.key;
+                tracing::error!(%key, "an advanced subscriber's callback panicked; this sample is lost to it");
+            },
+        );
+    }
+
+    fn carry_out(self: &Arc<Self>, step: Step) {
+        match step {
+            Step::Deliver(sample) => {
+                if let Some(called) = self.callback.load_full() {
+                    let _inside = Inside::enter();
+                    called.callback.call(sample);
+                }
+            }
+            Step::Missed(miss) => {
+                tracing::info!(key = %self.key, ?miss, "samples are lost");
+                self.misses.tell(miss);
+            }
+            Step::Ask(question) => self.ask(question),
+        }
+    }
+
+    /// Asks on a task of its own: no link waits until the question is sent.
+    fn ask(self: &Arc<Self>, question: Question) {
+        let answering = Answering {
+            intake: Arc::clone(self),
+            about: question.about,
+        };
+        let (Some(session), Ok(selector)) = (self.session.upgrade(), self.selector(&question))
+        else {
+            return;
+        };
+        tracing::trace!(%selector, "an advanced subscriber asks");
+        let runtime = session.node().runtime_handle().clone();
+        let ask = move || answering.ask(session, selector);
+        with_runtime!(&runtime, runtime => runtime.spawn_brief("zonda-recovery", ask));
+    }
+
+    fn selector(&self, question: &Question) -> Result<Selector<'static>, KeyExprError> {
+        let key = match (&question.key, question.about) {
+            (Some(key), _) => key.clone(),
+            (None, About::One(Source::Numbered(id))) => cache_of(&self.key, id)?,
+            (None, _) => caches(&self.key)?,
+        };
+        let parameters = match question.wanted {
+            Wanted::History => match &self.history {
+                Some(history) => history.parameters(),
+                None => Parameters::empty(),
+            },
+            Wanted::Numbers { from, to } => {
+                let text = |number: Option<u32>| number.map_or(String::new(), |n| n.to_string());
+                Parameters::from(format!("_sn={}..{}", text(from), text(to)))
+            }
+        };
+        Ok(Selector::owned(key, parameters))
+    }
+
+    /// The subscriber has ended: nothing is delivered any more, and the callback goes.
+    pub fn end(&self) {
+        drop(self.callback.swap(None));
+        self.misses.end();
+        drop(self.questions.cancel());
+        let declared = std::mem::take(&mut *self.background.lock());
+        drop(declared);
+    }
+}
+
+/// A question under way; says when it ends.
+struct Answering {
+    intake: Arc<Intake>,
+    about: About,
+}
+
+impl Answering {
+    async fn ask(self, session: Session, selector: Selector<'static>) {
+        let timeout = self.intake.query_timeout;
+        let token = self.intake.questions.clone();
+        let get = session.get(selector).callback(move |reply| {
+            // Named so that the closure owns the whole of it, and ends the question when it is dropped.
+            let Answering { intake, .. } = &self;
+            if let Ok(sample) = reply.into_result()
+                && intake.key.intersects(sample.key_expr())
+            {
+                intake.take(sample);
+            }
+        });
+        let get = get
+            .consolidation(ConsolidationMode::None)
+            .accept_replies(ReplyKeyExpr::Any)
+            .target(QueryTarget::All)
+            .timeout(timeout)
+            .cancellation_token(token);
+        if let Err(error) = get.into_future().await {
+            tracing::debug!("an advanced subscriber cannot ask for samples: {error}");
+        }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.intake.change(|sources| sources.end(self.about));
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Listeners of an advanced subscriber: to samples that are lost, and to publishers that come and go.
+
+use std::convert::Infallible;
+use std::fmt;
+
+use super::error::AdvancedError;
+use super::intake::Intake;
+use super::keys::publishers;
+use super::miss::{Listeners, Miss};
+use crate::error::DeclareError;
+use crate::handlers::{
+    Callback, DefaultHandler, FifoChannelHandler, IntoHandler, handler_setters, used_as_handler,
+};
+use crate::pubsub::Subscriber;
+use crate::sample::Sample;
+use crate::wait::{Done, Wait, ready_at_once};
+
+/// A listener to lost samples under construction; made by
+/// [`AdvancedSubscriber::sample_miss_listener`](super::AdvancedSubscriber::sample_miss_listener).
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct SampleMissListenerBuilder<'a, H = DefaultHandler> {
+    listeners: &'a Listeners,
+    handler: H,
+}
+
+impl<'a> SampleMissListenerBuilder<'a, DefaultHandler> {
+    pub(super) fn new(listeners: &'a Listeners) -> Self {
+        SampleMissListenerBuilder {
+            listeners,
+            handler: DefaultHandler::default(),
+        }
+    }
+
+    handler_setters! {
+        /// Calls this function with every loss, between the samples before and behind it. The samples wait for it.
+        SampleMissListenerBuilder('a) of Miss keeps listeners
+    }
+}
+
+impl<'a> SampleMissListenerBuilder<'a, Callback<Miss>> {
+    /// Declares a listener that lives as long as its subscriber: nothing has to be kept.
+    pub fn background(self) -> BackgroundSampleMissListenerBuilder<'a> {
+        BackgroundSampleMissListenerBuilder(self)
+    }
+}
+
+impl<H: IntoHandler<Miss>> Wait for SampleMissListenerBuilder<'_, H> {
+    type To = Result<SampleMissListener<H::Handler>, DeclareError>;
+
+    /// Declares the listener; does not block.
+    fn wait(self) -> Self::To {
+        let (listener, handler) = self.handler.into_patient();
+        let number = self.listeners.add(listener);
+        let listeners = Some(self.listeners.clone());
+        Ok(SampleMissListener {
+            listeners,
+            number,
+            handler,
+        })
+    }
+}
+
+ready_at_once!([H: IntoHandler<Miss>] SampleMissListenerBuilder<'_, H>);
+
+impl<H> fmt::Debug for SampleMissListenerBuilder<'_, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SampleMissListenerBuilder")
+            .finish_non_exhaustive()
+    }
+}
+
+/// A listener to lost samples under construction that will live as long as its subscriber.
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct BackgroundSampleMissListenerBuilder<'a>(SampleMissListenerBuilder<'a, Callback<Miss>>);
+
+impl Wait for BackgroundSampleMissListenerBuilder<'_> {
+    type To = Result<(), DeclareError>;
+
+    /// Declares the listener; does not block.
+    fn wait(self) -> Self::To {
+        let mut listener = self.0.wait()?;
+        listener.listeners = None;
+        Ok(())
+    }
+}
+
+ready_at_once!([] BackgroundSampleMissListenerBuilder<'_>);
+
+/// Hears of samples that are lost. Dropping it ends it, without blocking.
+///
+/// It dereferences to its handler. Samples do not wait for one that is full: what it has no room for it does not hear of.
+pub struct SampleMissListener<H = FifoChannelHandler<Miss>> {
+    /// `None` if it outlives this.
+    listeners: Option<Listeners>,
+    number: u64,
+    handler: H,
+}
+
+impl<H> SampleMissListener<H> {
+    /// Ends it. The same as dropping it; never blocks and never fails.
+    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+        drop(self);
+        Done(Ok(()))
+    }
+}
+
+used_as_handler!(SampleMissListener);
+
+impl<H> Drop for SampleMissListener<H> {
+    fn drop(&mut self) {
+        if let Some(listeners) = &self.listeners {
+            listeners.remove(self.number);
+        }
+    }
+}
+
+impl<H> fmt::Debug for SampleMissListener<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SampleMissListener").finish_non_exhaustive()
+    }
+}
+
+/// A liveliness subscriber to advanced publishers under construction; made by
+/// [`AdvancedSubscriber::detect_publishers`](super::AdvancedSubscriber::detect_publishers).
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct PublisherDetectionBuilder<'a, H = DefaultHandler> {
+    intake: &'a Intake,
+    history: bool,
+    handler: H,
+}
+
+impl<'a> PublisherDetectionBuilder<'a, DefaultHandler> {
+    pub(super) fn new(intake: &'a Intake) -> Self {
+        PublisherDetectionBuilder {
+            intake,
+            history: false,
+            handler: DefaultHandler::default(),
+        }
+    }
+
+    handler_setters! {
+        /// Calls this function with every change, on a task of the session's runtime. Calls do not overlap and keep the order
+        /// of the changes.
+        PublisherDetectionBuilder('a) of Sample keeps intake, history
+    }
+}
+
+impl<H> PublisherDetectionBuilder<'_, H> {
+    /// Whether the publishers that are there already are delivered too. Default: no.
+    pub fn history(mut self, history: bool) -> Self {
+        self.history = history;
+        self
+    }
+}
+
+impl<'a> PublisherDetectionBuilder<'a, Callback<Sample>> {
+    /// Declares a liveliness subscriber that lives as long as its session: nothing has to be kept.
+    pub fn background(self) -> BackgroundPublisherDetectionBuilder<'a> {
+        BackgroundPublisherDetectionBuilder(self)
+    }
+}
+
+impl<H: IntoHandler<Sample>> Wait for PublisherDetectionBuilder<'_, H> {
+    type To = Result<Subscriber<H::Handler>, AdvancedError>;
+
+    /// Declares the liveliness subscriber; does not block.
+    fn wait(self) -> Self::To {
+        let session = self.intake.session.upgrade();
+        let session = session.ok_or(DeclareError::Closed)?;
+        let subscriber = session
+            .liveliness()
+            .declare_subscriber(publishers(&self.intake.key)?)
+            .history(self.history)
+            .with(self.handler)
+            .wait()?;
+        Ok(subscriber)
+    }
+}
+
+ready_at_once!([H: IntoHandler<Sample>] PublisherDetectionBuilder<'_, H>);
+
+impl<H> fmt::Debug for PublisherDetectionBuilder<'_, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublisherDetectionBuilder")
+            .finish_non_exhaustive()
+    }
+}
+
+/// A liveliness subscriber to advanced publishers under construction that will live as long as its session.
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct BackgroundPublisherDetectionBuilder<'a>(PublisherDetectionBuilder<'a, Callback<Sample>>);
+
+impl Wait for BackgroundPublisherDetectionBuilder<'_> {
+    type To = Result<(), AdvancedError>;
+
+    /// Declares the liveliness subscriber; does not block.
+    fn wait(self) -> Self::To {
+        self.0.wait()?.detach();
+        Ok(())
+    }
+}
+
+ready_at_once!([] BackgroundPublisherDetectionBuilder<'_>);

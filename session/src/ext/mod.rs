@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What the reference has in its crate `zenoh-ext`: payloads that every implementation reads alike, and publishers and
+//! subscribers that miss nothing. With feature `ext`.
+//!
+//! # Serialization
+//! [`z_serialize`] makes bytes of a value, [`z_deserialize`] reads them; a type of your own implements [`Serialize`] and
+//! [`Deserialize`].
+//!
+//! # Publishers and subscribers that miss nothing
+//! An [`AdvancedPublisher`] keeps its newest samples ([`CacheConfig`]), counts them ([`MissDetectionConfig`]) and says that
+//! it is there. An [`AdvancedSubscriber`] asks such publishers for what was published before it was declared
+//! ([`HistoryConfig`]) and for what was lost on the way ([`RecoveryConfig`]); what cannot be recovered, its
+//! [miss listeners](AdvancedSubscriber::sample_miss_listener) hear of. `docs/ext.md` shows each of it, and says what is
+//! bounded by what.
+
+mod archive;
+mod cache;
+mod cache_config;
+mod error;
+mod forward;
+mod heartbeat;
+mod history;
+mod intake;
+mod keys;
+mod listeners;
+mod miss;
+mod publication;
+mod publisher;
+mod publisher_builder;
+mod serialization;
+mod sources;
+mod subscriber;
+mod subscriber_builder;
+mod ticker;
+
+/// The programs in the document compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/ext.md")]
+struct Document;
+
+pub use cache_config::{CacheConfig, RepliesConfig};
+pub use error::AdvancedError;
+pub use forward::SubscriberForward;
+pub use heartbeat::MissDetectionConfig;
+pub use history::{HistoryConfig, RecoveryConfig};
+pub use listeners::{
+    BackgroundPublisherDetectionBuilder, BackgroundSampleMissListenerBuilder,
+    PublisherDetectionBuilder, SampleMissListener, SampleMissListenerBuilder,
+};
+pub use miss::Miss;
+pub use publication::{
+    AdvancedPublicationBuilder, AdvancedPublisherDeleteBuilder, AdvancedPublisherPutBuilder,
+};
+pub use publisher::AdvancedPublisher;
+pub use publisher_builder::{AdvancedPublisherBuilder, AdvancedPublisherBuilderExt};
+pub use serialization::{
+    Deserialize, Serialize, VarInt, ZDeserializeError, ZDeserializer, ZReadIter, ZSerializer,
+    z_deserialize, z_serialize,
+};
+pub use subscriber::AdvancedSubscriber;
+pub use subscriber_builder::{
+    AdvancedSubscriberBuilder, AdvancedSubscriberBuilderExt, BackgroundAdvancedSubscriberBuilder,
+};

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! One publication of an advanced publisher.
+
+use std::fmt;
+use std::future::IntoFuture;
+use std::time::Duration;
+
+use super::cache::Cached;
+use super::publisher::AdvancedPublisher;
+use crate::bytes::{Encoding, ZBytes};
+use crate::error::PublishError;
+use crate::pubsub::{IntoAttachment, OutcomeBuilder, PublisherPutBuilder, Publishing};
+use crate::sample::SampleKind;
+use crate::time::Timestamp;
+use crate::wait::Wait;
+
+/// A put or delete of an [`AdvancedPublisher`] under construction.
+#[must_use = "nothing is published before .await or .wait()"]
+pub struct AdvancedPublicationBuilder<'a> {
+    publisher: &'a AdvancedPublisher<'a>,
+    sample: Cached,
+    limit: Option<Duration>,
+}
+
+/// A put of an [`AdvancedPublisher`] under construction; the same builder.
+pub type AdvancedPublisherPutBuilder<'a> = AdvancedPublicationBuilder<'a>;
+
+/// A delete of an [`AdvancedPublisher`] under construction; the same builder.
+pub type AdvancedPublisherDeleteBuilder<'a> = AdvancedPublicationBuilder<'a>;
+
+impl<'a> AdvancedPublicationBuilder<'a> {
+    pub(super) fn new(
+        publisher: &'a AdvancedPublisher<'a>,
+        kind: SampleKind,
+        payload: ZBytes,
+    ) -> Self {
+        let encoding = match kind {
+            SampleKind::Put => publisher.encoding().clone(),
+            SampleKind::Delete => Encoding::default(),
+        };
+        AdvancedPublicationBuilder {
+            publisher,
+            sample: Cached {
+                kind,
+                payload,
+                encoding,
+                attachment: None,
+                timestamp: None,
+                number: None,
+            },
+            limit: None,
+        }
+    }
+
+    /// How to read the payload; default: that of the publisher. Deletions have none.
+    pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
+        self.sample.encoding = encoding.into();
+        self
+    }
+
+    /// The application's own bytes beside the payload.
+    pub fn attachment(mut self, attachment: impl IntoAttachment) -> Self {
+        self.sample.attachment = attachment.into_attachment();
+        self
+    }
+
+    /// When the value was made; default: now, if the session stamps what it publishes.
+    pub fn timestamp(mut self, timestamp: impl Into<Option<Timestamp>>) -> Self {
+        self.sample.timestamp = timestamp.into();
+        self
+    }
+
+    /// How long this publication may wait for room under congestion control `Block`. Default: the
+    /// configuration's `wait_before_close`, 5 s.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Gives what became of the message, as
+    /// [`PublisherPutBuilder::outcome`](crate::pubsub::PublisherPutBuilder::outcome). It is kept whatever that is.
+    pub fn outcome(self) -> OutcomeBuilder<PublisherPutBuilder<'a>> {
+        self.prepared().outcome()
+    }
+
+    /// What is left to do when it is kept.
+    fn prepared(self) -> PublisherPutBuilder<'a> {
+        let put = self.publisher.prepare(self.sample);
+        match self.limit {
+            Some(limit) => put.timeout(limit),
+            None => put,
+        }
+    }
+}
+
+impl Wait for AdvancedPublicationBuilder<'_> {
+    type To = Result<(), PublishError>;
+
+    /// Publishes. What cannot be sent is kept all the same.
+    ///
+    /// # Blocking
+    /// Under congestion control `Block` at most the timeout of the builder, else never.
+    fn wait(self) -> Self::To {
+        self.prepared().wait()
+    }
+}
+
+impl<'a> IntoFuture for AdvancedPublicationBuilder<'a> {
+    type Output = Result<(), PublishError>;
+    type IntoFuture = Publishing<'a>;
+
+    /// Publishes. Under congestion control `Block` waiting is by waker; no thread is held.
+    fn into_future(self) -> Publishing<'a> {
+        self.prepared().into_future()
+    }
+}
+
+impl fmt::Debug for AdvancedPublicationBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdvancedPublicationBuilder")
+            .field("sample", &self.sample)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Advanced publishers under construction.
+
+use std::sync::Arc;
+
+use zonda_codec::{KeyExpr, KeyExprError};
+
+use super::archive::Archive;
+use super::cache_config::CacheConfig;
+use super::error::AdvancedError;
+use super::heartbeat::MissDetectionConfig;
+use super::keys::{self, Source};
+use super::publisher::AdvancedPublisher;
+use crate::bytes::Encoding;
+use crate::pubsub::PublisherBuilder;
+use crate::qos::{CongestionControl, Priority, Reliability};
+use crate::sample::Locality;
+use crate::wait::{Wait, ready_at_once};
+
+/// What makes a [`PublisherBuilder`] one of an [`AdvancedPublisher`].
+pub trait AdvancedPublisherBuilderExt<'a, 'b, 'c> {
+    /// Keeps the newest samples for those who come later, or lose some.
+    fn cache(self, config: CacheConfig) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
+
+    /// Counts samples, so that subscribers see when some are lost.
+    fn sample_miss_detection(
+        self,
+        config: MissDetectionConfig,
+    ) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
+
+    /// Lets others find it by liveliness; those who come earlier can then ask for what they have missed.
+    fn publisher_detection(self) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
+
+    /// Nothing of this yet.
+    fn advanced(self) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
+}
+
+impl<'a, 'b, 'c> AdvancedPublisherBuilderExt<'a, 'b, 'c> for PublisherBuilder<'a, 'b> {
+    fn cache(self, config: CacheConfig) -> AdvancedPublisherBuilder<'a, 'b, 'c> {
+        self.advanced().cache(config)
+    }
+
+    fn sample_miss_detection(
+        self,
+        config: MissDetectionConfig,
+    ) -> AdvancedPublisherBuilder<'a, 'b, 'c> {
+        self.advanced().sample_miss_detection(config)
+    }
+
+    fn publisher_detection(self) -> AdvancedPublisherBuilder<'a, 'b, 'c> {
+        self.advanced().publisher_detection()
+    }
+
+    fn advanced(self) -> AdvancedPublisherBuilder<'a, 'b, 'c> {
+        AdvancedPublisherBuilder {
+            builder: self,
+            cache: None,
+            miss_detection: None,
+            is_detectable: false,
+            meta: None,
+        }
+    }
+}
+
+/// An advanced publisher under construction; made by [`AdvancedPublisherBuilderExt`].
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct AdvancedPublisherBuilder<'a, 'b, 'c> {
+    builder: PublisherBuilder<'a, 'b>,
+    cache: Option<CacheConfig>,
+    miss_detection: Option<MissDetectionConfig>,
+    is_detectable: bool,
+    meta: Option<Result<KeyExpr<'c>, KeyExprError>>,
+}
+
+impl<'c> AdvancedPublisherBuilder<'_, '_, 'c> {
+    /// As [`AdvancedPublisherBuilderExt::cache`].
+    pub fn cache(mut self, config: CacheConfig) -> Self {
+        self.cache = Some(config);
+        self
+    }
+
+    /// As [`AdvancedPublisherBuilderExt::sample_miss_detection`].
+    pub fn sample_miss_detection(mut self, config: MissDetectionConfig) -> Self {
+        self.miss_detection = Some(config);
+        self
+    }
+
+    /// As [`AdvancedPublisherBuilderExt::publisher_detection`].
+    pub fn publisher_detection(mut self) -> Self {
+        self.is_detectable = true;
+        self
+    }
+
+    /// A key that is added to that of its token, to say something about it. Default: none.
+    pub fn publisher_detection_metadata<K>(mut self, meta: K) -> Self
+    where
+        K: TryInto<KeyExpr<'c>>,
+        K::Error: Into<KeyExprError>,
+    {
+        self.meta = Some(meta.try_into().map_err(Into::into));
+        self
+    }
+
+    /// As [`PublisherBuilder::allowed_destination`].
+    pub fn allowed_destination(mut self, destination: Locality) -> Self {
+        self.builder = self.builder.allowed_destination(destination);
+        self
+    }
+
+    /// As [`PublisherBuilder::encoding`].
+    pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
+        self.builder = self.builder.encoding(encoding);
+        self
+    }
+
+    /// As [`PublisherBuilder::priority`].
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.builder = self.builder.priority(priority);
+        self
+    }
+
+    /// As [`PublisherBuilder::congestion_control`].
+    pub fn congestion_control(mut self, control: CongestionControl) -> Self {
+        self.builder = self.builder.congestion_control(control);
+        self
+    }
+
+    /// As [`PublisherBuilder::express`].
+    pub fn express(mut self, express: bool) -> Self {
+        self.builder = self.builder.express(express);
+        self
+    }
+
+    /// As [`PublisherBuilder::reliability`].
+    pub fn reliability(mut self, reliability: Reliability) -> Self {
+        self.builder = self.builder.reliability(reliability);
+        self
+    }
+}
+
+impl<'b> Wait for AdvancedPublisherBuilder<'_, 'b, '_> {
+    type To = Result<AdvancedPublisher<'b>, AdvancedError>;
+
+    /// Declares the publisher; does not block.
+    fn wait(self) -> Self::To {
+        let (session, meta) = (self.builder.session, self.meta.transpose()?);
+        let publisher = self.builder.wait()?;
+        let (id, node) = (publisher.id(), session.node().clone());
+        if self.cache.is_some() && self.miss_detection.is_none() && !node.stamps() {
+            let key = publisher.key_expr().clone().into_owned();
+            return Err(AdvancedError::NoTimestamps { key });
+        }
+        let source = match self.miss_detection {
+            Some(_) => Source::Numbered(id),
+            None => Source::Stamped(id.zid),
+        };
+        let own = keys::publisher(publisher.key_expr(), source, meta.as_ref())?;
+        let cache = self
+            .cache
+            .as_ref()
+            .map(|config| Archive::open(session, config, &own, &publisher));
+        let published = self.miss_detection.is_some().then(Arc::default);
+        let heartbeats = match (&self.miss_detection, &published) {
+            (Some(detection), Some(published)) => detection.start(session, &own, published)?,
+            _ => None,
+        };
+        let token = self.is_detectable.then(|| {
+            let token = session.liveliness().declare_token(&own);
+            token.wait()
+        });
+        Ok(AdvancedPublisher {
+            publisher,
+            node,
+            published,
+            archive: cache.transpose()?,
+            _token: token.transpose()?,
+            _heartbeats: heartbeats,
+        })
+    }
+}
+
+ready_at_once!(['b] AdvancedPublisherBuilder<'_, 'b, '_>);

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What an advanced subscriber knows of the sources it hears: what was delivered of each, what is held until a gap is
+//! filled, and what is asked for. Decides in which order samples are delivered, which ones are missed, and what to ask;
+//! carries nothing out and reads no clock.
+
+mod numbered;
+mod stamped;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use zonda_codec::{EntityGlobalId, KeyExpr, ZenohId};
+use zonda_runtime::serial::Waiting;
+
+use self::numbered::Numbered;
+use self::stamped::Stamped;
+use super::keys::Source;
+use super::miss::Miss;
+use crate::handlers::Stored;
+use crate::sample::{Sample, SourceInfo};
+
+/// How many samples of one source are held at most until a gap is filled.
+const HELD_MAX: usize = 8192;
+
+/// How many bytes of one source are held at most until a gap is filled.
+const HELD_BYTES_MAX: usize = 16 << 20;
+
+/// What is to be done, in this order.
+#[derive(Debug)]
+pub(super) enum Step {
+    Deliver(Sample),
+    Missed(Miss),
+    Ask(Question),
+}
+
+/// What is to be asked of caches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Question {
+    pub about: About,
+    /// The key of the one cache that is asked, if it is known.
+    pub key: Option<KeyExpr<'static>>,
+    pub wanted: Wanted,
+}
+
+/// Which sources a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// Every source there is.
+    All,
+    /// This one.
+    One(Source),
+}
+
+/// What a question asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The samples that the subscriber's history configuration names.
+    History,
+    /// The samples with these numbers, both ends included.
+    Numbers { from: Option<u32>, to: Option<u32> },
+}
+
+/// What a subscriber was configured to do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    /// Whether what is missing is asked for.
+    pub recovery: bool,
+    /// How many samples of each source are asked for at the beginning.
+    pub depth: usize,
+    /// How long a source is known after its last sample.
+    pub retention: Duration,
+}
+
+impl Rules {
+    /// Whether no more than these samples may be held of a source.
+    fn is_full(&self, samples: usize, bytes: usize) -> bool {
+        samples >= self.depth.min(HELD_MAX) || bytes >= HELD_BYTES_MAX
+    }
+}
+
+/// When something is heard, and under which circumstances.
+struct Moment<'a> {
+    now: Instant,
+    /// Whether a question about all sources is under way.
+    is_asked: bool,
+    rules: &'a Rules,
+}
+
+/// All sources of one subscriber.
+pub(super) struct Sources {
+    rules: Rules,
+    /// How many questions about all sources are under way.
+    questions: u32,
+    numbered: Known<EntityGlobalId, Numbered>,
+    stamped: Known<ZenohId, Stamped>,
+    steps: VecDeque<Step>,
+}
+
+/// Something that may be forgotten.
+trait Forgettable {
+    /// When it was heard last; `None` if it must not be forgotten now.
+    fn idle_since(&self) -> Option<Instant>;
+}
+
+/// Sources of one kind.
+struct Known<K, S> {
+    all: HashMap<K, S>,
+    /// How many there are when those are looked for that can be forgotten.
+    look_at: usize,
+}
+
+/// At how many sources those are looked for first that can be forgotten.
+const FEW: usize = 64;
+
+impl<K: Eq + std::hash::Hash, S: Forgettable> Known<K, S> {
+    fn new() -> Self {
+        let (all, look_at) = (HashMap::new(), FEW);
+        Known { all, look_at }
+    }
+
+    /// The source of this key, `new` if it is not known or has been idle for too long.
+    fn get(&mut self, key: K, now: Instant, new: impl FnOnce() -> S, rules: &Rules) -> &mut S {
+        let is_old = |source: &S| {
+            let idle = source.idle_since();
+            idle.is_some_and(|since| now.saturating_duration_since(since) > rules.retention)
+        };
+        if self.all.len() >= self.look_at {
+            self.all.retain(|_, source| !is_old(source));
+            self.look_at = (2 * self.all.len()).max(FEW);
+        }
+        if self.all.get(&key).is_some_and(is_old) {
+            self.all.remove(&key);
+        }
+        self.all.entry(key).or_insert_with(new)
+    }
+}
+
+impl Sources {
+    pub fn new(rules: Rules) -> Sources {
+        Sources {
+            rules,
+            questions: 0,
+            numbered: Known::new(),
+            stamped: Known::new(),
+            steps: VecDeque::new(),
+        }
+    }
+
+    /// How many steps wait.
+    pub fn backlog(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Asks for the history of all sources.
+    pub fn ask_history(&mut self) {
+        self.questions += 1;
+        self.steps.push_back(Step::Ask(Question {
+            about: About::All,
+            key: None,
+            wanted: Wanted::History,
+        }));
+    }
+
+    /// A sample came, published now or out of a cache.
+    pub fn take(&mut self, sample: Sample, now: Instant) {
+        let rules = &self.rules;
+        let moment = Moment {
+            now,
+            is_asked: self.questions > 0,
+            rules,
+        };
+        match (sample.source_info(), sample.timestamp()) {
+            (Some(&SourceInfo { id, sn }), _) => {
+                let source = self.numbered.get(id, now, || Numbered::new(id, now), rules);
+                source.take(sn, sample, &moment, &mut self.steps);
+            }
+            (None, Some(&timestamp)) => {
+                let zid = timestamp.id();
+                let source = self.stamped.get(zid, now, || Stamped::new(now), rules);
+                source.take(timestamp, sample, &moment, &mut self.steps);
+            }
+            (None, None) => self.steps.push_back(Step::Deliver(sample)),
+        }
+    }
+
+    /// A publisher says on this key that its newest sample has this number.
+    pub fn take_heartbeat(&mut self, key: &KeyExpr<'static>, newest: u32, now: Instant) {
+        let Some(Source::Numbered(id)) = Source::of_key(key) else {
+            return;
+        };
+        let rules = &self.rules;
+        let source = self.numbered.get(id, now, || Numbered::new(id, now), rules);
+        if let Some(wanted) = source.take_heartbeat(newest, self.questions > 0, now) {
+            self.steps.push_back(Step::Ask(Question {
+                about: About::One(Source::Numbered(id)),
+                key: Some(key.clone()),
+                wanted,
+            }));
+        }
+    }
+
+    /// A publisher came to life, or went: its token has this key.
+    pub fn take_token(&mut self, key: &KeyExpr<'static>, is_alive: bool, now: Instant) {
+        let rules = &self.rules;
+        let source = Source::of_key(key);
+        match source {
+            Some(Source::Numbered(id)) => {
+                let source = self.numbered.get(id, now, || Numbered::new(id, now), rules);
+                source.set_alive(is_alive, now);
+            }
+            Some(Source::Stamped(zid)) => {
+                let source = self.stamped.get(zid, now, || Stamped::new(now), rules);
+                source.set_alive(is_alive, now);
+            }
+            None if is_alive => self.questions += 1,
+            None => {}
+        }
+        if is_alive {
+            self.steps.push_back(Step::Ask(Question {
+                about: source.map_or(About::All, About::One),
+                key: Some(key.clone()),
+                wanted: Wanted::History,
+            }));
+        }
+    }
+
+    /// Asks every source that counts for what may have been lost.
+    pub fn ask_everybody(&mut self) {
+        for (id, source) in &mut self.numbered.all {
+            if let Some(wanted) = source.ask_rest(self.questions > 0) {
+                self.steps.push_back(Step::Ask(Question {
+                    about: About::One(Source::Numbered(*id)),
+                    key: None,
+                    wanted,
+                }));
+            }
+        }
+    }
+
+    /// A question was answered, or could not be.
+    pub fn end(&mut self, about: About) {
+        let (rules, steps) = (&self.rules, &mut self.steps);
+        match about {
+            About::All => {
+                self.questions = self.questions.saturating_sub(1);
+                if self.questions > 0 {
+                    return;
+                }
+                for source in self.numbered.all.values_mut() {
+                    source.let_go(rules, steps);
+                }
+                for source in self.stamped.all.values_mut() {
+                    source.let_go(steps);
+                }
+            }
+            About::One(Source::Numbered(id)) => {
+                if let Some(source) = self.numbered.all.get_mut(&id) {
+                    source.end_question(self.questions > 0, rules, steps);
+                }
+            }
+            About::One(Source::Stamped(zid)) => {
+                if let Some(source) = self.stamped.all.get_mut(&zid) {
+                    source.end_question(self.questions > 0, steps);
+                }
+            }
+        }
+    }
+}
+
+impl Waiting for Sources {
+    type Item = Step;
+
+    fn pop(&mut self) -> Option<Step> {
+        let step = self.steps.pop_front();
+        if self.steps.is_empty() && self.steps.capacity() > FEW {
+            // A burst that is over keeps no memory.
+            self.steps = VecDeque::new();
+        }
+        step
+    }
+}
+
+/// A sample that is held, with buffers of its own.
+fn held(sample: Sample) -> (Sample, usize) {
+    let sample = sample.before_storing();
+    let attached = sample.attachment().map_or(0, |attachment| attachment.len());
+    let bytes = size_of::<Sample>() + sample.payload().len() + attached;
+    (sample, bytes)
+}

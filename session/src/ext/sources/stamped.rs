@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What one clock has stamped: samples in the order of their timestamps, without knowing what is missing.
+
+use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::time::Instant;
+
+use super::{Forgettable, Moment, Step, held};
+use crate::sample::Sample;
+use crate::time::Timestamp;
+
+/// The samples of one clock.
+pub(super) struct Stamped {
+    last: Option<Timestamp>,
+    /// What waits for older ones that are asked for.
+    held: BTreeMap<Timestamp, Sample>,
+    held_bytes: usize,
+    questions: u32,
+    is_alive: bool,
+    heard: Instant,
+}
+
+impl Forgettable for Stamped {
+    fn idle_since(&self) -> Option<Instant> {
+        let is_idle = !self.is_alive && self.questions == 0 && self.held.is_empty();
+        is_idle.then_some(self.heard)
+    }
+}
+
+impl Stamped {
+    pub fn new(now: Instant) -> Stamped {
+        Stamped {
+            last: None,
+            held: BTreeMap::new(),
+            held_bytes: 0,
+            questions: 0,
+            is_alive: false,
+            heard: now,
+        }
+    }
+
+    pub fn set_alive(&mut self, is_alive: bool, now: Instant) {
+        self.is_alive = is_alive;
+        self.heard = now;
+        if is_alive {
+            self.questions += 1;
+        }
+    }
+
+    /// A sample came; it is held while a question is under way, as the answers may be older.
+    pub fn take(
+        &mut self,
+        timestamp: Timestamp,
+        sample: Sample,
+        moment: &Moment<'_>,
+        steps: &mut VecDeque<Step>,
+    ) {
+        self.heard = moment.now;
+        if self.last.is_some_and(|last| timestamp <= last) {
+            return;
+        }
+        if moment.rules.depth == 1 || !(moment.is_asked || self.questions > 0) {
+            self.last = Some(timestamp);
+            steps.push_back(Step::Deliver(sample));
+            return;
+        }
+        if let Entry::Vacant(vacant) = self.held.entry(timestamp) {
+            let (sample, bytes) = held(sample);
+            vacant.insert(sample);
+            self.held_bytes += bytes;
+        }
+        if moment.rules.is_full(self.held.len(), self.held_bytes) {
+            self.deliver_all(steps);
+        }
+    }
+
+    /// One question about it was answered.
+    pub fn end_question(&mut self, is_asked: bool, steps: &mut VecDeque<Step>) {
+        self.questions = self.questions.saturating_sub(1);
+        if !is_asked {
+            self.let_go(steps);
+        }
+    }
+
+    /// Delivers what is held, unless a question is under way.
+    pub fn let_go(&mut self, steps: &mut VecDeque<Step>) {
+        if self.questions == 0 {
+            self.deliver_all(steps);
+        }
+    }
+
+    fn deliver_all(&mut self, steps: &mut VecDeque<Step>) {
+        self.held_bytes = 0;
+        for (timestamp, sample) in std::mem::take(&mut self.held) {
+            self.last = Some(timestamp);
+            steps.push_back(Step::Deliver(sample));
+        }
+    }
+}

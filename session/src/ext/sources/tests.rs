@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What is decided, one event after another, and at random.
+
+use std::collections::BTreeSet;
+
+use zonda_codec::{Push, PushBody, Put, Reliability, WireExpr, ZSlice};
+use zonda_router::node::Delivery;
+
+use super::*;
+use crate::ext::keys;
+use crate::time::{Ntp64, Timestamp};
+
+const RULES: Rules = Rules {
+    recovery: true,
+    depth: usize::MAX,
+    retention: Duration::from_secs(60),
+};
+
+fn id(eid: u32) -> EntityGlobalId {
+    let zid = "c1".parse().unwrap();
+    EntityGlobalId { zid, eid }
+}
+
+fn sample(source_info: Option<SourceInfo>, timestamp: Option<Timestamp>) -> Sample {
+    let put = Put {
+        source_info,
+        timestamp,
+        ..Put::new(b"x")
+    };
+    Sample::new(&Delivery {
+        key: &KeyExpr::new("adv/x").unwrap(),
+        push: &Push::new(WireExpr::default(), PushBody::Put(put)),
+        block: &ZSlice::from(b"x".to_vec()),
+        reliability: Reliability::Reliable,
+    })
+}
+
+/// What an operation makes a subscriber do, as text: `5` for a sample, `-2` for two that are missed, `?3..` for a question.
+struct Scene {
+    sources: Sources,
+    now: Instant,
+}
+
+impl Scene {
+    fn new(rules: Rules) -> Scene {
+        let (sources, now) = (Sources::new(rules), Instant::now());
+        Scene { sources, now }
+    }
+
+    fn done(&mut self) -> String {
+        let steps = std::iter::from_fn(|| self.sources.pop());
+        let text = |number: Option<u32>| number.map_or(String::new(), |n| n.to_string());
+        let texts: Vec<String> = steps
+            .map(|step| match step {
+                Step::Deliver(sample) => match (sample.source_info(), sample.timestamp()) {
+                    (Some(info), _) => info.sn.to_string(),
+                    (None, Some(timestamp)) => format!("t{}", timestamp.time()),
+                    (None, None) => "plain".into(),
+                },
+                Step::Missed(miss) => format!("-{}", miss.nb()),
+                Step::Ask(Question { wanted, .. }) => match wanted {
+                    Wanted::History => "?".into(),
+                    Wanted::Numbers { from, to } => format!("?{}..{}", text(from), text(to)),
+                },
+            })
+            .collect();
+        texts.join(" ")
+    }
+
+    fn take(&mut self, sn: u32) -> String {
+        self.take_of(1, sn)
+    }
+
+    fn take_of(&mut self, eid: u32, sn: u32) -> String {
+        let info = SourceInfo { id: id(eid), sn };
+        self.sources.take(sample(Some(info), None), self.now);
+        self.done()
+    }
+
+    fn take_stamped(&mut self, time: u64) -> String {
+        let timestamp = Timestamp::new(Ntp64(time), id(1).zid);
+        self.sources.take(sample(None, Some(timestamp)), self.now);
+        self.done()
+    }
+
+    fn beat(&mut self, newest: u32) -> String {
+        let own = keys::publisher(
+            &KeyExpr::new("adv/x").unwrap(),
+            Source::Numbered(id(1)),
+            None,
+        );
+        self.sources.take_heartbeat(&own.unwrap(), newest, self.now);
+        self.done()
+    }
+
+    fn end(&mut self) -> String {
+        self.sources.end(About::One(Source::Numbered(id(1))));
+        self.done()
+    }
+
+    fn end_all(&mut self) -> String {
+        self.sources.end(About::All);
+        self.done()
+    }
+
+    fn ask_history(&mut self) {
+        self.sources.ask_history();
+        assert_eq!(self.done(), "?");
+    }
+}
+
+#[test]
+fn without_recovery_what_is_missing_is_missed() {
+    let mut scene = Scene::new(Rules {
+        recovery: false,
+        ..RULES
+    });
+    // The first sample is the first, whatever its number.
+    assert_eq!(scene.take(5), "5");
+    assert_eq!(scene.take(6), "6");
+    assert_eq!(scene.take(9), "-2 9");
+    assert_eq!(scene.take(7), "");
+    assert_eq!(scene.take(9), "");
+    assert_eq!(scene.take_of(2, 0), "0");
+    assert_eq!(scene.beat(9), "");
+    scene.sources.take(sample(None, None), scene.now);
+    assert_eq!(scene.done(), "plain");
+}
+
+#[test]
+fn a_gap_is_asked_for_and_filled() {
+    let mut scene = Scene::new(RULES);
+    assert_eq!(scene.take(0), "0");
+    assert_eq!(scene.take(1), "1");
+    assert_eq!(scene.take(3), "?2..");
+    assert_eq!(scene.take(4), "");
+    assert_eq!(scene.take(2), "2 3 4");
+    assert_eq!(scene.take(3), "");
+    assert_eq!(scene.end(), "");
+    assert_eq!(scene.take(5), "5");
+}
+
+#[test]
+fn what_answers_do_not_have_is_missed() {
+    let mut scene = Scene::new(RULES);
+    assert_eq!(scene.take(0), "0");
+    assert_eq!(scene.take(4), "?1..");
+    assert_eq!(scene.take(3), "");
+    assert_eq!(scene.end(), "-2 3 4");
+    // A gap that is younger than the question is asked for by itself.
+    assert_eq!(scene.take(6), "?5..");
+    assert_eq!(scene.take(9), "");
+    assert_eq!(scene.end(), "-1 6 ?7..");
+    assert_eq!(scene.end(), "-2 9");
+}
+
+#[test]
+fn numbers_begin_anew_behind_the_last() {
+    let mut scene = Scene::new(RULES);
+    assert_eq!(scene.take(u32::MAX - 1), "4294967294");
+    assert_eq!(scene.take(1), "?4294967295..");
+    assert_eq!(scene.take(0), "");
+    assert_eq!(scene.take(u32::MAX), "4294967295 0 1");
+    assert_eq!(scene.take(u32::MAX), "");
+}
+
+#[test]
+fn heartbeats_tell_that_the_newest_are_missing() {
+    let mut scene = Scene::new(RULES);
+    assert_eq!(scene.beat(0), "?..0");
+    assert_eq!(scene.beat(0), "", "one question at a time");
+    assert_eq!(scene.take(0), "");
+    assert_eq!(scene.end(), "0");
+    assert_eq!(scene.beat(0), "");
+    assert_eq!(scene.beat(2), "?1..2");
+    assert_eq!(scene.take(2), "");
+    assert_eq!(scene.end(), "-1 2");
+    // One that has sent nothing says so by the number before the first.
+    let mut scene = Scene::new(RULES);
+    assert_eq!(scene.beat(u32::MAX), "");
+}
+
+#[test]
+fn what_was_asked_for_in_vain_is_asked_for_more_and_more_seldom() {
+    let mut scene = Scene::new(RULES);
+    let mut asked = Vec::new();
+    for beat in 0..40 {
+        if scene.beat(7) == "?..7" {
+            asked.push(beat);
+            assert_eq!(scene.end(), "");
+        }
+    }
+    assert_eq!(asked, [0, 1, 3, 7, 15, 31]);
+    assert_eq!(scene.beat(8), "?..8", "there is more to be had");
+}
+
+#[test]
+fn periodic_questions_go_to_everybody_who_is_not_asked_already() {
+    let mut scene = Scene::new(RULES);
+    assert_eq!(scene.take(4), "4");
+    assert_eq!(scene.take_of(2, 0), "0");
+    assert_eq!(scene.take_of(2, 2), "?1..");
+    scene.sources.ask_everybody();
+    assert_eq!(scene.done(), "?5..");
+    scene.sources.ask_everybody();
+    assert_eq!(scene.done(), "");
+}
+
+#[test]
+fn history_comes_before_what_is_published_meanwhile() {
+    let mut scene = Scene::new(RULES);
+    scene.ask_history();
+    assert_eq!(scene.take(4), "");
+    assert_eq!(scene.beat(4), "", "the answers will tell");
+    for old in [2, 3, 4] {
+        assert_eq!(scene.take(old), "");
+    }
+    assert_eq!(scene.end_all(), "2 3 4");
+    // What is published between the answers and the first live sample is asked for.
+    let mut scene = Scene::new(RULES);
+    scene.ask_history();
+    assert_eq!(
+        (scene.take(6), scene.take(3)),
+        (String::new(), String::new())
+    );
+    assert_eq!(scene.end_all(), "3 ?4..");
+    assert_eq!(scene.take(4), "4");
+    assert_eq!(scene.end(), "-1 6");
+}
+
+#[test]
+fn history_of_one_is_delivered_at_once_and_more_when_there_are_enough() {
+    let rules = Rules {
+        recovery: false,
+        ..RULES
+    };
+    let mut scene = Scene::new(Rules { depth: 1, ..rules });
+    scene.ask_history();
+    assert_eq!(scene.take(4), "4");
+    assert_eq!(
+        (scene.take(3), scene.end_all()),
+        (String::new(), String::new())
+    );
+    let mut scene = Scene::new(Rules { depth: 3, ..rules });
+    scene.ask_history();
+    assert_eq!(
+        (scene.take(4), scene.take(5)),
+        (String::new(), String::new())
+    );
+    assert_eq!(scene.take(7), "4 5");
+    assert_eq!(scene.take(8), "");
+    assert_eq!(scene.take(9), "-1 7 8 9");
+    assert_eq!(
+        (scene.take(11), scene.end_all()),
+        (String::new(), "-1 11".into())
+    );
+}
+
+#[test]
+fn late_publishers_are_asked_and_remembered() {
+    let mut scene = Scene::new(RULES);
+    let key = KeyExpr::new("adv/x/@adv/pub/c1/1/_").unwrap();
+    scene.sources.take_token(&key, true, scene.now);
+    assert_eq!(scene.done(), "?");
+    assert_eq!(
+        (scene.take(1), scene.take(0)),
+        (String::new(), String::new())
+    );
+    assert_eq!(scene.end(), "0 1");
+    // It is alive, however long it is silent.
+    scene.now += 10 * RULES.retention;
+    assert_eq!(scene.take(3), "?2..");
+    assert_eq!(scene.end(), "-1 3");
+    scene.sources.take_token(&key, false, scene.now);
+    assert_eq!(scene.done(), "");
+    scene.now += 2 * RULES.retention;
+    assert_eq!(scene.take(9), "9", "it was forgotten, so this is its first");
+    // Of a token that names nobody everybody's history is asked for.
+    let strange = KeyExpr::new("adv/x/@adv/pub/c1/_/_").unwrap();
+    scene.sources.take_token(&strange, true, scene.now);
+    assert_eq!(scene.done(), "?");
+    assert_eq!(scene.take_of(7, 3), "");
+    assert_eq!(scene.end_all(), "3");
+}
+
+#[test]
+fn timestamps_put_samples_in_order_while_there_are_questions() {
+    let mut scene = Scene::new(RULES);
+    assert_eq!(
+        (scene.take_stamped(5), scene.take_stamped(4)),
+        ("t5".into(), String::new())
+    );
+    scene.ask_history();
+    assert_eq!(
+        (scene.take_stamped(9), scene.take_stamped(7)),
+        (String::new(), String::new())
+    );
+    assert_eq!(scene.take_stamped(9), "");
+    assert_eq!(scene.end_all(), "t7 t9");
+    assert_eq!(scene.take_stamped(9), "");
+    let key = KeyExpr::new("adv/x/@adv/pub/c1/uhlc/_").unwrap();
+    scene.sources.take_token(&key, true, scene.now);
+    assert_eq!(scene.done(), "?");
+    assert_eq!(
+        (scene.take_stamped(11), scene.take_stamped(10)),
+        (String::new(), String::new())
+    );
+    scene.sources.end(About::One(Source::Stamped(id(1).zid)));
+    assert_eq!(scene.done(), "t10 t11");
+}
+
+#[test]
+fn what_is_held_is_bounded() {
+    let mut scene = Scene::new(RULES);
+    assert_eq!((scene.take(0), scene.take(2)), ("0".into(), "?1..".into()));
+    for sn in 3..HELD_MAX as u32 + 1 {
+        assert_eq!(scene.take(sn), "");
+    }
+    let all = scene.take(HELD_MAX as u32 + 1);
+    assert!(all.starts_with("-1 2 3 4 "), "{all:.20}");
+    assert_eq!(all.split(' ').count(), HELD_MAX + 1);
+    assert_eq!(scene.end(), "");
+}
+
+#[test]
+fn sources_that_are_silent_are_forgotten() {
+    let mut scene = Scene::new(RULES);
+    for eid in 0..1000 {
+        scene.now += RULES.retention / 10;
+        assert_eq!(scene.take_of(eid, 0), "0");
+    }
+    assert!(scene.sources.numbered.all.len() <= FEW);
+}
+
+/// Whatever is lost and comes twice or late: samples are delivered in order, each once, and each is delivered or missed.
+#[test]
+fn random_losses_and_answers_leave_no_sample_untold() {
+    let mut seed = 7u64;
+    let mut random = move |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    for _ in 0..200 {
+        let mut scene = Scene::new(RULES);
+        let (mut told, mut cache) = (String::from(" 0"), BTreeSet::new());
+        assert_eq!(scene.take(0), "0");
+        let mut sent = 0;
+        for _ in 0..60 {
+            let new = match random(6) {
+                0 => scene.beat(sent),
+                1 => scene.end(),
+                2 | 3 => {
+                    sent += 1;
+                    cache.insert(sent);
+                    scene.take(sent)
+                }
+                4 => {
+                    sent += 1;
+                    String::new()
+                }
+                _ => scene.take(random(u64::from(sent) + 1) as u32),
+            };
+            told = format!("{told} {new}");
+        }
+        sent += 1;
+        told = format!("{told} {}", scene.take(sent));
+        for _ in 0..3 {
+            told = format!("{told} {}", scene.end());
+        }
+        let mut next = 0;
+        for word in told
+            .split_whitespace()
+            .filter(|word| !word.starts_with('?'))
+        {
+            match word.strip_prefix('-') {
+                Some(missed) => next += missed.parse::<u32>().unwrap(),
+                None => {
+                    assert_eq!(word.parse(), Ok(next), "{told}");
+                    next += 1;
+                }
+            }
+        }
+        assert_eq!(next, sent + 1, "{told}");
+    }
+}

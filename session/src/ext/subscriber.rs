@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`AdvancedSubscriber`]: gets what was published before it was there, and what was lost.
+
+use std::fmt;
+use std::sync::Arc;
+
+use zonda_codec::{EntityGlobalId, KeyExpr};
+
+use super::intake::{Declared, Intake};
+use super::listeners::{PublisherDetectionBuilder, SampleMissListenerBuilder};
+use crate::gone::Ended;
+use crate::handlers::{FifoChannelHandler, used_as_handler};
+use crate::pubsub::Subscriber;
+use crate::sample::Sample;
+
+/// A subscriber that asks the caches of [advanced publishers](super::AdvancedPublisher): for their history when it is
+/// declared, and for samples that were lost on the way. Samples of one publisher are delivered in their order, each
+/// once. Dropping it undeclares it and ends its questions, without blocking.
+///
+/// It dereferences to its handler, as a [`Subscriber`] does.
+///
+/// ```
+/// use zonda::ext::{AdvancedPublisherBuilderExt, AdvancedSubscriberBuilderExt};
+/// use zonda::ext::{CacheConfig, HistoryConfig, MissDetectionConfig};
+/// use zonda::{Config, Wait};
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let publisher = session
+///     .declare_publisher("demo/log")
+///     .cache(CacheConfig::default().max_samples(2))
+///     .sample_miss_detection(MissDetectionConfig::default())
+///     .wait()?;
+/// for line in ["one", "two", "three"] {
+///     publisher.put(line).wait()?;
+/// }
+///
+/// let late = session.declare_subscriber("demo/log").history(HistoryConfig::default()).wait()?;
+/// assert_eq!(late.recv()?.payload().try_to_string()?, "two");
+/// assert_eq!(late.recv()?.payload().try_to_string()?, "three");
+/// # Ok::<(), zonda::Error>(())
+/// ```
+pub struct AdvancedSubscriber<H = FifoChannelHandler<Sample>> {
+    intake: Arc<Intake>,
+    /// `None` once it lives as long as its session.
+    subscriber: Option<Subscriber<()>>,
+    declared: Declared,
+    id: EntityGlobalId,
+    handler: H,
+}
+
+impl<H> AdvancedSubscriber<H> {
+    pub(super) fn new(
+        intake: Arc<Intake>,
+        subscriber: Subscriber<()>,
+        declared: Declared,
+        handler: H,
+    ) -> Self {
+        AdvancedSubscriber {
+            intake,
+            id: subscriber.id(),
+            subscriber: Some(subscriber),
+            declared,
+            handler,
+        }
+    }
+
+    /// Lets it live as long as its session.
+    pub(super) fn detach(mut self) {
+        *self.intake.background.lock() = std::mem::take(&mut self.declared);
+        if let Some(subscriber) = self.subscriber.take() {
+            subscriber.detach();
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> EntityGlobalId {
+        self.id
+    }
+
+    /// The key expression it was declared with.
+    pub fn key_expr(&self) -> &KeyExpr<'static> {
+        &self.intake.key
+    }
+
+    /// Its handler.
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
+    /// Its handler.
+    pub fn handler_mut(&mut self) -> &mut H {
+        &mut self.handler
+    }
+
+    /// Declares a listener that hears how many samples of which publisher are lost. What was lost before it was declared it
+    /// does not hear of. The listener ends with the subscriber.
+    pub fn sample_miss_listener(&self) -> SampleMissListenerBuilder<'_> {
+        SampleMissListenerBuilder::new(&self.intake.misses)
+    }
+
+    /// Declares a liveliness subscriber to the publishers on these keys that let themselves be detected
+    /// (`publisher_detection`).
+    pub fn detect_publishers(&self) -> PublisherDetectionBuilder<'_> {
+        PublisherDetectionBuilder::new(&self.intake)
+    }
+
+    /// Undeclares it. The same as dropping it: no call of the handler begins afterwards. To wait for this is to wait until
+    /// none runs any more and the handler is dropped; never fails.
+    pub fn undeclare(self) -> Ended {
+        let gone = self.intake.gone.clone();
+        drop(self);
+        Ended::waiting(gone)
+    }
+}
+
+impl<H> Drop for AdvancedSubscriber<H> {
+    fn drop(&mut self) {
+        if self.subscriber.is_some() {
+            self.intake.end();
+        }
+    }
+}
+
+used_as_handler!(AdvancedSubscriber);
+
+impl<H> fmt::Debug for AdvancedSubscriber<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdvancedSubscriber")
+            .field("key", self.key_expr())
+            .finish_non_exhaustive()
+    }
+}

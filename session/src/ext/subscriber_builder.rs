@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Advanced subscribers under construction.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_runtime::serial::SerialQueue;
+
+use super::error::AdvancedError;
+use super::history::{HistoryConfig, RecoveryConfig};
+use super::intake::{Called, Declared, Intake};
+use super::keys;
+use super::sources::{Rules, Sources};
+use super::subscriber::AdvancedSubscriber;
+use super::ticker::Ticker;
+use crate::gone::{Gone, Here};
+use crate::handle::Session;
+use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
+use crate::liveliness::LivelinessToken;
+use crate::pubsub::{Subscriber, SubscriberBuilder};
+use crate::sample::{Locality, Sample};
+use crate::wait::{Wait, ready_at_once};
+
+/// How long answers of caches are waited for, unless something else is said.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a source is known after its last sample, unless something else is said.
+const RETENTION: Duration = Duration::from_secs(3600);
+
+/// What makes a [`SubscriberBuilder`] one of an [`AdvancedSubscriber`].
+pub trait AdvancedSubscriberBuilderExt<'a, 'b, 'c, H> {
+    /// Asks for samples of the time before it was declared.
+    fn history(self, config: HistoryConfig) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
+
+    /// Asks for samples that were lost; publishers have to count theirs (`sample_miss_detection`) and to keep some
+    /// (`cache`).
+    fn recovery(self, config: RecoveryConfig) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
+
+    /// Lets others find it by liveliness.
+    fn subscriber_detection(self) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
+
+    /// Nothing of this yet: as it is, it counts samples that are lost.
+    fn advanced(self) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
+}
+
+impl<'a, 'b, 'c, H> AdvancedSubscriberBuilderExt<'a, 'b, 'c, H> for SubscriberBuilder<'a, 'b, H> {
+    fn history(self, config: HistoryConfig) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H> {
+        self.advanced().history(config)
+    }
+
+    fn recovery(self, config: RecoveryConfig) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H> {
+        self.advanced().recovery(config)
+    }
+
+    fn subscriber_detection(self) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H> {
+        self.advanced().subscriber_detection()
+    }
+
+    fn advanced(self) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H> {
+        AdvancedSubscriberBuilder {
+            session: self.session,
+            key: self.key,
+            manner: Manner {
+                origin: self.origin,
+                history: None,
+                recovery: None,
+                query_timeout: QUERY_TIMEOUT,
+                is_detectable: false,
+                meta: None,
+            },
+            handler: self.handler,
+        }
+    }
+}
+
+/// What an advanced subscriber does beside calling its handler.
+#[derive(Debug)]
+struct Manner<'c> {
+    origin: Locality,
+    history: Option<HistoryConfig>,
+    recovery: Option<RecoveryConfig>,
+    query_timeout: Duration,
+    is_detectable: bool,
+    meta: Option<Result<KeyExpr<'c>, KeyExprError>>,
+}
+
+/// An advanced subscriber under construction; made by [`AdvancedSubscriberBuilderExt`].
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct AdvancedSubscriberBuilder<'a, 'b, 'c, H = DefaultHandler> {
+    session: &'a Session,
+    key: Result<KeyExpr<'b>, KeyExprError>,
+    manner: Manner<'c>,
+    handler: H,
+}
+
+impl<'a, 'b, 'c> AdvancedSubscriberBuilder<'a, 'b, 'c, DefaultHandler> {
+    handler_setters! {
+        /// Calls this function with every sample, one after another: where it arrives, or where the question ends whose
+        /// answers it waited for. It may call anything of the session.
+        AdvancedSubscriberBuilder('a, 'b, 'c) of Sample keeps session, key, manner
+    }
+}
+
+impl<'c, H> AdvancedSubscriberBuilder<'_, '_, 'c, H> {
+    /// Whether it gets what this session publishes, what others do, or both. Default: both.
+    pub fn allowed_origin(mut self, origin: Locality) -> Self {
+        self.manner.origin = origin;
+        self
+    }
+
+    /// As [`AdvancedSubscriberBuilderExt::history`].
+    pub fn history(mut self, config: HistoryConfig) -> Self {
+        self.manner.history = Some(config);
+        self
+    }
+
+    /// As [`AdvancedSubscriberBuilderExt::recovery`].
+    pub fn recovery(mut self, config: RecoveryConfig) -> Self {
+        self.manner.recovery = Some(config);
+        self
+    }
+
+    /// How long the answers of caches are waited for. Default: 10 s.
+    pub fn query_timeout(mut self, limit: Duration) -> Self {
+        self.manner.query_timeout = limit;
+        self
+    }
+
+    /// As [`AdvancedSubscriberBuilderExt::subscriber_detection`].
+    pub fn subscriber_detection(mut self) -> Self {
+        self.manner.is_detectable = true;
+        self
+    }
+
+    /// A key that is added to that of its token, to say something about it. Default: none.
+    pub fn subscriber_detection_metadata<K>(mut self, meta: K) -> Self
+    where
+        K: TryInto<KeyExpr<'c>>,
+        K::Error: Into<KeyExprError>,
+    {
+        self.manner.meta = Some(meta.try_into().map_err(Into::into));
+        self
+    }
+}
+
+impl<'a, 'b, 'c> AdvancedSubscriberBuilder<'a, 'b, 'c, Callback<Sample>> {
+    /// Declares a subscriber that lives as long as its session: nothing has to be kept.
+    pub fn background(self) -> BackgroundAdvancedSubscriberBuilder<'a, 'b, 'c> {
+        BackgroundAdvancedSubscriberBuilder(self)
+    }
+}
+
+impl<H: IntoHandler<Sample>> Wait for AdvancedSubscriberBuilder<'_, '_, '_, H> {
+    type To = Result<AdvancedSubscriber<H::Handler>, AdvancedError>;
+
+    /// Declares the subscriber; does not block, and does not wait for answers.
+    fn wait(self) -> Self::To {
+        let AdvancedSubscriberBuilder {
+            session,
+            key,
+            manner,
+            handler,
+        } = self;
+        let key = key?.into_owned();
+        manner.check()?;
+        let meta = manner.meta.clone().transpose()?;
+        let (callback, handler) = handler.into_handler();
+        let gone = Gone::default();
+        let _here = Here::of([Some(&gone), None, None]);
+        let intake = Arc::new(Intake {
+            session: session.downgrade(),
+            key,
+            history: manner.history,
+            query_timeout: manner.query_timeout,
+            stores: H::STORES,
+            sources: SerialQueue::new(Sources::new(manner.rules()), ()),
+            callback: ArcSwapOption::from_pointee(Called { callback, _here }),
+            gone,
+            misses: Default::default(),
+            questions: Default::default(),
+            background: Default::default(),
+        });
+        let ending = Ending(Arc::clone(&intake));
+        let subscriber = session
+            .declare_subscriber(&intake.key)
+            .allowed_origin(manner.origin)
+            .callback(move |sample| {
+                let Ending(intake) = &ending;
+                intake.take(sample);
+            })
+            .wait()?;
+        if manner.history.is_some() {
+            intake.change(Sources::ask_history);
+        }
+        let declared = Declared {
+            _heartbeats: manner.heartbeats(session, &intake)?,
+            _publishers: manner.publishers(session, &intake)?,
+            _periodic: manner.periodic(session, &intake),
+            _token: manner.token(session, &subscriber, meta.as_ref())?,
+        };
+        Ok(AdvancedSubscriber::new(
+            intake, subscriber, declared, handler,
+        ))
+    }
+}
+
+ready_at_once!([H: IntoHandler<Sample>] AdvancedSubscriberBuilder<'_, '_, '_, H>);
+
+/// Ends the rest of a subscriber when the declaration of its key ends, be it by a close of the session.
+struct Ending(Arc<Intake>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl Manner<'_> {
+    fn check(&self) -> Result<(), AdvancedError> {
+        let history = self.history.unwrap_or_default();
+        if history.max_samples == Some(0) {
+            return Err(AdvancedError::Zero {
+                what: "max_samples",
+            });
+        }
+        if history.max_age == Some(0.0) {
+            return Err(AdvancedError::Zero { what: "max_age" });
+        }
+        let period = self.recovery.and_then(|r| r.periodic_queries);
+        match period.is_some_and(|period| period.is_zero()) {
+            true => Err(AdvancedError::Zero {
+                what: "the period of periodic_queries",
+            }),
+            false => Ok(()),
+        }
+    }
+
+    fn rules(&self) -> Rules {
+        let depth = self.history.and_then(|history| history.max_samples);
+        let retention = self.recovery.and_then(|recovery| recovery.retention);
+        Rules {
+            recovery: self.recovery.is_some(),
+            depth: depth.unwrap_or(usize::MAX),
+            retention: retention.unwrap_or(RETENTION),
+        }
+    }
+
+    fn heartbeats(
+        &self,
+        session: &Session,
+        intake: &Arc<Intake>,
+    ) -> Result<Option<Subscriber<()>>, AdvancedError> {
+        if !self.recovery.is_some_and(|recovery| recovery.heartbeat) {
+            return Ok(None);
+        }
+        let hearing = Arc::clone(intake);
+        let subscriber = session
+            .declare_subscriber(keys::publishers(&intake.key)?)
+            .allowed_origin(self.origin)
+            .callback(move |beat| hearing.take_heartbeat(&beat))
+            .wait()?;
+        Ok(Some(subscriber))
+    }
+
+    fn publishers(
+        &self,
+        session: &Session,
+        intake: &Arc<Intake>,
+    ) -> Result<Option<Subscriber<()>>, AdvancedError> {
+        if !self.history.is_some_and(|history| history.late_publishers) {
+            return Ok(None);
+        }
+        let hearing = Arc::clone(intake);
+        let subscriber = session
+            .liveliness()
+            .declare_subscriber(keys::publishers(&intake.key)?)
+            .history(true)
+            .callback(move |token| hearing.take_token(&token))
+            .wait()?;
+        Ok(Some(subscriber))
+    }
+
+    fn periodic(&self, session: &Session, intake: &Arc<Intake>) -> Option<Ticker> {
+        let period = self.recovery?.periodic_queries?;
+        let asking = Arc::downgrade(intake);
+        let ticker = Ticker::start(session.node(), "zonda-periodic", period, move || {
+            let intake = asking.upgrade();
+            let intake = intake.filter(|intake| intake.session.upgrade().is_some());
+            if let Some(intake) = &intake {
+                intake.change(Sources::ask_everybody);
+            }
+            std::future::ready(intake.is_some())
+        });
+        Some(ticker)
+    }
+
+    fn token(
+        &self,
+        session: &Session,
+        subscriber: &Subscriber<()>,
+        meta: Option<&KeyExpr<'_>>,
+    ) -> Result<Option<LivelinessToken>, AdvancedError> {
+        if !self.is_detectable {
+            return Ok(None);
+        }
+        let key = keys::subscriber(subscriber.key_expr(), subscriber.id(), meta)?;
+        Ok(Some(session.liveliness().declare_token(key).wait()?))
+    }
+}
+
+/// An advanced subscriber under construction that will live as long as its session.
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct BackgroundAdvancedSubscriberBuilder<'a, 'b, 'c>(
+    AdvancedSubscriberBuilder<'a, 'b, 'c, Callback<Sample>>,
+);
+
+impl Wait for BackgroundAdvancedSubscriberBuilder<'_, '_, '_> {
+    type To = Result<(), AdvancedError>;
+
+    /// Declares the subscriber; does not block.
+    fn wait(self) -> Self::To {
+        self.0.wait()?.detach();
+        Ok(())
+    }
+}
+
+ready_at_once!([] BackgroundAdvancedSubscriberBuilder<'_, '_, '_>);

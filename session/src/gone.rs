@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! When callbacks are gone: no call of one runs any more, and it has been dropped.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::fmt;
+use std::future::IntoFuture;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use event_listener::{Event, Listener};
+use zonda_codec::KeyExpr;
+
+use crate::wait::{Pending, Wait};
+
+/// Says when the callbacks that have [entered](Here::of) are gone.
+#[derive(Clone, Default)]
+pub(crate) struct Gone(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    here: AtomicUsize,
+    went: Event,
+}
+
+/// Kept beside a callback and dropped after it.
+pub(crate) struct Here([Option<Gone>; 3]);
+
+impl Here {
+    /// For a callback that these say more of.
+    pub fn of(groups: [Option<&Gone>; 3]) -> Here {
+        Here(groups.map(|group| {
+            let group = group?;
+            group.0.here.fetch_add(1, Ordering::Relaxed);
+            Some(group.clone())
+        }))
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        for group in self.0.iter().flatten() {
+            if group.0.here.fetch_sub(1, Ordering::AcqRel) == 1 {
+                group.0.went.notify(usize::MAX);
+            }
+        }
+    }
+}
+
+impl Gone {
+    fn is_gone(&self) -> bool {
+        self.0.here.load(Ordering::Acquire) == 0
+    }
+
+    /// Waits until they are gone; inside of a callback not at all, as the thread would wait for itself.
+    pub fn wait(&self) {
+        if is_inside() {
+            return;
+        }
+        while !self.is_gone() {
+            let went = self.0.went.listen();
+            if !self.is_gone() {
+                went.wait();
+            }
+        }
+    }
+
+    /// The same by waker. Whether the thread is inside of a callback is for the caller to know.
+    pub async fn wait_async(&self) {
+        while !self.is_gone() {
+            let went = self.0.went.listen();
+            if !self.is_gone() {
+                went.await;
+            }
+        }
+    }
+}
+
+thread_local! {
+    /// How many callbacks of sessions this thread is inside of.
+    static INSIDE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this thread is inside of a callback.
+pub(crate) fn is_inside() -> bool {
+    INSIDE.with(Cell::get) > 0
+}
+
+/// This thread is inside of a callback, until this is dropped.
+pub(crate) struct Inside(());
+
+impl Inside {
+    #[inline(always)]
+    pub fn enter() -> Inside {
+        INSIDE.with(|inside| inside.set(inside.get() + 1));
+        Inside(())
+    }
+}
+
+impl Drop for Inside {
+    #[inline(always)]
+    fn drop(&mut self) {
+        INSIDE.with(|inside| inside.set(inside.get() - 1));
+    }
+}
+
+/// Why a key was not undeclared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UndeclareError {
+    /// It is none that this session has declared and not undeclared.
+    #[error("this session has declared no key {0}")]
+    Unknown(KeyExpr<'static>),
+}
+
+/// Something has ended: no call of its callback begins any more. To wait for this is to wait until none runs any more and the
+/// callback has been dropped; who does not want that drops it. Inside of a callback nothing is waited for, as the
+/// thread would wait for itself.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use zonda::{Config, Wait};
+/// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// let seen = Arc::new(());
+/// let kept = seen.clone();
+/// let subscriber = session.declare_subscriber("demo/**").callback(move |_| drop(kept.clone())).wait()?;
+/// subscriber.undeclare().wait()?;
+/// assert_eq!(Arc::strong_count(&seen), 1);
+/// # Ok::<(), zonda::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use = "it has ended, but a call may still run: .await or .wait() waits for that"]
+pub struct Ended<E = Infallible> {
+    refused: Option<E>,
+    waits: Option<Gone>,
+    upon_asking: Option<Gone>,
+}
+
+impl Ended {
+    /// Of what has no callback, or one that nobody waits for.
+    pub(crate) fn now() -> Ended {
+        Ended {
+            refused: None,
+            waits: None,
+            upon_asking: None,
+        }
+    }
+
+    /// Waits for this in any case.
+    pub(crate) fn waiting(gone: Gone) -> Ended {
+        Ended {
+            waits: Some(gone),
+            ..Ended::now()
+        }
+    }
+
+    /// Waits for this if it is asked to.
+    pub(crate) fn upon_asking(gone: Gone) -> Ended {
+        Ended {
+            upon_asking: Some(gone),
+            ..Ended::now()
+        }
+    }
+
+    /// As one that can fail.
+    pub(crate) fn fallible<E>(self) -> Ended<E> {
+        Ended {
+            refused: None,
+            waits: self.waits,
+            upon_asking: self.upon_asking,
+        }
+    }
+}
+
+impl<E> Ended<E> {
+    /// There was nothing to end.
+    pub(crate) fn refused(error: E) -> Ended<E> {
+        Ended {
+            refused: Some(error),
+            ..Ended::now().fallible()
+        }
+    }
+
+    /// Waits for every callback, whatever it is: also for one that fills a queue whose other end somebody else has, for the gets of a
+    /// querier and for listeners in the background.
+    ///
+    /// # Blocking
+    /// For ever if nobody reads such a queue.
+    pub fn wait_callbacks(mut self) -> Self {
+        self.waits = self.upon_asking.take().or(self.waits);
+        self
+    }
+
+    fn result(self) -> Result<(), E> {
+        self.refused.map_or(Ok(()), Err)
+    }
+}
+
+impl<E> fmt::Debug for Ended<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ended").finish_non_exhaustive()
+    }
+}
+
+impl<E> Wait for Ended<E> {
+    type To = Result<(), E>;
+
+    /// Waits until the callback is gone.
+    ///
+    /// # Blocking
+    /// As long as a call of the callback runs; inside of a callback never.
+    fn wait(self) -> Self::To {
+        if let Some(gone) = &self.waits {
+            gone.wait();
+        }
+        self.result()
+    }
+}
+
+impl<E: Send + 'static> IntoFuture for Ended<E> {
+    type Output = Result<(), E>;
+    type IntoFuture = Pending<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let is_inside = is_inside();
+        Box::pin(async move {
+            if let Some(gone) = self.waits.as_ref().filter(|_| !is_inside) {
+                gone.wait_async().await;
+            }
+            self.result()
+        })
+    }
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Advanced publishers and subscribers of two sessions. A publisher whose messages go to its own session only stands for
+//! a link that loses them: its cache, its heartbeats and its token are heard all the same.
+
+use std::time::Duration;
+
+use zonda::ext::SubscriberForward;
+use zonda::ext::{
+    AdvancedError, AdvancedPublisher, AdvancedPublisherBuilderExt, AdvancedSubscriber,
+    AdvancedSubscriberBuilderExt, CacheConfig, HistoryConfig, Miss, MissDetectionConfig,
+    RecoveryConfig,
+};
+use zonda::query::ReplyKeyExpr;
+use zonda::sample::{Locality, Sample, SampleKind, SourceInfo};
+use zonda::{Config, Session, Wait};
+
+use crate::pair::{LONG, alone, connected_to, pair, until};
+
+const KEY: &str = "ext/key";
+/// Shorter than anybody would choose, so that nobody waits for it.
+const BEAT: Duration = Duration::from_millis(20);
+
+fn text(sample: &Sample) -> String {
+    match sample.kind() {
+        SampleKind::Put => sample.payload().try_to_string().unwrap().into_owned(),
+        SampleKind::Delete => "deleted".into(),
+    }
+}
+
+fn next(subscriber: &AdvancedSubscriber) -> String {
+    text(&subscriber.recv_timeout(LONG).unwrap().expect("a sample"))
+}
+
+fn nexts(subscriber: &AdvancedSubscriber, count: usize) -> Vec<String> {
+    (0..count).map(|_| next(subscriber)).collect()
+}
+
+fn put_all(publisher: &AdvancedPublisher<'_>, payloads: &[&str]) {
+    for payload in payloads {
+        publisher.put(*payload).wait().unwrap();
+    }
+}
+
+/// Counts its samples and keeps so many, but none is sent to others.
+fn mute(session: &Session, kept: usize) -> AdvancedPublisher<'static> {
+    session
+        .declare_publisher(KEY)
+        .allowed_destination(Locality::SessionLocal)
+        .cache(CacheConfig::default().max_samples(kept))
+        .sample_miss_detection(MissDetectionConfig::default().heartbeat(BEAT))
+        .wait()
+        .unwrap()
+}
+
+/// Sends what a publisher did not, as if this one sample had not been lost.
+fn send(session: &Session, publisher: &AdvancedPublisher<'_>, sn: u32, payload: &str) {
+    let info = SourceInfo::new(publisher.id(), sn);
+    session.put(KEY, payload).source_info(info).wait().unwrap();
+}
+
+/// Waits until this node knows of a publisher's cache: what is not known yet is not asked.
+fn until_cached(session: &Session) {
+    let querier = session.declare_querier(format!("{KEY}/@adv/**"));
+    let querier = querier.wait().unwrap();
+    crate::pair::until("a cache is known", || {
+        querier.matching_status().wait().unwrap().matching()
+    });
+}
+
+fn known(session: &Session) {
+    let publisher = session.declare_publisher(KEY).wait().unwrap();
+    crate::pair::until_matched(&publisher);
+}
+
+#[test]
+fn who_comes_late_gets_the_newest_in_order() {
+    let (near, far) = pair();
+    // What is sent before the other peer has said what it wants may arrive late.
+    let publisher = mute(&near, 3);
+    put_all(&publisher, &["0", "1", "2"]);
+    publisher.delete().wait().unwrap();
+    publisher.put("4").attachment("beside").wait().unwrap();
+    until_cached(&far);
+    let late = far
+        .declare_subscriber(KEY)
+        .history(HistoryConfig::default())
+        .wait()
+        .unwrap();
+    assert_eq!(nexts(&late, 2), ["2", "deleted"]);
+    let sample = late.recv_timeout(LONG).unwrap().unwrap();
+    assert_eq!(
+        (text(&sample), sample.key_expr().as_str()),
+        ("4".into(), KEY)
+    );
+    assert_eq!(sample.attachment().unwrap().as_slice(), b"beside");
+    let info = SourceInfo::new(publisher.id(), 4);
+    assert_eq!(sample.source_info(), Some(&info));
+    known(&near);
+    publisher.put("5").wait().unwrap();
+    send(&near, &publisher, 5, "5");
+    assert_eq!(next(&late), "5");
+    let few = far
+        .declare_subscriber(KEY)
+        .history(HistoryConfig::default().max_samples(1));
+    assert_eq!(next(&few.wait().unwrap()), "5");
+}
+
+#[test]
+fn timestamps_do_where_nothing_is_counted() {
+    let far = alone();
+    let cache = CacheConfig::default().max_samples(9);
+    let refused = far.declare_publisher(KEY).cache(cache.clone()).wait();
+    assert!(
+        matches!(refused, Err(AdvancedError::NoTimestamps { .. })),
+        "{refused:?}"
+    );
+    let stamping = connected_to(&far, Config::peer().with("timestamping/enabled", "true"));
+    let publisher = stamping.declare_publisher(KEY).cache(cache).wait().unwrap();
+    put_all(&publisher, &["a", "b"]);
+    until_cached(&far);
+    let late = far
+        .declare_subscriber(KEY)
+        .history(HistoryConfig::default().max_age(3600.0))
+        .wait()
+        .unwrap();
+    let sample = late.recv_timeout(LONG).unwrap().unwrap();
+    assert_eq!(text(&sample), "a");
+    assert!(sample.timestamp().is_some() && sample.source_info().is_none());
+    assert_eq!(next(&late), "b");
+}
+
+#[test]
+fn a_gap_is_filled_from_the_cache() {
+    let (near, far) = pair();
+    let publisher = mute(&near, 10);
+    let subscriber = far
+        .declare_subscriber(KEY)
+        .recovery(RecoveryConfig::default())
+        .wait()
+        .unwrap();
+    let misses = subscriber.sample_miss_listener().wait().unwrap();
+    known(&near);
+    put_all(&publisher, &["0", "1", "2", "3"]);
+    send(&near, &publisher, 0, "0");
+    assert_eq!(next(&subscriber), "0");
+    send(&near, &publisher, 3, "3");
+    assert_eq!(nexts(&subscriber, 3), ["1", "2", "3"]);
+    assert_eq!(misses.try_recv(), Ok(None));
+}
+
+#[test]
+fn what_no_cache_has_is_missed_and_said_between_the_samples() {
+    let (near, far) = pair();
+    let publisher = mute(&near, 1);
+    let subscriber = far
+        .declare_subscriber(KEY)
+        .recovery(RecoveryConfig::default())
+        .wait()
+        .unwrap();
+    let misses = subscriber.sample_miss_listener().wait().unwrap();
+    known(&near);
+    put_all(&publisher, &["0", "1", "2", "3"]);
+    send(&near, &publisher, 0, "0");
+    send(&near, &publisher, 3, "3");
+    assert_eq!(nexts(&subscriber, 2), ["0", "3"]);
+    let miss = misses.recv_timeout(LONG).unwrap().unwrap();
+    assert_eq!((miss.source(), miss.nb()), (publisher.id(), 2));
+    misses.undeclare().wait().unwrap();
+    // Without recovery nobody is asked.
+    let (sender, seen) = flume::unbounded();
+    let plain = far.declare_subscriber(KEY).advanced().wait().unwrap();
+    let tell = move |miss: Miss| sender.send(miss.nb()).unwrap();
+    plain
+        .sample_miss_listener()
+        .callback(tell)
+        .background()
+        .wait()
+        .unwrap();
+    send(&near, &publisher, 7, "7");
+    send(&near, &publisher, 9, "9");
+    assert_eq!(nexts(&plain, 2), ["7", "9"]);
+    assert_eq!(seen.recv_timeout(LONG), Ok(1));
+}
+
+#[test]
+fn heartbeats_and_periodic_questions_find_the_last_samples() {
+    let (near, far) = pair();
+    let publisher = mute(&near, 10);
+    put_all(&publisher, &["0", "1"]);
+    let recovery = RecoveryConfig::default().heartbeat();
+    let hearing = far
+        .declare_subscriber(KEY)
+        .recovery(recovery)
+        .wait()
+        .unwrap();
+    assert_eq!(nexts(&hearing, 2), ["0", "1"]);
+    put_all(&publisher, &["2"]);
+    assert_eq!(next(&hearing), "2");
+    let recovery = RecoveryConfig::default().periodic_queries(BEAT);
+    let asking = far
+        .declare_subscriber(KEY)
+        .recovery(recovery)
+        .wait()
+        .unwrap();
+    known(&near);
+    send(&near, &publisher, 2, "2");
+    assert_eq!(next(&asking), "2");
+    put_all(&publisher, &["3", "4"]);
+    assert_eq!(nexts(&asking, 2), ["3", "4"]);
+    assert_eq!(nexts(&hearing, 2), ["3", "4"]);
+}
+
+#[test]
+fn sporadic_heartbeats_are_sent_once() {
+    let (near, far) = pair();
+    let beats = far
+        .declare_subscriber("ext/key/@adv/pub/**")
+        .wait()
+        .unwrap();
+    let publisher = near
+        .declare_publisher(KEY)
+        .sample_miss_detection(MissDetectionConfig::default().sporadic_heartbeat(BEAT))
+        .wait()
+        .unwrap();
+    let own = format!("{KEY}/@adv/pub/{}/{}/_", near.zid(), publisher.id().eid);
+    let matched = near.declare_publisher(own.clone()).wait().unwrap();
+    crate::pair::until_matched(&matched);
+    for sn in 0..2 {
+        publisher.put("x").wait().unwrap();
+        let beat = beats.recv_timeout(LONG).unwrap().unwrap();
+        assert_eq!(beat.key_expr().as_str(), own);
+        assert_eq!(beat.payload().as_slice(), [sn, 0, 0, 0]);
+    }
+    std::thread::sleep(4 * BEAT);
+    assert!(beats.try_recv().unwrap().is_none());
+}
+
+#[test]
+fn publishers_that_come_later_are_asked_for_their_history() {
+    let (near, far) = pair();
+    let subscriber = far
+        .declare_subscriber("ext/**")
+        .history(HistoryConfig::default().detect_late_publishers())
+        .subscriber_detection()
+        .subscriber_detection_metadata("about/me")
+        .wait()
+        .unwrap();
+    let seen = subscriber.detect_publishers().history(true).wait().unwrap();
+    let publisher = near
+        .declare_publisher(KEY)
+        .allowed_destination(Locality::SessionLocal)
+        .cache(CacheConfig::default().max_samples(2))
+        .sample_miss_detection(MissDetectionConfig::default());
+    let publisher = publisher.publisher_detection_metadata("its/name");
+    let key_of = |id: zonda::session::EntityGlobalId, kind: &str, meta: &str| {
+        format!("ext/key/@adv/{kind}/{}/{}/{meta}", id.zid, id.eid)
+    };
+    // It comes with its samples: the token follows them.
+    let publisher = publisher.wait().unwrap();
+    put_all(&publisher, &["0", "1", "2"]);
+    let own = key_of(publisher.id(), "pub", "its/name");
+    let token = near.liveliness().declare_token(own.clone()).wait().unwrap();
+    assert_eq!(nexts(&subscriber, 2), ["1", "2"]);
+    let alive = seen.recv_timeout(LONG).unwrap().unwrap();
+    assert_eq!(
+        (alive.kind(), alive.key_expr().as_str()),
+        (SampleKind::Put, own.as_str())
+    );
+    drop(token);
+    let gone = seen.recv_timeout(LONG).unwrap().unwrap();
+    assert_eq!(gone.kind(), SampleKind::Delete);
+    let me = key_of(subscriber.id(), "sub", "about/me").replace("ext/key", "ext/**");
+    let found = || {
+        near.liveliness()
+            .get("ext/**/@adv/sub/**")
+            .wait()
+            .unwrap()
+            .iter()
+            .count()
+    };
+    until("the subscriber's token is heard", || found() == 1);
+    let reply = near
+        .liveliness()
+        .get("ext/**/@adv/sub/**")
+        .wait()
+        .unwrap()
+        .recv()
+        .unwrap();
+    assert_eq!(reply.result().unwrap().key_expr().as_str(), me);
+}
+
+#[test]
+fn a_cache_answers_whoever_asks_it() {
+    let (near, far) = pair();
+    let publisher = mute(&near, 5);
+    put_all(&publisher, &["0", "1", "2", "3", "4", "5"]);
+    let ask = |parameters: &str| {
+        let get = far.get(format!("ext/**/@adv/pub/**?{parameters}"));
+        let get = get
+            .accept_replies(ReplyKeyExpr::Any)
+            .consolidation(zonda::query::ConsolidationMode::None);
+        let replies = get.wait().unwrap();
+        let all = replies.iter().map(|reply| text(reply.result().unwrap()));
+        all.collect::<Vec<_>>().concat()
+    };
+    until("the cache is known", || ask("") == "12345");
+    assert_eq!(ask("_sn=2..3"), "23");
+    assert_eq!(ask("_max=2"), "45");
+    publisher.undeclare().wait().unwrap();
+    until("the cache is gone", || ask("").is_empty());
+}
+
+#[test]
+fn nothing_goes_on_behind_the_end() {
+    let (near, far) = pair();
+    let asked = near.declare_queryable("ext/key/@adv/**").wait().unwrap();
+    let publisher = mute(&near, 1);
+    let recovery = RecoveryConfig::default().periodic_queries(BEAT);
+    let subscriber = far
+        .declare_subscriber(KEY)
+        .recovery(recovery)
+        .wait()
+        .unwrap();
+    known(&near);
+    send(&near, &publisher, 0, "0");
+    for _ in 0..3 {
+        asked
+            .recv_timeout(LONG)
+            .unwrap()
+            .expect("a periodic question");
+    }
+    subscriber.undeclare().wait().unwrap();
+    until("the questions stop", || {
+        while asked.try_recv().unwrap().is_some() {}
+        std::thread::sleep(4 * BEAT);
+        asked.try_recv().unwrap().is_none()
+    });
+    drop(asked);
+    // A session that is closed ends what lives as long as it, and lets go of callbacks.
+    let (sender, seen) = flume::unbounded();
+    let kept = far
+        .declare_subscriber(KEY)
+        .history(HistoryConfig::default());
+    let kept = kept.callback(move |sample| sender.send(sample).unwrap());
+    kept.background().wait().unwrap();
+    publisher.put("kept").wait().unwrap();
+    known(&near);
+    send(&near, &publisher, 1, "kept");
+    assert_eq!(text(&seen.recv_timeout(LONG).unwrap()), "kept");
+    let open = far.declare_subscriber(KEY).advanced().wait().unwrap();
+    far.close().wait().unwrap();
+    assert!(open.recv().is_err());
+    until("the callback is dropped", || seen.is_disconnected());
+    let refused = far.declare_subscriber(KEY).advanced().wait();
+    assert!(
+        matches!(refused, Err(AdvancedError::Declare(_))),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let (session, _other) = pair();
+    let publisher = || session.declare_publisher(KEY);
+    let counted = MissDetectionConfig::default();
+    let nothing = publisher().sample_miss_detection(counted.clone());
+    assert!(
+        nothing
+            .cache(CacheConfig::default().max_samples(0))
+            .wait()
+            .is_err()
+    );
+    let never = publisher().sample_miss_detection(counted.heartbeat(Duration::ZERO));
+    assert!(never.wait().is_err());
+    let subscriber = |history| session.declare_subscriber(KEY).history(history).wait();
+    let zero = subscriber(HistoryConfig::default().max_samples(0)).unwrap_err();
+    assert_eq!(zero.to_string(), "max_samples must not be zero");
+    assert!(subscriber(HistoryConfig::default().max_age(0.0)).is_err());
+    assert!(
+        publisher()
+            .advanced()
+            .publisher_detection_metadata("a//b")
+            .wait()
+            .is_err()
+    );
+    let plain = publisher().advanced().wait().unwrap();
+    plain.put("as ever").wait().unwrap();
+    assert_eq!(plain.key_expr().as_str(), KEY);
+}
+
+#[test]
+fn samples_are_forwarded_until_their_subscriber_ends() {
+    let (near, far) = pair();
+    let mut subscriber = far.declare_subscriber(KEY).wait().unwrap();
+    let there = far.declare_subscriber("ext/there").wait().unwrap();
+    let publisher = far.declare_publisher("ext/there").wait().unwrap();
+    known(&near);
+    near.put(KEY, "on").attachment("beside").wait().unwrap();
+    near.delete(KEY).wait().unwrap();
+    let forwarding =
+        std::thread::spawn(move || zonda_runtime::block_on(subscriber.forward(publisher)));
+    let sample = there.recv_timeout(LONG).unwrap().unwrap();
+    assert_eq!(
+        (text(&sample), sample.key_expr().as_str()),
+        ("on".into(), "ext/there")
+    );
+    assert_eq!(sample.attachment().unwrap().as_slice(), b"beside");
+    assert_eq!(text(&there.recv_timeout(LONG).unwrap().unwrap()), "deleted");
+    far.close().wait().unwrap();
+    let ended = forwarding.join().unwrap();
+    assert!(ended.is_ok(), "{ended:?}");
+}
+
+#[test]
+fn a_callback_may_publish_to_itself_and_panic() {
+    let (session, _other) = pair();
+    let publisher = session
+        .declare_publisher(KEY)
+        .sample_miss_detection(MissDetectionConfig::default())
+        .wait()
+        .unwrap();
+    let (sender, seen) = flume::unbounded();
+    let publishing = session.clone();
+    let subscriber = session.declare_subscriber(KEY).advanced();
+    let subscriber = subscriber.callback(move |sample| {
+        let text = text(&sample);
+        sender.send(text.clone()).unwrap();
+        match text.as_str() {
+            "again" => publishing.put(KEY, "once more").wait().unwrap(),
+            "panic" => panic!("as the test wants it"),
+            _ => {}
+        }
+    });
+    let _subscriber = subscriber.wait().unwrap();
+    put_all(&publisher, &["again", "panic", "end"]);
+    let all: Vec<_> = (0..4).map(|_| seen.recv_timeout(LONG).unwrap()).collect();
+    assert_eq!(all, ["again", "once more", "panic", "end"]);
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Peers of QUIC that are played by hand: what such a peer sees of the streams and datagrams of a link, and that one which
+//! misbehaves costs nobody but itself.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::rustls::pki_types::CertificateDer;
+use quinn::rustls::pki_types::pem::PemObject;
+use quinn::rustls::{ClientConfig, RootCertStore};
+use zonda::qos::Priority;
+use zonda::{Session, Wait};
+use zonda_codec::{
+    Declaration, Declare, Encode, FrameHeader, InitExt, InitSyn, OpenExt, OpenSyn, Push, PushBody,
+    Put, Reader, Reliability, Resolution, TransportMessage, WhatAmI, WireExpr, ZenohId,
+};
+
+use crate::authority::Authority;
+use crate::pair::{LONG, until};
+use crate::quic::{HOSTS, dial, listener};
+use crate::traffic::{check_each, check_traffic, port};
+
+/// A client of QUIC that is no node.
+pub fn stranger(ca: &str, speaks: &[u8]) -> quinn::Endpoint {
+    let mut trusted = RootCertStore::empty();
+    let authority = CertificateDer::from_pem_file(ca).expect("a certificate");
+    trusted.add(authority).expect("an authority");
+    let provider = Arc::new(quinn::rustls::crypto::ring::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.expect("versions").with_root_certificates(trusted);
+    let mut config = config.with_no_client_auth();
+    config.alpn_protocols = vec![speaks.to_vec()];
+    let config = QuicClientConfig::try_from(config).expect("for QUIC");
+    let mut endpoint =
+        quinn::Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a socket");
+    endpoint.set_default_client_config(quinn::ClientConfig::new(Arc::new(config)));
+    endpoint
+}
+
+/// What carries the batches of a hand.
+enum Carrier {
+    /// The stream in both directions, and those beside it.
+    Streams(Vec<quinn::SendStream>, quinn::RecvStream),
+    Datagrams,
+}
+
+/// A client that has introduced itself.
+struct Hand {
+    _endpoint: quinn::Endpoint,
+    connection: quinn::Connection,
+    carrier: Carrier,
+    next_sn: [u32; 8],
+}
+
+fn bytes(message: &impl Encode) -> Vec<u8> {
+    message.to_vec().expect("it has a wire form")
+}
+
+fn framed(batch: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(batch.len()).expect("a batch");
+    [&length.to_le_bytes(), batch].concat()
+}
+
+async fn read_batch(stream: &mut quinn::RecvStream) -> Vec<u8> {
+    let mut prefix = [0; 2];
+    stream.read_exact(&mut prefix).await.expect("a length");
+    let mut batch = vec![0; u16::from_le_bytes(prefix).into()];
+    stream.read_exact(&mut batch).await.expect("a batch");
+    batch
+}
+
+impl Hand {
+    async fn connect(ca: &str, to: SocketAddr, speaks: &[u8]) -> Hand {
+        let endpoint = stranger(ca, speaks);
+        let connection = endpoint.connect(to, "localhost").expect("a name");
+        let connection = connection.await.expect("a connection");
+        let carrier = match speaks {
+            b"hq-29" => Carrier::Datagrams,
+            _ => {
+                let (out, back) = connection.open_bi().await.expect("a stream");
+                let mut streams = vec![out];
+                for _ in 1..8 {
+                    streams.push(connection.open_uni().await.expect("it is let"));
+                }
+                Carrier::Streams(streams, back)
+            }
+        };
+        let mut hand = Hand {
+            _endpoint: endpoint,
+            connection,
+            carrier,
+            next_sn: [0; 8],
+        };
+        hand.introduce().await;
+        hand
+    }
+
+    /// The next batch of the first stream, or the next datagram.
+    async fn answer(&mut self) -> Vec<u8> {
+        match &mut self.carrier {
+            Carrier::Streams(_, back) => read_batch(back).await,
+            Carrier::Datagrams => {
+                let datagram = self.connection.read_datagram().await;
+                datagram.expect("an answer").to_vec()
+            }
+        }
+    }
+
+    async fn introduce(&mut self) {
+        let zid = ZenohId::random_from(u128::from(self.connection.stable_id() as u64) | 1 << 100);
+        let init = InitSyn {
+            version: 9,
+            whatami: WhatAmI::Client,
+            zid,
+            resolution: Resolution::default(),
+            batch_size: 1150,
+            ext: InitExt {
+                qos: true,
+                ..InitExt::default()
+            },
+        };
+        self.send(0, &bytes(&init)).await;
+        let answer = self.answer().await;
+        let mut reader = Reader::new(&answer);
+        let Ok(TransportMessage::InitAck(agreed)) = TransportMessage::decode(&mut reader) else {
+            panic!("no answer: {answer:x?}");
+        };
+        let open = OpenSyn {
+            lease: Duration::from_secs(10),
+            initial_sn: 0,
+            cookie: agreed.cookie,
+            ext: OpenExt::default(),
+        };
+        self.send(0, &bytes(&open)).await;
+        let answer = self.answer().await;
+        let opened = TransportMessage::decode(&mut Reader::new(&answer));
+        assert!(
+            matches!(opened, Ok(TransportMessage::OpenAck(_))),
+            "{opened:?}"
+        );
+    }
+
+    /// A batch, on this stream.
+    async fn send(&mut self, stream: usize, batch: &[u8]) {
+        match &mut self.carrier {
+            Carrier::Streams(streams, _) => self::send(&mut streams[stream], &framed(batch)).await,
+            Carrier::Datagrams => {
+                // it may be lost for good by now
+                let _ = self.connection.send_datagram(batch.to_vec().into());
+            }
+        }
+    }
+
+    fn stream(&mut self, stream: usize) -> &mut quinn::SendStream {
+        match &mut self.carrier {
+            Carrier::Streams(streams, _) => &mut streams[stream],
+            Carrier::Datagrams => panic!("there are none"),
+        }
+    }
+
+    /// A frame with this message.
+    fn frame(&mut self, priority: Priority, message: &impl Encode) -> Vec<u8> {
+        let sn = &mut self.next_sn[priority as usize];
+        let header = FrameHeader {
+            reliability: Reliability::Reliable,
+            priority,
+            sn: *sn,
+        };
+        *sn += 1;
+        [bytes(&header), bytes(message)].concat()
+    }
+
+    fn push(&mut self, priority: Priority) -> Vec<u8> {
+        let body = PushBody::Put(Put::new(b"by hand"));
+        self.frame(priority, &Push::new(WireExpr::full("test/hand"), body))
+    }
+
+    /// The other end ends the connection.
+    async fn is_hung_up_on(&self) -> bool {
+        let closed = tokio::time::timeout(LONG, self.connection.closed());
+        closed.await.is_ok()
+    }
+}
+
+async fn send(stream: &mut quinn::SendStream, bytes: &[u8]) {
+    stream.write_all(bytes).await.expect("it is sent");
+}
+
+/// A listener, an honest client of it, and where it listens.
+struct Scene {
+    authority: Authority,
+    far: Session,
+    near: Session,
+    to: SocketAddr,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Scene {
+    fn open(metadata: &str) -> Scene {
+        let authority = Authority::new();
+        let shown = authority.sign("server", HOSTS);
+        let far = listener(&format!("quic/127.0.0.1:0{metadata}"), &shown, &[]);
+        let to = SocketAddr::from(([127, 0, 0, 1], port(&far)));
+        let ca = authority.ca();
+        let near = dial(
+            &format!("quic/{to}{metadata}"),
+            &[("root_ca_certificate", &ca)],
+        );
+        // What waits on the thread of the test does not keep the hands from moving.
+        let runtime = tokio::runtime::Builder::new_multi_thread();
+        Scene {
+            near: near.expect("a link"),
+            authority,
+            far,
+            to,
+            runtime: { runtime }
+                .worker_threads(1)
+                .enable_all()
+                .build()
+                .expect("a runtime"),
+        }
+    }
+
+    async fn hand(&self, speaks: &[u8]) -> Hand {
+        Hand::connect(&self.authority.ca(), self.to, speaks).await
+    }
+
+    /// The listener has no link but that of the honest one.
+    fn is_rid_of_others(&self) {
+        let zid = self.near.zid();
+        until("only the honest one is there", || {
+            let links = self.far.info().links();
+            links.len() == 1 && links[0].zid == zid
+        });
+    }
+}
+
+#[test]
+fn each_priority_has_a_stream_of_its_own_both_ways() {
+    let scene = Scene::open("");
+    let heard = scene.far.declare_subscriber("test/hand").wait();
+    let heard = heard.expect("a subscriber");
+    scene.runtime.block_on(async {
+        let mut hand = scene.hand(b"zenoh-ms").await;
+        // Behind what has a stream of its own nothing waits: the last of them brings its message first.
+        for priority in Priority::ALL.into_iter().rev() {
+            let batch = hand.push(priority);
+            hand.send(priority as usize, &batch).await;
+        }
+        let wanted = Declare::new(Declaration::Subscriber {
+            id: 1,
+            wire_expr: WireExpr::full("test/wanted"),
+        });
+        let wanted = hand.frame(Priority::Data, &wanted);
+        hand.send(5, &wanted).await;
+        for priority in &Priority::ALL[1..] {
+            let mut put = None;
+            until("the subscriber is known", || {
+                let publisher = scene.far.declare_publisher("test/wanted");
+                let publisher = publisher.priority(*priority).wait().expect("a publisher");
+                let is_matched = publisher
+                    .matching_status()
+                    .wait()
+                    .is_ok_and(|s| s.matching());
+                put = is_matched.then(|| publisher.put("wanted").wait());
+                is_matched
+            });
+            put.expect("matched").expect("it is sent");
+        }
+        for place in 1..=7 {
+            let stream = tokio::time::timeout(LONG, hand.connection.accept_uni());
+            let mut stream = stream.await.expect("in time").expect("a stream");
+            assert_eq!(stream.id().index() + 1, place);
+            let batch = tokio::time::timeout(LONG, read_batch(&mut stream)).await;
+            let batch = batch.expect("in time");
+            match TransportMessage::decode(&mut Reader::new(&batch)).expect("a message") {
+                TransportMessage::Frame(frame) => assert_eq!(frame.priority as u64, place),
+                other => panic!("{other:?}"),
+            }
+        }
+    });
+    for _ in Priority::ALL {
+        assert!(heard.recv_timeout(LONG).expect("open").is_some());
+    }
+}
+
+/// What is said on the wrong stream, never ends, or is given up costs the one who does it its link at most.
+#[test]
+fn who_misuses_its_streams_costs_only_itself() {
+    let scene = Scene::open("");
+    let heard = scene.far.declare_subscriber("test/hand").wait();
+    let heard = heard.expect("a subscriber");
+    scene.runtime.block_on(async {
+        let mut wrong = scene.hand(b"zenoh-ms").await;
+        for priority in [Priority::DataLow, Priority::RealTime] {
+            let batch = wrong.push(priority);
+            wrong.send(3, &batch).await;
+        }
+        // Of no use to anybody, and no harm.
+        wrong.stream(4).finish().expect("open");
+        let mut unfinished = scene.hand(b"zenoh-ms").await;
+        send(unfinished.stream(6), &60_000_u16.to_le_bytes()).await;
+        send(unfinished.stream(6), &[5; 1000]).await;
+        let batch = unfinished.push(Priority::Data);
+        unfinished.send(5, &batch).await;
+        // As many streams as were agreed on, and no more.
+        let more = unfinished.connection.open_uni();
+        let more = tokio::time::timeout(Duration::from_millis(200), more).await;
+        assert!(more.is_err(), "one stream too many");
+        let mut reset = scene.hand(b"zenoh-ms").await;
+        send(reset.stream(2), &[9]).await;
+        reset.stream(2).reset(1_u32.into()).expect("open");
+        let mut noise = scene.hand(b"zenoh-ms").await;
+        noise.send(7, &[0x1f; 100]).await;
+        assert!(reset.is_hung_up_on().await && noise.is_hung_up_on().await);
+        // The others have their links still, and the listener time for everybody.
+        for _ in 0..3 {
+            assert!(heard.recv_timeout(LONG).expect("open").is_some());
+        }
+        check_traffic(&scene.near, &scene.far, &[8, 5000]);
+    });
+    scene.is_rid_of_others();
+    check_traffic(&scene.near, &scene.far, &[8, 5000]);
+}
+
+#[test]
+fn who_misuses_datagrams_costs_only_itself() {
+    let scene = Scene::open("?rel=0");
+    let heard = scene.far.declare_subscriber("test/hand").wait();
+    let heard = heard.expect("a subscriber");
+    scene.runtime.block_on(async {
+        let mut honest = scene.hand(b"hq-29").await;
+        for _ in 0..100 {
+            let batch = honest.push(Priority::Data);
+            honest.send(0, &batch).await;
+        }
+        let mut noise = scene.hand(b"hq-29").await;
+        noise.send(0, &[]).await;
+        noise.send(0, &[0x1f; 100]).await;
+        assert!(noise.is_hung_up_on().await);
+        // Streams are not for such links.
+        let opening = tokio::time::timeout(Duration::from_millis(200), honest.connection.open_bi());
+        assert!(opening.await.is_err(), "a stream");
+    });
+    assert!(heard.recv_timeout(LONG).expect("open").is_some());
+    scene.is_rid_of_others();
+    check_each(&scene.near, &scene.far, &[8, 5000]);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether anybody wants what a tool publishes.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use zonda::pubsub::Publisher;
+use zonda::{Outcome, Wait};
+use zonda_program::complain;
+
+/// How long a router may take to say whether it knows a subscriber.
+const LONGEST: Duration = Duration::from_secs(1);
+/// How soon its word is noticed.
+const NOTICE: Duration = Duration::from_millis(1);
+
+/// Waits until it is known whether anybody subscribes to what is published.
+pub fn settle(publisher: &Publisher<'_>) {
+    let deadline = Instant::now() + LONGEST;
+    while publisher.has_route() && !has_subscriber(publisher) && Instant::now() < deadline {
+        thread::sleep(NOTICE);
+    }
+}
+
+fn has_subscriber(publisher: &Publisher<'_>) -> bool {
+    publisher
+        .matching_status()
+        .wait()
+        .is_ok_and(|status| status.matching())
+}
+
+/// What became of a message, in a word.
+pub fn outcome(publisher: &Publisher<'_>, outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Sent if !publisher.has_route() => "NoSubscriber".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Says so if a message went to nobody although the node is connected.
+pub fn tell(publisher: &Publisher<'_>) {
+    if !publisher.has_route() {
+        let key = publisher.key_expr();
+        complain(format_args!("note: nobody subscribes to {key}"));
+    }
+}

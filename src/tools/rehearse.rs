@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda rehearse`: what a network of routers would do, before there is one.
+
+use std::fs;
+use std::io::{IsTerminal, Write, stderr};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use zonda_program::{Failure, complain, print_lines, table};
+use zonda_rehearsal::{Outcome, Plan, Rehearsal, page};
+
+/// Links and bridges that are printed: those that carry most, and cut off most.
+const ROWS_MAX: usize = 10;
+
+const HELP: &str = "\
+Examples:
+  zonda rehearse plan.json5                        prints tables
+  zonda rehearse plan.json5 --html network.html    and draws the network
+
+A plan is JSON5:
+  {
+    // line, ring, star, tree, grid or full; clients and peers of each router
+    topology: { shape: 'ring', routers: 10, clients: 20,
+                nodes: [{ name: 'depot', mode: 'router' }],
+                links: [{ from: 'depot', to: 'r0',
+                          delay_ms: 40, weight: 500 }] },
+    delay_ms: 1,
+    // on every client (`on`: 'router', 'peer' or 'client')
+    // {node} is the node's name
+    load: { subscribe: ['fleet/all/**'], publish: ['fleet/{node}/pose'],
+            answer: [], live: [], messages: 100 },
+    // by default the link that carries most
+    lose: [['r0', 'r1']],
+  }
+
+The nodes are the tables that real nodes route with, on a virtual clock. What sockets, processors and scouting take is not in it.
+
+Exit code: 0 when done; 1 if the file cannot be read or rehearsed; 2 for bad usage.";
+
+/// Rehearse a network: convergence, traffic, memory, and what the loss of a link does.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = HELP)]
+pub struct Rehearse {
+    /// The plan, a JSON5 file
+    file: PathBuf,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a page with the network drawn
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl Rehearse {
+    /// Rehearses the plan and prints what came of it.
+    pub fn run(self) -> Result<(), Failure> {
+        let text = fs::read_to_string(&self.file)
+            .map_err(|error| Failure::doing(self.file.display(), error))?;
+        let plan =
+            Plan::parse(&text).map_err(|error| Failure::doing(self.file.display(), error))?;
+        let (begin, mut bar) = (Instant::now(), Bar::new());
+        let outcome = Rehearsal::new(&plan).run(&mut |what| bar.show(what));
+        drop(bar);
+        if let Some(file) = &self.html {
+            fs::write(file, page(&outcome))
+                .map_err(|error| Failure::doing(file.display(), error))?;
+        }
+        if self.json {
+            let text = serde_json::to_string_pretty(&outcome)?;
+            print_lines(format_args!("{text}"));
+        } else {
+            print_tables(&outcome);
+        }
+        complain(format_args!(
+            "{} steps in {:.1} s",
+            outcome.steps,
+            begin.elapsed().as_secs_f64()
+        ));
+        Ok(())
+    }
+}
+
+/// Shows on a terminal what is being done.
+struct Bar {
+    is_shown: bool,
+    stages: usize,
+    last: String,
+}
+
+/// Stages of a rehearsal: all comes up, it is at rest, messages, a loss, messages again.
+const STAGES: usize = 5;
+
+impl Bar {
+    fn new() -> Bar {
+        Bar {
+            is_shown: stderr().is_terminal(),
+            stages: 0,
+            last: String::new(),
+        }
+    }
+
+    fn show(&mut self, what: &str) {
+        if !self.is_shown {
+            return;
+        }
+        let stage = what.split([':', '0']).next().unwrap_or_default();
+        if stage != self.last {
+            stage.clone_into(&mut self.last);
+            self.stages = (self.stages + 1).min(STAGES);
+        }
+        let done = "#".repeat(self.stages * 4);
+        // A closed standard error is no reason to stop.
+        let _ = write!(stderr(), "\r\x1b[K[{done:<20}] {what}");
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if self.is_shown {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+fn print_tables(outcome: &Outcome) {
+    let changes = outcome.changes.iter().map(|change| {
+        vec![
+            change.what.clone(),
+            format!("{:.0}", change.converged_ms),
+            change.declarations.to_string(),
+            change.interests.to_string(),
+            change.link_states.to_string(),
+            change.bytes.to_string(),
+        ]
+    });
+    let head = [
+        "change",
+        "known after ms",
+        "declarations",
+        "interests",
+        "link states",
+        "bytes",
+    ];
+    print_lines(format_args!("{}\n", table(head, changes, 1..)));
+    let loads = [
+        ("load", &outcome.load),
+        ("after the loss", &outcome.after_loss),
+    ];
+    let loads = loads.into_iter().map(|(name, load)| {
+        let followed = format!("{} of {}", load.publishers, load.of_publishers);
+        let counts = [
+            load.published,
+            load.delivered,
+            load.missing,
+            load.repeated,
+            load.hops,
+        ];
+        let mut row = vec![name.to_owned(), followed];
+        row.extend(counts.map(|count| count.to_string()));
+        row
+    });
+    let head = [
+        "messages",
+        "publishers",
+        "published",
+        "delivered",
+        "missing",
+        "repeated",
+        "on links",
+    ];
+    print_lines(format_args!("{}\n", table(head, loads, 1..)));
+    let mut links: Vec<_> = outcome.links.iter().collect();
+    links.sort_by_key(|link| std::cmp::Reverse((link.messages, link.bytes)));
+    let links = links.into_iter().take(ROWS_MAX).map(|link| {
+        vec![
+            link.ends.join(" - "),
+            link.messages.to_string(),
+            link.declarations.to_string(),
+            link.bytes.to_string(),
+        ]
+    });
+    let head = ["busiest links", "messages", "declarations", "bytes"];
+    print_lines(format_args!("{}\n", table(head, links, 1..)));
+    print_routers(outcome);
+    print_bridges(outcome);
+}
+
+fn print_routers(outcome: &Outcome) {
+    let mut memory: Vec<usize> = outcome.router_use.iter().map(|r| r.memory).collect();
+    memory.sort_unstable();
+    if let (Some(least), Some(most)) = (memory.first(), memory.last()) {
+        let middle = memory[memory.len() / 2];
+        print_lines(format_args!(
+            "{} routers: bytes of tables {least} to {most}, half of them up to {middle}\n",
+            memory.len()
+        ));
+    }
+}
+
+fn print_bridges(outcome: &Outcome) {
+    let several = outcome.bridges.iter().filter(|b| b.cut_off.len() > 1);
+    let mut several: Vec<_> = several.collect();
+    several.sort_by_key(|bridge| std::cmp::Reverse(bridge.cut_off.len()));
+    print_lines(format_args!(
+        "{} links cut off somebody when they are lost, {} of them more than one node",
+        outcome.bridges.len(),
+        several.len()
+    ));
+    let rows = several.into_iter().take(ROWS_MAX).map(|bridge| {
+        let first = bridge.cut_off.iter().take(6).cloned().collect::<Vec<_>>();
+        vec![
+            bridge.ends.join(" - "),
+            bridge.cut_off.len().to_string(),
+            first.join(", "),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    if !rows.is_empty() {
+        print_lines(format_args!(
+            "{}",
+            table(["loss of", "cuts off", "among them"], rows, 1..2)
+        ));
+    }
+}

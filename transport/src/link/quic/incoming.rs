@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What comes on the streams of a connection, on its way to the link: whole batches one after the other, whatever stream they
+//! come on.
+
+use bytes::Bytes;
+
+use super::terms::STREAMS;
+
+/// Batches of an introduction. They come on the first stream, and what comes on the others belongs behind them.
+const INTRODUCTION: usize = 2;
+
+/// What has come and is no whole batch yet, of each stream.
+#[derive(Debug, Default)]
+pub(super) struct Incoming {
+    streams: [Cutter; STREAMS],
+    heard: usize,
+}
+
+/// What has come on one stream and is no whole batch yet.
+#[derive(Debug, Default)]
+struct Cutter {
+    kept: Vec<u8>,
+    /// The first byte of a length.
+    low: Option<u8>,
+    /// Bytes that the batch under way still needs.
+    left: usize,
+}
+
+impl Incoming {
+    /// Whether the peer has introduced itself.
+    pub(super) fn is_introduced(&self) -> bool {
+        self.heard >= INTRODUCTION
+    }
+
+    /// Takes in what has come on a stream, and puts the whole batches into `found`.
+    pub(super) fn take(&mut self, stream: usize, chunks: Vec<Bytes>, found: &mut Vec<Bytes>) {
+        self.heard += self.streams[stream].take(chunks, found);
+    }
+
+    /// The same of the first stream where there are no batches.
+    pub(super) fn take_bare(&mut self, chunks: Vec<Bytes>, found: &mut Vec<Bytes>) {
+        let kept = std::mem::take(&mut self.streams[0].kept);
+        found.extend((!kept.is_empty()).then(|| Bytes::from(kept)));
+        found.extend(chunks);
+    }
+}
+
+impl Cutter {
+    /// Tells how many batches with a content there are.
+    fn take(&mut self, chunks: Vec<Bytes>, found: &mut Vec<Bytes>) -> usize {
+        let (mut batches, mut pending) = (0, Vec::new());
+        for mut chunk in chunks {
+            let (end, count) = self.cut(&chunk);
+            batches += count;
+            if end > 0 {
+                let kept = std::mem::take(&mut self.kept);
+                found.extend((!kept.is_empty()).then(|| Bytes::from(kept)));
+                found.append(&mut pending);
+                found.push(chunk.split_to(end));
+            }
+            if !chunk.is_empty() {
+                pending.push(chunk);
+            }
+        }
+        // A copy, as a few bytes may hold the memory of a datagram.
+        pending
+            .iter()
+            .for_each(|chunk| self.kept.extend_from_slice(chunk));
+        batches
+    }
+
+    /// Where the last batch ends that does so in these bytes, and how many do.
+    fn cut(&mut self, bytes: &[u8]) -> (usize, usize) {
+        let (mut at, mut end, mut batches) = (0, 0, 0);
+        while at < bytes.len() {
+            if self.left > 0 {
+                let count = self.left.min(bytes.len() - at);
+                at += count;
+                self.left -= count;
+                if self.left == 0 {
+                    end = at;
+                    batches += 1;
+                }
+                continue;
+            }
+            match self.low.take() {
+                None => self.low = Some(bytes[at]),
+                Some(low) => self.left = usize::from(u16::from_le_bytes([low, bytes[at]])),
+            }
+            at += 1;
+            if self.low.is_none() && self.left == 0 {
+                end = at;
+            }
+        }
+        (end, batches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_batches_come_out_in_whatever_pieces_they_come() {
+        let batches: Vec<Vec<u8>> = (0..100_u16)
+            .map(|at| {
+                let length = at * 37 % 700;
+                let mut batch = length.to_le_bytes().to_vec();
+                batch.resize(2 + usize::from(length), at as u8);
+                batch
+            })
+            .collect();
+        let all = batches.concat();
+        for pieces in [1, 2, 3, 50, 1400, all.len()] {
+            let mut incoming = Incoming::default();
+            let mut passed = Vec::new();
+            // The batches of two streams never mix.
+            for (at, piece) in all.chunks(pieces).enumerate() {
+                for stream in [0, 5] {
+                    let mut found = Vec::new();
+                    let chunk = Bytes::copy_from_slice(piece);
+                    incoming.take(stream, vec![chunk], &mut found);
+                    passed.extend(found.concat());
+                    assert!(stream == 5 || at > 0 || pieces > 1 || passed.len() < 3);
+                }
+            }
+            assert_eq!(passed.len(), 2 * all.len());
+            let mut rest = &passed[..];
+            while let [low, high, behind @ ..] = rest {
+                let length = usize::from(u16::from_le_bytes([*low, *high]));
+                let (batch, behind) = behind.split_at(length);
+                assert!(batch.windows(2).all(|pair| pair[0] == pair[1]));
+                rest = behind;
+            }
+            assert!(rest.is_empty() && incoming.is_introduced());
+            assert!(incoming.streams.iter().all(|stream| stream.kept.is_empty()));
+        }
+    }
+
+    #[test]
+    fn bare_messages_pass_as_they_come() {
+        let mut incoming = Incoming::default();
+        let mut found = Vec::new();
+        incoming.take(0, vec![Bytes::from_static(&[9, 0, 0])], &mut found);
+        assert!(found.is_empty());
+        incoming.take_bare(vec![Bytes::from_static(&[0, 7])], &mut found);
+        assert_eq!(found.concat(), [9, 0, 0, 0, 7]);
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The streams of a connection: one in both directions, and beside it, if the two ends have agreed on that, one each way for
+//! each priority but the first.
+
+use std::io;
+use std::task::Poll;
+
+use bytes::Bytes;
+use quinn_proto::{Connection, Dir, ReadError, StreamId, VarInt, WriteError};
+
+use super::terms::STREAMS;
+
+/// The streams of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    /// The one in both directions. There once the two ends have it.
+    link: Option<StreamId>,
+    /// Nothing more comes on it.
+    is_over: bool,
+    /// Those that this end opened; none unless both ends have them.
+    out: Vec<StreamId>,
+    /// Those of the peer that are not over.
+    back: [Option<StreamId>; STREAMS - 1],
+    has_lanes: bool,
+    /// Nothing more is written; what the peer has not confirmed to the end.
+    finishing: Option<Vec<StreamId>>,
+}
+
+/// What was read of a stream.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) chunks: Vec<Bytes>,
+    pub(super) bytes: usize,
+    /// Nothing more comes.
+    pub(super) is_end: bool,
+}
+
+fn broken() -> io::Error {
+    io::ErrorKind::BrokenPipe.into()
+}
+
+impl Streams {
+    /// The two ends have agreed: opens what this end opens.
+    pub(super) fn open(&mut self, proto: &mut Connection, has_lanes: bool) {
+        self.has_lanes = has_lanes;
+        if proto.side().is_client() {
+            self.link = proto.streams().open(Dir::Bi);
+        }
+        if !has_lanes {
+            return;
+        }
+        // What a peer lets nobody open goes on the first one.
+        while self.out.len() < STREAMS - 1
+            && let Some(stream) = proto.streams().open(Dir::Uni)
+        {
+            self.out.push(stream);
+            let urgency = -(self.out.len() as i32);
+            // It is there.
+            let _ = proto.send_stream(stream).set_priority(urgency);
+        }
+    }
+
+    /// Takes what the peer has opened. What it may not is refused: nothing of it is kept.
+    pub(super) fn accept(&mut self, proto: &mut Connection) {
+        if self.link.is_none() && proto.side().is_server() {
+            self.link = proto.streams().accept(Dir::Bi);
+        }
+        while let Some(stream) = proto.streams().accept(Dir::Uni) {
+            let place = usize::try_from(stream.index()).ok();
+            let place = place.filter(|_| self.has_lanes);
+            match place.and_then(|place| self.back.get_mut(place)) {
+                Some(place) => *place = Some(stream),
+                // One that has ended already needs no end.
+                None => drop(proto.recv_stream(stream).stop(VarInt::from_u32(0))),
+            }
+        }
+    }
+
+    /// Whether there is a link.
+    pub(super) fn is_open(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// Whether each priority has a stream.
+    pub(super) fn has_lanes(&self) -> bool {
+        self.has_lanes
+    }
+
+    /// Has bytes sent, as many as may wait for the peer.
+    pub(super) fn write(
+        &self,
+        proto: &mut Connection,
+        stream: usize,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let beside = stream.checked_sub(1).and_then(|at| self.out.get(at));
+        let Some(stream) = beside.copied().or(self.link) else {
+            return Poll::Ready(Err(broken()));
+        };
+        match proto.send_stream(stream).write(bytes) {
+            Ok(count) => Poll::Ready(Ok(count)),
+            Err(WriteError::Blocked) => Poll::Pending,
+            Err(_) => Poll::Ready(Err(broken())),
+        }
+    }
+
+    /// Takes what has come on a stream, so many bytes at most.
+    ///
+    /// # Errors
+    /// The peer has given it up. Behind what it said before.
+    pub(super) fn read(
+        &mut self,
+        proto: &mut Connection,
+        stream: usize,
+        room: usize,
+    ) -> io::Result<Read> {
+        let mut read = Read {
+            is_end: stream == 0 && self.is_over,
+            ..Read::default()
+        };
+        let place = match stream.checked_sub(1) {
+            None => &mut self.link,
+            Some(at) => &mut self.back[at],
+        };
+        let Some(id) = place.filter(|_| !read.is_end) else {
+            return Ok(read);
+        };
+        let mut received = proto.recv_stream(id);
+        let mut chunks = received.read(true).map_err(|_| broken())?;
+        let mut is_reset = false;
+        while read.bytes < room {
+            match chunks.next(room - read.bytes) {
+                Ok(Some(chunk)) => {
+                    read.bytes += chunk.bytes.len();
+                    read.chunks.push(chunk.bytes);
+                }
+                Ok(None) => {
+                    read.is_end = true;
+                    break;
+                }
+                Err(ReadError::Blocked) => break,
+                Err(ReadError::Reset(_)) => {
+                    is_reset = true;
+                    break;
+                }
+            }
+        }
+        // What follows for the peer is sent with all else.
+        let _ = chunks.finalize();
+        if is_reset && read.chunks.is_empty() {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        match stream {
+            0 => self.is_over = read.is_end,
+            _ if read.is_end => *place = None,
+            _ => {}
+        }
+        Ok(read)
+    }
+
+    /// Nothing more is written.
+    pub(super) fn finish(&mut self, proto: &mut Connection) {
+        let mut finishing = Vec::new();
+        for stream in self.link.into_iter().chain(self.out.iter().copied()) {
+            // Else the peer does not want it.
+            if proto.send_stream(stream).finish().is_ok() {
+                finishing.push(stream);
+            }
+        }
+        self.finishing = Some(finishing);
+    }
+
+    /// The peer has all of a stream, or wants no more.
+    pub(super) fn note_finished(&mut self, stream: StreamId) {
+        if let Some(finishing) = &mut self.finishing {
+            finishing.retain(|one| *one != stream);
+        }
+    }
+
+    /// Whether the peer has all that was written.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finishing.as_ref().is_some_and(Vec::is_empty)
+    }
+}
