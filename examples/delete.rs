@@ -30,8 +30,8 @@ fn delete(cli: Cli) -> Result<(), Failure> {
     let session = cli.connection.open()?;
     let mut reach = Reach::insist(&session)?;
     program::print(format_args!("Deleting resources matching '{}'...", cli.key));
-    session.delete(&cli.key).attachment(cli.attach).wait()?;
     reach.tell(&session);
+    session.delete(&cli.key).attachment(cli.attach).wait()?;
     let reached = reach.finish(&session);
     session.close().wait()?;
     reached

@@ -63,12 +63,12 @@ fn publish(cli: Cli) -> Result<(), Failure> {
         }
         let value = format!("[{index:4}] {}", cli.payload);
         program::print(format_args!("Putting Data ('{}': '{value}')...", cli.key));
+        reach.tell(&session);
         publisher
             .put(value)
             .encoding(Encoding::TEXT_PLAIN)
             .attachment(cli.attach.as_deref())
             .wait()?;
-        reach.tell(&session);
     }
     publisher.undeclare().wait()?;
     let reached = reach.finish(&session);

@@ -46,11 +46,11 @@ fn put(cli: Cli) -> Result<(), Failure> {
         "Putting Data ('{}': '{}')...",
         cli.key, cli.payload
     ));
+    reach.tell(&session);
     session
         .put(&cli.key, cli.payload)
         .attachment(cli.attach)
         .wait()?;
-    reach.tell(&session);
     let reached = reach.finish(&session);
     // close waits until what is queued is delivered, or says what is lost; dropping the session would not
     session.close().wait()?;

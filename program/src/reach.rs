@@ -37,7 +37,8 @@ impl Reach {
         Ok(Reach::default())
     }
 
-    /// To be called with each publication: says so if nobody is connected. True if nobody is.
+    /// To be called before each publication: says so if nobody is connected. True if nobody is. (Afterwards would be too
+    /// late to look: a receiver may leave as soon as it has what it waited for.)
     pub fn tell(&mut self, session: &Session) -> bool {
         self.tell_that("nobody gets this", session)
     }

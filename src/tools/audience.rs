@@ -28,15 +28,15 @@ fn has_subscriber(publisher: &Publisher<'_>) -> bool {
         .is_ok_and(|status| status.matching())
 }
 
-/// What became of a message, in a word.
-pub fn outcome(publisher: &Publisher<'_>, outcome: Outcome) -> String {
+/// What became of a message, in a word, by whether it had a route when it was published.
+pub fn outcome(had_route: bool, outcome: Outcome) -> String {
     match outcome {
-        Outcome::Sent if !publisher.has_route() => "NoSubscriber".to_owned(),
+        Outcome::Sent if !had_route => "NoSubscriber".to_owned(),
         other => format!("{other:?}"),
     }
 }
 
-/// Says so if a message went to nobody although the node is connected.
+/// Says so if a message will go to nobody although the node is connected.
 pub fn tell(publisher: &Publisher<'_>) {
     if !publisher.has_route() {
         let key = publisher.key_expr();

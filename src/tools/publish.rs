@@ -79,8 +79,8 @@ impl Publish {
                 (None, None) => None,
             };
             let Some(next) = next else { break };
-            self.publish(&publisher, next)?;
             reach.tell(&session);
+            self.publish(&publisher, next)?;
             left -= 1;
         }
         publisher.undeclare().wait()?;
@@ -91,13 +91,14 @@ impl Publish {
 
     fn publish(&self, publisher: &Publisher<'_>, value: Vec<u8>) -> Result<(), Failure> {
         let size = value.len();
+        let had_route = publisher.has_route();
         let outcome = publisher
             .put(value)
             .attachment(self.attach.as_deref())
             .outcome()
             .wait()?;
         if self.connection.json {
-            let outcome = audience::outcome(publisher, outcome);
+            let outcome = audience::outcome(had_route, outcome);
             let key = publisher.key_expr().as_str();
             let line = json!({"put": key, "bytes": size, "outcome": outcome});
             print(format_args!("{line}"));

@@ -55,16 +55,18 @@ impl Put {
             .congestion_control(CongestionControl::Block)
             .wait()?;
         audience::settle(&publisher);
-        let outcome = publisher.put(value).attachment(self.attach);
-        let outcome = audience::outcome(&publisher, outcome.outcome().wait()?);
         tell(&mut reach, &session, &publisher, self.connection.json);
+        let had_route = publisher.has_route();
+        let outcome = publisher.put(value).attachment(self.attach);
+        let outcome = audience::outcome(had_route, outcome.outcome().wait()?);
         drop(publisher);
         let line = json!({"put": key.as_str(), "bytes": size, "outcome": outcome});
         leave(session, reach, self.connection.json.then_some(line))
     }
 }
 
-/// Says so if nobody gets what was published, and why; as JSON the outcome says it.
+/// Says so if nobody will get what is published, and why; as JSON the outcome says it.
+/// To be called before: a receiver may leave as soon as it has what it waited for.
 fn tell(reach: &mut Reach, session: &Session, publisher: &Publisher<'_>, as_json: bool) {
     if !reach.tell(session) && !as_json {
         audience::tell(publisher);
@@ -105,9 +107,10 @@ impl Delete {
             .congestion_control(CongestionControl::Block)
             .wait()?;
         audience::settle(&publisher);
-        let outcome = publisher.delete().attachment(self.attach);
-        let outcome = audience::outcome(&publisher, outcome.outcome().wait()?);
         tell(&mut reach, &session, &publisher, self.connection.json);
+        let had_route = publisher.has_route();
+        let outcome = publisher.delete().attachment(self.attach);
+        let outcome = audience::outcome(had_route, outcome.outcome().wait()?);
         drop(publisher);
         let line = json!({"delete": key.as_str(), "outcome": outcome});
         leave(session, reach, self.connection.json.then_some(line))
