@@ -64,6 +64,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use zonda_program::finish;
 
+pub use progress::Progress;
+
 use compare::Compare;
 use page::Plot;
 use presets::curves::Curves;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Progress over a known number of steps.
+/// Progress over a known number of steps, shown on standard error: a bar on a terminal, a line for each step elsewhere.
 pub struct Progress {
     bar: Option<ProgressBar>,
     steps: usize,
@@ -36,6 +36,22 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_message(what.to_owned());
         }
+    }
+
+    /// `done` steps are done, and `what` is being done now.
+    pub fn reach(&mut self, done: usize, what: &str) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(done as u64);
+                bar.set_message(what.to_owned());
+            }
+            None if done != self.done => {
+                // a closed standard error is no reason to stop
+                let _ = writeln!(stderr(), "{}/{} done; {what}", done, self.steps);
+            }
+            None => {}
+        }
+        self.done = done;
     }
 
     /// One step more, and what came out of it.

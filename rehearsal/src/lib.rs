@@ -10,7 +10,7 @@
 //! use zonda_rehearsal::{Plan, Rehearsal};
 //!
 //! let plan = Plan::parse("{ topology: { shape: 'ring', routers: 5, clients: 2 } }").unwrap();
-//! let outcome = Rehearsal::new(&plan).run(&mut |_| {});
+//! let outcome = Rehearsal::new(&plan).run(&mut |_, _| {});
 //! assert!(outcome.bridges.iter().all(|bridge| bridge.cut_off.len() == 1), "a ring has a way around");
 //! ```
 
@@ -26,4 +26,4 @@ mod world;
 pub use outcome::{Bridge, Change, Delivery, LinkUse, Outcome, RouterUse};
 pub use page::page;
 pub use plan::{Plan, PlanError};
-pub use rehearsal::Rehearsal;
+pub use rehearsal::{Rehearsal, STAGES};

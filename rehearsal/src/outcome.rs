@@ -47,6 +47,31 @@ pub struct Change {
     pub reshaped: u64,
 }
 
+impl Change {
+    /// The headings above [`Change::cells`].
+    pub const COLUMNS: [&str; 6] = [
+        "change",
+        "known after",
+        "declarations",
+        "interests",
+        "link states",
+        "bytes",
+    ];
+
+    /// A row of a table for people.
+    #[must_use]
+    pub fn cells(&self) -> [String; 6] {
+        [
+            self.what.clone(),
+            format!("{:.0} ms", self.converged_ms),
+            self.declarations.to_string(),
+            self.interests.to_string(),
+            self.link_states.to_string(),
+            self.bytes.to_string(),
+        ]
+    }
+}
+
 /// What became of the messages of the load.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Delivery {
@@ -79,6 +104,22 @@ pub struct LinkUse {
     pub bytes: u64,
     /// Messages of the load.
     pub messages: u64,
+}
+
+impl LinkUse {
+    /// The headings above [`LinkUse::cells`].
+    pub const COLUMNS: [&str; 4] = ["busiest links", "messages", "declarations", "bytes"];
+
+    /// A row of a table for people.
+    #[must_use]
+    pub fn cells(&self) -> [String; 4] {
+        [
+            self.ends.join(" - "),
+            self.messages.to_string(),
+            self.declarations.to_string(),
+            self.bytes.to_string(),
+        ]
+    }
 }
 
 /// What a router holds.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::f64::consts::TAU;
 use std::fmt::Write as _;
 
-use crate::outcome::{LinkUse, Outcome};
+use crate::outcome::{Change, LinkUse, Outcome};
 
 /// Links of a table; those that carry most.
 const ROWS_MAX: usize = 50;
@@ -134,39 +134,15 @@ fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
 }
 
 fn changes(outcome: &Outcome) -> String {
-    let rows = outcome.changes.iter().map(|change| {
-        vec![
-            change.what.clone(),
-            format!("{:.0} ms", change.converged_ms),
-            change.declarations.to_string(),
-            change.interests.to_string(),
-            change.link_states.to_string(),
-            change.bytes.to_string(),
-        ]
-    });
-    let head = [
-        "change",
-        "known after",
-        "declarations",
-        "interests",
-        "link states",
-        "bytes",
-    ];
-    table(&head, rows)
+    let rows = outcome.changes.iter().map(|change| change.cells().into());
+    table(&Change::COLUMNS, rows)
 }
 
 fn links(outcome: &Outcome) -> String {
     let mut most: Vec<&LinkUse> = outcome.links.iter().collect();
     most.sort_by_key(|link| std::cmp::Reverse((link.messages, link.bytes)));
-    let rows = most.into_iter().take(ROWS_MAX).map(|link| {
-        vec![
-            link.ends.join(" - "),
-            link.messages.to_string(),
-            link.declarations.to_string(),
-            link.bytes.to_string(),
-        ]
-    });
-    table(&["link", "messages", "declarations", "bytes"], rows)
+    let rows = most.into_iter().take(ROWS_MAX);
+    table(&LinkUse::COLUMNS, rows.map(|link| link.cells().into()))
 }
 
 fn bridges(outcome: &Outcome) -> String {

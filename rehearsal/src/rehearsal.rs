@@ -13,6 +13,9 @@ use crate::plan::Plan;
 use crate::topology::Graph;
 use crate::world::{Counts, World};
 
+/// How many stages a rehearsal has: all links come up, it is at rest, messages, a loss, messages again.
+pub const STAGES: usize = 5;
+
 /// How long all are left at rest: what is said once more comes within that.
 const REST: Duration = Duration::from_secs(15);
 
@@ -54,18 +57,21 @@ impl Rehearsal {
         }
     }
 
-    /// Goes through all of it. `progress` hears now and then what is being done.
-    pub fn run(mut self, progress: &mut dyn FnMut(&str)) -> Outcome {
-        self.change("all links come up", progress, |world| {
+    /// Goes through all of it. `progress` hears now and then how many of the [`STAGES`] are done and what is being done.
+    pub fn run(mut self, progress: &mut dyn FnMut(usize, &str)) -> Outcome {
+        let come_up = |world: &mut World| {
             for link in 0..world.links.len() {
                 world.connect(link);
             }
-        });
-        self.rest(progress);
-        self.outcome.load = self.publish(progress);
+        };
+        self.change("all links come up", &mut |what| progress(0, what), come_up);
+        self.rest(&mut |what| progress(1, what));
+        self.outcome.load = self.publish(&mut |what| progress(2, what));
         self.outcome.links = self.links();
         self.outcome.router_use = self.routers();
-        self.lose(progress);
+        if self.lose(&mut |what| progress(3, what)) {
+            self.outcome.after_loss = self.publish(&mut |what| progress(4, what));
+        }
         let ends: Vec<[usize; 2]> = self.graph.links.iter().map(|edge| edge.ends).collect();
         let cuts = bridges(self.graph.names.len(), &ends).into_iter();
         let bridges = cuts.map(|cut| Bridge {
@@ -122,8 +128,8 @@ impl Rehearsal {
         })
     }
 
-    /// What the plan says is lost, or the link between routers that carried most.
-    fn lose(&mut self, progress: &mut dyn FnMut(&str)) {
+    /// What the plan says is lost, or the link between routers that carried most. False if there is none.
+    fn lose(&mut self, progress: &mut dyn FnMut(&str)) -> bool {
         let mut lost = self.lost.clone();
         if lost.is_empty() {
             let between_routers = (0..self.graph.links.len()).filter(|link| {
@@ -138,7 +144,7 @@ impl Rehearsal {
             lost.extend(busiest);
         }
         if lost.is_empty() {
-            return;
+            return false;
         }
         let named = lost.iter().map(|link| self.ends(*link).join(" - "));
         let what = format!("loss of {}", named.collect::<Vec<_>>().join(", "));
@@ -147,7 +153,7 @@ impl Rehearsal {
                 world.cut(link);
             }
         });
-        self.outcome.after_loss = self.publish(progress);
+        true
     }
 
     fn total(&self) -> Total {
@@ -208,7 +214,7 @@ mod tests {
 
     fn rehearse(text: &str) -> Outcome {
         let plan = Plan::parse(text).expect("a plan");
-        Rehearsal::new(&plan).run(&mut |_| {})
+        Rehearsal::new(&plan).run(&mut |_, _| {})
     }
 
     #[test]

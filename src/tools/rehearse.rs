@@ -2,13 +2,13 @@
 //! `zonda rehearse`: what a network of routers would do, before there is one.
 
 use std::fs;
-use std::io::{IsTerminal, Write, stderr};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use zonda_perf::Progress;
 use zonda_program::{Failure, complain, print_lines, table};
-use zonda_rehearsal::{Outcome, Plan, Rehearsal, page};
+use zonda_rehearsal::{Change, LinkUse, Outcome, Plan, Rehearsal, STAGES, page};
 
 /// Links and bridges that are printed: those that carry most, and cut off most.
 const ROWS_MAX: usize = 10;
@@ -59,9 +59,9 @@ impl Rehearse {
             .map_err(|error| Failure::doing(self.file.display(), error))?;
         let plan =
             Plan::parse(&text).map_err(|error| Failure::doing(self.file.display(), error))?;
-        let (begin, mut bar) = (Instant::now(), Bar::new());
-        let outcome = Rehearsal::new(&plan).run(&mut |what| bar.show(what));
-        drop(bar);
+        let (begin, mut progress) = (Instant::now(), Progress::new(STAGES));
+        let outcome = Rehearsal::new(&plan).run(&mut |done, what| progress.reach(done, what));
+        drop(progress);
         if let Some(file) = &self.html {
             fs::write(file, page(&outcome))
                 .map_err(|error| Failure::doing(file.display(), error))?;
@@ -81,68 +81,9 @@ impl Rehearse {
     }
 }
 
-/// Shows on a terminal what is being done.
-struct Bar {
-    is_shown: bool,
-    stages: usize,
-    last: String,
-}
-
-/// Stages of a rehearsal: all comes up, it is at rest, messages, a loss, messages again.
-const STAGES: usize = 5;
-
-impl Bar {
-    fn new() -> Bar {
-        Bar {
-            is_shown: stderr().is_terminal(),
-            stages: 0,
-            last: String::new(),
-        }
-    }
-
-    fn show(&mut self, what: &str) {
-        if !self.is_shown {
-            return;
-        }
-        let stage = what.split([':', '0']).next().unwrap_or_default();
-        if stage != self.last {
-            stage.clone_into(&mut self.last);
-            self.stages = (self.stages + 1).min(STAGES);
-        }
-        let done = "#".repeat(self.stages * 4);
-        // A closed standard error is no reason to stop.
-        let _ = write!(stderr(), "\r\x1b[K[{done:<20}] {what}");
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        if self.is_shown {
-            let _ = write!(stderr(), "\r\x1b[K");
-        }
-    }
-}
-
 fn print_tables(outcome: &Outcome) {
-    let changes = outcome.changes.iter().map(|change| {
-        vec![
-            change.what.clone(),
-            format!("{:.0}", change.converged_ms),
-            change.declarations.to_string(),
-            change.interests.to_string(),
-            change.link_states.to_string(),
-            change.bytes.to_string(),
-        ]
-    });
-    let head = [
-        "change",
-        "known after ms",
-        "declarations",
-        "interests",
-        "link states",
-        "bytes",
-    ];
-    print_lines(format_args!("{}\n", table(head, changes, 1..)));
+    let changes = outcome.changes.iter().map(Change::cells);
+    print_lines(format_args!("{}\n", table(Change::COLUMNS, changes, 1..)));
     let loads = [
         ("load", &outcome.load),
         ("after the loss", &outcome.after_loss),
@@ -172,16 +113,9 @@ fn print_tables(outcome: &Outcome) {
     print_lines(format_args!("{}\n", table(head, loads, 1..)));
     let mut links: Vec<_> = outcome.links.iter().collect();
     links.sort_by_key(|link| std::cmp::Reverse((link.messages, link.bytes)));
-    let links = links.into_iter().take(ROWS_MAX).map(|link| {
-        vec![
-            link.ends.join(" - "),
-            link.messages.to_string(),
-            link.declarations.to_string(),
-            link.bytes.to_string(),
-        ]
-    });
-    let head = ["busiest links", "messages", "declarations", "bytes"];
-    print_lines(format_args!("{}\n", table(head, links, 1..)));
+    let links = links.into_iter().take(ROWS_MAX);
+    let links = links.map(LinkUse::cells);
+    print_lines(format_args!("{}\n", table(LinkUse::COLUMNS, links, 1..)));
     print_routers(outcome);
     print_bridges(outcome);
 }

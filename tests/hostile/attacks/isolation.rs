@@ -12,17 +12,12 @@ use zonda::session::ConnectionEvent;
 use zonda::{Config, Wait};
 
 use super::chance::Chance;
+use super::pace::{STUCK, beside};
 use super::words::{keep_alive, narrow, queryable, read_beside, sleep_on, subscriber, token};
 use crate::hand::{Hand, next_id};
 use crate::roles::Stage;
 use crate::scene::LONG;
-use crate::world::{Bounds, Flow, Load, Setup, Verdict, World, seconds};
-
-/// A subscriber that is stuck costs the others of its source this much at most, once.
-const STUCK: Bounds = Bounds {
-    silence_ms: 600,
-    ..Bounds::USUAL
-};
+use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
 /// Links that are dead without a word; older ones are reset, as a machine that comes back does.
 const DEAD_MAX: usize = 100;
@@ -210,16 +205,6 @@ fn is_long() -> bool {
 fn load(flow: Flow) -> Load {
     let flows = vec![flow, Flow::drop(8, 100).priority(1)];
     Load::of("load", flows).subscribers(3)
-}
-
-fn beside(load: Load, attack: &str, argument: &str) -> Verdict {
-    let mut world = World::open(Setup::router());
-    world.honest(load);
-    world.quiet(seconds(2.0));
-    let attack = world.attack(attack, argument);
-    attack.said("attacking");
-    world.attacked(seconds(4.0));
-    world.verdict()
 }
 
 /// One of four subscribers is stopped for three seconds and goes on.

@@ -15,7 +15,7 @@ use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, Verdict, World, seconds};
 
 /// A subscriber that is stuck costs the others of its source this much at most, once.
-const STUCK: Bounds = Bounds {
+pub(super) const STUCK: Bounds = Bounds {
     silence_ms: 600,
     ..Bounds::USUAL
 };
@@ -186,7 +186,7 @@ fn stuck(load: Load, attack: &str, argument: &str) {
 }
 
 /// What a load sees of an attack.
-fn beside(load: Load, attack: &str, argument: &str) -> Verdict {
+pub(super) fn beside(load: Load, attack: &str, argument: &str) -> Verdict {
     let mut world = World::open(Setup::router());
     world.honest(load);
     world.quiet(seconds(2.0));

@@ -4,6 +4,7 @@
 //! filled, and what is asked for. Decides in which order samples are delivered, which ones are missed, and what to ask;
 //! carries nothing out and reads no clock.
 
+mod held;
 mod numbered;
 mod stamped;
 
@@ -20,14 +21,7 @@ use self::numbered::Numbered;
 use self::stamped::Stamped;
 use super::keys::Source;
 use super::miss::Miss;
-use crate::handlers::Stored;
 use crate::sample::{Sample, SourceInfo};
-
-/// How many samples of one source are held at most until a gap is filled.
-const HELD_MAX: usize = 8192;
-
-/// How many bytes of one source are held at most until a gap is filled.
-const HELD_BYTES_MAX: usize = 16 << 20;
 
 /// What is to be done, in this order.
 #[derive(Debug)]
@@ -73,13 +67,6 @@ pub(super) struct Rules {
     pub depth: usize,
     /// How long a source is known after its last sample.
     pub retention: Duration,
-}
-
-impl Rules {
-    /// Whether no more than these samples may be held of a source.
-    fn is_full(&self, samples: usize, bytes: usize) -> bool {
-        samples >= self.depth.min(HELD_MAX) || bytes >= HELD_BYTES_MAX
-    }
 }
 
 /// When something is heard, and under which circumstances.
@@ -282,12 +269,4 @@ impl Waiting for Sources {
         }
         step
     }
-}
-
-/// A sample that is held, with buffers of its own.
-fn held(sample: Sample) -> (Sample, usize) {
-    let sample = sample.before_storing();
-    let attached = sample.attachment().map_or(0, |attachment| attachment.len());
-    let bytes = size_of::<Sample>() + sample.payload().len() + attached;
-    (sample, bytes)
 }

@@ -3,14 +3,12 @@
 //! A source that counts its samples.
 
 use std::collections::VecDeque;
-use std::collections::btree_map::{BTreeMap, Entry};
 use std::time::Instant;
 
 use zonda_codec::EntityGlobalId;
 
-use super::{
-    About, Forgettable, HELD_BYTES_MAX, HELD_MAX, Moment, Question, Rules, Step, Wanted, held,
-};
+use super::held::Held;
+use super::{About, Forgettable, Moment, Question, Rules, Step, Wanted};
 use crate::ext::keys::Source;
 use crate::ext::miss::Miss;
 use crate::sample::Sample;
@@ -26,9 +24,8 @@ pub(super) struct Numbered {
     near: Option<i64>,
     /// The place delivered last.
     last: Option<i64>,
-    /// What waits for a gap to be filled, with its size, by its place.
-    held: BTreeMap<i64, (Sample, usize)>,
-    held_bytes: usize,
+    /// What waits for a gap to be filled, by its place.
+    held: Held<i64>,
     /// How many questions about it are under way.
     questions: u32,
     /// The last place that was known when its numbers were asked for: what is missing before it is lost when the answers
@@ -83,8 +80,7 @@ impl Numbered {
             id,
             near: None,
             last: None,
-            held: BTreeMap::new(),
-            held_bytes: 0,
+            held: Held::new(),
             questions: 0,
             asked: i64::MIN,
             beats: Beats::default(),
@@ -124,16 +120,16 @@ impl Numbered {
         match self.last {
             Some(last) if place <= last => {}
             Some(last) if place > last + 1 && rules.recovery => {
-                self.hold(place, sample);
-                if self.held.len() >= HELD_MAX || self.held_bytes >= HELD_BYTES_MAX {
+                self.held.insert(place, sample);
+                if self.held.is_full(usize::MAX) {
                     self.deliver_until(i64::MAX, steps);
                 } else if self.questions == 0 {
                     self.ask_gap(steps);
                 }
             }
             last if is_waiting && last.is_none_or(|last| place > last + 1) => {
-                self.hold(place, sample);
-                if rules.is_full(self.held.len(), self.held_bytes) {
+                self.held.insert(place, sample);
+                if self.held.is_full(rules.depth) {
                     self.deliver_held(steps);
                     self.deliver_next(steps);
                 }
@@ -171,8 +167,8 @@ impl Numbered {
 
     fn ask(&mut self, to: Option<u32>) -> Wanted {
         self.questions += 1;
-        if let Some((place, _)) = self.held.last_key_value() {
-            self.asked = self.asked.max(*place);
+        if let Some(place) = self.held.last() {
+            self.asked = self.asked.max(place);
         }
         let from = self.last.map(|last| (last + 1) as u32);
         Wanted::Numbers { from, to }
@@ -210,14 +206,6 @@ impl Numbered {
         }
     }
 
-    fn hold(&mut self, place: i64, sample: Sample) {
-        if let Entry::Vacant(vacant) = self.held.entry(place) {
-            let (sample, bytes) = held(sample);
-            vacant.insert((sample, bytes));
-            self.held_bytes += bytes;
-        }
-    }
-
     fn deliver(&mut self, place: i64, sample: Sample, steps: &mut VecDeque<Step>) {
         if let Some(last) = self.last
             && place > last + 1
@@ -231,8 +219,7 @@ impl Numbered {
 
     /// Delivers the first that is held.
     fn deliver_held(&mut self, steps: &mut VecDeque<Step>) {
-        if let Some((place, (sample, bytes))) = self.held.pop_first() {
-            self.held_bytes -= bytes;
+        if let Some((place, sample)) = self.held.pop() {
             self.deliver(place, sample, steps);
         }
     }
@@ -244,7 +231,7 @@ impl Numbered {
 
     /// The same, and passes over what is missing up to this place.
     fn deliver_until(&mut self, end: i64, steps: &mut VecDeque<Step>) {
-        while let Some((&place, _)) = self.held.first_key_value() {
+        while let Some(place) = self.held.first() {
             let next = self.last.map_or(place, |last| last + 1);
             if place > next && next > end {
                 return;

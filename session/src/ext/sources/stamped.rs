@@ -3,10 +3,10 @@
 //! What one clock has stamped: samples in the order of their timestamps, without knowing what is missing.
 
 use std::collections::VecDeque;
-use std::collections::btree_map::{BTreeMap, Entry};
 use std::time::Instant;
 
-use super::{Forgettable, Moment, Step, held};
+use super::held::Held;
+use super::{Forgettable, Moment, Step};
 use crate::sample::Sample;
 use crate::time::Timestamp;
 
@@ -14,8 +14,7 @@ use crate::time::Timestamp;
 pub(super) struct Stamped {
     last: Option<Timestamp>,
     /// What waits for older ones that are asked for.
-    held: BTreeMap<Timestamp, Sample>,
-    held_bytes: usize,
+    held: Held<Timestamp>,
     questions: u32,
     is_alive: bool,
     heard: Instant,
@@ -32,8 +31,7 @@ impl Stamped {
     pub fn new(now: Instant) -> Stamped {
         Stamped {
             last: None,
-            held: BTreeMap::new(),
-            held_bytes: 0,
+            held: Held::new(),
             questions: 0,
             is_alive: false,
             heard: now,
@@ -65,12 +63,8 @@ impl Stamped {
             steps.push_back(Step::Deliver(sample));
             return;
         }
-        if let Entry::Vacant(vacant) = self.held.entry(timestamp) {
-            let (sample, bytes) = held(sample);
-            vacant.insert(sample);
-            self.held_bytes += bytes;
-        }
-        if moment.rules.is_full(self.held.len(), self.held_bytes) {
+        self.held.insert(timestamp, sample);
+        if self.held.is_full(moment.rules.depth) {
             self.deliver_all(steps);
         }
     }
@@ -91,8 +85,7 @@ impl Stamped {
     }
 
     fn deliver_all(&mut self, steps: &mut VecDeque<Step>) {
-        self.held_bytes = 0;
-        for (timestamp, sample) in std::mem::take(&mut self.held) {
+        while let Some((timestamp, sample)) = self.held.pop() {
             self.last = Some(timestamp);
             steps.push_back(Step::Deliver(sample));
         }

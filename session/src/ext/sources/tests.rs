@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use zonda_codec::{Push, PushBody, Put, Reliability, WireExpr, ZSlice};
 use zonda_router::node::Delivery;
 
+use super::held::HELD_MAX;
 use super::*;
 use crate::ext::keys;
 use crate::time::{Ntp64, Timestamp};
