@@ -12,7 +12,7 @@ use super::none;
 use super::source::{Source, files, find, sources};
 
 /// Each crate, its folder, and the crates of the project it may depend on, tests and examples included.
-const ARROWS: [(&str, &str, &[&str]); 14] = [
+const ARROWS: [(&str, &str, &[&str]); 15] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
@@ -89,6 +89,11 @@ const ARROWS: [(&str, &str, &[&str]); 14] = [
     ),
     ("zonda-loom", "loom", &[]),
     ("zenoh-peers", "peers/zenoh", &["peers-report"]),
+    (
+        "zonda-kafka",
+        "bridges/kafka",
+        &["zonda", "zonda-program", "zonda-router", "zonda-runtime"],
+    ),
 ];
 
 /// The crates of one workspace, as cargo understands their manifests.
@@ -119,7 +124,7 @@ fn crates_of(folder: &str) -> Vec<Value> {
 fn crates() -> &'static [Value] {
     static CRATES: OnceLock<Vec<Value>> = OnceLock::new();
     CRATES.get_or_init(|| {
-        ["", "fuzz/", "loom/", "peers/zenoh/"]
+        ["", "fuzz/", "loom/", "peers/zenoh/", "bridges/kafka/"]
             .into_iter()
             .flat_map(crates_of)
             .collect()

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! HTTP/1.1 as far as a server needs it that takes messages: bytes in, requests out, without socket and clock.
+
+mod answer;
+mod budget;
+mod chunks;
+mod head;
+mod machine;
+
+pub use answer::{Answer, STATUSES};
+pub use budget::Budget;
+pub use machine::{Machine, Request, Step, Target};
+
+/// What a client may make the server keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes of a request line with its headers; also the size of a connection's receive buffer.
+    pub head_bytes: usize,
+    /// The most bytes of one body.
+    pub body_bytes: usize,
+}
+
+impl Default for Limits {
+    /// 8 KiB, and what a broker takes by default with room for its own framing.
+    fn default() -> Self {
+        Limits {
+            head_bytes: 8192,
+            body_bytes: 1_000_000,
+        }
+    }
+}

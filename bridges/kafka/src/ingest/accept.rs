@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Accepting: on any runtime of the project, as many connections as there is room for.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::Duration;
+
+use socket2::{Domain, Type};
+use zonda_program::complain;
+use zonda_runtime::{Runtime, Socket, oneshot};
+
+use super::carry::carry;
+use super::counts::count;
+use super::service::Service;
+
+/// How many connections may wait to be accepted.
+const BACKLOG: i32 = 4096;
+
+/// How long accepting rests when there is no room.
+const REST: Duration = Duration::from_millis(50);
+
+/// Listens, so that an address can be used again at once after the program ended.
+pub fn listen(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+/// The same as the standard library's.
+pub fn listen_std(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener: TcpListener = listen(address)?.into();
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// A place of a connection; counted as long as it is held.
+pub(super) struct Place(Arc<Service>);
+
+impl Place {
+    pub(super) fn take(service: &Arc<Service>) -> Place {
+        count(&service.counts.accepted);
+        count(&service.counts.open);
+        Place(Arc::clone(service))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.counts.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What is known of pauses, so that each is said once and not for every connection.
+#[derive(Default)]
+pub(super) struct Pause {
+    is_paused: bool,
+}
+
+impl Pause {
+    /// Whether there is no room; says so when that begins and when it ends.
+    pub(super) fn is_needed(&mut self, service: &Service) -> bool {
+        let open = service.counts.open.load(Ordering::Relaxed);
+        let is_full = open >= service.connections_max;
+        if is_full {
+            self.begin(
+                service,
+                format_args!("{open} connections are open, as many as may be"),
+            );
+        } else if std::mem::take(&mut self.is_paused) {
+            complain(format_args!("accepting goes on"));
+        }
+        is_full
+    }
+
+    /// The system has no descriptor or no memory left for a connection.
+    pub(super) fn refused(&mut self, service: &Service, error: &io::Error) {
+        self.begin(service, format_args!("{error}"));
+    }
+
+    fn begin(&mut self, service: &Service, why: std::fmt::Arguments<'_>) {
+        if !std::mem::replace(&mut self.is_paused, true) {
+            count(&service.counts.pauses);
+            complain(format_args!(
+                "accepting pauses: {why}; raise the limit of open files (ulimit -n) or --connections-max"
+            ));
+        }
+    }
+
+    /// How long to wait before the next attempt.
+    pub(super) fn rest() -> Duration {
+        REST
+    }
+}
+
+/// Whether an accept failed for the connection alone, so that the next one may well succeed.
+pub(super) fn is_of_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::Interrupted
+            | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// Accepts until `stop` comes or its sender is dropped.
+pub(super) async fn accept<R: Runtime>(
+    runtime: R,
+    socket: Socket,
+    service: Arc<Service>,
+    mut stop: oneshot::Receiver<()>,
+) -> io::Result<()> {
+    let mut listener = runtime.listen(socket)?;
+    let mut pause = Pause::default();
+    loop {
+        let accepted = {
+            let next = next(&runtime, &mut listener, &service, &mut pause);
+            let mut next = pin!(next);
+            std::future::poll_fn(|context| {
+                if std::pin::Pin::new(&mut stop).poll(context).is_ready() {
+                    return Poll::Ready(None);
+                }
+                next.as_mut().poll(context).map(Some)
+            })
+            .await
+        };
+        let Some(socket) = accepted else {
+            return Ok(());
+        };
+        let place = Place::take(&service);
+        let (inside, service) = (runtime.clone(), Arc::clone(&service));
+        runtime.spawn("ingest", move || async move {
+            carry(inside, socket, service).await;
+            drop(place);
+        });
+    }
+}
+
+/// The next connection, when there is room for it.
+async fn next<R: Runtime>(
+    runtime: &R,
+    listener: &mut R::Listener,
+    service: &Service,
+    pause: &mut Pause,
+) -> Socket {
+    loop {
+        if !pause.is_needed(service) {
+            match runtime.accept(listener).await {
+                Ok((socket, _)) => return socket,
+                Err(error) if is_of_connection(&error) => continue,
+                Err(error) => pause.refused(service, &error),
+            }
+        }
+        runtime
+            .sleep_until(zonda_runtime::after(Pause::rest()))
+            .await;
+    }
+}

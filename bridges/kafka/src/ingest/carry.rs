@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A connection on any runtime of the project: reads, lets the conversation decide, writes.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
+
+use super::conversation::Conversation;
+use super::counts::count;
+use super::service::Service;
+
+/// How much of what a client still sends is read after the last answer, and for how long: a socket that is closed with
+/// something unread takes the answer away from the client.
+const LINGER_BYTES: usize = 256 * 1024;
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Answers on their way to the socket.
+struct Answers(Vec<u8>);
+
+impl Segments for Answers {
+    fn count(&self) -> usize {
+        1
+    }
+    fn segment(&self, _index: usize) -> &[u8] {
+        &self.0
+    }
+}
+
+type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A deadline that moves with every request, and a sleep that is looked at only when nothing else is ready. The sleep is
+/// begun anew when it ends before the deadline, not whenever the deadline moves: that would cost something for each request.
+struct Alarm<R> {
+    runtime: R,
+    deadline: Instant,
+    sleep: Option<(Instant, Sleep)>,
+}
+
+impl<R: Runtime> Alarm<R> {
+    fn new(runtime: R, wait: Duration) -> Alarm<R> {
+        Alarm {
+            runtime,
+            deadline: zonda_runtime::after(wait),
+            sleep: None,
+        }
+    }
+
+    fn set(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+        if self.sleep.as_ref().is_some_and(|(end, _)| *end > deadline) {
+            self.sleep = None;
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let (_, sleep) = self.sleep.get_or_insert_with(|| {
+                let (runtime, end) = (self.runtime.clone(), self.deadline);
+                (end, Box::pin(async move { runtime.sleep_until(end).await }))
+            });
+            ready!(sleep.as_mut().poll(context));
+            self.sleep = None;
+            if Instant::now() >= self.deadline {
+                return Poll::Ready(());
+            }
+        }
+    }
+
+    /// What the future gives, or `None` at the deadline.
+    async fn before<F: Future>(&mut self, future: &mut Pin<&mut F>) -> Option<F::Output> {
+        poll_fn(|context| {
+            if let Poll::Ready(output) = future.as_mut().poll(context) {
+                return Poll::Ready(Some(output));
+            }
+            self.poll(context).map(|()| None)
+        })
+        .await
+    }
+}
+
+/// Serves one connection to its end.
+pub(super) async fn carry<R: Runtime>(runtime: R, socket: Socket, service: Arc<Service>) {
+    // small answers must not wait for the acknowledgement of others; without it they are late, not wrong
+    let _ = socket.set_tcp_nodelay(true);
+    match runtime.adopt(socket) {
+        Ok((read, write)) => {
+            let conversation = Conversation::new(&service);
+            let line = Line::<R> {
+                read,
+                write,
+                alarm: Alarm::new(runtime, service.patience.idle),
+                within: false,
+                service,
+            };
+            line.carry(conversation).await;
+        }
+        Err(error) => {
+            tracing::debug!("a connection cannot be served: {error}");
+            count(&service.counts.broken);
+        }
+    }
+}
+
+/// A connection with its socket.
+struct Line<R: Runtime> {
+    read: R::Read,
+    write: R::Write,
+    alarm: Alarm<R>,
+    /// A request has begun, and the alarm is for its end.
+    within: bool,
+    service: Arc<Service>,
+}
+
+/// A connection that is over: its client is gone, or has no claim to anything any more.
+struct Over;
+
+impl<R: Runtime> Line<R> {
+    async fn carry(mut self, mut conversation: Conversation) {
+        let mut buf = RxBuf::new(self.service.limits.head_bytes);
+        while !conversation.is_ended() {
+            buf = match self.hear(&mut conversation, buf).await {
+                Ok(buf) => buf,
+                Err(Over) => return,
+            };
+            let used = conversation.take(buf.filled());
+            buf.discard_front(used);
+            conversation.settle().await;
+            if self.say(&mut conversation).await.is_err() {
+                return;
+            }
+        }
+        self.linger(buf).await;
+    }
+
+    /// Reads once. A client that takes too long within a request is answered that, while the read is under way: a read
+    /// cannot be taken back.
+    async fn hear(&mut self, conversation: &mut Conversation, buf: RxBuf) -> Result<RxBuf, Over> {
+        let patience = self.service.patience;
+        let was_within = std::mem::replace(&mut self.within, conversation.is_within());
+        match (was_within, self.within) {
+            // the time for a request runs from its first byte on
+            (true, true) => {}
+            (false, true) => self.alarm.set(zonda_runtime::after(patience.request)),
+            (_, false) => self.alarm.set(zonda_runtime::after(patience.idle)),
+        }
+        let Line {
+            read, write, alarm, ..
+        } = self;
+        let mut reading = pin!(read.read(buf));
+        match alarm.before(&mut reading).await {
+            Some((Ok(1..), buf)) => return Ok(buf),
+            Some(_) if self.within => count(&self.service.counts.broken),
+            Some(_) => {}
+            None if self.within => {
+                conversation.time_out();
+                if let Some(out) = conversation.output() {
+                    alarm.set(zonda_runtime::after(patience.request));
+                    let mut writing = pin!(write.write_all(Answers(out)));
+                    let _ = alarm.before(&mut writing).await;
+                }
+            }
+            None => count(&self.service.counts.idle),
+        }
+        Err(Over)
+    }
+
+    /// Writes the answers that there are.
+    async fn say(&mut self, conversation: &mut Conversation) -> Result<(), Over> {
+        let Some(out) = conversation.output() else {
+            return Ok(());
+        };
+        self.within = false;
+        self.alarm
+            .set(zonda_runtime::after(self.service.patience.request));
+        let mut writing = pin!(self.write.write_all(Answers(out)));
+        match self.alarm.before(&mut writing).await {
+            Some((Ok(()), Answers(out))) => {
+                conversation.written(out);
+                Ok(())
+            }
+            Some((Err(_), _)) => {
+                count(&self.service.counts.broken);
+                Err(Over)
+            }
+            None => {
+                count(&self.service.counts.stuck);
+                Err(Over)
+            }
+        }
+    }
+
+    /// Lets the client read the last answer before the socket is closed.
+    async fn linger(mut self, mut buf: RxBuf) {
+        if self.write.shutdown().await.is_err() {
+            return;
+        }
+        self.alarm.set(zonda_runtime::after(LINGER));
+        let mut heard = 0;
+        while heard < LINGER_BYTES {
+            buf.clear();
+            let mut reading = pin!(self.read.read(buf));
+            match self.alarm.before(&mut reading).await {
+                Some((Ok(bytes @ 1..), read)) => {
+                    heard += bytes;
+                    buf = read;
+                }
+                _ => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One connection without its socket: bytes in, answers out, in the order of the requests. Every runtime carries the same.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::service::Service;
+use crate::http::{Answer, Machine, Step};
+use crate::producer::Delivery;
+use crate::sink::Offer;
+
+/// An answer that has others before it.
+enum Later {
+    /// The broker decides.
+    Undecided(Delivery, bool),
+    /// It is known.
+    Decided(Answer, bool),
+    /// Something else than a status alone.
+    Bytes(Vec<u8>),
+}
+
+/// One connection's requests and answers.
+pub struct Conversation {
+    machine: Machine,
+    service: Arc<Service>,
+    out: Vec<u8>,
+    later: VecDeque<Later>,
+    ended: bool,
+}
+
+impl Conversation {
+    /// Before the first byte.
+    pub fn new(service: &Arc<Service>) -> Conversation {
+        Conversation {
+            machine: Machine::new(service.limits, service.budget.clone()),
+            service: Arc::clone(service),
+            out: Vec::new(),
+            later: VecDeque::new(),
+            ended: false,
+        }
+    }
+
+    /// Takes what arrived, from the first byte that was not taken yet; says how many bytes it took.
+    pub fn take(&mut self, input: &[u8]) -> usize {
+        let mut used = 0;
+        loop {
+            let (bytes, step) = self.machine.step(&input[used..]);
+            used += bytes;
+            let (answer, last) = match step {
+                Step::More => return used,
+                Step::Continue => {
+                    self.push(Later::Bytes(b"HTTP/1.1 100 Continue\r\n\r\n".to_vec()));
+                    continue;
+                }
+                Step::Request(request) => {
+                    let last = request.last || self.service.is_stopping();
+                    let taken = self.service.take(&request);
+                    self.ended |= last;
+                    match taken {
+                        Some(Offer::Now(answer)) => (answer, last),
+                        Some(Offer::Later(delivery)) => {
+                            self.later.push_back(Later::Undecided(delivery, last));
+                            continue;
+                        }
+                        None => {
+                            let metrics = metrics(&self.service.metrics(), last);
+                            self.push(Later::Bytes(metrics));
+                            continue;
+                        }
+                    }
+                }
+                Step::Refuse(answer) => {
+                    self.ended = true;
+                    (answer, true)
+                }
+            };
+            self.push(Later::Decided(answer, last));
+        }
+    }
+
+    /// Answers now if nothing is before it.
+    fn push(&mut self, answer: Later) {
+        match self.later.is_empty() {
+            true => self.write(answer),
+            false => self.later.push_back(answer),
+        }
+    }
+
+    fn write(&mut self, answer: Later) {
+        match answer {
+            Later::Decided(answer, last) => {
+                self.service.counts.answer(answer);
+                answer.write(last, &mut self.out);
+            }
+            Later::Bytes(bytes) => self.out.extend_from_slice(&bytes),
+            Later::Undecided(..) => {}
+        }
+    }
+
+    /// Waits for what the broker decides about.
+    pub async fn settle(&mut self) {
+        while let Some(later) = self.later.pop_front() {
+            let decided = match later {
+                Later::Undecided(delivery, last) => {
+                    let answer = match delivery.await {
+                        Some(Ok(())) => Answer::Accepted,
+                        Some(Err(_)) | None => Answer::NotDelivered,
+                    };
+                    Later::Decided(answer, last)
+                }
+                decided => decided,
+            };
+            self.write(decided);
+        }
+    }
+
+    /// The answers, to be written as they are. Give the memory back by [`Conversation::written`].
+    pub fn output(&mut self) -> Option<Vec<u8>> {
+        (!self.out.is_empty()).then(|| std::mem::take(&mut self.out))
+    }
+
+    /// Takes memory back, to use it again.
+    pub fn written(&mut self, mut out: Vec<u8>) {
+        out.clear();
+        self.out = out;
+    }
+
+    /// Whether no request follows: the connection ends when the answers are written.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether a request has begun that is not whole.
+    pub fn is_within(&self) -> bool {
+        self.machine.is_within()
+    }
+
+    /// The request was not finished in time.
+    pub fn time_out(&mut self) {
+        self.ended = true;
+        self.push(Later::Decided(Answer::Timeout, true));
+    }
+}
+
+/// The counters as an answer.
+fn metrics(text: &str, last: bool) -> Vec<u8> {
+    let close = if last { "Connection: close\r\n" } else { "" };
+    format!(
+        "HTTP/1.1 200 OK\r\n{close}Content-Type: application/openmetrics-text; version=1.0.0\r\nContent-Length: {}\r\n\r\n{text}",
+        text.len()
+    )
+    .into_bytes()
+}

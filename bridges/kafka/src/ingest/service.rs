@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What all connections share: the sink, the limits, the counters, and whether the server ends.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::counts::Counts;
+use crate::http::{Answer, Budget, Limits, Request, Target};
+use crate::sink::{Offer, Sink};
+
+/// How long a client may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For a request, from its first byte on, and for taking an answer.
+    pub request: Duration,
+    /// For the next request.
+    pub idle: Duration,
+}
+
+impl Default for Patience {
+    /// 10 s and 60 s.
+    fn default() -> Self {
+        Patience {
+            request: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What the connections of one server share.
+pub struct Service {
+    /// Where messages go.
+    pub sink: Sink,
+    /// What a client may make the server keep.
+    pub limits: Limits,
+    /// What all clients together may.
+    pub budget: Budget,
+    /// How long a client may take.
+    pub patience: Patience,
+    /// The most connections at once.
+    pub connections_max: u64,
+    /// What happened.
+    pub counts: Counts,
+    stopping: AtomicBool,
+    /// Offers under way.
+    offers: AtomicUsize,
+}
+
+impl Service {
+    /// With the default limits, and nothing counted yet.
+    pub fn new(sink: Sink) -> Service {
+        Service {
+            sink,
+            limits: Limits::default(),
+            budget: Budget::new(64 << 20),
+            patience: Patience::default(),
+            connections_max: u64::MAX,
+            counts: Counts::default(),
+            stopping: AtomicBool::new(false),
+            offers: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether the server ends: no message is taken any more.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Takes no message from now on. Those that were acknowledged are in the sink when this returns, so that the sink can
+    /// be flushed then.
+    ///
+    /// # Blocking
+    /// For the offers that are under way on other threads, which do not block.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        while self.offers.load(Ordering::SeqCst) > 0 {
+            std::thread::yield_now();
+        }
+    }
+
+    /// What a request is answered. `None`: with the counters.
+    pub(super) fn take(&self, request: &Request<'_>) -> Option<Offer> {
+        match request.target {
+            Target::Publish => Some(self.offer(request)),
+            Target::Metrics => None,
+            Target::Missing => Some(Offer::Now(Answer::NotFound)),
+            Target::NotAllowed => Some(Offer::Now(Answer::MethodNotAllowed)),
+        }
+    }
+
+    fn offer(&self, request: &Request<'_>) -> Offer {
+        // in this order, so that `stop` sees the offer or the offer sees the stop
+        self.offers.fetch_add(1, Ordering::SeqCst);
+        let offer = match self.is_stopping() {
+            true => Offer::Now(Answer::Busy),
+            false => self.sink.offer(request.body, request.content_type),
+        };
+        self.offers.fetch_sub(1, Ordering::SeqCst);
+        if !matches!(offer, Offer::Now(answer) if answer != Answer::Accepted) {
+            let bytes = u64::try_from(request.body.len()).unwrap_or(u64::MAX);
+            self.counts.body_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        offer
+    }
+
+    /// The counters in the format of OpenMetrics.
+    pub fn metrics(&self) -> String {
+        let mut text = String::new();
+        self.counts.write(&mut text);
+        self.sink.metrics(&mut text);
+        text.push_str("# EOF\n");
+        text
+    }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#![forbid(unsafe_code)]
+
+//! Between Zonda and Kafka: a bridge both ways, and a server that takes messages by HTTP.
+//!
+//! The program `zonda-kafka` is what users run; the library is what its tests and benchmarks look into.
+
+pub mod http;
+pub mod ingest;
+pub mod producer;
+pub mod sink;

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The `zonda-kafka` command.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use zonda_kafka::ingest::IngestArgs;
+use zonda_router::daemon::terminal::Verbosity;
+
+/// Between Zonda and Kafka: a bridge both ways, and a server that takes messages by HTTP.
+#[derive(Parser, Debug)]
+#[command(
+    name = "zonda-kafka",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(flatten)]
+    verbosity: Verbosity,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Take messages by HTTP and publish them
+    Ingest(Box<IngestArgs>),
+}
+
+fn main() -> ExitCode {
+    let cli: Cli = zonda_program::parse();
+    cli.verbosity.log("warn");
+    let result = match cli.command {
+        Command::Ingest(ingest) => ingest.run(),
+    };
+    zonda_program::finish(result)
+}

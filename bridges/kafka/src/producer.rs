@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The producer that the server and the bridge share: its options, and what became of every message.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use clap::Args;
+use rdkafka::ClientContext;
+use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::OwnedHeaders;
+use rdkafka::producer::{BaseProducer, BaseRecord, DeliveryResult, Producer as _, ProducerContext};
+use zonda_program::Failure;
+use zonda_runtime::oneshot;
+
+/// How long the thread that hears of deliveries waits at once, and so how long ending it may take.
+const POLL: Duration = Duration::from_millis(100);
+
+/// How messages are sent to the broker.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Kafka")]
+pub struct ProducerArgs {
+    /// Brokers to begin with, HOST:PORT, separated by commas
+    #[arg(long, value_name = "LIST", default_value = "127.0.0.1:19092")]
+    pub brokers: String,
+    /// How long a message may wait for others that share its request to the broker, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 5)]
+    pub linger_ms: u32,
+    /// The most bytes of one batch
+    #[arg(long, value_name = "BYTES", default_value_t = 131_072)]
+    pub batch_bytes: u32,
+    /// How batches are compressed: none, lz4 or snappy
+    #[arg(long, value_name = "NAME", default_value = "lz4", value_parser = ["none", "lz4", "snappy"])]
+    pub compression: String,
+    /// The most messages that wait for the broker; beyond it new ones are refused
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub queue_messages: u32,
+    /// The most kibibytes that wait for the broker
+    #[arg(long, value_name = "KIB", default_value_t = 65_536)]
+    pub queue_kib: u32,
+    /// Who has to have a message before it counts as delivered: 0, 1 or all
+    #[arg(long, value_name = "WHO", default_value = "all", value_parser = ["0", "1", "all"])]
+    pub acks: String,
+    /// How long the broker may take for one message before it counts as lost, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 30_000)]
+    pub delivery_ms: u32,
+    /// Any other property of the client library (repeatable)
+    #[arg(long = "property", value_name = "NAME=VALUE", value_parser = property)]
+    pub properties: Vec<(String, String)>,
+}
+
+/// A property of the client library, as `name=value`.
+fn property(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("is not of the form NAME=VALUE".to_owned()),
+    }
+}
+
+impl ProducerArgs {
+    /// The options as the client library has them.
+    pub fn to_config(&self) -> ClientConfig {
+        let mut config = ClientConfig::new();
+        config
+            .set("bootstrap.servers", &self.brokers)
+            .set("client.id", "zonda-kafka")
+            .set("linger.ms", self.linger_ms.to_string())
+            .set("batch.size", self.batch_bytes.to_string())
+            .set("compression.type", &self.compression)
+            .set(
+                "queue.buffering.max.messages",
+                self.queue_messages.to_string(),
+            )
+            .set("queue.buffering.max.kbytes", self.queue_kib.to_string())
+            .set("acks", &self.acks)
+            .set("message.timeout.ms", self.delivery_ms.to_string())
+            // a broker that comes back is found soon
+            .set("reconnect.backoff.max.ms", "1000")
+            .set("topic.metadata.refresh.fast.interval.ms", "100");
+        for (name, value) in &self.properties {
+            config.set(name, value);
+        }
+        config
+    }
+}
+
+/// What became of the messages so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deliveries {
+    /// The broker has them.
+    pub delivered: u64,
+    /// It does not, by the client library's reason.
+    pub failed: BTreeMap<String, u64>,
+}
+
+/// A message that the broker did not take.
+#[derive(Debug)]
+pub struct Undelivered<'m> {
+    /// The topic it was for.
+    pub topic: &'m str,
+    /// Its payload.
+    pub payload: &'m [u8],
+    /// Why, in the client library's words.
+    pub reason: &'m str,
+}
+
+/// Who is given what the broker did not take.
+pub type OnFailure = Box<dyn Fn(&Undelivered<'_>) + Send + Sync>;
+
+/// Those who wait to hear what became of one message.
+#[derive(Default)]
+struct Waiting {
+    senders: BTreeMap<usize, oneshot::Sender<Result<(), String>>>,
+    /// Never 0: that is a message that nobody waits for.
+    last: usize,
+}
+
+/// What the client library reports to.
+struct Reports {
+    delivered: AtomicU64,
+    failed: Mutex<BTreeMap<String, u64>>,
+    waiting: Mutex<Waiting>,
+    on_failure: Option<OnFailure>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Reports {
+    fn wait(&self) -> (usize, oneshot::Receiver<Result<(), String>>) {
+        let (sender, receiver) = oneshot::channel();
+        let mut waiting = lock(&self.waiting);
+        waiting.last = waiting.last.wrapping_add(1).max(1);
+        let number = waiting.last;
+        waiting.senders.insert(number, sender);
+        (number, receiver)
+    }
+
+    fn give_up(&self, number: usize) {
+        lock(&self.waiting).senders.remove(&number);
+    }
+}
+
+impl ClientContext for Reports {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        match level {
+            RDKafkaLogLevel::Debug | RDKafkaLogLevel::Info => {
+                tracing::debug!("{facility}: {message}");
+            }
+            // a broker that is away is said for each attempt: one who asks for the log hears of it
+            _ => tracing::info!("{facility}: {message}"),
+        }
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::warn!("{error}: {reason}");
+    }
+}
+
+impl ProducerContext for Reports {
+    type DeliveryOpaque = usize;
+
+    fn delivery(&self, result: &DeliveryResult<'_>, number: usize) {
+        let result = match result {
+            Ok(_) => {
+                self.delivered.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err((error, message)) => {
+                use rdkafka::Message;
+                let reason = reason(error);
+                *lock(&self.failed).entry(reason.clone()).or_default() += 1;
+                if let Some(on_failure) = &self.on_failure {
+                    on_failure(&Undelivered {
+                        topic: message.topic(),
+                        payload: message.payload().unwrap_or_default(),
+                        reason: &reason,
+                    });
+                }
+                Err(reason)
+            }
+        };
+        if number == 0 {
+            return;
+        }
+        let sender = lock(&self.waiting).senders.remove(&number);
+        if let Some(sender) = sender {
+            sender.send(result);
+        }
+    }
+}
+
+/// The library's reason in short, such as `MessageTimedOut`.
+fn reason(error: &KafkaError) -> String {
+    match error.rdkafka_error_code() {
+        Some(code) => format!("{code:?}"),
+        None => error.to_string(),
+    }
+}
+
+/// A message for the broker.
+#[derive(Debug, Default)]
+pub struct Record<'m> {
+    /// The topic.
+    pub topic: &'m str,
+    /// What decides about the partition; none: any.
+    pub key: Option<&'m [u8]>,
+    /// The content.
+    pub payload: &'m [u8],
+    /// Name and value of each header.
+    pub headers: Vec<(&'m str, &'m [u8])>,
+}
+
+/// Why a message was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// As many wait for the broker as may.
+    QueueFull,
+    /// It is larger than any broker is asked to take.
+    TooLarge,
+    /// Another reason, in the client library's words.
+    Other(String),
+}
+
+/// What a message that was taken becomes: a future of the broker's answer, or of `None` if the producer ends before.
+pub type Delivery = oneshot::Receiver<Result<(), String>>;
+
+/// A base producer with a thread, `kafka-reports`, that hears what became of its messages.
+pub struct Producer {
+    producer: Arc<BaseProducer<Reports>>,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Producer {
+    /// Starts one. No broker has to be there.
+    ///
+    /// # Errors
+    /// A property is unknown or out of range, or the system has no thread left.
+    pub fn start(config: &ClientConfig, on_failure: Option<OnFailure>) -> Result<Self, Failure> {
+        let reports = Reports {
+            delivered: AtomicU64::new(0),
+            failed: Mutex::default(),
+            waiting: Mutex::default(),
+            on_failure,
+        };
+        let producer: BaseProducer<Reports> = config
+            .create_with_context(reports)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let producer = Arc::new(producer);
+        let ended = Arc::new(AtomicBool::new(false));
+        let thread = {
+            let (producer, ended) = (Arc::clone(&producer), Arc::clone(&ended));
+            thread::Builder::new()
+                .name("kafka-reports".to_owned())
+                .spawn(move || {
+                    while !ended.load(Ordering::Relaxed) {
+                        producer.poll(POLL);
+                    }
+                })
+                .map_err(|error: io::Error| Failure::doing("a thread for reports", error))?
+        };
+        Ok(Producer {
+            producer,
+            ended,
+            thread: Some(thread),
+        })
+    }
+
+    /// Queues a message. What becomes of it is counted.
+    ///
+    /// # Errors
+    /// Why it was not taken; the broker never sees it then.
+    pub fn send(&self, record: Record<'_>) -> Result<(), Refused> {
+        self.queue(record, 0)
+    }
+
+    /// Queues a message, and says what became of it when that is known.
+    ///
+    /// # Errors
+    /// As [`Producer::send`].
+    pub fn send_watched(&self, record: Record<'_>) -> Result<Delivery, Refused> {
+        let (number, delivery) = self.reports().wait();
+        let queued = self.queue(record, number);
+        if queued.is_err() {
+            self.reports().give_up(number);
+        }
+        queued.map(|()| delivery)
+    }
+
+    fn queue(&self, record: Record<'_>, number: usize) -> Result<(), Refused> {
+        let mut sent: BaseRecord<'_, [u8], [u8], usize> =
+            BaseRecord::with_opaque_to(record.topic, number).payload(record.payload);
+        if let Some(key) = record.key {
+            sent = sent.key(key);
+        }
+        if !record.headers.is_empty() {
+            let mut headers = OwnedHeaders::new_with_capacity(record.headers.len());
+            for (key, value) in record.headers {
+                let value = Some(value);
+                headers = headers.insert(rdkafka::message::Header { key, value });
+            }
+            sent = sent.headers(headers);
+        }
+        self.producer
+            .send(sent)
+            .map_err(|(error, _)| match error.rdkafka_error_code() {
+                Some(RDKafkaErrorCode::QueueFull) => Refused::QueueFull,
+                Some(RDKafkaErrorCode::MessageSizeTooLarge) => Refused::TooLarge,
+                _ => Refused::Other(reason(&error)),
+            })
+    }
+
+    fn reports(&self) -> &Reports {
+        self.producer.context()
+    }
+
+    /// How many messages the broker has not answered for.
+    pub fn queued(&self) -> usize {
+        usize::try_from(self.producer.in_flight_count()).unwrap_or(0)
+    }
+
+    /// What became of the others.
+    pub fn deliveries(&self) -> Deliveries {
+        Deliveries {
+            delivered: self.reports().delivered.load(Ordering::Relaxed),
+            failed: lock(&self.reports().failed).clone(),
+        }
+    }
+
+    /// Waits until the broker has answered for every message, at most `limit`; true if it has.
+    ///
+    /// # Blocking
+    /// At most `limit`.
+    pub fn flush(&self, limit: Duration) -> bool {
+        self.producer.flush(limit).is_ok()
+    }
+
+    /// Whether a broker answers within `limit`; what it said if not.
+    ///
+    /// # Blocking
+    /// At most `limit`.
+    pub fn reach(&self, limit: Duration) -> Result<usize, String> {
+        let metadata = self.producer.client().fetch_metadata(None, limit);
+        let metadata = metadata.map_err(|error| error.to_string())?;
+        Ok(metadata.brokers().len())
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // it has nothing to say that is not counted
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Messages to a topic: taken by the producer's queue, or acknowledged by the broker.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::{Ending, Offer};
+use crate::http::Answer;
+use crate::producer::{Producer, Record, Refused};
+
+/// The header of a Kafka message that says how to read it, as others have it.
+const CONTENT_TYPE: &str = "content-type";
+
+/// A topic.
+pub struct KafkaSink {
+    producer: Producer,
+    topic: String,
+    /// A message is answered for when the broker has it, and not before.
+    by_broker: bool,
+}
+
+impl KafkaSink {
+    /// The topic, by a producer that belongs to it. With `by_broker` the broker's answer is waited for.
+    pub fn new(producer: Producer, topic: String, by_broker: bool) -> KafkaSink {
+        KafkaSink {
+            producer,
+            topic,
+            by_broker,
+        }
+    }
+
+    /// The producer.
+    pub fn producer(&self) -> &Producer {
+        &self.producer
+    }
+
+    pub(super) fn offer(&self, payload: &[u8], content_type: Option<&str>) -> Offer {
+        let header = content_type.map(|text| (CONTENT_TYPE, text.as_bytes()));
+        let record = Record {
+            topic: &self.topic,
+            payload,
+            headers: header.into_iter().collect(),
+            ..Record::default()
+        };
+        let taken = match self.by_broker {
+            true => self.producer.send_watched(record).map(Offer::Later),
+            false => self
+                .producer
+                .send(record)
+                .map(|()| Offer::Now(Answer::Accepted)),
+        };
+        taken.unwrap_or_else(|refused| {
+            Offer::Now(match refused {
+                Refused::QueueFull => Answer::Busy,
+                Refused::TooLarge => Answer::TooLarge,
+                Refused::Other(reason) => {
+                    tracing::debug!("a message is refused: {reason}");
+                    Answer::Failed
+                }
+            })
+        })
+    }
+
+    pub(super) fn metrics(&self, out: &mut String) {
+        let deliveries = self.producer.deliveries();
+        // writing to a text does not fail
+        let _ = writeln!(out, "# TYPE zonda_kafka_queued gauge");
+        let _ = writeln!(out, "zonda_kafka_queued {}", self.producer.queued());
+        let _ = writeln!(out, "# TYPE zonda_kafka_delivered counter");
+        let _ = writeln!(out, "zonda_kafka_delivered_total {}", deliveries.delivered);
+        let _ = writeln!(out, "# TYPE zonda_kafka_undelivered counter");
+        for (reason, count) in deliveries.failed {
+            let _ = writeln!(
+                out,
+                "zonda_kafka_undelivered_total{{reason=\"{reason}\"}} {count}"
+            );
+        }
+    }
+
+    pub(super) fn end(&self, limit: Duration) -> Ending {
+        let is_empty = self.producer.flush(limit);
+        let deliveries = self.producer.deliveries();
+        let failed: u64 = deliveries.failed.values().sum();
+        let left = if is_empty { 0 } else { self.producer.queued() };
+        let mut lines = vec![format!(
+            "delivered {}, failed {failed}, undecided {left}",
+            deliveries.delivered
+        )];
+        let reasons = deliveries.failed.iter();
+        lines.extend(reasons.map(|(reason, count)| format!("failed {count}: {reason}")));
+        let left = u64::try_from(left).unwrap_or(u64::MAX);
+        Ending {
+            lines,
+            lost: failed.saturating_add(left),
+        }
+    }
+}

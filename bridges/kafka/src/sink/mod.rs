@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the server puts messages: a topic of Kafka, a key of Zonda, or nowhere.
+
+mod kafka;
+mod zonda;
+
+pub use self::kafka::KafkaSink;
+pub use self::zonda::ZondaSink;
+
+use std::time::Duration;
+
+use crate::http::Answer;
+use crate::producer::Delivery;
+
+/// What became of an offer.
+#[derive(Debug)]
+pub enum Offer {
+    /// The answer is known.
+    Now(Answer),
+    /// The broker decides about it.
+    Later(Delivery),
+}
+
+/// Where messages go.
+pub enum Sink {
+    /// To a topic.
+    Kafka(KafkaSink),
+    /// To a key.
+    Zonda(ZondaSink),
+    /// Nowhere: they are counted as requests, to measure the server alone.
+    Nowhere,
+}
+
+/// How a sink ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// What it has to say, a line each.
+    pub lines: Vec<String>,
+    /// Messages that were taken and did not arrive.
+    pub lost: u64,
+}
+
+impl Sink {
+    /// Offers a message. Never blocks.
+    pub fn offer(&self, payload: &[u8], content_type: Option<&str>) -> Offer {
+        match self {
+            Sink::Kafka(sink) => sink.offer(payload, content_type),
+            Sink::Zonda(sink) => Offer::Now(sink.offer(payload, content_type)),
+            Sink::Nowhere => Offer::Now(Answer::Accepted),
+        }
+    }
+
+    /// Its counters, in the format of OpenMetrics.
+    pub fn metrics(&self, out: &mut String) {
+        match self {
+            Sink::Kafka(sink) => sink.metrics(out),
+            Sink::Zonda(sink) => sink.metrics(out),
+            Sink::Nowhere => {}
+        }
+    }
+
+    /// Sends what is queued, for at most `limit`.
+    ///
+    /// # Blocking
+    /// At most `limit`, and some seconds to close a session.
+    pub fn end(&self, limit: Duration) -> Ending {
+        match self {
+            Sink::Kafka(sink) => sink.end(limit),
+            Sink::Zonda(sink) => sink.end(limit),
+            Sink::Nowhere => Ending {
+                lines: Vec::new(),
+                lost: 0,
+            },
+        }
+    }
+}

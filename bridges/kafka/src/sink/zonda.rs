@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Messages to a key of the node.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use zonda::bytes::Encoding;
+use zonda::key_expr::KeyExpr;
+use zonda::{Outcome, Session, Wait};
+
+use super::Ending;
+use crate::http::Answer;
+
+/// A key.
+pub struct ZondaSink {
+    session: Session,
+    key: KeyExpr<'static>,
+    published: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl ZondaSink {
+    /// The key, by a session that belongs to it.
+    pub fn new(session: Session, key: KeyExpr<'static>) -> ZondaSink {
+        ZondaSink {
+            session,
+            key,
+            published: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// Publishes without waiting: a neighbour that does not keep up makes the server say "later", as a full queue does.
+    pub(super) fn offer(&self, payload: &[u8], content_type: Option<&str>) -> Answer {
+        let mut put = self.session.put(&self.key, payload.to_vec());
+        if let Some(content_type) = content_type {
+            put = put.encoding(Encoding::from(content_type));
+        }
+        match put.try_publish() {
+            Ok(Outcome::Sent | Outcome::Queued) => {
+                self.published.fetch_add(1, Ordering::Relaxed);
+                Answer::Accepted
+            }
+            other => {
+                tracing::debug!("a message is refused: {other:?}");
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                Answer::Busy
+            }
+        }
+    }
+
+    pub(super) fn metrics(&self, out: &mut String) {
+        for (name, count) in [("published", &self.published), ("refused", &self.refused)] {
+            let count = count.load(Ordering::Relaxed);
+            // writing to a text does not fail
+            let _ = writeln!(out, "# TYPE zonda_kafka_{name} counter");
+            let _ = writeln!(out, "zonda_kafka_{name}_total {count}");
+        }
+    }
+
+    pub(super) fn end(&self, _limit: Duration) -> Ending {
+        let mut lines = vec![format!(
+            "published {}, refused {}",
+            self.published.load(Ordering::Relaxed),
+            self.refused.load(Ordering::Relaxed)
+        )];
+        if let Err(error) = self.session.close().wait() {
+            lines.push(format!("the session did not close: {error}"));
+        }
+        Ending { lines, lost: 0 }
+    }
+}
