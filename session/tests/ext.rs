@@ -59,6 +59,22 @@ fn send(session: &Session, publisher: &AdvancedPublisher<'_>, sn: u32, payload: 
     session.put(KEY, payload).source_info(info).wait().unwrap();
 }
 
+/// Asks for what is missing.
+fn recovering(session: &Session) -> AdvancedSubscriber {
+    session
+        .declare_subscriber(KEY)
+        .recovery(RecoveryConfig::default())
+        .wait()
+        .unwrap()
+}
+
+/// A publisher that nobody hears has four samples, and the first is sent.
+fn first_of_four(session: &Session, publisher: &AdvancedPublisher<'_>) {
+    known(session);
+    put_all(publisher, &["0", "1", "2", "3"]);
+    send(session, publisher, 0, "0");
+}
+
 /// Waits until this node knows of a publisher's cache: what is not known yet is not asked.
 fn until_cached(session: &Session) {
     let querier = session.declare_querier(format!("{KEY}/@adv/**"));
@@ -134,15 +150,9 @@ fn timestamps_do_where_nothing_is_counted() {
 fn a_gap_is_filled_from_the_cache() {
     let (near, far) = pair();
     let publisher = mute(&near, 10);
-    let subscriber = far
-        .declare_subscriber(KEY)
-        .recovery(RecoveryConfig::default())
-        .wait()
-        .unwrap();
+    let subscriber = recovering(&far);
     let misses = subscriber.sample_miss_listener().wait().unwrap();
-    known(&near);
-    put_all(&publisher, &["0", "1", "2", "3"]);
-    send(&near, &publisher, 0, "0");
+    first_of_four(&near, &publisher);
     assert_eq!(next(&subscriber), "0");
     send(&near, &publisher, 3, "3");
     assert_eq!(nexts(&subscriber, 3), ["1", "2", "3"]);
@@ -153,15 +163,9 @@ fn a_gap_is_filled_from_the_cache() {
 fn what_no_cache_has_is_missed_and_said_between_the_samples() {
     let (near, far) = pair();
     let publisher = mute(&near, 1);
-    let subscriber = far
-        .declare_subscriber(KEY)
-        .recovery(RecoveryConfig::default())
-        .wait()
-        .unwrap();
+    let subscriber = recovering(&far);
     let misses = subscriber.sample_miss_listener().wait().unwrap();
-    known(&near);
-    put_all(&publisher, &["0", "1", "2", "3"]);
-    send(&near, &publisher, 0, "0");
+    first_of_four(&near, &publisher);
     send(&near, &publisher, 3, "3");
     assert_eq!(nexts(&subscriber, 2), ["0", "3"]);
     let miss = misses.recv_timeout(LONG).unwrap().unwrap();
