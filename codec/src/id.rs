@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who speaks: node ids, node roles, and the ids of entities within a node.
 
-use core::{fmt, num::NonZeroU8, ops::BitOr, str::FromStr};
+use core::{fmt, hash::BuildHasher, num::NonZeroU8, ops::BitOr, str::FromStr};
+use std::hash::RandomState;
 
 use crate::{
     error::DecodeError,
@@ -70,6 +71,18 @@ impl ZenohId {
             bytes: number.to_le_bytes(),
             length: NonZeroU8::new(length as u8)?,
         })
+    }
+
+    /// Another id each time, of random numbers that the standard library draws for hash tables: unlike any other, but no
+    /// secret.
+    ///
+    /// ```
+    /// use zonda_codec::ZenohId;
+    /// assert_ne!(ZenohId::rand(), ZenohId::rand());
+    /// ```
+    pub fn rand() -> Self {
+        let half = || u128::from(RandomState::new().hash_one(()));
+        Self::random_from(half() << 64 | half())
     }
 
     /// The id for a random number; zero, which is no id, becomes one.

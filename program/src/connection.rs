@@ -6,7 +6,7 @@ use std::process;
 
 use clap::Args;
 use zonda::config::{Flag, RuntimeKind, Sources, WhatAmI};
-use zonda::{Config, OpenError, Session, Wait};
+use zonda::{Config, OpenError, Operation, Session, Wait};
 use zonda_router::daemon::terminal;
 
 use crate::{Failure, print, values::endpoint};
@@ -58,10 +58,15 @@ impl Connection {
     pub fn open(&self) -> Result<Session, Failure> {
         let config = self.to_config()?;
         terminal::log();
-        zonda::open(config).wait().map_err(|error| match error {
-            OpenError::Config { .. } | OpenError::NoEndpoint => Failure::Usage(error.to_string()),
-            _ => Failure::from(error),
-        })
+        zonda::open(config)
+            .typed()
+            .wait()
+            .map_err(|error| match error {
+                OpenError::Config { .. } | OpenError::NoEndpoint => {
+                    Failure::Usage(error.to_string())
+                }
+                _ => Failure::from(error),
+            })
     }
 
     /// The configuration that results from the file, the environment and the flags. With `--check-config` or

@@ -38,8 +38,9 @@ impl fmt::Display for Failure {
 }
 
 /// Any library error that reaches the end of a program is a failure at run time.
-impl<E: Error> From<E> for Failure {
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for Failure {
     fn from(error: E) -> Self {
+        let error = error.into();
         let mut text = error.to_string();
         let mut cause = error.source();
         while let Some(c) = cause {

@@ -410,6 +410,44 @@ impl AsRef<[u8]> for ZBytes {
     }
 }
 
+/// What can be an attachment: anything that can be a payload, or an option of it.
+///
+/// ```
+/// use zonda::bytes::{OptionZBytes, ZBytes};
+/// let none: Option<ZBytes> = OptionZBytes::from(None::<&str>).into();
+/// let some: Option<ZBytes> = OptionZBytes::from("text").into();
+/// assert_eq!((none, some), (None, Some(ZBytes::from("text"))));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OptionZBytes(Option<ZBytes>);
+
+impl<T: Into<ZBytes>> From<T> for OptionZBytes {
+    fn from(bytes: T) -> Self {
+        OptionZBytes(Some(bytes.into()))
+    }
+}
+
+impl<T: Into<ZBytes>> From<Option<T>> for OptionZBytes {
+    fn from(bytes: Option<T>) -> Self {
+        OptionZBytes(bytes.map(Into::into))
+    }
+}
+
+impl<T> From<&Option<T>> for OptionZBytes
+where
+    for<'a> &'a T: Into<ZBytes>,
+{
+    fn from(bytes: &Option<T>) -> Self {
+        OptionZBytes(bytes.as_ref().map(Into::into))
+    }
+}
+
+impl From<OptionZBytes> for Option<ZBytes> {
+    fn from(option: OptionZBytes) -> Self {
+        option.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Short, ZBytes};

@@ -114,7 +114,7 @@ mod tests {
         token.forget(first);
         assert!(!token.is_cancelled());
         for _ in 0..2 {
-            let Ok(()) = crate::Wait::wait(token.cancel());
+            crate::Wait::wait(token.cancel()).unwrap();
         }
         assert_eq!(
             (token.is_cancelled(), ends.load(Ordering::Relaxed)),

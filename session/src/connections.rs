@@ -20,7 +20,7 @@ use crate::handlers::{
     used_as_handler,
 };
 use crate::info::SessionInfo;
-use crate::wait::{Done, Listed, Wait, ready_at_once};
+use crate::wait::{Done, Listed, Operation, ready_at_once};
 
 pub use zonda_router::node::{
     ConnectionEvent, EndpointStatus, LimitStatus, LinkStatus as Link, Loss, LossKind, Refusal,
@@ -242,7 +242,7 @@ impl<'a> SessionInfo<'a> {
     /// let sessions = limits.iter().find(|limit| limit.key == "transport/unicast/max_sessions");
     /// assert_eq!(sessions.and_then(|limit| limit.used), Some(0));
     /// # session.close().wait()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), zonda::Error>(())
     /// ```
     pub fn limits(&self) -> Vec<LimitStatus> {
         self.session().node().limits()
@@ -262,7 +262,7 @@ impl<'a> SessionInfo<'a> {
     /// let links = metrics.iter().filter(|sample| sample.metric().name == "zonda_links");
     /// assert_eq!(links.map(|sample| sample.value()).sum::<u64>(), 0);
     /// # session.close().wait()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), zonda::Error>(())
     /// ```
     pub fn metrics(&self) -> Vec<Sample> {
         self.session().node().metrics()
@@ -357,11 +357,12 @@ impl<'a, E: AboutConnections, H: IntoHandler<E>> EventsListenerBuilder<'a, E, H>
     }
 }
 
-impl<E: AboutConnections, H: IntoHandler<E>> Wait for EventsListenerBuilder<'_, E, H> {
-    type To = Result<EventsListener<H::Handler>, DeclareError>;
+impl<E: AboutConnections, H: IntoHandler<E>> Operation for EventsListenerBuilder<'_, E, H> {
+    type Given = EventsListener<H::Handler>;
+    type Refusal = DeclareError;
 
     /// Begins to listen; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let node = self.session.node().clone();
         if node.is_closed() {
             return Err(match node.is_forked() {
@@ -407,12 +408,15 @@ ready_at_once!([E: AboutConnections, H: IntoHandler<E>] EventsListenerBuilder<'_
 #[must_use = "nothing is declared before .await or .wait()"]
 pub struct BackgroundEventsListenerBuilder<'a, E, H>(EventsListenerBuilder<'a, E, H>);
 
-impl<E: AboutConnections, H: IntoHandler<E>> Wait for BackgroundEventsListenerBuilder<'_, E, H> {
-    type To = Result<(), DeclareError>;
+impl<E: AboutConnections, H: IntoHandler<E>> Operation
+    for BackgroundEventsListenerBuilder<'_, E, H>
+{
+    type Given = ();
+    type Refusal = DeclareError;
 
     /// Begins to listen; does not block.
-    fn wait(self) -> Self::To {
-        self.0.wait()?.ends.background = true;
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        self.0.perform()?.ends.background = true;
         Ok(())
     }
 }

@@ -17,10 +17,12 @@ pub use crate::query::ReplyError;
 pub use crate::query::TimeRangeError;
 pub use crate::scouting::ScoutError;
 
-/// Any error, of this crate or not: `?` turns each into it, and so does `.into()` a text. The typed one is still inside:
+/// Any error, of this crate or not: `?` turns each into it, and so does `.into()` a text. The operation's own is still inside
+/// (a [`SessionClosedError`](crate::session::SessionClosedError) if the session is closed), and
+/// [`typed`](crate::Operation::typed) gives that alone:
 ///
 /// ```
-/// use zonda::{PublishError, Wait};
+/// use zonda::{Config, OpenError, Operation, PublishError, Wait};
 ///
 /// fn port(text: &str) -> zonda::Result<u16> {
 ///     match text.parse()? {
@@ -34,8 +36,9 @@ pub use crate::scouting::ScoutError;
 ///     let session = zonda::open(zonda::Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
 ///     session.put("demo/key", "value").wait()?;
 ///     session.close().wait()?;
-///     let refused: zonda::Error = session.put("demo/key", "value").wait().unwrap_err().into();
-///     assert_eq!(refused.downcast_ref(), Some(&PublishError::Closed));
+///     assert_eq!(session.put("demo/key", "value").typed().wait(), Err(PublishError::Closed));
+///     let refused: zonda::Error = zonda::open(Config::client([] as [&str; 0]).with("scouting/multicast/enabled", "false")).wait().unwrap_err();
+///     assert_eq!(refused.downcast_ref(), Some(&OpenError::NoEndpoint));
 ///     Ok(())
 /// }
 /// ```
@@ -43,3 +46,64 @@ pub type Error = Box<dyn std::error::Error + Send + Sync + 'static>;
 
 /// What most functions of a program give.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The session has been closed. What is refused for that is this error, whichever operation it was, unless one asks for the
+/// operation's [own](crate::Operation::typed).
+///
+/// ```
+/// # use zonda::{Config, Wait};
+/// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// session.close().wait()?;
+/// let error = session.put("demo/key", "value").wait().unwrap_err();
+/// assert!(error.is::<zonda::session::SessionClosedError>());
+/// # Ok::<(), zonda::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session is closed")]
+pub struct SessionClosedError;
+
+/// Why an operation was not carried out.
+pub trait Refusal: std::error::Error + Send + Sync + Sized + 'static {
+    /// Whether it is that the session is closed.
+    fn is_closed(&self) -> bool;
+
+    /// As any error.
+    #[cold]
+    fn into_any(self) -> Error {
+        match self.is_closed() {
+            true => Box::new(SessionClosedError),
+            false => Box::new(self),
+        }
+    }
+}
+
+/// Implements [`Refusal`]: `error: pattern that means closed`.
+macro_rules! refusals {
+    ($($error:ty: $closed:pat,)+) => {
+        $(impl Refusal for $error {
+            fn is_closed(&self) -> bool {
+                matches!(self, $closed)
+            }
+        })+
+    };
+}
+
+refusals! {
+    AnswerError: AnswerError::Closed,
+    DeclareError: DeclareError::Closed,
+    GetError: GetError::Closed,
+    PublishError: PublishError::Closed,
+}
+
+/// Implements [`Refusal`] for errors that are never that the session is closed.
+macro_rules! other_refusals {
+    ($($error:ty,)+) => {
+        $(impl Refusal for $error {
+            fn is_closed(&self) -> bool {
+                false
+            }
+        })+
+    };
+}
+
+other_refusals!(CloseError, OpenError, ScoutError,);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use event_listener::{Event, Listener};
 use zonda_codec::KeyExpr;
 
-use crate::wait::{Pending, Wait};
+use crate::wait::{Pending, Resolvable, Wait};
 
 /// Says when the callbacks that have [entered](Here::of) are gone.
 #[derive(Clone, Default)]
@@ -192,8 +192,11 @@ impl<E> Ended<E> {
         self
     }
 
-    fn result(self) -> Result<(), E> {
-        self.refused.map_or(Ok(()), Err)
+    fn result(self) -> crate::Result<()>
+    where
+        E: Into<crate::Error>,
+    {
+        self.refused.map_or(Ok(()), |refused| Err(refused.into()))
     }
 }
 
@@ -203,9 +206,11 @@ impl<E> fmt::Debug for Ended<E> {
     }
 }
 
-impl<E> Wait for Ended<E> {
-    type To = Result<(), E>;
+impl<E: Into<crate::Error>> Resolvable for Ended<E> {
+    type To = crate::Result<()>;
+}
 
+impl<E: Into<crate::Error>> Wait for Ended<E> {
     /// Waits until the callback is gone.
     ///
     /// # Blocking
@@ -218,8 +223,8 @@ impl<E> Wait for Ended<E> {
     }
 }
 
-impl<E: Send + 'static> IntoFuture for Ended<E> {
-    type Output = Result<(), E>;
+impl<E: Into<crate::Error> + Send + 'static> IntoFuture for Ended<E> {
+    type Output = crate::Result<()>;
     type IntoFuture = Pending<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {

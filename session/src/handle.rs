@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_router::config::Config;
 use zonda_router::node::{CloseError, Node};
 
 use crate::calls::{Declared, Registry};
@@ -27,6 +28,7 @@ pub struct Session(Arc<Shared>);
 
 struct Shared {
     node: Node,
+    config: Config,
     /// How long a `Block` publication may wait, unless it says otherwise.
     publish_limit: Duration,
     namespace: Option<Arc<Namespace>>,
@@ -39,11 +41,14 @@ struct Shared {
 
 impl Session {
     /// The session of a node that was just opened.
-    pub(crate) fn new(node: Node, publish_limit: Duration, namespace: Option<Namespace>) -> Self {
+    pub(crate) fn new(node: Node, config: Config) -> Self {
+        let settings = config.settings();
+        let namespace = settings.namespace.map(Namespace::new);
         Session(Arc::new(Shared {
             listeners: Listeners::new(node.clone()),
             node,
-            publish_limit,
+            config,
+            publish_limit: settings.wait_before_close,
             namespace: namespace.map(Arc::new),
             declared: Arc::default(),
             keys: Mutex::default(),
@@ -59,6 +64,10 @@ impl Session {
 
     pub(crate) fn node(&self) -> &Node {
         &self.0.node
+    }
+
+    pub(crate) fn configuration(&self) -> &Config {
+        &self.0.config
     }
 
     pub(crate) fn declared(&self) -> &Arc<Registry<Declared>> {

@@ -99,7 +99,7 @@
 //! | config `namespace` | the same |
 //! | `session.close()` | the same; plus `.timeout(..)` |
 //! | `zenoh::init_log_from_env_or("error")` | the same, with feature `logs` (default) |
-//! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`], any error; each operation has an enum of its own |
+//! | `zenoh::Result`, `zenoh::Error` | [`Result`], [`Error`], any error; [`typed`](Operation::typed) gives an operation's own |
 //! | `session.get(..)`, `.declare_queryable(..)`, `.declare_querier(..)`, `query.reply(..)` | the same; plus [`on_end`](query::SessionGetBuilder::on_end), and an error reply for a link that is lost |
 //! | `.allowed_destination(..)`, `.allowed_origin(..)`, `.callback_mut(..)` | the same; [`sample::Locality`], [`handlers`] |
 
@@ -137,17 +137,32 @@ mod undeclare;
 mod wait;
 
 pub use config::Config;
-pub use error::*;
+pub use error::{
+    AnswerError, CloseError, ConfigError, DeclareError, EncodingError, EndpointError, Error,
+    GetError, KeyExprError, KeyOverLimit, Lost, OpenError, PublishError, RecvError, ReplyError,
+    Result, ScoutError, TimeRangeError, TooFarAhead, UndeclareError,
+};
 pub use gone::Ended;
 pub use logging::{init_log_from_env_or, try_init_log_from_env};
 pub use scouting::scout;
 pub use session::{Session, open};
-pub use wait::{Done, Listed, Locators, Resolvable, Resolve, Wait};
+pub use wait::{
+    Done, Listed, Locators, Operation, OperationLater, Performing, Resolvable, Resolve, Typed, Wait,
+};
 pub use zonda_router::node::Outcome;
 
 /// Keys and key expressions.
 pub mod key_expr {
+    pub use zonda_codec::key_expr::Canonize;
     pub use zonda_codec::{KeyExpr, KeyExprError, SetIntersectionLevel, keyexpr};
+
+    /// Trees of keys: values by key expression, found by the keys that meet another one.
+    pub mod keyexpr_tree {
+        pub use zonda_codec::key_expr::tree::{
+            IKeyExprTree, IKeyExprTreeMut, KeBoxTree, KeyedSetProvider, Node, NonWild,
+            UnknownWildness,
+        };
+    }
 
     /// Formats: keys with named parts, to write and to read such keys by; and keys that are checked when the program is compiled.
     ///
@@ -173,7 +188,7 @@ pub mod pubsub {
     pub use crate::publisher::{
         Publisher, PublisherBuilder, PublisherDeleteBuilder, PublisherPutBuilder,
     };
-    pub use crate::put::{IntoAttachment, SessionDeleteBuilder, SessionPutBuilder};
+    pub use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
     pub use crate::subscriber::{BackgroundSubscriberBuilder, Subscriber, SubscriberBuilder};
     pub use zonda_router::node::PublisherCounts;
 }

@@ -14,7 +14,7 @@ use crate::handlers::{
     used_as_handler,
 };
 use crate::listening::{Listeners, Listening, Told};
-use crate::wait::{Wait, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 /// Whether anybody is there: for a publisher, subscribers; for a querier, queryables that would answer (if it asks all
 /// complete ones, only these).
@@ -94,11 +94,12 @@ impl<'a> MatchingListenerBuilder<'a, Callback<MatchingStatus>> {
     }
 }
 
-impl<H: IntoHandler<MatchingStatus>> Wait for MatchingListenerBuilder<'_, H> {
-    type To = Result<MatchingListener<H::Handler>, DeclareError>;
+impl<H: IntoHandler<MatchingStatus>> Operation for MatchingListenerBuilder<'_, H> {
+    type Given = MatchingListener<H::Handler>;
+    type Refusal = DeclareError;
 
     /// Declares the listener; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (patient, handler) = self.handler.into_patient();
         let tell = Box::new(move |notice| match notice {
             Notice::Matching(matching) => patient.call(MatchingStatus::new(matching)),
@@ -132,12 +133,13 @@ pub struct BackgroundMatchingListenerBuilder<'a>(
     MatchingListenerBuilder<'a, Callback<MatchingStatus>>,
 );
 
-impl Wait for BackgroundMatchingListenerBuilder<'_> {
-    type To = Result<(), DeclareError>;
+impl Operation for BackgroundMatchingListenerBuilder<'_> {
+    type Given = ();
+    type Refusal = DeclareError;
 
     /// Declares the listener; does not block.
-    fn wait(self) -> Self::To {
-        let mut listener = self.0.wait()?;
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        let mut listener = self.0.perform()?;
         listener.set_background(true);
         Ok(())
     }

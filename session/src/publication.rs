@@ -13,7 +13,7 @@ use zonda_codec::{CongestionControl, Priority, Qos, Reliability, SourceInfo, Tim
 use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as Limit};
 
 use crate::bytes::{Encoding, ZBytes};
-use crate::wait::{Pending, Wait};
+use crate::wait::{Pending, Resolvable, Wait};
 
 /// Everything about one publication but its key.
 #[derive(Debug, Clone)]
@@ -227,9 +227,11 @@ pub trait Publish {
 #[must_use = "nothing is published before .await or .wait()"]
 pub struct OutcomeBuilder<B>(pub(crate) B);
 
-impl<B: Publish> Wait for OutcomeBuilder<B> {
+impl<B: Publish> Resolvable for OutcomeBuilder<B> {
     type To = Result<Outcome, PublishError>;
+}
 
+impl<B: Publish> Wait for OutcomeBuilder<B> {
     /// Publishes.
     ///
     /// # Blocking
@@ -265,8 +267,8 @@ macro_rules! message_setters {
         }
 
         /// The application's own bytes beside the payload.
-        pub fn attachment(mut self, attachment: impl $crate::put::IntoAttachment) -> Self {
-            self.$($message)+.attachment = attachment.into_attachment();
+        pub fn attachment(mut self, attachment: impl Into<$crate::bytes::OptionZBytes>) -> Self {
+            self.$($message)+.attachment = attachment.into().into();
             self
         }
 

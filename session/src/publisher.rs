@@ -23,7 +23,7 @@ use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::publication::{Message, PlainService, Service, service_setters};
 use crate::sample::Locality;
-use crate::wait::{Done, Wait, ready_at_once};
+use crate::wait::{Done, Operation, ready_at_once};
 
 pub use put::{PublisherDeleteBuilder, PublisherPutBuilder};
 
@@ -69,11 +69,12 @@ impl PublisherBuilder<'_, '_> {
     }
 }
 
-impl<'b> Wait for PublisherBuilder<'_, 'b> {
-    type To = Result<Publisher<'b>, DeclareError>;
+impl<'b> Operation for PublisherBuilder<'_, 'b> {
+    type Given = Publisher<'b>;
+    type Refusal = DeclareError;
 
     /// Declares the publisher; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?;
         Ok(Publisher {
             face: self
@@ -209,7 +210,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// Whether anybody wants what it publishes, as far as this node knows now.
-    pub fn matching_status(&self) -> Done<Result<MatchingStatus, std::convert::Infallible>> {
+    pub fn matching_status(&self) -> Done<crate::Result<MatchingStatus>> {
         let matching = self.face.has_matching_subscribers();
         Done(Ok(MatchingStatus::new(matching)))
     }

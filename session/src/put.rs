@@ -2,19 +2,16 @@
 
 //! Publishing on a key without declaring a publisher: the builder of [`Session::put`] and [`Session::delete`].
 
-use std::future::IntoFuture;
-
 use zonda_codec::{CongestionControl, KeyExpr, KeyExprError};
 use zonda_router::node::{Outcome, PublishError, Wait as Limit};
 
-use crate::bytes::ZBytes;
 use crate::handle::Session;
 use crate::publication::{
     Given, Message, OutcomeBuilder, Publish, Publishing, forgive_drop, message_setters, patience,
     service_setters,
 };
 use crate::sample::Locality;
-use crate::wait::Wait;
+use crate::wait::{Operation, OperationLater, awaited};
 
 /// A put or delete under construction; made by [`Session::put`] and [`Session::delete`].
 ///
@@ -112,42 +109,26 @@ impl<'a> Publish for SessionPutBuilder<'a, 'a> {
     }
 }
 
-impl Wait for SessionPutBuilder<'_, '_> {
-    type To = Result<(), PublishError>;
+impl Operation for SessionPutBuilder<'_, '_> {
+    type Given = ();
+    type Refusal = PublishError;
 
     /// Publishes.
     ///
     /// # Blocking
     /// Under congestion control `Block` at most the timeout of the builder, else never.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         self.now()
     }
 }
 
-impl<'a> IntoFuture for SessionPutBuilder<'a, 'a> {
-    type Output = Result<(), PublishError>;
-    type IntoFuture = Publishing<'a>;
+impl<'a> OperationLater for SessionPutBuilder<'a, 'a> {
+    type Later = Publishing<'a>;
 
     /// Publishes; under congestion control `Block` it waits by waker.
-    fn into_future(self) -> Publishing<'a> {
+    fn perform_later(self) -> Self::Later {
         self.later()
     }
 }
 
-/// What can be an attachment: anything that can be a payload, or an option of it.
-pub trait IntoAttachment {
-    /// The attachment, if any.
-    fn into_attachment(self) -> Option<ZBytes>;
-}
-
-impl<T: Into<ZBytes>> IntoAttachment for T {
-    fn into_attachment(self) -> Option<ZBytes> {
-        Some(self.into())
-    }
-}
-
-impl<T: Into<ZBytes>> IntoAttachment for Option<T> {
-    fn into_attachment(self) -> Option<ZBytes> {
-        self.map(Into::into)
-    }
-}
+awaited!(['a] SessionPutBuilder<'a, 'a>);

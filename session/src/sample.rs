@@ -2,14 +2,17 @@
 
 //! [`Sample`]: what a subscriber receives.
 
+mod builder;
+
 use zonda_codec::payload::shared_part;
 use zonda_codec::{
-    CongestionControl, Del, KeyExpr, Priority, PushBody, Put, Qos, Reliability, Timestamp,
+    CongestionControl, Del, KeyExpr, Priority, PushBody, Put, Qos, Reliability, Timestamp, keyexpr,
 };
 use zonda_router::node::Delivery;
 
 use crate::bytes::{Encoding, ZBytes};
 
+pub use builder::{SampleBuilder, SampleBuilderAny, SampleBuilderDelete, SampleBuilderPut};
 pub use zonda_codec::{EntityGlobalId, SourceInfo};
 pub use zonda_router::node::SampleKind;
 pub use zonda_router::table::Locality;
@@ -177,18 +180,28 @@ impl Sample {
 
     /// That a liveliness token came or went.
     pub(crate) fn of_token(key: KeyExpr<'static>, alive: bool) -> Sample {
+        match alive {
+            true => Sample::bare(key, SampleKind::Put),
+            false => Sample::bare(key, SampleKind::Delete),
+        }
+    }
+
+    /// A put of nothing on the key `empty`; to have a sample where one is needed.
+    pub fn empty() -> Sample {
+        Sample::bare(keyexpr::constant("empty").into(), SampleKind::Put)
+    }
+
+    /// With nothing that need not be there.
+    fn bare(key_expr: KeyExpr<'static>, kind: SampleKind) -> Sample {
         Sample {
-            key_expr: key,
+            key_expr,
             payload: ZBytes::new(),
             encoding: Encoding::default(),
             timestamp: None,
             source_info: None,
             attachment: None,
             qos: Qos::default(),
-            kind: match alive {
-                true => SampleKind::Put,
-                false => SampleKind::Delete,
-            },
+            kind,
             reliability: Reliability::default(),
         }
     }

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::handlers::{
     DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters, used_as_handler,
 };
-use crate::wait::{Wait, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 pub use zonda_router::scouting::{InterfaceReport, ScoutError, ScoutReport, Use};
 
@@ -62,11 +62,12 @@ impl ScoutBuilder<DefaultHandler> {
     }
 }
 
-impl<H: IntoHandler<Hello>> Wait for ScoutBuilder<H> {
-    type To = Result<Scout<H::Handler>, ScoutError>;
+impl<H: IntoHandler<Hello>> Operation for ScoutBuilder<H> {
+    type Given = Scout<H::Handler>;
+    type Refusal = ScoutError;
 
     /// Begins to look; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (callback, handler) = self.handler.into_handler();
         let sink = move |greeting: Greeting| {
             if caught(|| callback.call(Hello(greeting))).is_err() {

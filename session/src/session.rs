@@ -5,7 +5,7 @@
 #[cfg(feature = "probe")]
 mod probe;
 
-use std::future::IntoFuture;
+use std::fmt;
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError, Timestamp};
@@ -17,7 +17,6 @@ use crate::gone::{Ended, is_inside};
 use crate::handle::CLOSE_LIMIT;
 use crate::handlers::DefaultHandler;
 use crate::liveliness::Liveliness;
-use crate::namespace::Namespace;
 use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
 use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
@@ -25,13 +24,14 @@ use crate::query::{QuerierBuilder, QueryableBuilder, Selector};
 use crate::sample::Locality;
 use crate::subscriber::SubscriberBuilder;
 use crate::undeclare::Declared;
-use crate::wait::{Done, Pending, Wait};
+use crate::wait::{Done, Operation, OperationLater, Pending, awaited};
 
 pub use crate::connections::{
     AboutConnections, BackgroundEventsListenerBuilder, ConnectionEvent, EndpointStatus,
     EventsListener, EventsListenerBuilder, LimitStatus, Link, LinkEvent, Loss, LossKind, Refusal,
     RefusalKind, Transport, TransportEvent, TurnedAway,
 };
+pub use crate::error::SessionClosedError;
 pub use crate::handle::Session;
 pub use crate::info::SessionInfo;
 pub use crate::query::SessionGetBuilder;
@@ -55,9 +55,14 @@ pub type EntityId = u32;
 /// assert_eq!(session.info().locators().len(), 1);
 /// # Ok::<(), zonda::Error>(())
 /// ```
-pub fn open(config: impl Into<Config>) -> OpenBuilder {
+pub fn open<C>(config: C) -> OpenBuilder
+where
+    C: TryInto<Config>,
+    C::Error: fmt::Debug,
+{
+    let config = config.try_into().map_err(|e| format!("{e:?}"));
     OpenBuilder {
-        config: config.into(),
+        config: config.map_err(|reason| OpenError::Config { reason }),
     }
 }
 
@@ -65,11 +70,12 @@ pub fn open(config: impl Into<Config>) -> OpenBuilder {
 #[derive(Debug)]
 #[must_use = "nothing is opened before .await or .wait()"]
 pub struct OpenBuilder {
-    config: Config,
+    config: Result<Config, OpenError>,
 }
 
-impl Wait for OpenBuilder {
-    type To = Result<Session, OpenError>;
+impl Operation for OpenBuilder {
+    type Given = Session;
+    type Refusal = OpenError;
 
     /// Opens the session.
     ///
@@ -78,8 +84,9 @@ impl Wait for OpenBuilder {
     /// (`scouting/timeout`), with endpoints as `connect/timeout_ms` says; others wait at most half a second
     /// (`scouting/delay`), and only where they scout or have endpoints.
     /// On the only thread of a runtime that was handed over it would wait for itself, and is refused.
-    fn wait(self) -> Self::To {
-        if let Some(runtime) = self.config.runtime_handle()
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        if let Ok(config) = &self.config
+            && let Some(runtime) = config.runtime_handle()
             && runtime.is_driven_here_only()
         {
             return Err(OpenError::Runtime {
@@ -87,31 +94,29 @@ impl Wait for OpenBuilder {
                 reason: "wait() on its only thread would wait for itself: use .await".to_owned(),
             });
         }
-        zonda_runtime::block_on(self.into_future())
+        zonda_runtime::block_on(self.perform_later())
     }
 }
 
-impl IntoFuture for OpenBuilder {
-    type Output = Result<Session, OpenError>;
-    type IntoFuture = Pending<'static, Self::Output>;
+impl OperationLater for OpenBuilder {
+    type Later = Pending<'static, Result<Self::Given, Self::Refusal>>;
 
-    fn into_future(self) -> Self::IntoFuture {
+    fn perform_later(self) -> Self::Later {
         Box::pin(async move {
-            let config = self.config;
+            let config = self.config?;
             config.validate().map_err(|e| OpenError::Config {
                 reason: e.to_string(),
             })?;
             for warning in config.warnings() {
                 tracing::warn!("configuration: {warning}");
             }
-            let settings = config.settings();
-            let publish_limit = settings.wait_before_close;
-            let namespace = settings.namespace.map(Namespace::new);
-            let node = Node::open(config).await?;
-            Ok(Session::new(node, publish_limit, namespace))
+            let node = Node::open(config.clone()).await?;
+            Ok(Session::new(node, config))
         })
     }
 }
+
+awaited!([] OpenBuilder);
 
 impl Session {
     /// Publishes a value on a key. For many puts on one key, a [declared publisher](Session::declare_publisher) is
@@ -265,7 +270,7 @@ impl Session {
 
     /// Checks a key once, to use it often: the result is cheap to clone. (Nothing is sent; declared publishers take
     /// care of short keys on the wire.) The session remembers it until it is [undeclared](Self::undeclare).
-    pub fn declare_keyexpr<'b, K>(&self, key: K) -> Done<Result<KeyExpr<'static>, KeyExprError>>
+    pub fn declare_keyexpr<'b, K>(&self, key: K) -> Done<crate::Result<KeyExpr<'static>>>
     where
         K: TryInto<KeyExpr<'b>>,
         K::Error: Into<KeyExprError>,
@@ -274,7 +279,7 @@ impl Session {
         if let Ok(key) = &key {
             self.remember_key(key);
         }
-        Done(key.map_err(Into::into))
+        Done(key.map_err(|error| Into::<KeyExprError>::into(error).into()))
     }
 
     /// Undeclares a publisher, a subscriber or whatever else was declared, as its own `undeclare` does; or a key that
@@ -308,6 +313,18 @@ impl Session {
     /// A timestamp of this node's hybrid logical clock: unique, and later than all it has seen.
     pub fn new_timestamp(&self) -> Timestamp {
         self.node().new_timestamp()
+    }
+
+    /// The configuration that it was opened with. A change of it changes nothing here.
+    ///
+    /// ```
+    /// # use zonda::{Config, Wait};
+    /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+    /// assert_eq!(session.config().get_json("mode")?, r#""peer""#);
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    pub fn config(&self) -> &Config {
+        self.configuration()
     }
 
     /// What this session is connected to.
@@ -366,14 +383,15 @@ impl CloseBuilder<'_> {
     }
 }
 
-impl Wait for CloseBuilder<'_> {
-    type To = Result<(), CloseError>;
+impl Operation for CloseBuilder<'_> {
+    type Given = ();
+    type Refusal = CloseError;
 
     /// Closes the session.
     ///
     /// # Blocking
     /// At most the timeout.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let CloseBuilder {
             session,
             limit,
@@ -391,11 +409,10 @@ impl Wait for CloseBuilder<'_> {
     }
 }
 
-impl<'a> IntoFuture for CloseBuilder<'a> {
-    type Output = Result<(), CloseError>;
-    type IntoFuture = Pending<'a, Self::Output>;
+impl<'a> OperationLater for CloseBuilder<'a> {
+    type Later = Pending<'a, Result<Self::Given, Self::Refusal>>;
 
-    fn into_future(self) -> Self::IntoFuture {
+    fn perform_later(self) -> Self::Later {
         let is_inside = is_inside();
         Box::pin(async move {
             let CloseBuilder {
@@ -415,3 +432,5 @@ impl<'a> IntoFuture for CloseBuilder<'a> {
         })
     }
 }
+
+awaited!(['a] CloseBuilder<'a>);

@@ -21,7 +21,7 @@ use crate::handlers::{
 use crate::listening::Listening;
 use crate::namespace::Namespace;
 use crate::sample::{Locality, Model, Sample};
-use crate::wait::{Wait, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 /// A subscriber under construction; made by [`Session::declare_subscriber`].
 #[derive(Debug)]
@@ -72,11 +72,12 @@ impl<'a, 'b> SubscriberBuilder<'a, 'b, Callback<Sample>> {
     }
 }
 
-impl<H: IntoHandler<Sample>> Wait for SubscriberBuilder<'_, '_, H> {
-    type To = Result<Subscriber<H::Handler>, DeclareError>;
+impl<H: IntoHandler<Sample>> Operation for SubscriberBuilder<'_, '_, H> {
+    type Given = Subscriber<H::Handler>;
+    type Refusal = DeclareError;
 
     /// Declares the subscriber; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?.into_owned();
         let (callback, handler) = self.handler.into_handler();
         let callback = match self.session.namespace() {
@@ -101,12 +102,13 @@ ready_at_once!([H: IntoHandler<Sample>] SubscriberBuilder<'_, '_, H>);
 #[must_use = "nothing is declared before .await or .wait()"]
 pub struct BackgroundSubscriberBuilder<'a, 'b>(SubscriberBuilder<'a, 'b, Callback<Sample>>);
 
-impl Wait for BackgroundSubscriberBuilder<'_, '_> {
-    type To = Result<(), DeclareError>;
+impl Operation for BackgroundSubscriberBuilder<'_, '_> {
+    type Given = ();
+    type Refusal = DeclareError;
 
     /// Declares the subscriber; does not block.
-    fn wait(self) -> Self::To {
-        self.0.wait()?.detach();
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        self.0.perform()?.detach();
         Ok(())
     }
 }

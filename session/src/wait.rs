@@ -5,8 +5,11 @@
 use std::future::{Future, IntoFuture, Ready, ready};
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use zonda_codec::Locator;
+
+use crate::error::Refusal;
 
 /// Carries an operation out on the calling thread.
 ///
@@ -17,10 +20,7 @@ use zonda_codec::Locator;
 /// session.put("demo/key", "value").wait()?;
 /// # Ok::<(), zonda::Error>(())
 /// ```
-pub trait Wait {
-    /// What the operation gives.
-    type To;
-
+pub trait Wait: Resolvable {
     /// Carries the operation out.
     ///
     /// # Blocking
@@ -30,22 +30,18 @@ pub trait Wait {
     fn wait(self) -> Self::To;
 }
 
-/// An operation; the reference's name of what [`Wait`] says of its result.
+/// An operation: what [`Wait::wait`] and `.await` give.
 pub trait Resolvable {
     /// What the operation gives.
     type To;
 }
 
-impl<T: Wait> Resolvable for T {
-    type To = <T as Wait>::To;
-}
-
 /// An operation that gives `Output`, by `.await` or `.wait()`.
 ///
 /// ```
-/// use zonda::{PublishError, Resolve, Session, Wait};
+/// use zonda::{Resolve, Session};
 ///
-/// fn hello(session: &Session) -> impl Resolve<Result<(), PublishError>> {
+/// fn hello(session: &Session) -> impl Resolve<zonda::Result<()>> {
 ///     session.put("demo/key", "hello")
 /// }
 /// ```
@@ -53,17 +49,149 @@ pub trait Resolve<Output>: Wait<To = Output> + IntoFuture<Output = Output> {}
 
 impl<T, Output> Resolve<Output> for T where T: Wait<To = Output> + IntoFuture<Output = Output> {}
 
-/// Makes a builder whose [`Wait::wait`] never blocks a future that is ready at once: `[generics] builder`.
-macro_rules! ready_at_once {
-    ([$($generics:tt)*] $builder:ty) => {
-        impl<$($generics)*> std::future::IntoFuture for $builder {
-            type Output = <Self as $crate::wait::Wait>::To;
-            type IntoFuture = std::future::Ready<Self::Output>;
+/// An operation that can fail in ways of its own. [`Wait::wait`] and `.await` give [any error](crate::Error), so that each of them can
+/// stand last in a function that gives [`crate::Result`]; [`typed`](Operation::typed) gives the operation's own.
+///
+/// ```
+/// use zonda::{Config, Operation, PublishError, Session, Wait};
+///
+/// fn hello(session: &Session) -> zonda::Result<()> {
+///     session.put("demo/key", "hello").wait()
+/// }
+///
+/// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
+/// hello(&session)?;
+/// session.close().wait()?;
+/// assert_eq!(session.put("demo/key", "hello").typed().wait(), Err(PublishError::Closed));
+/// assert!(hello(&session).unwrap_err().is::<zonda::session::SessionClosedError>());
+/// # Ok::<(), zonda::Error>(())
+/// ```
+pub trait Operation: Sized {
+    /// What it gives.
+    type Given;
+    /// Why it is not done.
+    type Refusal: Refusal;
+
+    /// Carries the operation out; the same as `.typed().wait()`.
+    ///
+    /// # Errors
+    /// As the builder says.
+    ///
+    /// # Blocking
+    /// As [`Wait::wait`].
+    fn perform(self) -> Result<Self::Given, Self::Refusal>;
+
+    /// The same with any error; [`Wait::wait`] is this.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn perform_any(self) -> crate::Result<Self::Given> {
+        self.perform().map_err(Refusal::into_any)
+    }
+
+    /// The same operation, with its own error by `.wait()` and `.await`.
+    fn typed(self) -> Typed<Self> {
+        Typed(self)
+    }
+}
+
+/// An [`Operation`] that can be awaited.
+pub trait OperationLater: Operation {
+    /// Carries it out.
+    type Later: Future<Output = Result<Self::Given, Self::Refusal>> + Unpin;
+
+    /// Carries the operation out, waiting by waker; the same as `.typed().into_future()`.
+    fn perform_later(self) -> Self::Later;
+}
+
+impl<O: Operation> Resolvable for O {
+    type To = crate::Result<O::Given>;
+}
+
+impl<O: Operation> Wait for O {
+    #[inline(always)]
+    fn wait(self) -> Self::To {
+        self.perform_any()
+    }
+}
+
+/// An operation with its own error; made by [`Operation::typed`].
+#[derive(Debug)]
+#[must_use = "nothing is done before .await or .wait()"]
+pub struct Typed<O>(O);
+
+impl<O: Operation> Resolvable for Typed<O> {
+    type To = Result<O::Given, O::Refusal>;
+}
+
+impl<O: Operation> Wait for Typed<O> {
+    #[inline(always)]
+    fn wait(self) -> Self::To {
+        self.0.perform()
+    }
+}
+
+impl<O: OperationLater> IntoFuture for Typed<O> {
+    type Output = Result<O::Given, O::Refusal>;
+    type IntoFuture = O::Later;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.0.perform_later()
+    }
+}
+
+/// The future of an operation: what it gives, or any error.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Performing<F>(pub(crate) F);
+
+impl<F, T, E> Future for Performing<F>
+where
+    F: Future<Output = Result<T, E>> + Unpin,
+    E: Refusal,
+{
+    type Output = crate::Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0)
+            .poll(context)
+            .map_err(Refusal::into_any)
+    }
+}
+
+/// Makes an [`OperationLater`] a future to `.await`: `[generics] builder`, and `where` its bounds.
+macro_rules! awaited {
+    ([$($generics:tt)*] $builder:ty $(where $($bounds:tt)+)?) => {
+        impl<$($generics)*> std::future::IntoFuture for $builder $(where $($bounds)+)? {
+            type Output = $crate::Result<<Self as $crate::wait::Operation>::Given>;
+            type IntoFuture =
+                $crate::wait::Performing<<Self as $crate::wait::OperationLater>::Later>;
 
             fn into_future(self) -> Self::IntoFuture {
-                std::future::ready($crate::wait::Wait::wait(self))
+                $crate::wait::Performing($crate::wait::OperationLater::perform_later(self))
             }
         }
+    };
+}
+
+pub(crate) use awaited;
+
+/// Makes an [`Operation`] that never blocks a future that is ready at once: `[generics] builder`.
+macro_rules! ready_at_once {
+    ([$($generics:tt)*] $builder:ty) => {
+        impl<$($generics)*> $crate::wait::OperationLater for $builder {
+            type Later = std::future::Ready<
+                Result<
+                    <Self as $crate::wait::Operation>::Given,
+                    <Self as $crate::wait::Operation>::Refusal,
+                >,
+            >;
+
+            fn perform_later(self) -> Self::Later {
+                std::future::ready($crate::wait::Operation::perform(self))
+            }
+        }
+
+        $crate::wait::awaited!([$($generics)*] $builder);
     };
 }
 
@@ -114,9 +242,11 @@ impl<T> From<Listed<T>> for Vec<T> {
     }
 }
 
-impl<T> Wait for Listed<T> {
+impl<T> Resolvable for Listed<T> {
     type To = std::vec::IntoIter<T>;
+}
 
+impl<T> Wait for Listed<T> {
     fn wait(self) -> Self::To {
         self.0.into_iter()
     }
@@ -164,24 +294,35 @@ impl From<Locators> for Vec<Locator> {
     }
 }
 
-impl Wait for Locators {
+impl Resolvable for Locators {
     type To = Vec<Locator>;
+}
 
+impl Wait for Locators {
     fn wait(self) -> Self::To {
         self.0
     }
 }
 
-ready_at_once!([] Locators);
+impl IntoFuture for Locators {
+    type Output = Vec<Locator>;
+    type IntoFuture = Ready<Vec<Locator>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(self.0)
+    }
+}
 
 /// The result of an operation that is done already and only looks like one that has to be waited for.
 #[derive(Debug)]
 #[must_use = "await it or call wait()"]
 pub struct Done<T>(pub(crate) T);
 
-impl<T> Wait for Done<T> {
+impl<T> Resolvable for Done<T> {
     type To = T;
+}
 
+impl<T> Wait for Done<T> {
     fn wait(self) -> T {
         self.0
     }

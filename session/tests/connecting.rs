@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::pair::{LONG, alone, until};
 use socket2::{Domain, Socket, Type};
-use zonda::{Config, OpenError, Session, Wait};
+use zonda::{Config, OpenError, Operation, Session, Wait};
 
 const QUICK: &str = "{ period_init_ms: 10, period_max_ms: 20 }";
 
@@ -30,7 +30,7 @@ fn quiet(connect: &str) -> Config {
 }
 
 fn opened(config: Config) -> Result<Session, OpenError> {
-    zonda::open(config).wait()
+    zonda::open(config).typed().wait()
 }
 
 /// Gives the port that `held` listens on back, a while after the call.

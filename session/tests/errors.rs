@@ -8,19 +8,19 @@ use std::time::Instant;
 use crate::pair::{LONG, alone};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::session::RefusalKind;
-use zonda::{Config, DeclareError, OpenError, PublishError, Session, Wait};
+use zonda::{Config, DeclareError, OpenError, Operation, PublishError, Session, Wait};
 
 #[test]
 fn invalid_keys_are_refused_where_they_are_used() {
     let session = alone();
     for bad in ["", "/a", "a//b", "a/b/", "a#b", "a*"] {
-        let error = session.put(bad, "x").wait().unwrap_err();
+        let error = session.put(bad, "x").typed().wait().unwrap_err();
         assert!(matches!(error, PublishError::Key(_)), "{bad}: {error}");
-        let error = session.delete(bad).wait().unwrap_err();
+        let error = session.delete(bad).typed().wait().unwrap_err();
         assert!(matches!(error, PublishError::Key(_)), "{bad}: {error}");
-        let error = session.declare_subscriber(bad).wait().unwrap_err();
+        let error = session.declare_subscriber(bad).typed().wait().unwrap_err();
         assert!(matches!(error, DeclareError::Key(_)), "{bad}: {error}");
-        let error = session.declare_publisher(bad).wait().unwrap_err();
+        let error = session.declare_publisher(bad).typed().wait().unwrap_err();
         assert!(matches!(error, DeclareError::Key(_)), "{bad}: {error}");
         assert!(session.declare_keyexpr(bad).wait().is_err());
         let line = zonda::Error::from(error).to_string();
@@ -36,11 +36,11 @@ fn keys_beyond_the_limits_are_refused_where_they_are_used() {
     let globs = vec!["a$*"; 33].join("/");
     let long = format!("{}$*", "x".repeat(1023));
     for bad in [&chunks, &globs, &long] {
-        let error = session.put(bad, "x").wait().unwrap_err();
+        let error = session.put(bad, "x").typed().wait().unwrap_err();
         assert!(matches!(error, PublishError::KeyOverLimit(_)), "{error}");
-        let error = session.declare_subscriber(bad).wait().unwrap_err();
+        let error = session.declare_subscriber(bad).typed().wait().unwrap_err();
         assert!(matches!(error, DeclareError::KeyOverLimit(_)), "{error}");
-        let error = session.declare_publisher(bad).wait().unwrap_err();
+        let error = session.declare_publisher(bad).typed().wait().unwrap_err();
         assert!(matches!(error, DeclareError::KeyOverLimit(_)), "{error}");
         let line = zonda::Error::from(error).to_string();
         assert!(line.contains("exceeds the limit of") && !line.contains('\n'));
@@ -57,7 +57,7 @@ fn keys_beyond_the_limits_are_refused_where_they_are_used() {
 fn a_payload_beyond_the_limit_is_refused_with_the_limit() {
     // never written to, so this takes no memory
     let huge = ZBytes::from(vec![0; 1 << 30]);
-    let too_large = |session: &Session| match session.put("a", huge.clone()).wait() {
+    let too_large = |session: &Session| match session.put("a", huge.clone()).typed().wait() {
         Err(PublishError::TooLarge { size, limit }) => Some((size, limit)),
         other => {
             other.unwrap();
@@ -78,6 +78,7 @@ fn a_schema_the_wire_cannot_say_is_refused() {
     let error = session
         .put("demo", "x")
         .encoding(&encoding)
+        .typed()
         .wait()
         .unwrap_err();
     assert_eq!(error, PublishError::SchemaTooLong { len: 256 });
@@ -97,6 +98,7 @@ fn a_port_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("tcp/{}", taken.local_addr().unwrap());
     let error = zonda::open(Config::peer().listen([&endpoint]))
+        .typed()
         .wait()
         .unwrap_err();
     assert!(matches!(error, OpenError::Listen { .. }), "{error:?}");
@@ -107,6 +109,7 @@ fn a_port_in_use_is_named() {
 fn a_client_without_a_router_fails_at_once() {
     let begin = Instant::now();
     let error = zonda::open(Config::client([] as [&str; 0]))
+        .typed()
         .wait()
         .unwrap_err();
     assert_eq!(error, OpenError::NoEndpoint);
@@ -115,7 +118,10 @@ fn a_client_without_a_router_fails_at_once() {
         .local_addr()
         .unwrap();
     let endpoint = format!("tcp/{free}");
-    let error = zonda::open(Config::client([&endpoint])).wait().unwrap_err();
+    let error = zonda::open(Config::client([&endpoint]))
+        .typed()
+        .wait()
+        .unwrap_err();
     let OpenError::Connect { reason, .. } = &error else {
         panic!("{error:?}");
     };
@@ -127,10 +133,12 @@ fn a_client_without_a_router_fails_at_once() {
 #[test]
 fn a_refused_configuration_is_an_open_error() {
     let error = zonda::open(Config::peer().listen(["nonsense"]))
+        .typed()
         .wait()
         .unwrap_err();
     assert!(error.to_string().contains("listen/endpoints"), "{error}");
     let error = zonda::open(Config::peer().with("conect", "{}"))
+        .typed()
         .wait()
         .unwrap_err();
     assert!(

@@ -13,7 +13,7 @@ use zonda::ext::{
 };
 use zonda::query::ReplyKeyExpr;
 use zonda::sample::{Locality, Sample, SampleKind, SourceInfo};
-use zonda::{Config, Session, Wait};
+use zonda::{Config, Operation, Session, Wait};
 
 use crate::pair::{LONG, alone, connected_to, pair, until};
 
@@ -126,7 +126,11 @@ fn who_comes_late_gets_the_newest_in_order() {
 fn timestamps_do_where_nothing_is_counted() {
     let far = alone();
     let cache = CacheConfig::default().max_samples(9);
-    let refused = far.declare_publisher(KEY).cache(cache.clone()).wait();
+    let refused = far
+        .declare_publisher(KEY)
+        .cache(cache.clone())
+        .typed()
+        .wait();
     assert!(
         matches!(refused, Err(AdvancedError::NoTimestamps { .. })),
         "{refused:?}"
@@ -356,7 +360,7 @@ fn nothing_goes_on_behind_the_end() {
     far.close().wait().unwrap();
     assert!(open.recv().is_err());
     until("the callback is dropped", || seen.is_disconnected());
-    let refused = far.declare_subscriber(KEY).advanced().wait();
+    let refused = far.declare_subscriber(KEY).advanced().typed().wait();
     assert!(
         matches!(refused, Err(AdvancedError::Declare(_))),
         "{refused:?}"

@@ -109,7 +109,7 @@ fn questions_and_answers_may_take_for_ever() {
             .unwrap();
         let querier = a.declare_querier("demo").timeout(FOR_EVER).wait().unwrap();
         crate::pair::until("the queryable is known", || {
-            let Ok(status) = querier.matching_status().wait();
+            let status = querier.matching_status().wait().unwrap();
             status.matching()
         });
         let replies = [

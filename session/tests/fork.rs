@@ -15,7 +15,7 @@ use zonda::handlers::{RecvError, RingChannel};
 use zonda::pubsub::{Publisher, Subscriber};
 use zonda::qos::CongestionControl;
 use zonda::query::{Querier, Queryable};
-use zonda::{CloseError, Config, DeclareError, GetError, PublishError, Session, Wait};
+use zonda::{CloseError, Config, DeclareError, GetError, Operation, PublishError, Session, Wait};
 
 const SAID: &str =
     "this process was forked off after the session was opened: open a session here, or fork before";
@@ -34,18 +34,18 @@ fn faults(
             faults.push(what.to_owned());
         }
     };
-    let published = publisher.put("from the child").wait();
+    let published = publisher.put("from the child").typed().wait();
     check(published == Err(PublishError::Forked), "publisher.put");
-    let published = session.put("demo/other", "x").wait();
+    let published = session.put("demo/other", "x").typed().wait();
     check(published == Err(PublishError::Forked), "session.put");
     let said = PublishError::Forked.to_string();
     check(said == SAID, "the text");
-    let declared = session.declare_subscriber("demo/**").wait();
+    let declared = session.declare_subscriber("demo/**").typed().wait();
     check(
         matches!(declared, Err(DeclareError::Forked)),
         "declare_subscriber",
     );
-    let declared = session.declare_publisher("demo/key").wait();
+    let declared = session.declare_publisher("demo/key").typed().wait();
     check(
         matches!(declared, Err(DeclareError::Forked)),
         "declare_publisher",
@@ -62,7 +62,10 @@ fn faults(
         session.is_closed() && session.info().links().is_empty(),
         "info",
     );
-    check(session.close().wait() == Err(CloseError::Forked), "close");
+    check(
+        session.close().typed().wait() == Err(CloseError::Forked),
+        "close",
+    );
     drop(subscriber);
     drop(session);
     // A session of the child's own works where the runtime can be started a second time.
@@ -95,15 +98,15 @@ fn queries(
     (querier, queryable): (Querier<'_>, Queryable),
     check: &mut impl FnMut(bool, &str),
 ) {
-    let declared = session.declare_queryable("demo/**").wait();
+    let declared = session.declare_queryable("demo/**").typed().wait();
     let is_forked = matches!(declared, Err(DeclareError::Forked));
     check(is_forked, "declare_queryable");
-    let declared = session.declare_querier("demo/key").wait();
+    let declared = session.declare_querier("demo/key").typed().wait();
     let is_forked = matches!(declared, Err(DeclareError::Forked));
     check(is_forked, "declare_querier");
-    let get = session.get("demo/key").wait();
+    let get = session.get("demo/key").typed().wait();
     check(matches!(get, Err(GetError::Forked)), "get");
-    let get = querier.get().wait();
+    let get = querier.get().typed().wait();
     check(matches!(get, Err(GetError::Forked)), "querier.get");
     let query = queryable.recv();
     check(query.err() == Some(RecvError::Forked), "queryable.recv");

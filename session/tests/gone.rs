@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use zonda::cancellation::CancellationToken;
 use zonda::handlers::CallbackDrop;
-use zonda::{DeclareError, GetError, Session, Wait};
+use zonda::{DeclareError, GetError, Operation, Session, Wait};
 
 use crate::asking::until_answered;
 use crate::pair::{LONG, alone, connected_to, pair, until};
@@ -87,14 +87,14 @@ fn undeclaring_waits_for_the_callback() {
         let subscriber = called.declare_subscriber("gone").callback(callback);
         let subscriber = subscriber.wait().unwrap();
         put(acting, "gone", &slow);
-        let Ok(()) = subscriber.undeclare().wait();
+        subscriber.undeclare().wait().unwrap();
         assert!(slow.is_gone(), "of a subscriber");
 
         let (callback, slow) = self::slow();
         let queryable = called.declare_queryable("gone").callback(callback);
         let queryable = queryable.wait().unwrap();
         ask(acting, "gone", &slow);
-        let Ok(()) = async_io::block_on(queryable.undeclare().wait_callbacks().into_future());
+        async_io::block_on(queryable.undeclare().wait_callbacks().into_future()).unwrap();
         assert!(slow.is_gone(), "of a queryable");
 
         let (callback, slow) = self::slow();
@@ -103,7 +103,7 @@ fn undeclaring_waits_for_the_callback() {
         let subscriber = subscriber.wait().unwrap();
         let _token = acting.liveliness().declare_token("gone").wait().unwrap();
         slow.until_called();
-        let Ok(()) = subscriber.undeclare().wait();
+        subscriber.undeclare().wait().unwrap();
         assert!(slow.is_gone(), "of a liveliness subscriber");
     });
 }
@@ -117,14 +117,14 @@ fn listeners_are_waited_for_by_themselves_or_by_what_they_listen_to() {
         let listener = listener.wait().unwrap();
         let subscriber = acting.declare_subscriber("gone").wait().unwrap();
         slow.until_called();
-        let Ok(()) = listener.undeclare().wait();
+        listener.undeclare().wait().unwrap();
         assert!(slow.is_gone(), "of a matching listener");
 
         let (callback, slow) = self::slow();
         let listener = publisher.matching_listener().callback(callback);
         listener.background().wait().unwrap();
         slow.until_called();
-        let Ok(()) = publisher.undeclare().wait_callbacks().wait();
+        publisher.undeclare().wait_callbacks().wait().unwrap();
         assert!(slow.is_gone(), "of one in the background");
         drop(subscriber);
     });
@@ -134,7 +134,7 @@ fn listeners_are_waited_for_by_themselves_or_by_what_they_listen_to() {
     let listener = listener.callback(callback).wait().unwrap();
     let _other = connected_to(&session, zonda::Config::peer().listen([] as [&str; 0]));
     slow.until_called();
-    let Ok(()) = listener.undeclare().wait();
+    listener.undeclare().wait().unwrap();
     assert!(slow.is_gone(), "of a listener to connections");
 }
 
@@ -149,7 +149,7 @@ fn a_querier_can_wait_for_its_gets() {
         let query = queryable.recv_timeout(LONG).unwrap().unwrap();
         thread::spawn(move || query.reply("gone", "x").wait().unwrap());
         slow.until_called();
-        let Ok(()) = querier.undeclare().wait_callbacks().wait();
+        querier.undeclare().wait_callbacks().wait().unwrap();
         assert!(slow.is_gone());
     });
 }
@@ -188,7 +188,7 @@ fn cancelling_waits_for_the_callback() {
         let query = queryable.recv_timeout(LONG).unwrap().unwrap();
         thread::spawn(move || query.reply("gone", "x").wait().unwrap());
         slow.until_called();
-        let Ok(()) = token.cancel().wait();
+        token.cancel().wait().unwrap();
         assert!(slow.is_gone(), "of a get");
 
         let _alive = acting.liveliness().declare_token("gone").wait().unwrap();
@@ -202,7 +202,7 @@ fn cancelling_waits_for_the_callback() {
         let get = get.cancellation_token(token.clone());
         get.callback(callback).wait().unwrap();
         slow.until_called();
-        let Ok(()) = async_io::block_on(token.cancel().into_future());
+        async_io::block_on(token.cancel().into_future()).unwrap();
         assert!(slow.is_gone(), "of a question for tokens");
     });
 }
@@ -216,7 +216,7 @@ fn a_queue_that_is_full_keeps_nobody_from_ending() {
     session.put("gone", "1").wait().unwrap();
     let putting = session.clone();
     let putting = thread::spawn(move || putting.put("gone", "2").wait().unwrap());
-    let Ok(()) = subscriber.undeclare().wait();
+    subscriber.undeclare().wait().unwrap();
     drop(unread);
     putting.join().unwrap();
 }
@@ -225,7 +225,7 @@ fn a_queue_that_is_full_keeps_nobody_from_ending() {
 fn a_cancelled_token_is_refused_and_the_callback_dropped() {
     let session = alone();
     let token = CancellationToken::default();
-    let Ok(()) = token.cancel().wait();
+    token.cancel().wait().unwrap();
     let gone = Arc::new(AtomicBool::new(false));
     let handler = || {
         let gone = gone.clone();
@@ -236,14 +236,14 @@ fn a_cancelled_token_is_refused_and_the_callback_dropped() {
     };
     let is_gone = || gone.swap(false, Ordering::SeqCst);
     let get = session.get("gone").cancellation_token(token.clone());
-    let refused = get.with(handler()).wait();
+    let refused = get.with(handler()).typed().wait();
     assert_eq!((refused, is_gone()), (Err(GetError::Cancelled), true));
     let querier = session.declare_querier("gone").wait().unwrap();
     let get = querier.get().cancellation_token(token.clone());
-    let refused = get.with(handler()).wait();
+    let refused = get.with(handler()).typed().wait();
     assert_eq!((refused, is_gone()), (Err(GetError::Cancelled), true));
     let get = session.liveliness().get("gone").cancellation_token(token);
-    let refused = get.with(handler()).wait();
+    let refused = get.with(handler()).typed().wait();
     assert_eq!((refused, is_gone()), (Err(DeclareError::Cancelled), true));
 }
 

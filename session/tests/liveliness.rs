@@ -14,7 +14,7 @@ use zonda::liveliness::LivelinessToken;
 use zonda::pubsub::Subscriber;
 use zonda::query::Reply;
 use zonda::sample::{Sample, SampleKind};
-use zonda::{Config, DeclareError, Session, Wait};
+use zonda::{Config, DeclareError, Operation, Session, Wait};
 
 const NOWHERE: [&str; 0] = [];
 
@@ -398,7 +398,7 @@ fn a_question_can_be_cancelled() {
         .liveliness()
         .get("**")
         .cancellation_token(token.clone());
-    assert_eq!(third.wait().err(), Some(DeclareError::Cancelled));
+    assert_eq!(third.typed().wait().err(), Some(DeclareError::Cancelled));
     for replies in [first, second] {
         assert_eq!(replies.recv().map(drop), Err(RecvError::Closed));
     }

@@ -13,7 +13,7 @@ use zonda::key_expr::KeyExpr;
 use zonda::pubsub::Publisher;
 use zonda::qos::Priority;
 use zonda::sample::{Sample, SampleFields, SampleKind};
-use zonda::{DeclareError, Outcome, PublishError, Wait};
+use zonda::{DeclareError, Operation, Outcome, PublishError, Wait};
 
 #[test]
 fn a_session_receives_what_it_publishes_itself() {
@@ -139,15 +139,18 @@ fn everything_after_a_close_says_closed() {
     session.close().wait().unwrap();
     session.close().wait().unwrap();
     assert!(clone.is_closed());
-    assert_eq!(clone.put("demo", "x").wait(), Err(PublishError::Closed));
-    assert_eq!(publisher.put("x").wait(), Err(PublishError::Closed));
+    assert_eq!(
+        clone.put("demo", "x").typed().wait(),
+        Err(PublishError::Closed)
+    );
+    assert_eq!(publisher.put("x").typed().wait(), Err(PublishError::Closed));
     assert_eq!(publisher.try_put("x"), Err(PublishError::Closed));
     assert_eq!(
-        clone.declare_subscriber("demo").wait().err(),
+        clone.declare_subscriber("demo").typed().wait().err(),
         Some(DeclareError::Closed)
     );
     assert_eq!(
-        clone.declare_publisher("demo").wait().err(),
+        clone.declare_publisher("demo").typed().wait().err(),
         Some(DeclareError::Closed)
     );
     assert_eq!(fifo.recv_timeout(LONG).err(), Some(RecvError::Closed));

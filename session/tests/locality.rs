@@ -113,7 +113,7 @@ fn gets_pass_where_both_ends_say_so() {
             assert_eq!(keys, wanted.collect::<Vec<_>>(), "{case}");
             let querier = first.declare_querier("demo/own");
             let querier = querier.allowed_destination(destination).wait().unwrap();
-            let Ok(status) = querier.matching_status().wait();
+            let status = querier.matching_status().wait().unwrap();
             assert_eq!(status.matching(), inside, "{case}");
             assert_eq!(
                 querier.get().wait().unwrap().iter().count(),

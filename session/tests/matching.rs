@@ -112,7 +112,7 @@ fn a_querier_s_listener_is_told_of_queryables_that_would_answer() {
         let of_any = any.matching_listener().wait().unwrap();
         let of_complete = complete.matching_listener().wait().unwrap();
         let status = |querier: &Querier<'_>| {
-            let Ok(status) = querier.matching_status().wait();
+            let status = querier.matching_status().wait().unwrap();
             status.matching()
         };
         assert!(!status(&any) && !status(&complete), "{world}");

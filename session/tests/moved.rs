@@ -16,14 +16,30 @@ use zonda::key_expr::{KeyExpr, keyexpr};
 use zonda::qos::{CongestionControl, Priority};
 use zonda::sample::Sample;
 use zonda::time::TimestampId;
-use zonda::{Config, PublishError, Session, Wait};
+use zonda::{Config, Operation, PublishError, Session, Wait};
 
 use crate::pair::pair;
+
+// All that moves the program.
+#[cfg(feature = "ext")]
+use {zonda as zenoh, zonda::ext as zenoh_ext};
+
+/// The reference has two types where one is enough here.
+#[cfg(feature = "ext")]
+#[allow(clippy::useless_conversion)]
+mod program;
+
+#[cfg(feature = "ext")]
+#[test]
+fn a_program_moves_by_its_use_alone() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(program::program()).unwrap();
+}
 
 const LONG: Duration = Duration::from_secs(20);
 
 fn alone() -> zonda::Result<Session> {
-    Ok(zonda::open(Config::peer().listen([] as [&str; 0])).wait()?)
+    zonda::open(Config::peer().listen([] as [&str; 0])).wait()
 }
 
 /// Errors of every kind, by `?` and `.into()`.
@@ -54,12 +70,16 @@ fn the_result_of_a_program_is_any_error() {
 
 #[test]
 fn a_typed_error_is_still_inside() -> zonda::Result<()> {
-    let publish = |session: &Session| -> zonda::Result<()> { Ok(session.put("a", "b").wait()?) };
+    let publish = |session: &Session| -> zonda::Result<()> { session.put("a", "b").wait() };
     let session = alone()?;
     publish(&session)?;
     session.close().wait()?;
     let error = publish(&session).unwrap_err();
-    assert_eq!(error.downcast_ref(), Some(&PublishError::Closed));
+    assert!(error.is::<zonda::session::SessionClosedError>());
+    assert_eq!(
+        session.put("a", "b").typed().wait(),
+        Err(PublishError::Closed)
+    );
     Ok(())
 }
 
@@ -83,7 +103,7 @@ fn a_put_gives_nothing_where_nothing_is_expected() -> zonda::Result<()> {
         .unwrap();
     match session.put("ping", "2").wait() {
         Ok(()) => {}
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     }
     for expected in ["1", "2"] {
         assert_eq!(echoes.recv_timeout(LONG)?, ZBytes::from(expected));

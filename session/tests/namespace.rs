@@ -4,7 +4,7 @@
 
 use crate::pair::{LONG, alone, connected_to, until, until_matched};
 use zonda::pubsub::Subscriber;
-use zonda::{Config, PublishError, Session, Wait};
+use zonda::{Config, Operation, PublishError, Session, Wait};
 
 fn within(namespace: &str, other: &Session) -> Session {
     let config = Config::peer().listen([] as [&str; 0]);
@@ -90,7 +90,11 @@ fn those_within_one_namespace_do_not_notice_it() {
 fn a_key_that_becomes_too_long_is_refused() {
     let outside = alone();
     let inside = within(&"n".repeat(40_000), &outside);
-    let error = inside.put("k".repeat(30_000), "1").wait().unwrap_err();
+    let error = inside
+        .put("k".repeat(30_000), "1")
+        .typed()
+        .wait()
+        .unwrap_err();
     assert!(matches!(error, PublishError::TooLarge { .. }), "{error:?}");
     assert!(
         inside

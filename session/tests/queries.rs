@@ -18,7 +18,7 @@ use zonda::query::{
 use zonda::sample::{SampleKind, SourceInfo};
 use zonda::session::EntityGlobalId;
 use zonda::time::{Ntp64, Timestamp};
-use zonda::{AnswerError, DeclareError, Error, GetError, RecvError, Wait};
+use zonda::{AnswerError, DeclareError, Error, GetError, Operation, RecvError, Wait};
 
 #[test]
 fn a_query_and_its_replies_carry_everything() {
@@ -206,7 +206,7 @@ fn replies_on_other_keys_need_leave() {
             .declare_queryable("demo/a")
             .callback(move |query: Query| {
                 let any = query.accepts_replies() == ReplyKeyExpr::Any;
-                match query.reply("elsewhere", "found").wait() {
+                match query.reply("elsewhere", "found").typed().wait() {
                     Err(AnswerError::OtherKey { .. }) if !any => {
                         refused.fetch_add(1, Ordering::SeqCst);
                     }
@@ -235,25 +235,25 @@ fn replies_on_other_keys_need_leave() {
 fn keys_and_encodings_are_checked() {
     let session = alone();
     assert!(matches!(
-        session.get("a//b?x=1").wait(),
+        session.get("a//b?x=1").typed().wait(),
         Err(GetError::Key(_))
     ));
-    let declared = session.declare_queryable("a//b").wait();
+    let declared = session.declare_queryable("a//b").typed().wait();
     assert!(matches!(declared, Err(DeclareError::Key(_))));
-    let declared = session.declare_querier("a//b").wait();
+    let declared = session.declare_querier("a//b").typed().wait();
     assert!(matches!(declared, Err(DeclareError::Key(_))));
     let long = format!("text/plain;{}", "x".repeat(256));
-    let get = session.get("a").encoding(long.as_str()).wait();
+    let get = session.get("a").encoding(long.as_str()).typed().wait();
     assert_eq!(get.err(), Some(GetError::SchemaTooLong { len: 256 }));
     let queryable = session.declare_queryable("a").wait().unwrap();
     let _replies = session.get("a").wait().unwrap();
     let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
     let too_long = Err(AnswerError::SchemaTooLong { len: 256 });
     let reply = query.reply("a", "x").encoding(long.as_str());
-    assert_eq!(reply.wait(), too_long);
+    assert_eq!(reply.typed().wait(), too_long);
     let reply = query.reply_err("x").encoding(long.as_str());
-    assert_eq!(reply.wait(), too_long);
-    let reply = query.reply("a//b", "x").wait();
+    assert_eq!(reply.typed().wait(), too_long);
+    let reply = query.reply("a//b", "x").typed().wait();
     assert!(matches!(reply, Err(AnswerError::Key(_))), "{reply:?}");
     let said: Error = GetError::Closed.into();
     assert_eq!(said.to_string(), "the session is closed");

@@ -10,7 +10,7 @@ use crate::pair::{LONG, alone, pair, until};
 use zonda::cancellation::CancellationToken;
 use zonda::handlers::FifoChannel;
 use zonda::query::EndReason;
-use zonda::{AnswerError, DeclareError, GetError, RecvError, Wait};
+use zonda::{AnswerError, DeclareError, GetError, Operation, RecvError, Wait};
 
 #[test]
 fn nobody_to_ask_ends_at_once() {
@@ -45,7 +45,10 @@ fn a_get_ends_with_its_time() {
         // Nobody waits any more, on a link that is known at once.
         let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
         if asking.zid() == answering.zid() {
-            assert_eq!(query.reply("slow", "late").wait(), Err(AnswerError::Over));
+            assert_eq!(
+                query.reply("slow", "late").typed().wait(),
+                Err(AnswerError::Over)
+            );
         } else {
             let _ = query.reply("slow", "late").wait();
         }
@@ -71,7 +74,7 @@ fn a_token_cancels() {
         token.cancel().wait().unwrap();
         assert_eq!((texts(&first).len(), texts(&second).len()), (0, 0));
         let third = asking.get("slow").cancellation_token(token.clone());
-        assert_eq!(third.wait().err(), Some(GetError::Cancelled));
+        assert_eq!(third.typed().wait().err(), Some(GetError::Cancelled));
         for _ in 0..2 {
             assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Cancelled));
         }
@@ -148,22 +151,25 @@ fn after_a_close_nothing_is_asked_and_everything_has_ended() {
     session.close().wait().unwrap();
     assert_eq!(texts(&replies).len(), 0);
     assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Closed));
-    let late = query.reply("slow", "late").wait();
+    let late = query.reply("slow", "late").typed().wait();
     assert!(
         matches!(late, Err(AnswerError::Closed | AnswerError::Over)),
         "{late:?}"
     );
     assert_eq!(held.recv_timeout(LONG).err(), Some(RecvError::Closed));
-    assert_eq!(session.get("a").wait().err(), Some(GetError::Closed));
-    assert_eq!(querier.get().wait().err(), Some(GetError::Closed));
-    let declared = session.declare_queryable("a").wait().err();
+    assert_eq!(
+        session.get("a").typed().wait().err(),
+        Some(GetError::Closed)
+    );
+    assert_eq!(querier.get().typed().wait().err(), Some(GetError::Closed));
+    let declared = session.declare_queryable("a").typed().wait().err();
     assert_eq!(declared, Some(DeclareError::Closed));
-    let declared = session.declare_querier("a").wait().err();
+    let declared = session.declare_querier("a").typed().wait().err();
     assert_eq!(declared, Some(DeclareError::Closed));
     // A cancelled token does not hide it.
     let token = CancellationToken::default();
     token.cancel().wait().unwrap();
-    let get = session.get("a").cancellation_token(token).wait();
+    let get = session.get("a").cancellation_token(token).typed().wait();
     assert_eq!(get.err(), Some(GetError::Closed));
     held.undeclare().wait().unwrap();
 }
@@ -184,7 +190,7 @@ fn the_last_clone_ends_its_gets_and_nothing_here_keeps_a_session_open() {
     assert_eq!(texts(&replies).len(), 0);
     assert_eq!(queryable.recv_timeout(LONG).err(), Some(RecvError::Closed));
     until("it is closed", || {
-        querier.get().wait().err() == Some(GetError::Closed)
+        querier.get().typed().wait().err() == Some(GetError::Closed)
     });
     drop((query, queryable, querier));
     token.cancel().wait().unwrap();

@@ -393,8 +393,8 @@ fn on_the_application_s(runtime: &zonda::config::AnyRuntime) -> (Config, Config)
 #[cfg(feature = "tokio")]
 mod application_with_tokio {
     use super::*;
-    use zonda::OpenError;
     use zonda::config::AnyRuntime;
+    use zonda::{OpenError, Operation};
 
     #[tokio::test]
     async fn a_current_thread_runtime_carries_sessions() {
@@ -456,7 +456,7 @@ mod application_with_tokio {
         let runtime = AnyRuntime::from_tokio(application.handle().clone());
         drop(application);
         let (config, _) = on_the_application_s(&runtime);
-        let error = zonda::open(config).wait().unwrap_err();
+        let error = zonda::open(config).typed().wait().unwrap_err();
         assert!(matches!(error, OpenError::Runtime { .. }), "{error}");
         assert_eq!(
             error.to_string(),

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
-use zonda::{CloseError, Outcome, PublishError, Session, Wait};
+use zonda::{CloseError, Operation, Outcome, PublishError, Session, Wait};
 
 /// Two peers; the second's callback on `demo` waits until the sender is dropped.
 fn stuck() -> (Session, Session, mpsc::Sender<()>) {
@@ -54,7 +54,7 @@ fn puts_to_a_stuck_peer_tell_the_truth_and_name_it() {
     let peer = b.zid();
 
     let begin = Instant::now();
-    let refused = blocking.put(&payload).timeout(LIMIT).wait();
+    let refused = blocking.put(&payload).timeout(LIMIT).typed().wait();
     assert_eq!(refused, Err(PublishError::Timeout { peer, after: LIMIT }));
     assert!(begin.elapsed() >= LIMIT && begin.elapsed() < LONG / 4);
     assert_eq!(
@@ -95,13 +95,14 @@ async fn an_awaited_put_keeps_its_limit_without_holding_the_thread() {
     tokio::select! {
         biased;
         _ = ticks => unreachable!("it never ends"),
-        refused = publisher.put(&payload).timeout(LIMIT) => assert_eq!(refused, expected),
+        refused = publisher.put(&payload).timeout(LIMIT).typed() => assert_eq!(refused, expected),
     }
     let control = CongestionControl::Block;
     let refused = a
         .put("demo", &payload)
         .congestion_control(control)
         .timeout(LIMIT)
+        .typed()
         .await;
     assert_eq!(refused, expected);
     drop(release);
@@ -212,7 +213,7 @@ fn a_close_gives_a_slow_peer_the_time_it_promises() {
     let (a, b) = pair();
     let received = dozing(&b, Duration::from_secs(3));
     let count = accepted(&a, &ZBytes::from(vec![0; 1 << 18]));
-    assert_eq!(a.close().wait(), Ok(()));
+    assert_eq!(a.close().typed().wait(), Ok(()));
     until("all of it arrives", || {
         received.load(Ordering::SeqCst) == count
     });
@@ -225,7 +226,7 @@ fn a_close_says_what_is_lost_and_for_whom() {
     let count = accepted(&a, &ZBytes::from(vec![0; 1 << 18]));
     let limit = Duration::from_millis(1500);
     let begin = Instant::now();
-    let Err(CloseError::Timeout { lost, after }) = a.close().timeout(limit).wait() else {
+    let Err(CloseError::Timeout { lost, after }) = a.close().timeout(limit).typed().wait() else {
         panic!("nothing was lost");
     };
     assert!(begin.elapsed() >= limit && begin.elapsed() < LONG / 4);

@@ -9,7 +9,7 @@ use crate::pair::{LONG, alone, connected_to, until_matched};
 use zonda::pubsub::Subscriber;
 use zonda::sample::{Sample, SampleKind, SourceInfo};
 use zonda::time::{Ntp64, Timestamp};
-use zonda::{Config, PublishError, Session, Wait};
+use zonda::{Config, Operation, PublishError, Session, Wait};
 
 fn stamping() -> Config {
     Config::peer().with("timestamping/enabled", "true")
@@ -142,6 +142,7 @@ fn what_comes_from_the_future_can_be_dropped() {
     let error = first
         .put("a", "3")
         .timestamp(ahead(AN_HOUR))
+        .typed()
         .wait()
         .unwrap_err();
     let PublishError::TooFarAhead(why) = &error else {
@@ -156,6 +157,7 @@ fn what_comes_from_the_future_can_be_dropped() {
     publisher
         .put("4")
         .timestamp(ahead(AN_HOUR))
+        .typed()
         .wait()
         .unwrap_err();
     publisher.put("5").wait().unwrap();

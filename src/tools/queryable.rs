@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::json;
 use zonda::key_expr::KeyExpr;
 use zonda::query::{Query, ReplyKeyExpr};
-use zonda::{AnswerError, Wait};
+use zonda::{AnswerError, Operation, Wait};
 use zonda_program::{Connection, Failure, Interrupt, print};
 
 use super::form::text;
@@ -76,7 +76,7 @@ impl Queryable {
             .reply(key, value)
             .encoding(self.what.given.encoding())
             .attachment(self.attach.as_deref());
-        match answer.wait() {
+        match answer.typed().wait() {
             Ok(_) => Ok(()),
             // The asker has given up; the next one may wait.
             Err(error @ (AnswerError::Over | AnswerError::Timeout { .. })) => {

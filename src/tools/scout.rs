@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
-use zonda::Wait;
 use zonda::config::{Roles, WhatAmI, ZenohId};
 use zonda::scouting::{Hello, InterfaceReport, Scout as Search, ScoutReport, Use};
+use zonda::{Operation, Wait};
 use zonda_program::{Connection, Failure, Interrupt, print, seconds};
 
 use super::show::NOTICE;
@@ -51,12 +51,14 @@ impl Scout {
         let config = self.connection.to_config()?;
         zonda_program::log();
         let until = zonda_runtime::after(self.timeout);
-        let scout = zonda::scout(self.what, config)
-            .wait()
-            .map_err(|error| match error {
-                zonda::ScoutError::Config(_) => Failure::Usage(error.to_string()),
-                _ => Failure::from(error),
-            })?;
+        let scout =
+            zonda::scout(self.what, config)
+                .typed()
+                .wait()
+                .map_err(|error| match error {
+                    zonda::ScoutError::Config(_) => Failure::Usage(error.to_string()),
+                    _ => Failure::from(error),
+                })?;
         let seen = self.watch(&scout, until, &interrupt)?;
         let report = scout.report();
         if self.explain {

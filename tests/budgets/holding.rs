@@ -139,7 +139,7 @@ fn an_idle_connection_takes_little_also_after_it_was_busy() {
         .collect();
     for publisher in &publishers {
         until("the publisher is matched", || {
-            let Ok(status) = publisher.matching_status().wait();
+            let status = publisher.matching_status().wait().unwrap();
             status.matching()
         });
         for _ in 0..30 {

@@ -124,7 +124,7 @@ impl Line {
             .congestion_control(CongestionControl::Block);
         let publisher = publisher.express(express).wait().expect("open");
         until("the publisher is matched", || {
-            let Ok(status) = publisher.matching_status().wait();
+            let status = publisher.matching_status().wait().unwrap();
             status.matching()
         });
         publisher

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use socket2::{Domain, Socket, Type};
 use zonda::session::{ConnectionEvent, RefusalKind};
-use zonda::{Config, OpenError, Wait};
+use zonda::{Config, OpenError, Operation, Wait};
 use zonda_codec::transport::{InitAck, reason};
 use zonda_codec::{Encode, Resolution, WhatAmI, ZenohId};
 
@@ -61,7 +61,10 @@ fn fails_as(config: Config, endpoint: &str, kind: RefusalKind, text: &str) {
     assert_eq!(session.info().unreached().len(), 1);
 
     let must = must.with("connect/timeout_ms", "0");
-    let error = zonda::open(must).wait().expect_err("it must connect");
+    let error = zonda::open(must)
+        .typed()
+        .wait()
+        .expect_err("it must connect");
     let OpenError::Connect { reason, .. } = &error else {
         panic!("{error:?}");
     };

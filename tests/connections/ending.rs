@@ -116,7 +116,7 @@ fn the_other_takes_nothing() {
         .wait()
         .expect("it is open");
     until("the subscriber is known", || {
-        let Ok(status) = publisher.matching_status().wait();
+        let status = publisher.matching_status().wait().unwrap();
         status.matching()
     });
     let payload = vec![0; 1 << 16];

@@ -36,7 +36,7 @@ fn subscribing(session: &Session, key: &str) -> Hand {
     let publisher = session.declare_publisher(key.to_owned()).wait();
     let publisher = publisher.expect("it is open");
     until("the subscriber is known", || {
-        let Ok(status) = publisher.matching_status().wait();
+        let status = publisher.matching_status().wait().unwrap();
         status.matching()
     });
     hand

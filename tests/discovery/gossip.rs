@@ -25,7 +25,7 @@ fn peers_of_one_router_find_each_other_and_data_comes_once() {
     let probe = open(told(Config::client([endpoint(&router)])));
     let probing = probe.declare_publisher("all").wait().expect("it is open");
     until("the router knows the subscriber", || {
-        let Ok(status) = probing.matching_status().wait();
+        let status = probing.matching_status().wait().unwrap();
         status.matching()
     });
     let other = open(beside(&router));
@@ -141,7 +141,7 @@ fn without_gossip_a_router_stays_between() {
     let tally = Tally::of(&one, "all");
     let publisher = other.declare_publisher("all").wait().expect("it is open");
     until("it is matched", || {
-        let Ok(status) = publisher.matching_status().wait();
+        let status = publisher.matching_status().wait().unwrap();
         status.matching()
     });
     publisher

@@ -43,7 +43,7 @@ fn an_open_peer_has_heard_what_the_other_declared() {
     let session = open(config.connect([endpoint(&other)]));
     let matches = |key: String| {
         let publisher = session.declare_publisher(key).wait().expect("it is open");
-        let Ok(status) = publisher.matching_status().wait();
+        let status = publisher.matching_status().wait().unwrap();
         status.matching()
     };
     assert!(matches("all/499".into()), "known as soon as it is open");

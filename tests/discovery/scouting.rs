@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use zonda::config::{RuntimeKind, WhatAmI};
 use zonda::scouting::{Scout, Use};
-use zonda::{Config, OpenError, Session, Wait};
+use zonda::{Config, OpenError, Operation, Session, Wait};
 
 use crate::namespace::{ADDRESS, Network, inside};
 use crate::scene::{LONG, Tally, are_linked, endpoint, linked, open, peer, router, until};
@@ -25,7 +25,7 @@ fn peers_on_loopback_find_each_other() {
             let tally = Tally::of(&other, "found");
             let publisher = one.declare_publisher("found").wait().expect("it is open");
             until("it is matched", || {
-                let Ok(status) = publisher.matching_status().wait();
+                let status = publisher.matching_status().wait().unwrap();
                 status.matching()
             });
             for number in 0..100u64 {
@@ -148,6 +148,7 @@ fn a_client_without_anybody_says_where_it_asked() {
     inside(name, Network::Usual, || {
         let config = Config::client([] as [&str; 0]).with("scouting/timeout", "200");
         let error = zonda::open(config.clone())
+            .typed()
             .wait()
             .expect_err("nobody is there");
         assert!(matches!(error, OpenError::NobodyFound { .. }), "{error:?}");
@@ -170,7 +171,10 @@ fn a_client_without_anybody_says_where_it_asked() {
             linked(&patient).contains(&router.zid())
         });
         let off = Config::client([] as [&str; 0]).with("scouting/multicast/enabled", "false");
-        let error = zonda::open(off).wait().expect_err("it is told nobody");
+        let error = zonda::open(off)
+            .typed()
+            .wait()
+            .expect_err("it is told nobody");
         assert_eq!(error, OpenError::NoEndpoint);
     });
 }

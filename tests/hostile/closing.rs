@@ -49,7 +49,7 @@ fn a_client_finds_its_router_again_and_tells_it_everything() {
     let publisher = publisher.wait().unwrap();
     for round in 0..3_u64 {
         until("the publisher is matched", || {
-            let Ok(status) = publisher.matching_status().wait();
+            let status = publisher.matching_status().wait().unwrap();
             status.matching()
         });
         publisher
@@ -93,7 +93,7 @@ fn what_was_put_before_close_arrives() {
         .wait()
         .unwrap();
     until("the publisher is matched", || {
-        let Ok(status) = publisher.matching_status().wait();
+        let status = publisher.matching_status().wait().unwrap();
         status.matching()
     });
     for number in 0..PUTS {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Places that are taken, closed, or not there: one line that says what, where, and what to try.
 
+use std::fmt::Display;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use zonda::{Config, OpenError, Wait};
+use zonda::{Config, Wait};
 
 use crate::scene::{Scene, node, router, until};
 
@@ -15,7 +16,7 @@ fn closed_port() -> u16 {
 }
 
 #[track_caller]
-fn is_one_line_about(error: &OpenError, words: &[&str]) {
+fn is_one_line_about(error: &impl Display, words: &[&str]) {
     let text = error.to_string();
     assert!(!text.contains('\n') && !text.ends_with('.'), "{text}");
     for word in words {

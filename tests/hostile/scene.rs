@@ -189,7 +189,7 @@ fn publish(session: &Session, ledger: &Ledger) {
         .wait()
         .expect("open");
     until("the honest subscriber is known", || {
-        let Ok(status) = publisher.matching_status().wait();
+        let status = publisher.matching_status().wait().unwrap();
         status.matching()
     });
     let mut number: u64 = 0;

@@ -93,7 +93,7 @@ fn sleeper(address: SocketAddr) -> Hand {
         .wait()
         .unwrap();
     until("the publisher is matched", || {
-        let Ok(status) = publisher.matching_status().wait();
+        let status = publisher.matching_status().wait().unwrap();
         status.matching()
     });
     // many times what the queue and all sockets hold: what finds no room is dropped

@@ -57,7 +57,7 @@ impl Flood {
             .wait()
             .expect("open");
         until("the flood is wanted", || {
-            let Ok(status) = publisher.matching_status().wait();
+            let status = publisher.matching_status().wait().unwrap();
             status.matching()
         });
         publisher

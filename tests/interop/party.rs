@@ -91,7 +91,7 @@ impl Setup {
             .unwrap_or_else(|e| panic!("ours does not open: {e}"))
     }
 
-    pub fn try_ours(&self) -> Result<Session, zonda::OpenError> {
+    pub fn try_ours(&self) -> zonda::Result<Session> {
         let mut config = Config::default()
             .with_mode(self.role)
             .listen(&self.listen)
@@ -490,7 +490,7 @@ impl Publishing {
     pub fn is_matched(&self) -> bool {
         match self {
             Publishing::Ours { publisher, .. } => {
-                let Ok(status) = publisher.matching_status().wait();
+                let status = publisher.matching_status().wait().unwrap();
                 status.matching()
             }
             Publishing::Theirs { process, name } => {

@@ -435,7 +435,7 @@ impl Querying {
     pub fn is_matched(&self) -> bool {
         match self {
             Querying::Ours { querier, .. } => {
-                let Ok(status) = querier.matching_status().wait();
+                let status = querier.matching_status().wait().unwrap();
                 status.matching()
             }
             Querying::Theirs { process, name } => {

@@ -372,7 +372,10 @@ fn declare(session: &Session, express: bool) -> Outcome<Publisher<'static>> {
 }
 
 fn matched(publisher: Publisher<'static>) -> Outcome<Publisher<'static>> {
-    let Ok(status) = publisher.matching_status().wait();
+    let status = publisher
+        .matching_status()
+        .wait()
+        .map_err(|e| e.to_string())?;
     let matched = status.matching().then_some(publisher);
     matched.ok_or("the subscriber is not known to the publisher".into())
 }

@@ -48,6 +48,27 @@ fn is_any_chunk(chunk: &str) -> bool {
     chunk == "*" || (!chunk.is_empty() && chunk.split("$*").all(str::is_empty))
 }
 
+/// Text that can be respelled where it stands.
+///
+/// ```
+/// use zonda_codec::key_expr::Canonize;
+/// let mut text = String::from("a/**/*");
+/// text.canonize();
+/// assert_eq!(text, "a/*/**");
+/// ```
+pub trait Canonize {
+    /// Gives the text its [canonical spelling](canonize); text that has none is left alone.
+    fn canonize(&mut self);
+}
+
+impl Canonize for String {
+    fn canonize(&mut self) {
+        if let Ok(Cow::Owned(canonical)) = canonize(self) {
+            *self = canonical;
+        }
+    }
+}
+
 fn begin_chunk(key: &mut String) -> &mut String {
     if !key.is_empty() {
         key.push('/');

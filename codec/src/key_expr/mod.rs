@@ -21,13 +21,14 @@ mod glob;
 mod includes;
 mod intersects;
 mod owned;
+pub mod tree;
 mod validate;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::borrowed::{SetIntersectionLevel, keyexpr};
-pub use self::canonical::canonize;
+pub use self::canonical::{Canonize, canonize};
 pub use self::error::KeyExprError;
 pub use self::includes::includes;
 pub use self::intersects::intersects;

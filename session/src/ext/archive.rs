@@ -17,7 +17,7 @@ use crate::handle::Session;
 use crate::pubsub::Publisher;
 use crate::query::{Query, Queryable};
 use crate::sample::{SampleKind, SourceInfo};
-use crate::wait::Wait;
+use crate::wait::Operation;
 
 /// A publisher's cache, and who answers from it.
 pub(super) struct Archive {
@@ -56,7 +56,7 @@ impl Archive {
         let queryable = session
             .declare_queryable(own)
             .callback(move |query| Shelf::answer(&shelf, query))
-            .wait()?;
+            .perform()?;
         Ok(Archive {
             cache,
             _queryable: queryable,
@@ -99,11 +99,15 @@ impl Shelf {
                 let reply = reply
                     .attachment(sample.attachment)
                     .timestamp(sample.timestamp);
-                reply.source_info(source).await
+                reply.source_info(source).typed().await
             }
             SampleKind::Delete => {
                 let reply = query.reply_del(&self.key).attachment(sample.attachment);
-                reply.timestamp(sample.timestamp).source_info(source).await
+                reply
+                    .timestamp(sample.timestamp)
+                    .source_info(source)
+                    .typed()
+                    .await
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use zonda_codec::{KeyExpr, KeyExprError};
 
-use crate::error::DeclareError;
+use crate::error::{DeclareError, Refusal};
 
 /// Why an advanced publisher or subscriber was not declared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -33,5 +33,11 @@ pub enum AdvancedError {
 impl From<KeyExprError> for AdvancedError {
     fn from(error: KeyExprError) -> Self {
         AdvancedError::Declare(error.into())
+    }
+}
+
+impl Refusal for AdvancedError {
+    fn is_closed(&self) -> bool {
+        matches!(self, AdvancedError::Declare(error) if error.is_closed())
     }
 }

@@ -2,7 +2,6 @@
 
 //! From a subscriber straight to a publisher.
 
-use crate::error::PublishError;
 use crate::handlers::FifoChannelHandler;
 use crate::pubsub::{Publisher, Subscriber};
 use crate::sample::{Sample, SampleFields, SampleKind};
@@ -30,7 +29,7 @@ pub trait SubscriberForward<'a, S> {
 }
 
 impl<'a, 'b: 'a> SubscriberForward<'a, Publisher<'b>> for Subscriber<FifoChannelHandler<Sample>> {
-    type Output = Pending<'a, Result<(), PublishError>>;
+    type Output = Pending<'a, crate::Result<()>>;
 
     fn forward(&'a mut self, publisher: Publisher<'b>) -> Self::Output {
         Box::pin(async move {

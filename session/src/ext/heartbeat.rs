@@ -13,7 +13,7 @@ use super::serialization::z_serialize;
 use super::ticker::Ticker;
 use crate::handle::Session;
 use crate::qos::CongestionControl;
-use crate::wait::Wait;
+use crate::wait::Operation;
 
 /// How subscribers find out that samples were lost: samples are counted always, so a gap is seen when the next one comes;
 /// with heartbeats also that the newest ones are missing. Default: no heartbeats.
@@ -79,7 +79,7 @@ impl MissDetectionConfig {
                 true => CongestionControl::Block,
                 false => CongestionControl::Drop,
             })
-            .wait()?;
+            .perform()?;
         let (publisher, published) = (Arc::new(publisher), Arc::clone(published));
         let mut told = 0;
         let node = session.node().clone();

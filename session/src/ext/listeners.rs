@@ -2,7 +2,6 @@
 
 //! Listeners of an advanced subscriber: to samples that are lost, and to publishers that come and go.
 
-use std::convert::Infallible;
 use std::fmt;
 
 use super::error::AdvancedError;
@@ -15,7 +14,7 @@ use crate::handlers::{
 };
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
-use crate::wait::{Done, Wait, ready_at_once};
+use crate::wait::{Done, Operation, ready_at_once};
 
 /// A listener to lost samples under construction; made by
 /// [`AdvancedSubscriber::sample_miss_listener`](super::AdvancedSubscriber::sample_miss_listener).
@@ -46,11 +45,12 @@ impl<'a> SampleMissListenerBuilder<'a, Callback<Miss>> {
     }
 }
 
-impl<H: IntoHandler<Miss>> Wait for SampleMissListenerBuilder<'_, H> {
-    type To = Result<SampleMissListener<H::Handler>, DeclareError>;
+impl<H: IntoHandler<Miss>> Operation for SampleMissListenerBuilder<'_, H> {
+    type Given = SampleMissListener<H::Handler>;
+    type Refusal = DeclareError;
 
     /// Declares the listener; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (listener, handler) = self.handler.into_patient();
         let number = self.listeners.add(listener);
         let listeners = Some(self.listeners.clone());
@@ -76,12 +76,13 @@ impl<H> fmt::Debug for SampleMissListenerBuilder<'_, H> {
 #[must_use = "nothing is declared before .await or .wait()"]
 pub struct BackgroundSampleMissListenerBuilder<'a>(SampleMissListenerBuilder<'a, Callback<Miss>>);
 
-impl Wait for BackgroundSampleMissListenerBuilder<'_> {
-    type To = Result<(), DeclareError>;
+impl Operation for BackgroundSampleMissListenerBuilder<'_> {
+    type Given = ();
+    type Refusal = DeclareError;
 
     /// Declares the listener; does not block.
-    fn wait(self) -> Self::To {
-        let mut listener = self.0.wait()?;
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        let mut listener = self.0.perform()?;
         listener.listeners = None;
         Ok(())
     }
@@ -101,7 +102,7 @@ pub struct SampleMissListener<H = FifoChannelHandler<Miss>> {
 
 impl<H> SampleMissListener<H> {
     /// Ends it. The same as dropping it; never blocks and never fails.
-    pub fn undeclare(self) -> Done<Result<(), Infallible>> {
+    pub fn undeclare(self) -> Done<crate::Result<()>> {
         drop(self);
         Done(Ok(()))
     }
@@ -163,11 +164,12 @@ impl<'a> PublisherDetectionBuilder<'a, Callback<Sample>> {
     }
 }
 
-impl<H: IntoHandler<Sample>> Wait for PublisherDetectionBuilder<'_, H> {
-    type To = Result<Subscriber<H::Handler>, AdvancedError>;
+impl<H: IntoHandler<Sample>> Operation for PublisherDetectionBuilder<'_, H> {
+    type Given = Subscriber<H::Handler>;
+    type Refusal = AdvancedError;
 
     /// Declares the liveliness subscriber; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let session = self.intake.session.upgrade();
         let session = session.ok_or(DeclareError::Closed)?;
         let subscriber = session
@@ -175,7 +177,7 @@ impl<H: IntoHandler<Sample>> Wait for PublisherDetectionBuilder<'_, H> {
             .declare_subscriber(publishers(&self.intake.key)?)
             .history(self.history)
             .with(self.handler)
-            .wait()?;
+            .perform()?;
         Ok(subscriber)
     }
 }
@@ -194,12 +196,13 @@ impl<H> fmt::Debug for PublisherDetectionBuilder<'_, H> {
 #[must_use = "nothing is declared before .await or .wait()"]
 pub struct BackgroundPublisherDetectionBuilder<'a>(PublisherDetectionBuilder<'a, Callback<Sample>>);
 
-impl Wait for BackgroundPublisherDetectionBuilder<'_> {
-    type To = Result<(), AdvancedError>;
+impl Operation for BackgroundPublisherDetectionBuilder<'_> {
+    type Given = ();
+    type Refusal = AdvancedError;
 
     /// Declares the liveliness subscriber; does not block.
-    fn wait(self) -> Self::To {
-        self.0.wait()?.detach();
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        self.0.perform()?.detach();
         Ok(())
     }
 }

@@ -3,17 +3,16 @@
 //! One publication of an advanced publisher.
 
 use std::fmt;
-use std::future::IntoFuture;
 use std::time::Duration;
 
 use super::cache::Cached;
 use super::publisher::AdvancedPublisher;
-use crate::bytes::{Encoding, ZBytes};
+use crate::bytes::{Encoding, OptionZBytes, ZBytes};
 use crate::error::PublishError;
-use crate::pubsub::{IntoAttachment, OutcomeBuilder, PublisherPutBuilder, Publishing};
+use crate::pubsub::{OutcomeBuilder, PublisherPutBuilder, Publishing};
 use crate::sample::SampleKind;
 use crate::time::Timestamp;
-use crate::wait::Wait;
+use crate::wait::{Operation, OperationLater, awaited};
 
 /// A put or delete of an [`AdvancedPublisher`] under construction.
 #[must_use = "nothing is published before .await or .wait()"]
@@ -60,8 +59,8 @@ impl<'a> AdvancedPublicationBuilder<'a> {
     }
 
     /// The application's own bytes beside the payload.
-    pub fn attachment(mut self, attachment: impl IntoAttachment) -> Self {
-        self.sample.attachment = attachment.into_attachment();
+    pub fn attachment(mut self, attachment: impl Into<OptionZBytes>) -> Self {
+        self.sample.attachment = attachment.into().into();
         self
     }
 
@@ -94,27 +93,29 @@ impl<'a> AdvancedPublicationBuilder<'a> {
     }
 }
 
-impl Wait for AdvancedPublicationBuilder<'_> {
-    type To = Result<(), PublishError>;
+impl Operation for AdvancedPublicationBuilder<'_> {
+    type Given = ();
+    type Refusal = PublishError;
 
     /// Publishes. What cannot be sent is kept all the same.
     ///
     /// # Blocking
     /// Under congestion control `Block` at most the timeout of the builder, else never.
-    fn wait(self) -> Self::To {
-        self.prepared().wait()
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        self.prepared().perform()
     }
 }
 
-impl<'a> IntoFuture for AdvancedPublicationBuilder<'a> {
-    type Output = Result<(), PublishError>;
-    type IntoFuture = Publishing<'a>;
+impl<'a> OperationLater for AdvancedPublicationBuilder<'a> {
+    type Later = Publishing<'a>;
 
     /// Publishes. Under congestion control `Block` waiting is by waker; no thread is held.
-    fn into_future(self) -> Publishing<'a> {
-        self.prepared().into_future()
+    fn perform_later(self) -> Self::Later {
+        self.prepared().perform_later()
     }
 }
+
+awaited!(['a] AdvancedPublicationBuilder<'a>);
 
 impl fmt::Debug for AdvancedPublicationBuilder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

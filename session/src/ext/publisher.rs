@@ -2,7 +2,6 @@
 
 //! [`AdvancedPublisher`]: keeps what it publishes for those who come later, and counts it.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -94,7 +93,7 @@ impl<'a> AdvancedPublisher<'a> {
     }
 
     /// As [`Publisher::matching_status`].
-    pub fn matching_status(&self) -> Done<Result<MatchingStatus, Infallible>> {
+    pub fn matching_status(&self) -> Done<crate::Result<MatchingStatus>> {
         self.publisher.matching_status()
     }
 

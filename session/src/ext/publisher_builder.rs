@@ -16,7 +16,7 @@ use crate::bytes::Encoding;
 use crate::pubsub::PublisherBuilder;
 use crate::qos::{CongestionControl, Priority, Reliability};
 use crate::sample::Locality;
-use crate::wait::{Wait, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 /// What makes a [`PublisherBuilder`] one of an [`AdvancedPublisher`].
 pub trait AdvancedPublisherBuilderExt<'a, 'b, 'c> {
@@ -140,13 +140,14 @@ impl<'c> AdvancedPublisherBuilder<'_, '_, 'c> {
     }
 }
 
-impl<'b> Wait for AdvancedPublisherBuilder<'_, 'b, '_> {
-    type To = Result<AdvancedPublisher<'b>, AdvancedError>;
+impl<'b> Operation for AdvancedPublisherBuilder<'_, 'b, '_> {
+    type Given = AdvancedPublisher<'b>;
+    type Refusal = AdvancedError;
 
     /// Declares the publisher; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (session, meta) = (self.builder.session, self.meta.transpose()?);
-        let publisher = self.builder.wait()?;
+        let publisher = self.builder.perform()?;
         let (id, node) = (publisher.id(), session.node().clone());
         if self.cache.is_some() && self.miss_detection.is_none() && !node.stamps() {
             let key = publisher.key_expr().clone().into_owned();
@@ -168,7 +169,7 @@ impl<'b> Wait for AdvancedPublisherBuilder<'_, 'b, '_> {
         };
         let token = self.is_detectable.then(|| {
             let token = session.liveliness().declare_token(&own);
-            token.wait()
+            token.perform()
         });
         Ok(AdvancedPublisher {
             publisher,

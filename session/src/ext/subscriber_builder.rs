@@ -22,7 +22,7 @@ use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
 use crate::liveliness::LivelinessToken;
 use crate::pubsub::{Subscriber, SubscriberBuilder};
 use crate::sample::{Locality, Sample};
-use crate::wait::{Wait, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 /// How long answers of caches are waited for, unless something else is said.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -154,11 +154,12 @@ impl<'a, 'b, 'c> AdvancedSubscriberBuilder<'a, 'b, 'c, Callback<Sample>> {
     }
 }
 
-impl<H: IntoHandler<Sample>> Wait for AdvancedSubscriberBuilder<'_, '_, '_, H> {
-    type To = Result<AdvancedSubscriber<H::Handler>, AdvancedError>;
+impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_, H> {
+    type Given = AdvancedSubscriber<H::Handler>;
+    type Refusal = AdvancedError;
 
     /// Declares the subscriber; does not block, and does not wait for answers.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let AdvancedSubscriberBuilder {
             session,
             key,
@@ -192,7 +193,7 @@ impl<H: IntoHandler<Sample>> Wait for AdvancedSubscriberBuilder<'_, '_, '_, H> {
                 let Ending(intake) = &ending;
                 intake.take(sample);
             })
-            .wait()?;
+            .perform()?;
         if manner.history.is_some() {
             intake.change(Sources::ask_history);
         }
@@ -262,7 +263,7 @@ impl Manner<'_> {
             .declare_subscriber(keys::publishers(&intake.key)?)
             .allowed_origin(self.origin)
             .callback(move |beat| hearing.take_heartbeat(&beat))
-            .wait()?;
+            .perform()?;
         Ok(Some(subscriber))
     }
 
@@ -280,7 +281,7 @@ impl Manner<'_> {
             .declare_subscriber(keys::publishers(&intake.key)?)
             .history(true)
             .callback(move |token| hearing.take_token(&token))
-            .wait()?;
+            .perform()?;
         Ok(Some(subscriber))
     }
 
@@ -308,7 +309,7 @@ impl Manner<'_> {
             return Ok(None);
         }
         let key = keys::subscriber(subscriber.key_expr(), subscriber.id(), meta)?;
-        Ok(Some(session.liveliness().declare_token(key).wait()?))
+        Ok(Some(session.liveliness().declare_token(key).perform()?))
     }
 }
 
@@ -319,12 +320,13 @@ pub struct BackgroundAdvancedSubscriberBuilder<'a, 'b, 'c>(
     AdvancedSubscriberBuilder<'a, 'b, 'c, Callback<Sample>>,
 );
 
-impl Wait for BackgroundAdvancedSubscriberBuilder<'_, '_, '_> {
-    type To = Result<(), AdvancedError>;
+impl Operation for BackgroundAdvancedSubscriberBuilder<'_, '_, '_> {
+    type Given = ();
+    type Refusal = AdvancedError;
 
     /// Declares the subscriber; does not block.
-    fn wait(self) -> Self::To {
-        self.0.wait()?.detach();
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        self.0.perform()?.detach();
         Ok(())
     }
 }

@@ -392,7 +392,7 @@ impl<'a, T> IntoIterator for &'a FifoChannelHandler<T> {
 ///
 /// ```
 /// # use zonda::{Config, Wait};
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # fn main() -> zonda::Result<()> {
 /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
 /// # let _answering = session.declare_queryable("room/3").callback(|query| {
 /// #     let _ = query.reply("room/3", "21").wait();

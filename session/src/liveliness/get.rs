@@ -16,7 +16,7 @@ use crate::listening::Told;
 use crate::namespace::incoming;
 use crate::query::Reply;
 use crate::sample::Sample;
-use crate::wait::{Wait, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 /// A question for those who are alive, under construction; made by [`Liveliness::get`](super::Liveliness::get).
 ///
@@ -90,11 +90,12 @@ impl Drop for Watched {
     }
 }
 
-impl<H: IntoHandler<Reply>> Wait for LivelinessGetBuilder<'_, '_, H> {
-    type To = Result<H::Handler, DeclareError>;
+impl<H: IntoHandler<Reply>> Operation for LivelinessGetBuilder<'_, '_, H> {
+    type Given = H::Handler;
+    type Refusal = DeclareError;
 
     /// Asks; does not wait for the answers.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?;
         let outgoing = self.session.outgoing(&key)?;
         let namespace = self.session.namespace().cloned();

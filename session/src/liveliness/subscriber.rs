@@ -12,7 +12,7 @@ use crate::listening::Told;
 use crate::namespace::incoming;
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
-use crate::wait::{Wait, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 /// A liveliness subscriber under construction; made by
 /// [`Liveliness::declare_subscriber`](super::Liveliness::declare_subscriber).
@@ -57,11 +57,12 @@ impl<'a, 'b> LivelinessSubscriberBuilder<'a, 'b, Callback<Sample>> {
     }
 }
 
-impl<H: IntoHandler<Sample>> Wait for LivelinessSubscriberBuilder<'_, '_, H> {
-    type To = Result<Subscriber<H::Handler>, DeclareError>;
+impl<H: IntoHandler<Sample>> Operation for LivelinessSubscriberBuilder<'_, '_, H> {
+    type Given = Subscriber<H::Handler>;
+    type Refusal = DeclareError;
 
     /// Declares the subscriber; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?.into_owned();
         let (patient, handler) = self.handler.into_patient();
         let namespace = self.session.namespace().cloned();
@@ -97,12 +98,13 @@ pub struct BackgroundLivelinessSubscriberBuilder<'a, 'b>(
     LivelinessSubscriberBuilder<'a, 'b, Callback<Sample>>,
 );
 
-impl Wait for BackgroundLivelinessSubscriberBuilder<'_, '_> {
-    type To = Result<(), DeclareError>;
+impl Operation for BackgroundLivelinessSubscriberBuilder<'_, '_> {
+    type Given = ();
+    type Refusal = DeclareError;
 
     /// Declares the subscriber; does not block.
-    fn wait(self) -> Self::To {
-        self.0.wait()?.detach();
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        self.0.perform()?.detach();
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use zonda_router::node::{DeclareError, Node, TokenId};
 
 use crate::gone::Ended;
 use crate::handle::Session;
-use crate::wait::{Wait, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 /// A token under construction; made by [`Liveliness::declare_token`](super::Liveliness::declare_token).
 #[derive(Debug)]
@@ -19,11 +19,12 @@ pub struct LivelinessTokenBuilder<'a, 'b> {
     pub(super) key: Result<KeyExpr<'b>, KeyExprError>,
 }
 
-impl Wait for LivelinessTokenBuilder<'_, '_> {
-    type To = Result<LivelinessToken, DeclareError>;
+impl Operation for LivelinessTokenBuilder<'_, '_> {
+    type Given = LivelinessToken;
+    type Refusal = DeclareError;
 
     /// Declares the token; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?.into_owned();
         let node = self.session.node().clone();
         let id = node.declare_token(&*self.session.outgoing(&key)?)?;

@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_sink::Sink;
-use zonda_router::node::PublishError;
 
 use super::Publisher;
 use crate::sample::{Sample, SampleFields, SampleKind};
@@ -29,13 +28,13 @@ use crate::wait::Wait;
 /// # Blocking
 /// Under congestion control `Block` a sample waits for slow neighbours on the thread that sends it.
 impl Sink<Sample> for Publisher<'_> {
-    type Error = PublishError;
+    type Error = crate::Error;
 
-    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), PublishError>> {
+    fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<crate::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    fn start_send(self: Pin<&mut Self>, sample: Sample) -> Result<(), PublishError> {
+    fn start_send(self: Pin<&mut Self>, sample: Sample) -> crate::Result<()> {
         let sample = SampleFields::from(sample);
         match sample.kind {
             SampleKind::Put => self
@@ -47,11 +46,11 @@ impl Sink<Sample> for Publisher<'_> {
         }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), PublishError>> {
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<crate::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), PublishError>> {
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<crate::Result<()>> {
         Poll::Ready(Ok(()))
     }
 }

@@ -2,17 +2,16 @@
 
 //! One publication of a declared publisher.
 
-use std::future::IntoFuture;
-
 use zonda_codec::CongestionControl;
-use zonda_router::node::{Outcome, Plain, PublishError, Wait as Limit};
+use zonda_router::node::{Outcome, Passing, Plain, PublishError, Wait as Limit};
 
 use super::Publisher;
 use crate::bytes::ZBytes;
+use crate::error::Refusal;
 use crate::publication::{
     Given, Message, OutcomeBuilder, Publish, Publishing, forgive_drop, message_setters, patience,
 };
-use crate::wait::Wait;
+use crate::wait::{Operation, OperationLater, awaited};
 
 /// A put or delete of a publisher under construction.
 ///
@@ -106,10 +105,7 @@ impl PublisherPutBuilder<'_> {
 
 impl<'a> PublisherPutBuilder<'a> {
     #[inline(always)]
-    fn now<T: Given>(self) -> Result<T, PublishError> {
-        let Some(plain) = self.plain() else {
-            return self.publish_rich();
-        };
+    fn pass(&self, plain: &Plain<'_>) -> Passing {
         let Publisher {
             face,
             service,
@@ -117,7 +113,15 @@ impl<'a> PublisherPutBuilder<'a> {
             ..
         } = self.publisher;
         let limit = patience(service.congestion_control, *limit);
-        let passing = face.publish_plain(&plain, limit);
+        face.publish_plain(plain, limit)
+    }
+
+    #[inline(always)]
+    fn now<T: Given>(self) -> Result<T, PublishError> {
+        let Some(plain) = self.plain() else {
+            return self.publish_rich();
+        };
+        let passing = self.pass(&plain);
         match passing.unusual {
             None => Ok(T::of(passing.passed.into())),
             Some(unusual) => forgive_drop(*unusual),
@@ -152,25 +156,44 @@ impl<'a> Publish for PublisherPutBuilder<'a> {
     }
 }
 
-impl Wait for PublisherPutBuilder<'_> {
-    type To = Result<(), PublishError>;
+impl Operation for PublisherPutBuilder<'_> {
+    type Given = ();
+    type Refusal = PublishError;
 
     /// Publishes.
     ///
     /// # Blocking
     /// Under congestion control `Block` at most the timeout of the builder, else never.
     #[inline(always)]
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         self.now()
+    }
+
+    #[inline(always)]
+    fn perform_any(self) -> crate::Result<()> {
+        let Some(plain) = self.plain() else {
+            return self.publish_rich().map_err(Refusal::into_any);
+        };
+        match self.pass(&plain).unusual {
+            None => Ok(()),
+            Some(result) => unusual(*result),
+        }
     }
 }
 
-impl<'a> IntoFuture for PublisherPutBuilder<'a> {
-    type Output = Result<(), PublishError>;
-    type IntoFuture = Publishing<'a>;
+/// What a put gives that had an unusual outcome.
+#[cold]
+fn unusual(result: Result<Outcome, PublishError>) -> crate::Result<()> {
+    forgive_drop(result).map_err(Refusal::into_any)
+}
+
+impl<'a> OperationLater for PublisherPutBuilder<'a> {
+    type Later = Publishing<'a>;
 
     /// Publishes. Under congestion control `Block` waiting is by waker; no thread is held.
-    fn into_future(self) -> Publishing<'a> {
+    fn perform_later(self) -> Self::Later {
         self.later()
     }
 }
+
+awaited!(['a] PublisherPutBuilder<'a>);

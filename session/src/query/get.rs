@@ -2,7 +2,6 @@
 
 //! [`SessionGetBuilder`]: a get under construction, and how any get is asked.
 
-use std::future::IntoFuture;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
 use crate::namespace::Namespace;
 use crate::publication::patience;
-use crate::wait::{Pending, Wait};
+use crate::wait::{Operation, OperationLater, Pending, awaited};
 
 /// A get under construction; made by [`Session::get`].
 ///
@@ -62,15 +61,16 @@ impl<H> SessionGetBuilder<'_, '_, H> {
     matter_setters!(matter);
 }
 
-impl<H: IntoHandler<Reply>> Wait for SessionGetBuilder<'_, '_, H> {
-    type To = Result<H::Handler, GetError>;
+impl<H: IntoHandler<Reply>> Operation for SessionGetBuilder<'_, '_, H> {
+    type Given = H::Handler;
+    type Refusal = GetError;
 
     /// Asks.
     ///
     /// # Blocking
     /// Until the query is sent, not until it is answered: under congestion control `Drop` never, else at most the
     /// configuration's `wait_before_close` (5 s). Queryables of this same session are called before it returns.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let limit = self.session.publish_limit();
         let (key, parameters) = self.selector?.split();
         let inquiry = Inquiry {
@@ -87,16 +87,15 @@ impl<H: IntoHandler<Reply>> Wait for SessionGetBuilder<'_, '_, H> {
     }
 }
 
-impl<'a, H> IntoFuture for SessionGetBuilder<'a, 'a, H>
+impl<'a, H> OperationLater for SessionGetBuilder<'a, 'a, H>
 where
     H: IntoHandler<Reply> + Send + 'a,
     H::Handler: Send,
 {
-    type Output = Result<H::Handler, GetError>;
-    type IntoFuture = Pending<'a, Self::Output>;
+    type Later = Pending<'a, Result<Self::Given, Self::Refusal>>;
 
     /// Asks; under congestion control `Block` it waits by waker.
-    fn into_future(self) -> Self::IntoFuture {
+    fn perform_later(self) -> Self::Later {
         Box::pin(async move {
             let (key, parameters) = self.selector?.split();
             let inquiry = Inquiry {
@@ -113,6 +112,8 @@ where
         })
     }
 }
+
+awaited!(['a, H] SessionGetBuilder<'a, 'a, H> where H: IntoHandler<Reply> + Send + 'a, H::Handler: Send);
 
 /// A query that is about to be sent.
 pub(super) struct Inquiry<'a> {

@@ -207,8 +207,8 @@ macro_rules! matter_setters {
         }
 
         /// The application's own bytes beside the payload.
-        pub fn attachment(mut self, attachment: impl $crate::put::IntoAttachment) -> Self {
-            self.$($matter)+.attachment = attachment.into_attachment();
+        pub fn attachment(mut self, attachment: impl Into<$crate::bytes::OptionZBytes>) -> Self {
+            self.$($matter)+.attachment = attachment.into().into();
             self
         }
 

@@ -2,12 +2,11 @@
 
 //! [`Querier`]: a key and a manner of asking that are worked out once, so that each get is cheap.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority};
+use zonda_codec::{CongestionControl, EntityGlobalId, KeyExpr, KeyExprError, Priority};
 use zonda_router::node::{DeclareError, Listen, ListenerId, Node, QuerierFace};
 
 use super::get::Inquiry;
@@ -21,7 +20,7 @@ use crate::handlers::{DefaultHandler, IntoHandler, handler_setters};
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::namespace::Namespace;
-use crate::wait::{Done, Pending, Wait, ready_at_once};
+use crate::wait::{Done, Operation, OperationLater, Pending, awaited, ready_at_once};
 
 /// A querier under construction; made by [`Session::declare_querier`].
 #[derive(Debug)]
@@ -45,11 +44,12 @@ impl<'a, 'b> QuerierBuilder<'a, 'b> {
     manner_setters!(manner);
 }
 
-impl<'b> Wait for QuerierBuilder<'_, 'b> {
-    type To = Result<Querier<'b>, DeclareError>;
+impl<'b> Operation for QuerierBuilder<'_, 'b> {
+    type Given = Querier<'b>;
+    type Refusal = DeclareError;
 
     /// Declares the querier; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?;
         let node = self.session.node().clone();
         Ok(Querier {
@@ -123,6 +123,14 @@ impl<'a> Querier<'a> {
         }
     }
 
+    /// Its id, unique among all that its session declares.
+    pub fn id(&self) -> EntityGlobalId {
+        EntityGlobalId {
+            zid: self.node.zid(),
+            eid: self.face.id(),
+        }
+    }
+
     /// The key.
     pub fn key_expr(&self) -> &KeyExpr<'a> {
         &self.key
@@ -144,7 +152,7 @@ impl<'a> Querier<'a> {
     }
 
     /// Whether anybody would answer, as far as this node knows now.
-    pub fn matching_status(&self) -> Done<Result<MatchingStatus, Infallible>> {
+    pub fn matching_status(&self) -> Done<crate::Result<MatchingStatus>> {
         let matching = self.face.has_matching_queryables(self.manner.target);
         Done(Ok(MatchingStatus::new(matching)))
     }
@@ -237,31 +245,33 @@ impl<'a, 'b: 'a, H> QuerierGetBuilder<'a, 'b, H> {
     }
 }
 
-impl<'a, 'b: 'a, H: IntoHandler<Reply>> Wait for QuerierGetBuilder<'a, 'b, H> {
-    type To = Result<H::Handler, GetError>;
+impl<'a, 'b: 'a, H: IntoHandler<Reply>> Operation for QuerierGetBuilder<'a, 'b, H> {
+    type Given = H::Handler;
+    type Refusal = GetError;
 
     /// Asks.
     ///
     /// # Blocking
     /// As [`SessionGetBuilder`](super::SessionGetBuilder).
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let limit = self.querier.limit;
         let (inquiry, handler) = self.inquiry();
         inquiry.ask(handler, limit)
     }
 }
 
-impl<'a, 'b: 'a, H> IntoFuture for QuerierGetBuilder<'a, 'b, H>
+impl<'a, 'b: 'a, H> OperationLater for QuerierGetBuilder<'a, 'b, H>
 where
     H: IntoHandler<Reply> + Send + 'a,
     H::Handler: Send,
 {
-    type Output = Result<H::Handler, GetError>;
-    type IntoFuture = Pending<'a, Self::Output>;
+    type Later = Pending<'a, Result<Self::Given, Self::Refusal>>;
 
     /// Asks; under congestion control `Block` it waits by waker.
-    fn into_future(self) -> Self::IntoFuture {
+    fn perform_later(self) -> Self::Later {
         let (inquiry, handler) = self.inquiry();
         Box::pin(inquiry.ask_async(handler))
     }
 }
+
+awaited!(['a, 'b: 'a, H] QuerierGetBuilder<'a, 'b, H> where H: IntoHandler<Reply> + Send + 'a, H::Handler: Send);

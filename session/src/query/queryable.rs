@@ -22,7 +22,7 @@ use crate::handlers::{
 };
 use crate::namespace::incoming;
 use crate::sample::Locality;
-use crate::wait::{Wait, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 /// A queryable under construction; made by [`Session::declare_queryable`].
 #[derive(Debug)]
@@ -76,11 +76,12 @@ impl<'a, 'b> QueryableBuilder<'a, 'b, Callback<Query>> {
     }
 }
 
-impl<H: IntoHandler<Query>> Wait for QueryableBuilder<'_, '_, H> {
-    type To = Result<Queryable<H::Handler>, DeclareError>;
+impl<H: IntoHandler<Query>> Operation for QueryableBuilder<'_, '_, H> {
+    type Given = Queryable<H::Handler>;
+    type Refusal = DeclareError;
 
     /// Declares the queryable; does not block.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?.into_owned();
         let (callback, handler) = self.handler.into_handler();
         let place = Arc::new(Place {
@@ -116,12 +117,13 @@ impl BackgroundQueryableBuilder<'_, '_> {
     }
 }
 
-impl Wait for BackgroundQueryableBuilder<'_, '_> {
-    type To = Result<(), DeclareError>;
+impl Operation for BackgroundQueryableBuilder<'_, '_> {
+    type Given = ();
+    type Refusal = DeclareError;
 
     /// Declares the queryable; does not block.
-    fn wait(self) -> Self::To {
-        let mut queryable = self.0.wait()?;
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        let mut queryable = self.0.perform()?;
         queryable.set_background(true);
         Ok(())
     }

@@ -2,7 +2,6 @@
 
 //! Answers under construction.
 
-use std::future::IntoFuture;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::error::AnswerError;
 use crate::publication::{Message, Service, message_setters, patience};
 use crate::qos::{CongestionControl, Priority};
 use crate::sample::{Sample, SampleFields};
-use crate::wait::{Pending, Wait};
+use crate::wait::{Operation, OperationLater, Pending, awaited};
 
 /// Says that a [`ReplyBuilder`] answers with a value.
 #[derive(Debug, Clone, Copy)]
@@ -87,25 +86,25 @@ impl<'a, 'b, T> ReplyBuilder<'a, 'b, T> {
     }
 }
 
-impl<T> Wait for ReplyBuilder<'_, '_, T> {
-    type To = Result<(), AnswerError>;
+impl<T> Operation for ReplyBuilder<'_, '_, T> {
+    type Given = ();
+    type Refusal = AnswerError;
 
     /// Answers.
     ///
     /// # Blocking
     /// If the query was sent with congestion control `Drop` never; else at most the timeout of the builder. For a query
     /// of this same session the get's callback is called, or its queue waited for.
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         answer(self.query, &self.key?, &self.message)
     }
 }
 
-impl<'a, T: Send + 'a> IntoFuture for ReplyBuilder<'a, 'a, T> {
-    type Output = Result<(), AnswerError>;
-    type IntoFuture = Pending<'a, Self::Output>;
+impl<'a, T: Send + 'a> OperationLater for ReplyBuilder<'a, 'a, T> {
+    type Later = Pending<'a, Result<Self::Given, Self::Refusal>>;
 
     /// Answers; where it has to wait, it waits by waker.
-    fn into_future(self) -> Self::IntoFuture {
+    fn perform_later(self) -> Self::Later {
         let ReplyBuilder {
             query,
             key,
@@ -115,6 +114,8 @@ impl<'a, T: Send + 'a> IntoFuture for ReplyBuilder<'a, 'a, T> {
         Box::pin(async move { answer_async(query, &key?, &message).await })
     }
 }
+
+awaited!(['a, T: Send + 'a] ReplyBuilder<'a, 'a, T>);
 
 /// An answer that is a sample as it is; made by [`Query::reply_sample`].
 #[derive(Debug)]
@@ -144,26 +145,28 @@ impl<'a> ReplySample<'a> {
     }
 }
 
-impl Wait for ReplySample<'_> {
-    type To = Result<(), AnswerError>;
+impl Operation for ReplySample<'_> {
+    type Given = ();
+    type Refusal = AnswerError;
 
     /// Answers.
     ///
     /// # Blocking
     /// As [`ReplyBuilder`].
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         answer(self.query, &self.key, &self.message)
     }
 }
 
-impl<'a> IntoFuture for ReplySample<'a> {
-    type Output = Result<(), AnswerError>;
-    type IntoFuture = Pending<'a, Self::Output>;
+impl<'a> OperationLater for ReplySample<'a> {
+    type Later = Pending<'a, Result<Self::Given, Self::Refusal>>;
 
-    fn into_future(self) -> Self::IntoFuture {
+    fn perform_later(self) -> Self::Later {
         Box::pin(async move { answer_async(self.query, &self.key, &self.message).await })
     }
 }
+
+awaited!(['a] ReplySample<'a>);
 
 /// An error as an answer, under construction; made by [`Query::reply_err`].
 #[derive(Debug)]
@@ -205,14 +208,15 @@ impl<'a> ReplyErrBuilder<'a> {
     }
 }
 
-impl Wait for ReplyErrBuilder<'_> {
-    type To = Result<(), AnswerError>;
+impl Operation for ReplyErrBuilder<'_> {
+    type Given = ();
+    type Refusal = AnswerError;
 
     /// Answers.
     ///
     /// # Blocking
     /// As [`ReplyBuilder`].
-    fn wait(self) -> Self::To {
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
         self.check()?;
         let limit = patience(self.query.congestion_control(), self.limit);
         let (payload, encoding) = (self.payload.value(), self.encoding.wire());
@@ -224,11 +228,10 @@ impl Wait for ReplyErrBuilder<'_> {
     }
 }
 
-impl<'a> IntoFuture for ReplyErrBuilder<'a> {
-    type Output = Result<(), AnswerError>;
-    type IntoFuture = Pending<'a, Self::Output>;
+impl<'a> OperationLater for ReplyErrBuilder<'a> {
+    type Later = Pending<'a, Result<Self::Given, Self::Refusal>>;
 
-    fn into_future(self) -> Self::IntoFuture {
+    fn perform_later(self) -> Self::Later {
         Box::pin(async move {
             self.check()?;
             let (payload, encoding) = (self.payload.value(), self.encoding.wire());
@@ -238,6 +241,8 @@ impl<'a> IntoFuture for ReplyErrBuilder<'a> {
         })
     }
 }
+
+awaited!(['a] ReplyErrBuilder<'a>);
 
 fn answer(query: &Query, key: &KeyExpr<'_>, message: &Message) -> Result<(), AnswerError> {
     let limit = patience(query.congestion_control(), message.limit);

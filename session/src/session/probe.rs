@@ -3,15 +3,14 @@
 //! A door for counting instructions: a session over a node that is open already. No part of what a session promises;
 //! it exists with the feature `probe` only.
 
-use std::time::Duration;
-
 use zonda_router::node::Node;
 
 use super::Session;
+use crate::config::Config;
 
 impl Session {
     /// A session over this node.
     pub fn over(node: Node) -> Session {
-        Session::new(node, Duration::from_secs(5), None)
+        Session::new(node, Config::default())
     }
 }

@@ -30,7 +30,7 @@ pub fn everywhere(case: impl Fn(&Session, &Session)) {
 pub fn until_answered(asking: &Session, key: &str) {
     let querier = asking.declare_querier(key).wait().unwrap();
     until("a queryable is known", || {
-        let Ok(status) = querier.matching_status().wait();
+        let status = querier.matching_status().wait().unwrap();
         status.matching()
     });
 }

@@ -45,7 +45,7 @@ pub fn until_matched(publisher: &Publisher<'_>) {
 }
 
 pub fn matched(publisher: &Publisher<'_>) -> bool {
-    let Ok(status) = publisher.matching_status().wait();
+    let status = publisher.matching_status().wait().unwrap();
     status.matching()
 }
 

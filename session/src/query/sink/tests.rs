@@ -15,7 +15,7 @@ use crate::error::GetError;
 use crate::handlers::{FifoChannel, FifoChannelHandler, IntoHandler, RecvError};
 use crate::query::{ConsolidationMode, EndReason};
 use crate::time::{Ntp64, Timestamp};
-use crate::{Config, Session, Wait};
+use crate::{Config, Operation, Session, Wait};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -188,7 +188,7 @@ fn an_end_inside_of_the_handler_comes_after_it() {
         .cancellation_token(token)
         .on_end(move |end| tell.send(*end).unwrap())
         .callback(move |_| {
-            let Ok(()) = inside.cancel().wait();
+            inside.cancel().wait().unwrap();
             count.fetch_add(1, Ordering::SeqCst);
         })
         .wait()
@@ -203,10 +203,13 @@ fn an_end_inside_of_the_handler_comes_after_it() {
 fn a_get_whose_token_is_cancelled_is_refused() {
     let session = session(&["k/1"]);
     let token = CancellationToken::default();
-    let Ok(()) = token.cancel().wait();
+    token.cancel().wait().unwrap();
     let (tell, ended) = channel();
     let get = session.get("k/*").cancellation_token(token);
-    let get = get.on_end(move |end| tell.send(*end).unwrap()).wait();
+    let get = get
+        .on_end(move |end| tell.send(*end).unwrap())
+        .typed()
+        .wait();
     assert_eq!(get.err(), Some(GetError::Cancelled));
     assert!(ended.recv().is_err(), "nothing began, so nothing ended");
 }

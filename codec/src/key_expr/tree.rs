@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`KeBoxTree`]: values by key expression, found by the keys that meet another one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::{KeyExpr, intersects, keyexpr};
+
+type OwnedKeyExpr = KeyExpr<'static>;
+
+/// The reference's name of how a tree keeps the nodes below a node. Trees here have one way, whatever is named.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeyedSetProvider(());
+
+/// The reference's name of a tree without wildcards. A tree here always knows whether it has some.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NonWild(());
+
+/// The reference's name of a tree that does not know whether it has wildcards. A tree here always knows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UnknownWildness(());
+
+/// Values by key expression. Besides the value of one key, [`IKeyExprTree`] finds those of all keys that meet, belong to or
+/// contain another.
+///
+/// Only branches that can meet the key are searched. Keys come in alphabetic order, each before those below it.
+///
+/// ```
+/// use zonda_codec::key_expr::tree::{IKeyExprTree, IKeyExprTreeMut, KeBoxTree};
+/// use zonda_codec::keyexpr;
+///
+/// let mut rooms: KeBoxTree<u32> = KeBoxTree::new();
+/// rooms.insert(keyexpr::new("house/kitchen")?, 1);
+/// rooms.insert(keyexpr::new("house/bath")?, 2);
+/// let found: Vec<_> = rooms.intersecting_keys(keyexpr::new("house/*")?).collect();
+/// assert_eq!(found, ["house/bath", "house/kitchen"]);
+/// assert_eq!(rooms.weight_at(keyexpr::new("house/bath")?), Some(&2));
+/// # Ok::<(), zonda_codec::KeyExprError>(())
+/// ```
+pub struct KeBoxTree<Weight, Wildness = bool, Children = KeyedSetProvider> {
+    below: Below<Weight>,
+    /// Whether a key with a wildcard was ever in it.
+    is_wild: bool,
+    named: PhantomData<fn() -> (Wildness, Children)>,
+}
+
+type Below<Weight> = BTreeMap<Box<str>, Node<Weight>>;
+
+/// A place in a [`KeBoxTree`], with or without a value.
+#[derive(Debug, Clone)]
+pub struct Node<Weight> {
+    key: OwnedKeyExpr,
+    weight: Option<Weight>,
+    below: Below<Weight>,
+    /// Whether a chunk that no wildcard stands for (`@..`) was ever below it.
+    has_verbatim: bool,
+}
+
+impl<Weight> Node<Weight> {
+    fn new(key: OwnedKeyExpr) -> Self {
+        Node {
+            key,
+            weight: None,
+            below: BTreeMap::new(),
+            has_verbatim: false,
+        }
+    }
+
+    /// The key of the place.
+    pub fn keyexpr(&self) -> OwnedKeyExpr {
+        self.key.clone()
+    }
+
+    /// The value, if there is one.
+    pub fn weight(&self) -> Option<&Weight> {
+        self.weight.as_ref()
+    }
+
+    /// The value, to be changed.
+    pub fn weight_mut(&mut self) -> Option<&mut Weight> {
+        self.weight.as_mut()
+    }
+
+    /// Takes the value out.
+    pub fn take_weight(&mut self) -> Option<Weight> {
+        self.weight.take()
+    }
+
+    /// Puts a value in, and gives the one that was there.
+    pub fn insert_weight(&mut self, weight: Weight) -> Option<Weight> {
+        self.weight.replace(weight)
+    }
+
+    /// Whether something that meets `key` may be below.
+    fn leads_to(&self, key: &keyexpr) -> bool {
+        self.has_verbatim || intersects(&format!("{}/**", self.key), key.as_str())
+    }
+}
+
+/// What can be asked of a tree of keys.
+///
+/// What the reference's traits have beyond this are iterators that lend nodes to be changed, and types of iterators by name.
+pub trait IKeyExprTree<'a, Weight: 'a> {
+    /// A place in the tree.
+    type Node: 'a;
+
+    /// The place of this key, if it was ever made; the key is no pattern here.
+    fn node(&'a self, key: &keyexpr) -> Option<&'a Self::Node>;
+
+    /// The value of this key; the key is no pattern here.
+    fn weight_at(&'a self, key: &keyexpr) -> Option<&'a Weight>;
+
+    /// Every place, also those without a value.
+    fn tree_iter(&'a self) -> impl Iterator<Item = &'a Self::Node>;
+
+    /// Every key that has a value, with it.
+    fn key_value_pairs(&'a self) -> impl Iterator<Item = (OwnedKeyExpr, &'a Weight)>;
+
+    /// The places whose keys meet `key`, also those without a value.
+    fn intersecting_nodes(&'a self, key: &'a keyexpr) -> impl Iterator<Item = &'a Self::Node>;
+
+    /// The keys that have a value and meet `key`.
+    fn intersecting_keys(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr>;
+
+    /// The places whose keys belong to `key`, also those without a value.
+    fn included_nodes(&'a self, key: &'a keyexpr) -> impl Iterator<Item = &'a Self::Node>;
+
+    /// The keys that have a value and belong to `key`.
+    fn included_keys(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr>;
+
+    /// The places whose keys contain `key`, also those without a value.
+    fn nodes_including(&'a self, key: &'a keyexpr) -> impl Iterator<Item = &'a Self::Node>;
+
+    /// The keys that have a value and contain `key`.
+    fn keys_including(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr>;
+}
+
+/// What can be changed in a tree of keys.
+pub trait IKeyExprTreeMut<'a, Weight: 'a>: IKeyExprTree<'a, Weight> {
+    /// The place of this key, if it was ever made; the key is no pattern here.
+    fn node_mut<'b>(&'b mut self, key: &keyexpr) -> Option<&'b mut Self::Node>;
+
+    /// The value of this key, to be changed.
+    fn weight_at_mut<'b>(&'b mut self, key: &keyexpr) -> Option<&'b mut Weight>
+    where
+        'a: 'b;
+
+    /// The place of this key, which is made if it is not there.
+    fn node_mut_or_create<'b>(&'b mut self, key: &keyexpr) -> &'b mut Self::Node;
+
+    /// Puts a value in, and gives the one that the key had.
+    fn insert(&mut self, key: &keyexpr, weight: Weight) -> Option<Weight>;
+
+    /// Takes the value of this key out. Its place is there until [`prune`](Self::prune).
+    fn remove(&mut self, key: &keyexpr) -> Option<Weight>;
+
+    /// Removes places of which the predicate says so and below which there is nothing; lowest first.
+    fn prune_where<F: FnMut(&mut Self::Node) -> bool>(&mut self, predicate: F);
+
+    /// Removes places without a value below which there is none.
+    fn prune(&mut self);
+}
+
+impl<Weight, Wildness, Children> KeBoxTree<Weight, Wildness, Children> {
+    /// Nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn find<'a>(
+        &'a self,
+        key: &'a keyexpr,
+        is_wanted: impl Fn(&keyexpr) -> bool + 'a,
+    ) -> impl Iterator<Item = &'a Node<Weight>> {
+        // Without wildcards on either side there is one place to look at.
+        let is_plain = !self.is_wild && !key.is_wild();
+        let one = is_plain.then(|| self.place(key)).flatten();
+        let walk = (!is_plain).then(|| Walk::new(&self.below, Some(key)));
+        let found = walk.into_iter().flatten();
+        one.into_iter()
+            .chain(found.filter(move |node| is_wanted(&node.key)))
+    }
+
+    fn place(&self, key: &keyexpr) -> Option<&Node<Weight>> {
+        let mut chunks = key.chunks();
+        let first = self.below.get(chunks.next()?.as_str())?;
+        chunks.try_fold(first, |node, chunk| node.below.get(chunk.as_str()))
+    }
+}
+
+/// Goes through the places that can meet a key, or all, each before those below it.
+struct Walk<'a, Weight> {
+    key: Option<&'a keyexpr>,
+    open: Vec<std::collections::btree_map::Values<'a, Box<str>, Node<Weight>>>,
+}
+
+impl<'a, Weight> Walk<'a, Weight> {
+    fn new(below: &'a Below<Weight>, key: Option<&'a keyexpr>) -> Self {
+        Walk {
+            key,
+            open: vec![below.values()],
+        }
+    }
+}
+
+impl<'a, Weight> Iterator for Walk<'a, Weight> {
+    type Item = &'a Node<Weight>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some(level) = self.open.last_mut() {
+            let Some(node) = level.next() else {
+                self.open.pop();
+                continue;
+            };
+            if !node.below.is_empty() && self.key.is_none_or(|key| node.leads_to(key)) {
+                self.open.push(node.below.values());
+            }
+            return Some(node);
+        }
+        None
+    }
+}
+
+fn valued<'a, Weight: 'a>(
+    nodes: impl Iterator<Item = &'a Node<Weight>>,
+) -> impl Iterator<Item = OwnedKeyExpr> {
+    nodes
+        .filter(|node| node.weight.is_some())
+        .map(Node::keyexpr)
+}
+
+impl<'a, Weight: 'a, Wildness: 'a, Children: 'a> IKeyExprTree<'a, Weight>
+    for KeBoxTree<Weight, Wildness, Children>
+{
+    type Node = Node<Weight>;
+
+    fn node(&'a self, key: &keyexpr) -> Option<&'a Node<Weight>> {
+        self.place(key)
+    }
+
+    fn weight_at(&'a self, key: &keyexpr) -> Option<&'a Weight> {
+        self.place(key)?.weight()
+    }
+
+    fn tree_iter(&'a self) -> impl Iterator<Item = &'a Node<Weight>> {
+        Walk::new(&self.below, None)
+    }
+
+    fn key_value_pairs(&'a self) -> impl Iterator<Item = (OwnedKeyExpr, &'a Weight)> {
+        self.tree_iter()
+            .filter_map(|node| Some((node.keyexpr(), node.weight()?)))
+    }
+
+    fn intersecting_nodes(&'a self, key: &'a keyexpr) -> impl Iterator<Item = &'a Node<Weight>> {
+        self.find(key, |other| other.intersects(key))
+    }
+
+    fn intersecting_keys(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr> {
+        valued(self.intersecting_nodes(key))
+    }
+
+    fn included_nodes(&'a self, key: &'a keyexpr) -> impl Iterator<Item = &'a Node<Weight>> {
+        self.find(key, |other| key.includes(other))
+    }
+
+    fn included_keys(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr> {
+        valued(self.included_nodes(key))
+    }
+
+    fn nodes_including(&'a self, key: &'a keyexpr) -> impl Iterator<Item = &'a Node<Weight>> {
+        self.find(key, |other| other.includes(key))
+    }
+
+    fn keys_including(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr> {
+        valued(self.nodes_including(key))
+    }
+}
+
+impl<'a, Weight: 'a, Wildness: 'a, Children: 'a> IKeyExprTreeMut<'a, Weight>
+    for KeBoxTree<Weight, Wildness, Children>
+{
+    fn node_mut<'b>(&'b mut self, key: &keyexpr) -> Option<&'b mut Node<Weight>> {
+        let mut chunks = key.chunks();
+        let first = self.below.get_mut(chunks.next()?.as_str())?;
+        chunks.try_fold(first, |node, chunk| node.below.get_mut(chunk.as_str()))
+    }
+
+    fn weight_at_mut<'b>(&'b mut self, key: &keyexpr) -> Option<&'b mut Weight>
+    where
+        'a: 'b,
+    {
+        self.node_mut(key)?.weight_mut()
+    }
+
+    fn node_mut_or_create<'b>(&'b mut self, key: &keyexpr) -> &'b mut Node<Weight> {
+        self.is_wild |= key.is_wild();
+        let has_verbatim = key.as_str().contains('@');
+        let (text, mut end) = (key.as_str(), 0);
+        let first = text.split('/').next().unwrap_or(text);
+        end += first.len();
+        let whole = || Node::new(KeyExpr::from(keyexpr::from_str_unchecked(first)).into_owned());
+        let mut node = self.below.entry(first.into()).or_insert_with(whole);
+        while end < text.len() {
+            node.has_verbatim |= has_verbatim;
+            let rest = &text[end + 1..];
+            let chunk = rest.split('/').next().unwrap_or(rest);
+            end += 1 + chunk.len();
+            let whole =
+                || Node::new(KeyExpr::from(keyexpr::from_str_unchecked(&text[..end])).into_owned());
+            node = node.below.entry(chunk.into()).or_insert_with(whole);
+        }
+        node
+    }
+
+    fn insert(&mut self, key: &keyexpr, weight: Weight) -> Option<Weight> {
+        self.node_mut_or_create(key).insert_weight(weight)
+    }
+
+    fn remove(&mut self, key: &keyexpr) -> Option<Weight> {
+        self.node_mut(key)?.take_weight()
+    }
+
+    fn prune_where<F: FnMut(&mut Node<Weight>) -> bool>(&mut self, mut predicate: F) {
+        prune(&mut self.below, &mut predicate);
+    }
+
+    fn prune(&mut self) {
+        self.prune_where(|node| node.weight.is_none());
+    }
+}
+
+/// As deep as the longest key has chunks.
+fn prune<Weight>(below: &mut Below<Weight>, predicate: &mut impl FnMut(&mut Node<Weight>) -> bool) {
+    below.retain(|_, node| {
+        prune(&mut node.below, predicate);
+        !(node.below.is_empty() && predicate(node))
+    });
+}
+
+impl<Weight, Wildness, Children> Default for KeBoxTree<Weight, Wildness, Children> {
+    fn default() -> Self {
+        KeBoxTree {
+            below: BTreeMap::new(),
+            is_wild: false,
+            named: PhantomData,
+        }
+    }
+}
+
+impl<Weight: Clone, Wildness, Children> Clone for KeBoxTree<Weight, Wildness, Children> {
+    fn clone(&self) -> Self {
+        KeBoxTree {
+            below: self.below.clone(),
+            is_wild: self.is_wild,
+            named: PhantomData,
+        }
+    }
+}
+
+impl<Weight: fmt::Debug, Wildness, Children> fmt::Debug for KeBoxTree<Weight, Wildness, Children> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nodes = Walk::new(&self.below, None);
+        let pairs = nodes.filter_map(|node| Some((node.key.as_str(), node.weight()?)));
+        f.debug_map().entries(pairs).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
