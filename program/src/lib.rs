@@ -31,6 +31,7 @@ pub mod certificates;
 mod connection;
 mod help;
 mod interrupt;
+mod mistyped;
 pub mod node;
 mod outcome;
 mod reach;

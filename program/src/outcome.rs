@@ -2,6 +2,7 @@
 //! How a program ends: exit code 0 when all went well, 1 for a failure at run time, 2 for bad usage,
 //! with one line on standard error. A reader of the output who leaves ends the program quietly.
 
+use std::env;
 use std::error::Error;
 use std::fmt::{self, Arguments};
 use std::io::{self, Write};
@@ -12,7 +13,7 @@ use clap::error::ErrorKind;
 pub use zonda_router::daemon::one_line;
 use zonda_router::daemon::terminal::plain;
 
-use crate::fitted;
+use crate::{fitted, mistyped};
 
 /// Why a program ends without having done its work.
 #[derive(Debug)]
@@ -77,7 +78,8 @@ pub fn finish(result: Result<(), Failure>) -> ExitCode {
 /// The command line as `P`. Help and version are printed in full and end the program; anything wrong
 /// ends it with one line and exit code 2.
 pub fn parse<P: Parser>() -> P {
-    let parsed = fitted(P::command()).try_get_matches();
+    let mut command = fitted(P::command());
+    let parsed = command.try_get_matches_from_mut(env::args_os());
     let parsed = parsed.and_then(|matches| P::from_arg_matches(&matches));
     parsed.unwrap_or_else(|error| {
         if !error.use_stderr() {
@@ -87,7 +89,14 @@ pub fn parse<P: Parser>() -> P {
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             let _ = error.print();
         } else {
-            complain(format_args!("error: {}", one_line(&error)));
+            let text = one_line(&error);
+            match mistyped::meant(&error, &command, env::args().skip(1)) {
+                Some(meant) => {
+                    let text = text.split(';').next().unwrap_or(&text);
+                    complain(format_args!("error: {text}; did you mean '{meant}'?"));
+                }
+                None => complain(format_args!("error: {text}")),
+            }
         }
         process::exit(2)
     })

@@ -12,8 +12,8 @@ use crate::{Failure, complain};
 
 /// Below the help of programs that publish.
 pub const HELP: &str = "\
-Exit code: 0 when done; 1 when an endpoint to connect to (-e, connect/endpoints) was never reached or a publication \
-failed; 2 for bad usage. Without endpoints, to publish while nobody is connected only writes a line on standard error.";
+Exit code: 0 when done; 1 when an endpoint to connect to (-e, connect/endpoints) was never reached, was not connected when a \
+value was published, or a publication failed; 2 for bad usage. Without endpoints, to publish while nobody is connected only writes a line on standard error.";
 
 /// How soon the end of an attempt is noticed.
 const NOTICE: Duration = Duration::from_millis(5);
@@ -24,6 +24,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub struct Reach {
     told: bool,
+    /// How often nobody was connected.
+    alone: u64,
 }
 
 impl Reach {
@@ -46,6 +48,7 @@ impl Reach {
     /// As [`Reach::tell`], with what follows from it.
     pub fn tell_that(&mut self, follows: &str, session: &Session) -> bool {
         let is_alone = session.info().links().is_empty();
+        self.alone += u64::from(is_alone);
         if is_alone && !self.told {
             self.told = true;
             let missing = missing(session);
@@ -59,9 +62,19 @@ impl Reach {
         is_alone
     }
 
-    /// To be called at the end, before the session is closed: a failure if an endpoint was never reached.
+    /// To be called at the end, before the session is closed: a failure if an endpoint was never reached, or nobody was connected
+    /// when something was to be sent to one.
     pub fn finish(self, session: &Session) -> Result<(), Failure> {
-        check(session)
+        check(session)?;
+        let endpoints = session.info().endpoints();
+        if self.alone == 0 || endpoints.is_empty() {
+            return Ok(());
+        }
+        let endpoints: Vec<_> = endpoints.iter().map(|e| e.endpoint.to_string()).collect();
+        let (endpoints, alone) = (endpoints.join(", "), self.alone);
+        Err(Failure::Run(format!(
+            "lost {alone} that went out while {endpoints} was not connected"
+        )))
     }
 }
 

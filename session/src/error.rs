@@ -45,7 +45,7 @@ pub use crate::scouting::ScoutError;
 pub type Error = Box<dyn std::error::Error + Send + Sync + 'static>;
 
 /// What most functions of a program give.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub type Result<T> = std::result::Result<T, Error>;
 
 /// The session has been closed. What is refused for that is this error, whichever operation it was, unless one asks for the
 /// operation's [own](crate::Operation::typed).

@@ -182,3 +182,31 @@ fn the_help_says_so() {
         );
     }
 }
+
+#[test]
+fn a_router_that_ends_while_values_go_to_it_is_a_failure() {
+    let mut router = Running::start(&zonda(), &["router", "-l", "tcp/127.0.0.1:0", "--json"]);
+    let ready: serde_json::Value = serde_json::from_str(&router.line()).expect("JSON");
+    let address = ready["listening"][0]
+        .as_str()
+        .expect("a locator")
+        .to_owned();
+    let value = [
+        "pub",
+        "-k",
+        "a",
+        "-p",
+        "b",
+        "--interval",
+        "0.01",
+        "-e",
+        &address,
+    ];
+    let mut publisher = Running::start(&zonda(), &[&value[..], &["--json"]].concat());
+    publisher.line_where(|line| line.contains("\"put\""));
+    router.stop();
+    let note = publisher.error();
+    assert!(note.starts_with("note: nobody is connected"), "{note}");
+    publisher.signal("INT");
+    assert_eq!(publisher.end().code(), Some(1));
+}

@@ -249,3 +249,11 @@ fn a_closed_pipe_ends_programs_quietly() {
     let ended = run_unread(&example("put"), &["-l", "tcp/127.0.0.1:0"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn a_slip_in_an_option_is_seen_through() {
+    let ended = run(&zonda(), &["sub", "--kye", "a"]);
+    assert_eq!(ended.code, Some(2));
+    let said = "error: unexpected argument '--kye' found; did you mean '--key'?";
+    assert_eq!(ended.err, said);
+}

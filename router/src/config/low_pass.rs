@@ -66,6 +66,10 @@ fn rule(value: &Value) -> Result<(Option<String>, LowPassRule), String> {
     let mut limit = None;
     for (name, member) in members {
         let value = &member.value;
+        if matches!(value, Value::Null) {
+            // As if it were not there: so the reference writes what is not set.
+            continue;
+        }
         match name.as_str() {
             "id" => id = Some(text(name, member)?.to_owned()),
             "interfaces" => rule.interfaces = Some(texts(name, value)?),
@@ -108,7 +112,7 @@ mod tests {
     #[test]
     fn a_rule_has_what_it_says_and_defaults() {
         let rules = read(
-            "[{messages: ['put', 'reply'], key_exprs: ['a/**'], size_limit: 10},
+            "[{messages: ['put', 'reply'], key_exprs: ['a/**'], size_limit: 10, id: null, interfaces: null},
               {id: 'x', flows: ['egress'], interfaces: ['lo'], link_protocols: ['tcp'], messages: ['query'],
                key_exprs: ['b', 'c/*'], size_limit: 0}]",
         )

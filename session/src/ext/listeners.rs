@@ -9,12 +9,13 @@ use super::intake::Intake;
 use super::keys::publishers;
 use super::miss::{Listeners, Miss};
 use crate::error::DeclareError;
+use crate::gone::Ended;
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, handler_setters, used_as_handler,
 };
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
-use crate::wait::{Done, Operation, ready_at_once};
+use crate::wait::{Operation, ready_at_once};
 
 /// A listener to lost samples under construction; made by
 /// [`AdvancedSubscriber::sample_miss_listener`](super::AdvancedSubscriber::sample_miss_listener).
@@ -102,9 +103,9 @@ pub struct SampleMissListener<H = FifoChannelHandler<Miss>> {
 
 impl<H> SampleMissListener<H> {
     /// Ends it. The same as dropping it; never blocks and never fails.
-    pub fn undeclare(self) -> Done<crate::Result<()>> {
+    pub fn undeclare(self) -> Ended {
         drop(self);
-        Done(Ok(()))
+        Ended::now()
     }
 }
 

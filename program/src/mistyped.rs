@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which option was meant by one that there is none of: `--kye`.
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, Error};
+
+/// The long option that was probably meant, if one is a slip of the fingers away from what was given: one character more, less
+/// or other, or two neighbours in each other's place. `arguments` are those of the command line, without the program.
+pub fn meant(
+    error: &Error,
+    command: &Command,
+    arguments: impl IntoIterator<Item = String>,
+) -> Option<String> {
+    let ContextValue::String(given) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    let given = given.strip_prefix("--")?;
+    let mut command = command;
+    for word in arguments {
+        command = command.find_subcommand(&word).unwrap_or(command);
+    }
+    let longs = command.get_arguments().filter_map(|arg| arg.get_long());
+    let mut near = longs.filter(|long| is_slip(given, long));
+    near.next().map(|long| format!("--{long}"))
+}
+
+/// Whether the texts differ by one slip.
+fn is_slip(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let front = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[front..], &other[front..]);
+    match (one, other) {
+        ([a, b, rest @ ..], [c, d, end @ ..]) if (a, b) == (d, c) => rest == end,
+        ([_, rest @ ..], [_, end @ ..]) if rest == end => true,
+        ([_, rest @ ..], _) if rest == other => true,
+        (_, [_, end @ ..]) => one == end,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_slip;
+
+    #[test]
+    fn one_slip_is_seen_through() {
+        for given in ["kye", "ky", "keyy", "kez", "eky", "ey", "ke"] {
+            assert!(is_slip(given, "key"), "{given}");
+        }
+        for given in ["", "k", "kyee", "listen", "yek"] {
+            assert!(!is_slip(given, "key"), "{given}");
+        }
+    }
+}
