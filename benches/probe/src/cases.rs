@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use zonda::bytes::ZBytes;
 use zonda::config::WhatAmI;
+use zonda::ext::{AdvancedPublisherBuilderExt, CacheConfig, MissDetectionConfig};
 use zonda::pubsub::Publisher;
 use zonda::qos::CongestionControl;
 use zonda::{Session, Wait};
@@ -39,6 +41,8 @@ pub struct Case {
 enum What {
     /// By a session's publisher.
     Put { express: bool, to: &'static str },
+    /// By a publisher with a cache of a hundred samples, and numbers and heartbeats beside them.
+    AdvancedPut,
     /// By the node's publisher below it.
     NodePut,
     /// By a session without a declared publisher, on keys that take turns.
@@ -61,6 +65,8 @@ pub fn all(seed: Seed, most: u64) -> Vec<Case> {
         ("put 64 KiB", 64 * 1024, put(false, KEY)),
         ("put 8 B to a wildcard", 8, put(false, WILDCARD)),
         ("put express 64 B", 64, put(true, KEY)),
+        ("advanced put 8 B", 8, What::AdvancedPut),
+        ("advanced put 1 KiB", 1024, What::AdvancedPut),
         ("node put 8 B", 8, What::NodePut),
         ("undeclared put 8 B", 8, What::UndeclaredPut),
         ("deliver 8 B", 8, deliver(KEY, false)),
@@ -88,6 +94,7 @@ impl Case {
     pub fn run(&self, parts: &mut Parts) -> Outcome<()> {
         match self.what {
             What::Put { express, to } => self.put(parts, express, to),
+            What::AdvancedPut => self.advanced_put(parts),
             What::NodePut => self.node_put(parts),
             What::UndeclaredPut => self.undeclared_put(parts),
             What::Deliver { to, stamped } => self.deliver(parts, to, stamped),
@@ -108,6 +115,30 @@ impl Case {
     fn put(&self, parts: &mut Parts, express: bool, to: &'static str) -> Outcome<()> {
         let mut scene = Direct::set(to, || {})?;
         let publisher = scene.publisher(express)?;
+        let payload = ZBytes::from(self.bytes());
+        let plain = self.bytes();
+        let one = || {
+            let put = publisher.put(payload.clone()).wait();
+            self.seed.cost(&plain);
+            put.is_ok()
+        };
+        self.repeat(parts, &mut scene.wire, one)
+    }
+
+    fn advanced_put(&self, parts: &mut Parts) -> Outcome<()> {
+        /// Longer than the case takes.
+        const BEAT: Duration = Duration::from_secs(3600);
+        let mut scene = Direct::set(KEY, || {})?;
+        drop(scene.publisher(false)?);
+        let publisher = scene
+            .source
+            .declare_publisher(KEY)
+            .congestion_control(CongestionControl::Block)
+            .cache(CacheConfig::default().max_samples(100))
+            .sample_miss_detection(MissDetectionConfig::default().heartbeat(BEAT))
+            .wait()
+            .map_err(|e| e.to_string())?;
+        scene.wire.settle()?;
         let payload = ZBytes::from(self.bytes());
         let plain = self.bytes();
         let one = || {
