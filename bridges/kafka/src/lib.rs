@@ -5,6 +5,7 @@
 //!
 //! The program `zonda-kafka` is what users run; the library is what its tests and benchmarks look into.
 
+pub mod bridge;
 pub mod http;
 pub mod ingest;
 pub mod producer;

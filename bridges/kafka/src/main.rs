@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use zonda_kafka::bridge::BridgeArgs;
 use zonda_kafka::ingest::IngestArgs;
 use zonda_router::daemon::terminal::Verbosity;
 
@@ -25,6 +26,8 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Carry messages between keys and topics
+    Bridge(BridgeArgs),
     /// Take messages by HTTP and publish them
     Ingest(Box<IngestArgs>),
 }
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let cli: Cli = zonda_program::parse();
     cli.verbosity.log("warn");
     let result = match cli.command {
+        Command::Bridge(bridge) => bridge.run(),
         Command::Ingest(ingest) => ingest.run(),
     };
     zonda_program::finish(result)

@@ -2,6 +2,7 @@
 //! The producer that the server and the bridge share: its options, and what became of every message.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -95,6 +96,22 @@ pub struct Deliveries {
     pub delivered: u64,
     /// It does not, by the client library's reason.
     pub failed: BTreeMap<String, u64>,
+}
+
+impl Deliveries {
+    /// The counters in the format of OpenMetrics, their names beginning with `prefix`.
+    pub fn write(&self, prefix: &str, out: &mut String) {
+        // writing to a text does not fail
+        let _ = writeln!(out, "# TYPE {prefix}_delivered counter");
+        let _ = writeln!(out, "{prefix}_delivered_total {}", self.delivered);
+        let _ = writeln!(out, "# TYPE {prefix}_undelivered counter");
+        for (reason, count) in &self.failed {
+            let _ = writeln!(
+                out,
+                "{prefix}_undelivered_total{{reason=\"{reason}\"}} {count}"
+            );
+        }
+    }
 }
 
 /// A message that the broker did not take.
@@ -210,8 +227,8 @@ pub struct Record<'m> {
     pub topic: &'m str,
     /// What decides about the partition; none: any.
     pub key: Option<&'m [u8]>,
-    /// The content.
-    pub payload: &'m [u8],
+    /// The content; none: the key has no value any more.
+    pub payload: Option<&'m [u8]>,
     /// Name and value of each header.
     pub headers: Vec<(&'m str, &'m [u8])>,
 }
@@ -295,7 +312,10 @@ impl Producer {
 
     fn queue(&self, record: Record<'_>, number: usize) -> Result<(), Refused> {
         let mut sent: BaseRecord<'_, [u8], [u8], usize> =
-            BaseRecord::with_opaque_to(record.topic, number).payload(record.payload);
+            BaseRecord::with_opaque_to(record.topic, number);
+        if let Some(payload) = record.payload {
+            sent = sent.payload(payload);
+        }
         if let Some(key) = record.key {
             sent = sent.key(key);
         }

@@ -38,7 +38,7 @@ impl KafkaSink {
         let header = content_type.map(|text| (CONTENT_TYPE, text.as_bytes()));
         let record = Record {
             topic: &self.topic,
-            payload,
+            payload: Some(payload),
             headers: header.into_iter().collect(),
             ..Record::default()
         };
@@ -62,19 +62,10 @@ impl KafkaSink {
     }
 
     pub(super) fn metrics(&self, out: &mut String) {
-        let deliveries = self.producer.deliveries();
         // writing to a text does not fail
         let _ = writeln!(out, "# TYPE zonda_kafka_queued gauge");
         let _ = writeln!(out, "zonda_kafka_queued {}", self.producer.queued());
-        let _ = writeln!(out, "# TYPE zonda_kafka_delivered counter");
-        let _ = writeln!(out, "zonda_kafka_delivered_total {}", deliveries.delivered);
-        let _ = writeln!(out, "# TYPE zonda_kafka_undelivered counter");
-        for (reason, count) in deliveries.failed {
-            let _ = writeln!(
-                out,
-                "zonda_kafka_undelivered_total{{reason=\"{reason}\"}} {count}"
-            );
-        }
+        self.producer.deliveries().write("zonda_kafka", out);
     }
 
     pub(super) fn end(&self, limit: Duration) -> Ending {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the bridge counts: every message that comes in is found in one of these.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::producer::Deliveries;
+
+/// The bridge's counters.
+#[derive(Debug, Default)]
+pub struct BridgeCounts {
+    /// Samples that came in on keys.
+    pub samples: AtomicU64,
+    /// Samples that the producer's queue took.
+    pub queued: AtomicU64,
+    /// Times that a sample had to wait for room in the producer's queue.
+    pub waits: AtomicU64,
+    /// Messages that came in from topics.
+    pub messages: AtomicU64,
+    /// Messages that the node took.
+    pub published: AtomicU64,
+    /// Times that a message had to wait for a neighbour of the node.
+    pub retries: AtomicU64,
+    /// Messages that the bridge itself had written.
+    pub own: AtomicU64,
+    /// Dead letters that were published.
+    pub dead: AtomicU64,
+    /// Dead letters that could not be, as a neighbour did not keep up.
+    pub dead_dropped: AtomicU64,
+    /// Errors of the consumer, such as a broker that is away.
+    pub consumer_errors: AtomicU64,
+}
+
+/// One more.
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl BridgeCounts {
+    /// The counters in the format of OpenMetrics, with what became of the messages to Kafka.
+    pub(super) fn text(&self, deliveries: &Deliveries, waiting: usize) -> String {
+        let mut out = String::new();
+        for (name, counter) in [
+            ("samples", &self.samples),
+            ("queued", &self.queued),
+            ("waits", &self.waits),
+            ("messages", &self.messages),
+            ("published", &self.published),
+            ("retries", &self.retries),
+            ("own", &self.own),
+            ("dead_letters", &self.dead),
+            ("dead_letters_dropped", &self.dead_dropped),
+            ("consumer_errors", &self.consumer_errors),
+        ] {
+            let value = counter.load(Ordering::Relaxed);
+            // writing to a text does not fail
+            let _ = writeln!(out, "# TYPE zonda_kafka_bridge_{name} counter");
+            let _ = writeln!(out, "zonda_kafka_bridge_{name}_total {value}");
+        }
+        let _ = writeln!(out, "# TYPE zonda_kafka_bridge_waiting gauge");
+        let _ = writeln!(out, "zonda_kafka_bridge_waiting {waiting}");
+        deliveries.write("zonda_kafka_bridge", &mut out);
+        out.push_str("# EOF\n");
+        out
+    }
+}

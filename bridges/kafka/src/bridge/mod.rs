@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `zonda-kafka bridge`: keys to topics and topics to keys, each message at least once.
+//!
+//! Of each rule from a key one thread takes samples out of a bounded queue and gives them to the producer. When the producer's
+//! queue is full it waits, the bounded queue fills, and the node stops reading: the source feels it. One thread reads
+//! all topics; a message counts as read when the node has taken it. What cannot be delivered goes to a key for dead
+//! letters, and is counted.
+
+mod arguments;
+mod config;
+mod counts;
+mod dead;
+mod from_kafka;
+mod running;
+mod template;
+mod to_kafka;
+
+pub use arguments::BridgeArgs;
+pub use config::BridgeConfig;
+pub use counts::BridgeCounts;
+pub use running::{Bridge, BridgeEnding};
+pub use template::Template;

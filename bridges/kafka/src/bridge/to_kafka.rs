@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From keys to topics: a thread for each rule, which waits when the broker does not keep up.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use zonda::bytes::Encoding;
+use zonda::handlers::FifoChannelHandler;
+use zonda::pubsub::Subscriber;
+use zonda::sample::{Sample, SampleKind};
+
+use super::config::{ToKafka, is_topic};
+use super::counts::{BridgeCounts, count};
+use super::dead::{DeadLetters, Letter};
+use super::template::{Field, chunk};
+use crate::producer::{Producer, Record, Refused};
+
+/// How long a thread waits before it looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long a sample waits before it is offered again to a queue that is full.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The header of a message that says how to read it.
+pub(super) const CONTENT_TYPE: &str = "content-type";
+/// That with the bytes beside the payload.
+pub(super) const ATTACHMENT: &str = "zonda-attachment";
+/// That with the name of the bridge which wrote the message.
+pub(super) const BRIDGE: &str = "zonda-bridge";
+
+/// What one rule's thread works with.
+pub(super) struct Forwarder {
+    pub rule: ToKafka,
+    pub name: String,
+    pub producer: Arc<Producer>,
+    pub dead: Arc<DeadLetters>,
+    pub counts: Arc<BridgeCounts>,
+    pub stopping: Arc<AtomicBool>,
+}
+
+impl Forwarder {
+    /// Takes samples until the bridge ends, and then what is there still.
+    pub(super) fn run(&self, subscriber: &Subscriber<FifoChannelHandler<Sample>>) {
+        while !self.stopping.load(Ordering::Relaxed) {
+            match subscriber.recv_timeout(LOOK) {
+                Ok(Some(sample)) => self.forward(&sample),
+                Ok(None) => {}
+                Err(_) => return,
+            }
+        }
+        while let Ok(Some(sample)) = subscriber.try_recv() {
+            self.forward(&sample);
+        }
+    }
+
+    fn forward(&self, sample: &Sample) {
+        count(&self.counts.samples);
+        let key = sample.key_expr().as_str();
+        let payload = sample.payload().to_bytes();
+        let undelivered = |to: &str, reason: &str| {
+            self.dead.post(&Letter {
+                from: key,
+                to,
+                reason,
+                payload: &payload,
+            });
+        };
+        match self.fill(key) {
+            Ok(filled) => {
+                if let Err(reason) = self.send(sample, &payload, &filled) {
+                    undelivered(&filled.topic, &reason);
+                }
+            }
+            Err(reason) => undelivered(&self.rule.topic.to_string(), &reason),
+        }
+    }
+
+    fn fill(&self, key: &str) -> Result<Filled, String> {
+        let value = |field: &Field| match field {
+            Field::Key => Some(Cow::Borrowed(key)),
+            Field::Chunk(number) => chunk(key, *number).map(Cow::Borrowed),
+            Field::Topic | Field::Header(_) => None,
+        };
+        let topic = self.rule.topic.fill(value)?.replace('/', ".");
+        if !is_topic(&topic) {
+            return Err(format!("\"{topic}\" is no name of a topic"));
+        }
+        let partition_key = self.rule.partition_key.as_ref();
+        let headers = self.rule.headers.iter();
+        let headers = headers.map(|(name, text)| Ok((name.clone(), text.fill(value)?)));
+        Ok(Filled {
+            topic,
+            partition_key: partition_key.map(|text| text.fill(value)).transpose()?,
+            headers: headers.collect::<Result<_, String>>()?,
+        })
+    }
+
+    /// Queues a sample, and waits while the queue is full: each message of it leaves within the limit for deliveries.
+    fn send(&self, sample: &Sample, payload: &[u8], filled: &Filled) -> Result<(), String> {
+        let encoding = sample.encoding();
+        let encoding = (*encoding != Encoding::default()).then(|| encoding.to_string());
+        let attachment = sample.attachment().map(|bytes| bytes.to_bytes());
+        let mut waited = false;
+        loop {
+            let mut headers = vec![(BRIDGE, self.name.as_bytes())];
+            headers.extend(encoding.iter().map(|text| (CONTENT_TYPE, text.as_bytes())));
+            headers.extend(attachment.iter().map(|bytes| (ATTACHMENT, &**bytes)));
+            let own = filled.headers.iter();
+            headers.extend(own.map(|(name, text)| (&**name, text.as_bytes())));
+            let sent = self.producer.send(Record {
+                topic: &filled.topic,
+                key: filled.partition_key.as_deref().map(str::as_bytes),
+                payload: (sample.kind() == SampleKind::Put).then_some(payload),
+                headers,
+            });
+            match sent {
+                Ok(()) => {
+                    count(&self.counts.queued);
+                    return Ok(());
+                }
+                Err(Refused::QueueFull) => {
+                    if !std::mem::replace(&mut waited, true) {
+                        count(&self.counts.waits);
+                    }
+                    thread::sleep(PAUSE);
+                }
+                Err(Refused::TooLarge) => return Err("MessageSizeTooLarge".to_owned()),
+                Err(Refused::Other(reason)) => return Err(reason),
+            }
+        }
+    }
+}
+
+/// A rule's templates, filled for one sample.
+struct Filled {
+    topic: String,
+    partition_key: Option<String>,
+    headers: Vec<(String, String)>,
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The bridge between two nodes on loopback and a mock cluster: both ways, with a broker that goes away.
+
+#[path = "../world/mod.rs"]
+mod world;
+
+mod carrying;
