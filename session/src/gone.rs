@@ -49,7 +49,7 @@ impl Drop for Here {
 }
 
 impl Gone {
-    fn is_gone(&self) -> bool {
+    pub fn is_gone(&self) -> bool {
         self.0.here.load(Ordering::Acquire) == 0
     }
 

@@ -9,7 +9,7 @@ use super::intake::Intake;
 use super::keys::publishers;
 use super::miss::{Listeners, Miss};
 use crate::error::DeclareError;
-use crate::gone::Ended;
+use crate::gone::{Ended, Gone};
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, handler_setters, used_as_handler,
 };
@@ -53,12 +53,14 @@ impl<H: IntoHandler<Miss>> Operation for SampleMissListenerBuilder<'_, H> {
     /// Declares the listener; does not block.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (listener, handler) = self.handler.into_patient();
-        let number = self.listeners.add(listener);
+        let gone = Gone::default();
+        let number = self.listeners.add(listener, &gone);
         let listeners = Some(self.listeners.clone());
         Ok(SampleMissListener {
             listeners,
             number,
             handler,
+            gone,
         })
     }
 }
@@ -99,13 +101,16 @@ pub struct SampleMissListener<H = FifoChannelHandler<Miss>> {
     listeners: Option<Listeners>,
     number: u64,
     handler: H,
+    gone: Gone,
 }
 
 impl<H> SampleMissListener<H> {
-    /// Ends it. The same as dropping it; never blocks and never fails.
+    /// Ends it. The same as dropping it; to wait for it is to wait until no call of its callback runs any more and the callback
+    /// has been dropped.
     pub fn undeclare(self) -> Ended {
+        let gone = self.gone.clone();
         drop(self);
-        Ended::now()
+        Ended::waiting(gone)
     }
 }
 

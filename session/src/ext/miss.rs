@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use zonda_codec::EntityGlobalId;
 
+use crate::gone::{Gone, Here, Inside};
 use crate::handlers::{Patient, Stored};
 
 /// So many samples of one publisher in a row were lost and could not be recovered.
@@ -43,17 +44,26 @@ struct Listening {
     /// Nobody listens any more.
     is_over: bool,
     next: u64,
-    all: Vec<(u64, Arc<Patient<Miss>>)>,
+    all: Vec<(u64, Arc<Told>)>,
+}
+
+struct Told {
+    listener: Patient<Miss>,
+    _here: Here,
 }
 
 impl Listeners {
-    /// Adds one; its number takes it back.
-    pub fn add(&self, listener: Patient<Miss>) -> u64 {
+    /// Adds one that has entered `gone`; its number takes it back.
+    pub fn add(&self, listener: Patient<Miss>, gone: &Gone) -> u64 {
+        let told = Told {
+            listener,
+            _here: Here::of([Some(gone), None, None]),
+        };
         let mut listening = self.0.lock();
         let number = listening.next;
         listening.next += 1;
         if !listening.is_over {
-            listening.all.push((number, Arc::new(listener)));
+            listening.all.push((number, Arc::new(told)));
         }
         number
     }
@@ -84,13 +94,48 @@ impl Listeners {
             .iter()
             .map(|(_, l)| Arc::clone(l))
             .collect();
-        for listener in all {
-            if listener.call(miss).is_some() {
+        for told in all {
+            let _inside = Inside::enter();
+            if told.listener.call(miss).is_some() {
                 tracing::warn!(
                     ?miss,
                     "a listener to missed samples is full and does not hear of this"
                 );
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another thread tells of a loss; what waits for the end of the listener waits for the call and for the drop of the callback.
+    #[test]
+    fn a_listener_to_losses_is_waited_for() {
+        let (listeners, gone) = (Listeners::default(), Gone::default());
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (go, goes) = std::sync::mpsc::channel::<()>();
+        let goes = Mutex::new(goes);
+        let number = listeners.add(
+            Patient::new(move |_| {
+                begun.send(()).unwrap();
+                goes.lock().recv().ok();
+                None
+            }),
+            &gone,
+        );
+        let telling = listeners.clone();
+        let source = EntityGlobalId {
+            zid: zonda_codec::ZenohId::rand(),
+            eid: 1,
+        };
+        let thread = std::thread::spawn(move || telling.tell(Miss::new(source, 1)));
+        begins.recv().unwrap();
+        listeners.remove(number);
+        assert!(!gone.is_gone(), "it is being called");
+        drop(go);
+        gone.wait();
+        thread.join().unwrap();
     }
 }
