@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::lexer;
 
 /// What is built or recorded, not written: folders, and the file `.git` of a worktree.
-const SKIPPED: [&str; 5] = ["target", ".git", "corpus", "artifacts", "coverage"];
+const SKIPPED: [&str; 6] = ["target", ".git", "corpus", "artifacts", "found", "coverage"];
 
 /// A text file of the project.
 pub struct File {
