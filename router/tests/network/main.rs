@@ -128,7 +128,11 @@ struct Replay(u64);
 impl Drop for Replay {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            println!("once more: ZONDA_SEED={} and the name of this test", self.0);
+            let thread = std::thread::current();
+            let (seed, test) = (self.0, thread.name().unwrap_or_default());
+            println!(
+                "once more: ZONDA_SEED={seed} cargo test -p zonda-router --test network {test}"
+            );
         }
     }
 }
