@@ -27,10 +27,10 @@ fn folders() -> Vec<String> {
         .collect()
 }
 
-/// The documents at the top and those in `docs`.
+/// The documents at the top, those in `docs` and those beside the measurements.
 fn documents() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for folder in [root().to_owned(), root().join("docs")] {
+    for folder in ["", "docs", "docs/measurements"].map(|folder| root().join(folder)) {
         let entries = fs::read_dir(folder).expect("a folder");
         let paths = entries.map(|entry| entry.expect("an entry").path());
         found.extend(paths.filter(|path| path.extension().is_some_and(|end| end == "md")));
