@@ -20,9 +20,6 @@ pub(super) const AVAILABLE: bool = false;
 /// The longest batch.
 pub(crate) const CONTENT_BYTES_MAX: u16 = 0;
 
-/// How many bytes are encoded at once.
-pub(crate) const ENCODED_BYTES_MAX: usize = 0;
-
 fn absent() -> EndpointProblem {
     let name = module_path!().rsplit("::").next().unwrap_or_default();
     EndpointProblem::Feature {

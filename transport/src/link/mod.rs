@@ -16,6 +16,11 @@ mod group;
 mod handed;
 mod options;
 mod pacing;
+#[cfg_attr(
+    not(any(target_os = "linux", feature = "tls", feature = "ws")),
+    allow(dead_code, reason = "nothing is encoded")
+)]
+mod parts;
 mod place;
 #[cfg(any(target_os = "linux", all(unix, feature = "serial")))]
 mod pump;
@@ -66,19 +71,18 @@ pub use failure::IoFailure;
 pub use group::AddressGroup;
 pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
+#[cfg(target_os = "linux")]
+pub(crate) use parts::send_parts;
 pub use place::LinkAddress;
 pub(crate) use quic::{Gate as SharedGate, Stranger as SharedStranger};
 pub use settings::{LinkSettings, Pem, TlsSettings};
 pub(crate) use stream::{Coding, Expiry};
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
-pub(crate) use tls::ENCODED_BYTES_MAX as SEALED_BYTES_MAX;
 pub use udp::group::is_group;
 pub(crate) use udp::group::{GroupSockets, join as join_group};
 #[cfg(target_os = "linux")]
 pub(crate) use udp::is_lost;
 pub(crate) use udp::{Desk, Flow, Way, accepted};
-#[cfg(target_os = "linux")]
-pub(crate) use ws::ENCODED_BYTES_MAX as FRAMED_BYTES_MAX;
 
 use crate::protocol::{
     handshake::HandshakeError,

@@ -18,7 +18,7 @@ use rustls::{ClientConnection, Connection, ServerConnection};
 use zonda_codec::Endpoint;
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, Socket};
 
-pub(crate) use self::session::{ENCODED_BYTES_MAX, Reading, Session, Writing};
+pub(crate) use self::session::{Reading, Session, Writing};
 
 pub(super) use self::credentials::{Credentials, client, explain};
 #[cfg(feature = "quic")]

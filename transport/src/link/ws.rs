@@ -12,7 +12,7 @@ use std::io;
 use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
 
-pub(crate) use self::session::{ENCODED_BYTES_MAX, Reading, Session, Writing};
+pub(crate) use self::session::{Reading, Session, Writing};
 
 use self::frames::Side;
 use super::{

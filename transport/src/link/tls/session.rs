@@ -2,7 +2,7 @@
 //! The TLS state of one link, between its socket and the bytes of the connection.
 //!
 //! Reading and writing share one [`rustls::Connection`], as TLS demands (a key update that is received changes what is sent);
-//! a lock is held for the cipher's work on at most [`ENCODED_BYTES_MAX`], and never while a socket is waited for.
+//! a lock is held for the cipher's work on a [part](crate::link::parts) at most, and never while a socket is waited for.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::{Arc, OnceLock};
@@ -12,11 +12,12 @@ use rustls::Connection;
 use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 
 use super::{explain, validity};
+use crate::link::parts::first_part;
 use crate::link::raw::Raw;
 use crate::sync::Mutex;
 
-/// How many bytes of the connection are encrypted at once: what a link encrypts while a more urgent message waits.
-pub(crate) const ENCODED_BYTES_MAX: usize = 64 * 1024 + 2;
+/// Slices that are looked at to find a part.
+const SLICES: usize = 16;
 
 /// The TLS state of a link.
 pub struct Session {
@@ -118,9 +119,11 @@ impl Session {
         self.state.lock().records = records;
     }
 
-    /// Encrypts bytes; they go out with [`Session::take_records`].
-    fn seal(&self, bytes: &[u8]) -> io::Result<()> {
-        self.state.lock().tls.writer().write_all(bytes)
+    /// Encrypts all of the slices; they go out with [`Session::take_records`].
+    fn seal(&self, slices: &[IoSlice<'_>]) -> io::Result<()> {
+        let mut state = self.state.lock();
+        // without a limit of its buffer it takes everything
+        state.tls.writer().write_vectored(slices).map(drop)
     }
 
     /// The records that wait to be sent.
@@ -245,15 +248,12 @@ impl<L> Writing<L> {
 impl<L> Writing<L> {
     /// Encrypts what comes next of the segments; `None` when there is nothing left.
     fn seal(&self, segments: &impl Segments, at: &mut Cursor) -> io::Result<Option<Vec<u8>>> {
-        let mut slices = [IoSlice::new(&[]); 16];
+        let mut slices = [IoSlice::new(&[]); SLICES];
         let used = at.gather(segments, &mut slices);
-        let mut room = ENCODED_BYTES_MAX;
-        for slice in &slices[..used] {
-            let part = &slice[..slice.len().min(room)];
-            self.session.seal(part)?;
-            room -= part.len();
-        }
-        at.advance(segments, ENCODED_BYTES_MAX - room);
+        let mut part = [IoSlice::new(&[]); SLICES];
+        let (count, bytes) = first_part(&slices[..used], &mut part);
+        self.session.seal(&part[..count])?;
+        at.advance(segments, bytes);
         let records = self.session.take_records()?;
         Ok((!records.is_empty()).then_some(records))
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use crate::link::LinkStream;
+use crate::link::parts::first_part;
 use crate::link::raw::Raw;
 #[cfg(target_os = "linux")]
 use crate::link::{
@@ -21,8 +22,8 @@ use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 
 use super::frames::{Framing, Lengths, Side, Unframing};
 
-/// How many bytes of the link are framed at once.
-pub(crate) const ENCODED_BYTES_MAX: usize = 64 * 1024 + 2;
+/// Slices that are looked at to find a part.
+const SLICES: usize = 16;
 
 /// An orderly end.
 const NORMAL: u16 = 1000;
@@ -198,15 +199,14 @@ impl Session {
     fn lend(&self, segments: &impl Segments, at: &mut Cursor) -> Option<Vec<u8>> {
         let mut sending = self.sending.lock();
         loop {
-            let mut slices = [IoSlice::new(&[]); 16];
+            let mut slices = [IoSlice::new(&[]); SLICES];
             let used = at.gather(segments, &mut slices);
-            let mut room = ENCODED_BYTES_MAX;
-            for slice in &slices[..used] {
-                let part = &slice[..slice.len().min(room)];
-                sending.frame(part);
-                room -= part.len();
+            let mut part = [IoSlice::new(&[]); SLICES];
+            let (count, bytes) = first_part(&slices[..used], &mut part);
+            for slice in &part[..count] {
+                sending.frame(slice);
             }
-            at.advance(segments, ENCODED_BYTES_MAX - room);
+            at.advance(segments, bytes);
             if used == 0 {
                 let Sending {
                     framing, waiting, ..

@@ -15,7 +15,7 @@ use zonda_runtime::Socket;
 use crate::{
     framing::PREFIX_BYTES,
     link::{
-        Coding, Flow, LinkStream, is_lost,
+        Coding, Flow, LinkStream, is_lost, send_parts,
         unwaiting::{SEND_FLAGS, Sealing, Unwaiting},
     },
     outbox::{spent::SLICES_MAX, transmit::Transmit},
@@ -73,22 +73,16 @@ impl DirectSocket {
         let socket = &self.0.socket;
         match &self.0.coding {
             Coding::Plain | Coding::Carried(_) => Self::send_plain(socket, transmit),
-            Coding::Tls(session) => {
-                let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-                let slices = within(transmit, &mut slices, crate::link::SEALED_BYTES_MAX);
+            Coding::Tls(session) => Self::send_encoded(transmit, |slices| {
                 session.send(slices, &mut Unwaiting(socket))
-            }
-            Coding::Ws(session) => {
-                let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-                let slices = within(transmit, &mut slices, crate::link::FRAMED_BYTES_MAX);
+            }),
+            Coding::Ws(session) => Self::send_encoded(transmit, |slices| {
                 session.send(slices, &mut Unwaiting(socket))
-            }
-            Coding::Wss(session, tls) => {
-                let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-                let slices = within(transmit, &mut slices, crate::link::FRAMED_BYTES_MAX);
+            }),
+            Coding::Wss(session, tls) => Self::send_encoded(transmit, |slices| {
                 let sink = Unwaiting(socket);
                 session.send(slices, &mut Sealing { tls, sink })
-            }
+            }),
             Coding::Datagrams(flow) => Self::send_datagrams(socket, flow, transmit),
         }
     }
@@ -108,6 +102,15 @@ impl DirectSocket {
         let mut slices = [IoSlice::new(&[]); MOST];
         let count = transmit.slices(&mut slices);
         socket.send_vectored_with_flags(&slices[..count], SEND_FLAGS)
+    }
+
+    fn send_encoded(
+        transmit: &Transmit,
+        send: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+        let count = transmit.slices(&mut slices);
+        send_parts::<SLICES_MAX>(&mut slices[..count], send)
     }
 
     /// Sends each batch without its length. One that gets lost on the way out counts as sent.
@@ -177,21 +180,4 @@ impl DirectSocket {
         poll(&mut fds, Some(&Timespec::default())).ok()?;
         Some(fds[0].revents().contains(PollFlags::HUP))
     }
-}
-
-/// The first slices of what is under way, so many bytes at most, but one slice at least.
-fn within<'a, 'b>(
-    transmit: &'a Transmit,
-    into: &'b mut [IoSlice<'a>],
-    most: usize,
-) -> &'b [IoSlice<'a>] {
-    let count = transmit.slices(into);
-    let slices = &into[..count];
-    let mut total = 0;
-    let fits = slices.iter().take_while(|slice| {
-        let is_first = total == 0;
-        total += slice.len();
-        is_first || total <= most
-    });
-    &slices[..fits.count()]
 }
