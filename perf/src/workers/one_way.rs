@@ -95,7 +95,6 @@ fn meet(mut way: impl FnMut() -> Result<Way, Failure>) -> Result<(), Failure> {
 #[cfg(feature = "tokio")]
 fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
     use tokio::runtime::Builder;
-    use tokio::time::timeout;
     use zonda::config::AnyRuntime;
 
     let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -116,37 +115,64 @@ fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
             .await?;
         Ok::<_, Failure>((sending, messages, publisher))
     })?;
-    let payload = ZBytes::from(pattern(options.size));
-    let way = async |patience: Option<Duration>| {
-        let sent = Instant::now();
-        publisher.put(payload.clone()).await?;
-        let came = match patience {
-            None => Some(messages.recv_async().await?),
-            Some(patience) => timeout(patience, messages.recv_async())
-                .await
-                .ok()
-                .transpose()?,
-        };
-        let came = came.map(|_| Instant::now());
-        Ok::<_, Failure>(Way { sent, came })
-    };
-    meet(|| runtime.block_on(way(Some(RETRY))))?;
-    // a timer costs a part of what is measured
+    // A timer costs a part of what is measured.
     let is_lossy = options
         .connection
         .listen
         .iter()
         .any(|l| l.starts_with("udp/"));
-    let patience = is_lossy.then_some(LOST);
-    runtime.block_on(async {
-        while timeout(RETRY, messages.recv_async()).await.is_ok() {}
-        let mut ways = super::closed_loop::Ways::new(&options.timing);
+    let sending_task = SendingTask {
+        publisher,
+        messages,
+        payload: ZBytes::from(pattern(options.size)),
+        patience: is_lossy.then_some(LOST),
+    };
+    meet(|| runtime.block_on(sending_task.way(Some(RETRY))))?;
+    // As a task, as in an application: for the future that `block_on` itself polls tokio asks the system once more.
+    let ways = runtime.spawn(sending_task.go(options.timing));
+    let ended = runtime.block_on(ways);
+    ended.map_err(|error| Failure::Run(error.to_string()))?
+}
+
+/// What publishes and receives on one thread.
+#[cfg(feature = "tokio")]
+struct SendingTask {
+    publisher: zonda::pubsub::Publisher<'static>,
+    messages: zonda::pubsub::Subscriber<zonda::handlers::FifoChannelHandler<zonda::sample::Sample>>,
+    payload: ZBytes,
+    /// How long a message may take, where one may be lost.
+    patience: Option<Duration>,
+}
+
+#[cfg(feature = "tokio")]
+impl SendingTask {
+    async fn go(self, timing: Timing) -> Result<Report, Failure> {
+        while tokio::time::timeout(RETRY, self.messages.recv_async())
+            .await
+            .is_ok()
+        {}
+        let mut ways = super::closed_loop::Ways::new(&timing);
         loop {
-            if let Some(report) = ways.add(way(patience).await?) {
+            if let Some(report) = ways.add(self.way(self.patience).await?) {
                 return Ok(report);
             }
         }
-    })
+    }
+
+    async fn way(&self, patience: Option<Duration>) -> Result<Way, Failure> {
+        let sent = Instant::now();
+        self.publisher.put(self.payload.clone()).await?;
+        let receiving = self.messages.recv_async();
+        let came = match patience {
+            None => Some(receiving.await?),
+            Some(patience) => tokio::time::timeout(patience, receiving)
+                .await
+                .ok()
+                .transpose()?,
+        };
+        let came = came.map(|_| Instant::now());
+        Ok(Way { sent, came })
+    }
 }
 
 /// This build has no runtime that a thread of its own could run.
