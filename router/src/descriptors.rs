@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How many files and sockets this process may have open. Each connection takes two descriptors: one is read and one is
-//! written, so that a link can be cut while its reader waits.
-
-/// Descriptors of one connection.
-pub(crate) const PER_SESSION: u64 = 2;
+//! How many files and sockets this process may have open. How many of them a connection takes says
+//! [`zonda_transport::link::Protocol::descriptors`].
 
 /// Descriptors that are left for everything else: listening sockets, the runtime, the log, files of the application.
-pub(crate) const SPARE: u64 = 128;
+pub(crate) const SPARE: usize = 128;
 
 /// How many may be open now; `None` where there is no limit or the system does not tell.
 #[must_use]

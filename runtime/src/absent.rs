@@ -89,10 +89,10 @@ impl Runtime for Absent {
     fn block_on<F: Future>(&self, _future: F) -> F::Output {
         match *self {}
     }
-    fn adopt(&self, _stream: Socket) -> io::Result<(Absent, Absent)> {
+    fn adopt_shared(&self, _stream: std::sync::Arc<Socket>) -> io::Result<(Absent, Absent)> {
         match *self {}
     }
-    fn release(&self, _read: Absent, _write: Absent) -> io::Result<Socket> {
+    fn release(&self, _read: Absent, _write: Absent) -> io::Result<std::sync::Arc<Socket>> {
         match *self {}
     }
     async fn connect(&self, _socket: Socket, _to: SocketAddr) -> io::Result<Socket> {

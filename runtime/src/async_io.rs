@@ -9,8 +9,8 @@ mod stream;
 mod turn;
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
-use std::sync::OnceLock;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use ::async_io::{Async, Timer};
@@ -48,9 +48,9 @@ macro_rules! sockets_and_timers {
             $crate::park::block_on(future)
         }
 
-        fn adopt(
+        fn adopt_shared(
             &self,
-            stream: socket2::Socket,
+            stream: std::sync::Arc<socket2::Socket>,
         ) -> std::io::Result<(
             $crate::async_io::ReactorRead,
             $crate::async_io::ReactorWrite,
@@ -62,8 +62,8 @@ macro_rules! sockets_and_timers {
             &self,
             read: $crate::async_io::ReactorRead,
             write: $crate::async_io::ReactorWrite,
-        ) -> std::io::Result<socket2::Socket> {
-            $crate::async_io::join(read, write).map(socket2::Socket::from)
+        ) -> std::io::Result<std::sync::Arc<socket2::Socket>> {
+            $crate::async_io::join(read, write)
         }
 
         async fn connect(
@@ -153,8 +153,8 @@ pub async fn sleep_until(deadline: Instant) {
     Timer::at(deadline).await;
 }
 
-pub fn adopt(stream: Socket) -> io::Result<(ReactorRead, ReactorWrite)> {
-    Ok(split(Async::new(TcpStream::from(stream))?))
+pub fn adopt(stream: Arc<Socket>) -> io::Result<(ReactorRead, ReactorWrite)> {
+    Ok(split(Async::new(stream)?))
 }
 
 /// Connects a socket that exists already.

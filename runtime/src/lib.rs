@@ -84,6 +84,8 @@ mod placement;
 ))]
 mod resolve;
 mod segments;
+#[cfg(any(feature = "tokio", feature = "smol", feature = "async-std"))]
+mod sending;
 pub mod serial;
 #[cfg(feature = "smol")]
 mod smol;

@@ -131,11 +131,11 @@ impl Runtime for ThreadsRuntime {
         }
     }
 
-    fn adopt(&self, stream: Socket) -> io::Result<(ThreadsRead, ThreadsWrite)> {
+    fn adopt_shared(&self, stream: Arc<Socket>) -> io::Result<(ThreadsRead, ThreadsWrite)> {
         stream::split(&self.core, stream)
     }
 
-    fn release(&self, read: ThreadsRead, write: ThreadsWrite) -> io::Result<Socket> {
+    fn release(&self, read: ThreadsRead, write: ThreadsWrite) -> io::Result<Arc<Socket>> {
         stream::join(read, write)
     }
 

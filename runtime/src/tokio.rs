@@ -5,6 +5,11 @@
 //! the last clone signals the own runtime to stop and waits for nothing, so it is legal anywhere, also in its own tasks.
 
 mod listener;
+#[cfg(unix)]
+mod registered;
+#[cfg(not(unix))]
+#[path = "tokio/registered_twice.rs"]
+mod registered;
 mod stream;
 #[cfg(not(target_os = "linux"))]
 #[path = "tokio/timer_coarse.rs"]
@@ -27,6 +32,7 @@ use ::tokio::runtime::{Builder, Handle};
 use socket2::Socket;
 
 pub use self::listener::TokioListener;
+use self::registered::Registered;
 pub use self::stream::{TokioRead, TokioWrite};
 pub use self::timer::TokioTimer;
 use crate::placement::Placement;
@@ -214,15 +220,14 @@ impl Runtime for TokioRuntime {
         park::block_on(::tokio::task::coop::unconstrained(future))
     }
 
-    fn adopt(&self, stream: Socket) -> io::Result<(TokioRead, TokioWrite)> {
+    fn adopt_shared(&self, stream: Arc<Socket>) -> io::Result<(TokioRead, TokioWrite)> {
         stream.set_nonblocking(true)?;
         let _context = self.handle.enter();
-        let stream = ::tokio::net::TcpStream::from_std(stream.into())?;
-        Ok(stream::split(stream, self.spin))
+        Ok(stream::split(Registered::new(stream)?, self.spin))
     }
 
-    fn release(&self, read: TokioRead, write: TokioWrite) -> io::Result<Socket> {
-        stream::join(read, write)?.into_std().map(Socket::from)
+    fn release(&self, read: TokioRead, write: TokioWrite) -> io::Result<Arc<Socket>> {
+        stream::join(read, write).map(Registered::into_inner)
     }
 
     async fn connect(&self, socket: Socket, to: SocketAddr) -> io::Result<Socket> {

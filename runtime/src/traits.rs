@@ -5,6 +5,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -116,14 +117,20 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// Makes a connected socket usable by tasks of this runtime, whatever its family; call it inside the task (in
     /// `make` of [`Runtime::spawn`]). Whether the socket blocks is the backend's until it is released: a caller that writes
     /// past the runtime says each time that the call must not wait.
-    fn adopt(&self, stream: Socket) -> io::Result<(Self::Read, Self::Write)>;
+    fn adopt(&self, stream: Socket) -> io::Result<(Self::Read, Self::Write)> {
+        self.adopt_shared(Arc::new(stream))
+    }
+
+    /// [`Runtime::adopt`] of a socket that others write to as well, past the runtime: all use one descriptor, which is closed
+    /// when the last of them lets go of it. Only one pair of halves may drive it at a time.
+    fn adopt_shared(&self, stream: Arc<Socket>) -> io::Result<(Self::Read, Self::Write)>;
 
     /// Takes a stream back from the runtime, from the two halves of one [`Runtime::adopt`], to hand it to a task of its own.
-    /// It is non-blocking then. No read or write may be under way.
+    /// It is non-blocking then, unless somebody adopts it again. No read or write may be under way.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] when the halves do not belong together, or those of the runtime.
-    fn release(&self, read: Self::Read, write: Self::Write) -> io::Result<Socket>;
+    fn release(&self, read: Self::Read, write: Self::Write) -> io::Result<Arc<Socket>>;
 
     /// Connects a socket of an internet family that was created, and given its options, by the caller.
     fn connect(

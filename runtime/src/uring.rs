@@ -139,11 +139,11 @@ impl Runtime for UringRuntime {
         park::block_on(future)
     }
 
-    fn adopt(&self, stream: Socket) -> io::Result<(UringRead, UringWrite)> {
+    fn adopt_shared(&self, stream: Arc<Socket>) -> io::Result<(UringRead, UringWrite)> {
         stream::split(stream, &self.nearest())
     }
 
-    fn release(&self, read: UringRead, write: UringWrite) -> io::Result<Socket> {
+    fn release(&self, read: UringRead, write: UringWrite) -> io::Result<Arc<Socket>> {
         stream::join(read, write)
     }
 

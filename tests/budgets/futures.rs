@@ -34,7 +34,7 @@ use crate::scene::{Line, until};
 /// The most bytes that a future may have, by its name here. The session's own are boxed: what they hold is the node's.
 const BOUNDS: [(&str, usize); 12] = [
     ("task zonda-accept", 2048),
-    ("task zonda-handshake", 5120),
+    ("task zonda-handshake", 5184),
     ("task zonda-rx", 4096),
     ("task zonda-tx", 1536),
     ("transport open_link", 2304),
@@ -100,11 +100,11 @@ impl Runtime for Watched {
         self.inner.block_on(future)
     }
 
-    fn adopt(&self, stream: Socket) -> io::Result<(Self::Read, Self::Write)> {
-        self.inner.adopt(stream)
+    fn adopt_shared(&self, stream: Arc<Socket>) -> io::Result<(Self::Read, Self::Write)> {
+        self.inner.adopt_shared(stream)
     }
 
-    fn release(&self, read: Self::Read, write: Self::Write) -> io::Result<Socket> {
+    fn release(&self, read: Self::Read, write: Self::Write) -> io::Result<Arc<Socket>> {
         self.inner.release(read, write)
     }
 
@@ -190,7 +190,7 @@ impl Admission for Door {
 
 /// Starts the two tasks of a link.
 fn drive(runtime: &Watched, link: Link) -> Arc<Outbox> {
-    let direct = DirectSocket::of(&link.stream).expect("a descriptor");
+    let direct = DirectSocket::of(&link.stream);
     let outbox = Arc::new(Outbox::new(&link.established, 1 << 20, direct));
     let lease = Duration::from_secs(10);
     let drive = Drive {

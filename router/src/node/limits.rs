@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use zonda_codec::WhatAmI;
+use zonda_transport::link::Protocol;
 use zonda_transport::listen::ListenOptions;
 use zonda_transport::log_limit::LogLimit;
 
@@ -76,12 +77,14 @@ impl Limits {
         let wanted = settings.accept_pending;
         let pending = wanted.unwrap_or(ListenOptions::default().pending_max);
         let pending = pending.min(room / 4).max(1);
-        let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        let (spare, per_session) = (whole(descriptors::SPARE), whole(descriptors::PER_SESSION));
-        let left = room.saturating_sub(spare).saturating_sub(pending);
+        let left = room
+            .saturating_sub(descriptors::SPARE)
+            .saturating_sub(pending);
         let sessions_max = match room {
             usize::MAX => settings.max_sessions,
-            _ => settings.max_sessions.min(left / per_session).max(1),
+            _ => (settings.max_sessions)
+                .min(left / per_session(settings))
+                .max(1),
         };
         let listeners = settings.listen_endpoints.len().max(1);
         let limits = Limits {
@@ -151,6 +154,13 @@ impl Limits {
     }
 }
 
+/// Descriptors of a connection of the kind that takes most, of those that are listened for.
+fn per_session(settings: &Settings) -> usize {
+    let endpoints = settings.listen_endpoints.iter();
+    let kinds = endpoints.filter_map(|endpoint| Protocol::of(endpoint).ok());
+    kinds.map(Protocol::descriptors).max().unwrap_or(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,11 +173,12 @@ mod tests {
         assert_eq!((limits.sessions_max, limits.pending_max), (1000, 1024));
         assert_eq!(limits.sessions_per_address, 750);
         let limits = Limits::new(&config.settings(), Some(1024));
-        assert_eq!((limits.sessions_max, limits.pending_max), (320, 256));
-        assert_eq!(limits.sessions_per_address, 240);
-        let used =
-            limits.sessions_max as u64 * descriptors::PER_SESSION + limits.pending_max as u64;
-        assert!(used + descriptors::SPARE <= 1024);
+        assert_eq!((limits.sessions_max, limits.pending_max), (640, 256));
+        assert_eq!(limits.sessions_per_address, 480);
+        assert!(limits.sessions_max + limits.pending_max + descriptors::SPARE <= 1024);
+        let several = Config::router().listen(["tcp/127.0.0.1:0", "quic/127.0.0.1:0"]);
+        let limits = Limits::new(&several.settings(), Some(1024));
+        assert_eq!(limits.sessions_max, 320);
         let limits = Limits::new(&config.settings(), Some(10));
         assert_eq!((limits.sessions_max, limits.pending_max), (1, 2));
     }

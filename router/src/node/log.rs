@@ -2,7 +2,7 @@
 
 //! Lines of the log that neighbours can cause, each limited.
 
-use std::{fmt::Display, io, time::Instant};
+use std::{fmt::Display, time::Instant};
 
 use zonda_codec::ZenohId;
 use zonda_transport::{log_limit::LogLimit, text::shown};
@@ -17,14 +17,6 @@ pub(crate) fn log(notes: Vec<Note>) {
         if let Some(left_out) = LIMITS[cause as usize].admit(Instant::now()) {
             tracing::warn!("{}{left_out}", shown(&text));
         }
-    }
-}
-
-/// Says that a connection was lost before it began, for want of descriptors as a rule; at most once a minute.
-pub(crate) fn log_lost_link(zid: ZenohId, remote: &dyn Display, error: &io::Error) {
-    static LIMIT: LogLimit = LogLimit::new();
-    if let Some(left_out) = LIMIT.admit(Instant::now()) {
-        tracing::warn!("no link to {zid} at {remote}: {error}{left_out}");
     }
 }
 

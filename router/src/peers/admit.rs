@@ -27,7 +27,6 @@ use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{
-        log::log_lost_link,
         memory::{Holding, pace::Pace},
         shared::Shared,
         state::{Face, State},
@@ -159,15 +158,8 @@ impl Shared {
             return None;
         };
         let status = status_of(&established, local, remote, dialed);
-        // Without a second descriptor nobody could cut the link while its reader waits for a silent peer.
-        let direct = match DirectSocket::of(&stream) {
-            Ok(direct) => direct,
-            Err(error) => {
-                log_lost_link(zid, &status.remote, &error);
-                shared.release(zid);
-                return None;
-            }
-        };
+        // By it the link is cut while its reader waits for a silent peer.
+        let direct = DirectSocket::of(&stream);
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
         let outbox = Arc::new(shared.outbox(&established, &status, direct.clone()));
         let holding = shared.memory.holding();

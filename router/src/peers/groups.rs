@@ -171,7 +171,7 @@ impl Shared {
         let ends = own.locator().zip(group.locator());
         let (local, remote) = ends.ok_or(io::ErrorKind::InvalidInput)?;
         let status = status_of(established, local, remote, false);
-        let outbox = Arc::new(shared.outbox_of_group(&joined)?);
+        let outbox = Arc::new(shared.outbox_of_group(&joined));
         let (spoken, holding) = (Arc::new(AtomicBool::new(true)), shared.memory.holding());
         let arrived = Arrived {
             outbox: Arc::clone(&outbox),
@@ -201,16 +201,16 @@ impl Shared {
     }
 
     /// The queues of a group. Datagrams leave at once or get lost: nobody waits for them long.
-    fn outbox_of_group(&self, joined: &Joined) -> io::Result<Outbox> {
-        let direct = DirectSocket::of(joined.stream())?;
+    fn outbox_of_group(&self, joined: &Joined) -> Outbox {
+        let direct = DirectSocket::of(joined.stream());
         let limit = |priority| self.queue_bytes_max(priority);
         let outbox = Outbox::with_limits(joined.established(), &limit, direct);
-        Ok(outbox.with_isolation(Isolation {
+        outbox.with_isolation(Isolation {
             min_rate: 0,
             stall: Duration::MAX,
             standstill: Duration::MAX,
             ..self.settings.isolation()
-        }))
+        })
     }
 
     /// Remembers what a group says of itself. Closing says goodbye to the faces that it finds; a group that is joined later

@@ -16,7 +16,7 @@ use zonda_transport::{
 use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
-    node::{log::log_lost_link, shared::Shared, state::State},
+    node::{shared::Shared, state::State},
     peers::links::{Links, Several, Standing},
     table::FaceId,
 };
@@ -104,13 +104,7 @@ impl Shared {
             parameters.keep_alive_divisor,
             link.established.remote_lease,
         );
-        let direct = match DirectSocket::of(&link.stream) {
-            Ok(direct) => direct,
-            Err(error) => {
-                log_lost_link(zid, &link.remote, &error);
-                return Joined::Standing(None);
-            }
-        };
+        let direct = DirectSocket::of(&link.stream);
         let places = link.local.locator().zip(link.remote.locator());
         let Some((local, remote)) = places else {
             return Joined::Standing(None);

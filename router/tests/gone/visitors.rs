@@ -26,6 +26,23 @@ fn publisher(address: std::net::SocketAddr) -> Guest {
     publisher
 }
 
+/// The runtime and the senders share the descriptor of a link; the guest's end is one more.
+#[test]
+fn a_link_takes_one_descriptor() {
+    let _alone = alone();
+    let node = open(router());
+    let address = address_of(&node);
+    let first = Guest::connect(address);
+    until("it is connected", || node.links().len() == 1);
+    let before = descriptors();
+    let guests: Vec<Guest> = (0..50).map(|_| Guest::connect(address)).collect();
+    until("all are connected", || node.links().len() == 51);
+    until("two for each", || {
+        descriptors() <= before + 2 * guests.len()
+    });
+    drop(first);
+}
+
 /// Each visitor gets a message on a key id of its own, so that the route on that id is the one to it.
 #[test]
 fn routes_to_visitors_hold_no_sockets() {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The two halves of a TCP stream on the reactor of async-io: owned buffers in, owned buffers out.
 
-use std::io::{self, IoSlice, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io::{self, IoSlice, Read};
+use std::net::Shutdown;
 use std::sync::Arc;
 
 use ::async_io::Async;
+use socket2::Socket;
 
 use super::turn::Turn;
+use crate::sending;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
 /// A read of at least this many bytes says that the peer is streaming: the next one is tried at once.
@@ -16,7 +18,7 @@ const STREAMING: usize = 4096;
 /// Receiving half of a TCP stream on the reactor of async-io.
 #[derive(Debug)]
 pub struct ReactorRead {
-    stream: Arc<Async<TcpStream>>,
+    stream: Arc<Async<Arc<Socket>>>,
     turn: Turn,
     /// While the peer is streaming the next bytes are most often there, so the socket is asked before the reactor is.
     /// Otherwise they are most often not, and asking the socket would be a system call for nothing.
@@ -26,12 +28,12 @@ pub struct ReactorRead {
 /// Sending half of a TCP stream on the reactor of async-io.
 #[derive(Debug)]
 pub struct ReactorWrite {
-    stream: Arc<Async<TcpStream>>,
+    stream: Arc<Async<Arc<Socket>>>,
     turn: Turn,
 }
 
 /// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
-pub fn split(stream: Async<TcpStream>) -> (ReactorRead, ReactorWrite) {
+pub fn split(stream: Async<Arc<Socket>>) -> (ReactorRead, ReactorWrite) {
     let stream = Arc::new(stream);
     let read = ReactorRead {
         stream: stream.clone(),
@@ -43,7 +45,7 @@ pub fn split(stream: Async<TcpStream>) -> (ReactorRead, ReactorWrite) {
 }
 
 /// Undoes [`split`], and takes the stream off the reactor.
-pub fn join(read: ReactorRead, write: ReactorWrite) -> io::Result<TcpStream> {
+pub fn join(read: ReactorRead, write: ReactorWrite) -> io::Result<Arc<Socket>> {
     let together = Arc::ptr_eq(&read.stream, &write.stream);
     drop(write);
     let apart = || io::Error::new(io::ErrorKind::InvalidInput, "halves of different streams");
@@ -66,7 +68,7 @@ impl ReactorRead {
             self.wait().await?;
         }
         let result = loop {
-            let mut socket = self.stream.get_ref();
+            let mut socket: &Socket = self.stream.get_ref();
             match socket.read(spare) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait().await?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -97,11 +99,9 @@ impl ReactorWrite {
     /// Gives the socket what it takes now; `Ok(None)` when everything was taken before.
     fn try_once<S: Segments>(&self, segments: &S, cursor: &Cursor) -> io::Result<Option<usize>> {
         let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
-        let mut socket = self.stream.get_ref();
         let taken = match cursor.gather(segments, &mut slices) {
             0 => return Ok(None),
-            1 => socket.write(&slices[0])?,
-            used => socket.write_vectored(&slices[..used])?,
+            used => sending::send(self.stream.get_ref(), &slices[..used])?,
         };
         if taken == 0 {
             return Err(io::ErrorKind::WriteZero.into());

@@ -36,12 +36,15 @@ pub(super) struct Core {
 struct Registry {
     bells: Roll<Bell>,
     /// Adopted sockets: a thread may be waiting inside of a call on one.
-    sockets: Roll<Socket>,
+    sockets: Roll<Adopted>,
     /// The threads that many tasks share, by label.
     crowds: HashMap<&'static str, Arc<Crowd>>,
     /// How many threads were started of each label.
     started: HashMap<&'static str, usize>,
 }
+
+/// A socket that halves of a stream have, while they have it: others may have it longer, as one that was released.
+pub(super) struct Adopted(pub(super) Arc<Socket>);
 
 /// Things that may be gone by now.
 struct Roll<T> {
@@ -115,7 +118,7 @@ impl Core {
         };
         for socket in sockets {
             // It may never have been connected, or not be any more.
-            let _ = socket.shutdown(Shutdown::Both);
+            let _ = socket.0.shutdown(Shutdown::Both);
         }
         for bell in bells {
             bell.ring();
@@ -128,14 +131,15 @@ impl Core {
         self.registry().bells.add(bell);
     }
 
-    /// Has this socket shut down when the runtime stops.
-    pub(super) fn enrol_socket(&self, socket: &Arc<Socket>) -> io::Result<()> {
+    /// Has this socket shut down when the runtime stops, unless what this gives is gone by then.
+    pub(super) fn adopt(&self, socket: Arc<Socket>) -> io::Result<Arc<Adopted>> {
         let mut registry = self.registry();
         if self.is_stopped() {
             return Err(shut_down());
         }
-        registry.sockets.add(socket);
-        Ok(())
+        let adopted = Arc::new(Adopted(socket));
+        registry.sockets.add(&adopted);
+        Ok(adopted)
     }
 
     /// Starts a task on a thread of its own.

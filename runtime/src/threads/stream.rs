@@ -13,7 +13,7 @@ use rustix::event::PollFlags;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use socket2::Socket;
 
-use super::core::Core;
+use super::core::{Adopted, Core};
 use super::wait::{self, How, Source};
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
@@ -27,20 +27,22 @@ const SEND: SendFlags = SendFlags::empty();
 /// Receiving half of a TCP stream of the `threads` backend.
 pub struct ThreadsRead {
     core: Arc<Core>,
-    socket: Arc<Socket>,
+    socket: Arc<Adopted>,
 }
 
 /// Sending half of a TCP stream of the `threads` backend.
 pub struct ThreadsWrite {
     core: Arc<Core>,
-    socket: Arc<Socket>,
+    socket: Arc<Adopted>,
 }
 
 /// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
-pub(super) fn split(core: &Arc<Core>, stream: Socket) -> io::Result<(ThreadsRead, ThreadsWrite)> {
-    stream.set_nonblocking(false)?;
-    let socket = Arc::new(stream);
-    core.enrol_socket(&socket)?;
+pub(super) fn split(
+    core: &Arc<Core>,
+    socket: Arc<Socket>,
+) -> io::Result<(ThreadsRead, ThreadsWrite)> {
+    socket.set_nonblocking(false)?;
+    let socket = core.adopt(socket)?;
     let read = ThreadsRead {
         core: Arc::clone(core),
         socket: Arc::clone(&socket),
@@ -50,16 +52,13 @@ pub(super) fn split(core: &Arc<Core>, stream: Socket) -> io::Result<(ThreadsRead
 }
 
 /// Undoes [`split`]. The stream is non-blocking then.
-pub(super) fn join(read: ThreadsRead, write: ThreadsWrite) -> io::Result<Socket> {
+pub(super) fn join(read: ThreadsRead, write: ThreadsWrite) -> io::Result<Arc<Socket>> {
     if !Arc::ptr_eq(&read.socket, &write.socket) {
         let apart = "halves of different streams";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, apart));
     }
-    drop(write);
-    // A wait that was given up just now may still hold it: then it is left the old descriptor.
-    let socket = Arc::try_unwrap(read.socket).or_else(|shared| shared.try_clone())?;
-    socket.set_nonblocking(true)?;
-    Ok(socket)
+    read.socket.0.set_nonblocking(true)?;
+    Ok(Arc::clone(&read.socket.0))
 }
 
 impl LinkRead for ThreadsRead {
@@ -74,10 +73,10 @@ impl LinkRead for ThreadsRead {
                 How::AtOnce => RecvFlags::DONTWAIT,
                 How::Waiting => RecvFlags::empty(),
             };
-            Ok(recv(&*self.socket, &mut *spare, flags)?.0)
+            Ok(recv(&*self.socket.0, &mut *spare, flags)?.0)
         };
         let source = Source {
-            socket: &self.socket,
+            socket: &self.socket.0,
             flags: PollFlags::IN,
         };
         let result = wait::call_spinning(&self.core, source, receive).await;
@@ -118,22 +117,22 @@ impl LinkWrite for ThreadsWrite {
         let mut cursor = Cursor::default();
         // Held exclusively by the closure: a shared reference would have to be one that other threads may use too.
         let source = Source {
-            socket: &self.socket,
+            socket: &self.socket.0,
             flags: PollFlags::OUT,
         };
         let send = |how| {
             let rest = &mut segments;
-            send_rest(&self.socket, rest, &mut cursor, how)
+            send_rest(&self.socket.0, rest, &mut cursor, how)
         };
         let result = wait::call(&self.core, source, true, send).await;
         (result, segments)
     }
 
     async fn writable(&mut self) -> io::Result<()> {
-        wait::writable(&self.core, &self.socket).await
+        wait::writable(&self.core, &self.socket.0).await
     }
 
     async fn shutdown(&mut self) -> io::Result<()> {
-        self.socket.shutdown(Shutdown::Write)
+        self.socket.0.shutdown(Shutdown::Write)
     }
 }

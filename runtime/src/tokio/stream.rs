@@ -8,11 +8,12 @@ use std::thread;
 use std::time::Instant;
 
 use ::tokio::io::Interest;
-use ::tokio::net::TcpStream;
 use ::tokio::task::coop::consume_budget;
 use ::tokio::task::yield_now;
-use socket2::{Domain, SockRef, Type};
+use socket2::{Domain, Socket, Type};
 
+use super::registered::Registered;
+use crate::sending;
 use crate::spin::Spin;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
@@ -28,7 +29,7 @@ const ASKS_LARGE: u32 = 24;
 
 /// Receiving half of a TCP stream on tokio.
 pub struct TokioRead {
-    stream: Arc<TcpStream>,
+    stream: Arc<Registered>,
     /// A read that does not fill its buffer has emptied the socket.
     is_emptied_by_short_reads: bool,
     /// After such a read tokio waits for the next event of its poller. While the peer is
@@ -40,11 +41,11 @@ pub struct TokioRead {
 
 /// Sending half of a TCP stream on tokio.
 pub struct TokioWrite {
-    stream: Arc<TcpStream>,
+    stream: Arc<Registered>,
 }
 
 /// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
-pub(super) fn split(stream: TcpStream, spin: Spin) -> (TokioRead, TokioWrite) {
+pub(super) fn split(stream: Registered, spin: Spin) -> (TokioRead, TokioWrite) {
     let stream = Arc::new(stream);
     (
         TokioRead {
@@ -58,8 +59,8 @@ pub(super) fn split(stream: TcpStream, spin: Spin) -> (TokioRead, TokioWrite) {
 }
 
 /// Whether the socket hands out as many bytes as it has: it is none of datagrams, and no terminal.
-fn is_stream(stream: &TcpStream) -> bool {
-    let socket = SockRef::from(stream);
+fn is_stream(stream: &Registered) -> bool {
+    let socket = stream.socket();
     let is_known = |domain| matches!(domain, Domain::IPV4 | Domain::IPV6 | Domain::UNIX);
     cfg!(target_os = "linux")
         && socket.r#type().is_ok_and(|kind| kind == Type::STREAM)
@@ -67,7 +68,7 @@ fn is_stream(stream: &TcpStream) -> bool {
 }
 
 /// Undoes [`split`].
-pub(super) fn join(read: TokioRead, write: TokioWrite) -> io::Result<TcpStream> {
+pub(super) fn join(read: TokioRead, write: TokioWrite) -> io::Result<Registered> {
     let together = Arc::ptr_eq(&read.stream, &write.stream);
     drop(write);
     let apart = || io::Error::new(io::ErrorKind::InvalidInput, "halves of different streams");
@@ -84,8 +85,8 @@ impl TokioRead {
 
     /// Reads past tokio's knowledge; `None` if nothing is there.
     fn ask(&self, spare: &mut [u8]) -> Option<io::Result<usize>> {
-        let socket = SockRef::from(&*self.stream);
-        match (&*socket).read(spare) {
+        let mut socket = self.stream.socket();
+        match socket.read(spare) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             result => Some(result),
         }
@@ -109,8 +110,8 @@ impl TokioRead {
     /// as it does in its own `AsyncRead`: the next read waits at once, without asking a socket that is empty.
     fn try_read(&self, spare: &mut [u8]) -> io::Result<usize> {
         let mut short = None;
-        let result = self.stream.try_io(Interest::READABLE, || {
-            let received = (&*SockRef::from(&*self.stream)).read(spare)?;
+        let result = self.stream.try_io(Interest::READABLE, |mut socket| {
+            let received = socket.read(spare)?;
             if self.is_emptied_by_short_reads && received > 0 && received < spare.len() {
                 short = Some(received);
                 return Err(io::ErrorKind::WouldBlock.into());
@@ -138,7 +139,7 @@ impl TokioRead {
             None => loop {
                 match self.try_read(spare) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        self.stream.readable().await?
+                        self.stream.readable().await?;
                     }
                     result => break result,
                 }
@@ -174,8 +175,9 @@ impl TokioWrite {
         let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
         let taken = match cursor.gather(segments, &mut slices) {
             0 => return Ok(None),
-            1 => self.stream.try_write(&slices[0])?,
-            used => self.stream.try_write_vectored(&slices[..used])?,
+            used => self.stream.try_io(Interest::WRITABLE, |socket| {
+                sending::send(socket, &slices[..used])
+            })?,
         };
         if taken == 0 {
             return Err(io::ErrorKind::WriteZero.into());
@@ -193,7 +195,7 @@ impl TokioWrite {
                     consume_budget().await;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.stream.writable().await?
+                    self.stream.writable().await?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -204,9 +206,9 @@ impl TokioWrite {
 
 /// `WouldBlock` unless the socket takes bytes now or is closed.
 #[cfg(target_os = "linux")]
-fn ask_writable(stream: &TcpStream) -> io::Result<()> {
+fn ask_writable(socket: &Socket) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut fds = [PollFd::new(stream, PollFlags::OUT)];
+    let mut fds = [PollFd::new(socket, PollFlags::OUT)];
     match poll(&mut fds, Some(&Timespec::default()))? {
         0 => Err(io::ErrorKind::WouldBlock.into()),
         _ => Ok(()),
@@ -215,7 +217,7 @@ fn ask_writable(stream: &TcpStream) -> io::Result<()> {
 
 /// Elsewhere nobody writes past the runtime, so its word is good.
 #[cfg(not(target_os = "linux"))]
-fn ask_writable(_stream: &TcpStream) -> io::Result<()> {
+fn ask_writable(_socket: &Socket) -> io::Result<()> {
     Ok(())
 }
 
@@ -229,10 +231,7 @@ impl LinkWrite for TokioWrite {
         loop {
             self.stream.writable().await?;
             // The socket was filled past tokio's knowledge, so its word may be old: ask, and have it forgotten if so.
-            match self
-                .stream
-                .try_io(Interest::WRITABLE, || ask_writable(&self.stream))
-            {
+            match self.stream.try_io(Interest::WRITABLE, ask_writable) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return result,
             }
@@ -240,6 +239,6 @@ impl LinkWrite for TokioWrite {
     }
 
     async fn shutdown(&mut self) -> io::Result<()> {
-        SockRef::from(&*self.stream).shutdown(Shutdown::Write)
+        self.stream.socket().shutdown(Shutdown::Write)
     }
 }

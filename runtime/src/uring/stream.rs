@@ -32,9 +32,8 @@ pub struct UringWrite {
 }
 
 /// Splits a stream. `home` works for halves that are used on foreign threads.
-pub(super) fn split(stream: Socket, home: &Arc<Shard>) -> io::Result<(UringRead, UringWrite)> {
-    stream.set_nonblocking(false)?;
-    let socket = Arc::new(stream);
+pub(super) fn split(socket: Arc<Socket>, home: &Arc<Shard>) -> io::Result<(UringRead, UringWrite)> {
+    socket.set_nonblocking(false)?;
     let read = UringRead {
         socket: Arc::clone(&socket),
         home: Arc::clone(home),
@@ -44,19 +43,13 @@ pub(super) fn split(stream: Socket, home: &Arc<Shard>) -> io::Result<(UringRead,
 }
 
 /// Undoes [`split`].
-pub(super) fn join(read: UringRead, write: UringWrite) -> io::Result<Socket> {
+pub(super) fn join(read: UringRead, write: UringWrite) -> io::Result<Arc<Socket>> {
     if !Arc::ptr_eq(&read.socket, &write.socket) {
         let text = "halves of different streams";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
-    drop(write);
-    let stream = match Arc::try_unwrap(read.socket) {
-        Ok(stream) => stream,
-        // The kernel has yet to confirm that a wait was given up; that handle closes by itself.
-        Err(shared) => shared.try_clone()?,
-    };
-    stream.set_nonblocking(true)?;
-    Ok(stream)
+    read.socket.set_nonblocking(true)?;
+    Ok(read.socket)
 }
 
 fn is_interrupted<T>(result: &io::Result<T>) -> bool {

@@ -155,6 +155,7 @@ macro_rules! suite {
                     a_streaming_peer_is_read_completely, a_full_buffer_is_not_the_end,
                     one_direction_ends_and_the_other_goes_on, a_reset_is_an_error,
                     writable_waits_for_room, a_stream_is_handed_from_task_to_task,
+                    a_shared_stream_has_one_descriptor,
                     connects_and_accepts, unix_sockets_are_streams_as_well, giving_up_an_accept_loses_no_connection,
                     names_are_resolved;
                 tasks: many_tasks_end, a_panicking_task_takes_nobody_along,

@@ -3,6 +3,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -154,14 +155,14 @@ pub fn a_stream_is_handed_from_task_to_task<R: Runtime>(backend: &Backend<R>) {
     let (second, _also_running) = backend.running();
     let (mut near, far) = pair();
     near.write_all(b"onetwo").expect("writable");
-    let take_three = |stream: Socket| {
+    let take_three = |stream: Arc<Socket>| {
         move |runtime: R| async move {
-            let (mut read, write) = runtime.adopt(stream).expect("adopted");
+            let (mut read, write) = runtime.adopt_shared(stream).expect("adopted");
             let heard = read_exactly(&mut read, 3).await;
             (heard, runtime.release(read, write).expect("both halves"))
         }
     };
-    let (heard, stream) = in_task(&first, take_three(far.into()));
+    let (heard, stream) = in_task(&first, take_three(Arc::new(far.into())));
     assert_eq!(heard, b"one");
     let (heard, stream) = in_task(&first, take_three(stream));
     assert_eq!(heard, b"two");
@@ -171,13 +172,59 @@ pub fn a_stream_is_handed_from_task_to_task<R: Runtime>(backend: &Backend<R>) {
     assert_eq!(heard, b"six");
     // Halves of different streams are refused.
     let mismatch = in_task(&second, |runtime| async move {
-        let (read, _write) = runtime.adopt(stream).expect("adopted");
+        let (read, _write) = runtime.adopt_shared(stream).expect("adopted");
         let (_read, write) = runtime.adopt(near.into()).expect("adopted");
         runtime.release(read, write).map(drop)
     });
     let refused = mismatch.expect_err("refused");
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
 }
+
+/// Others write to a socket that the runtime drives, by the one descriptor that it has.
+#[cfg(target_os = "linux")]
+pub fn a_shared_stream_has_one_descriptor<R: Runtime>(backend: &Backend<R>) {
+    use std::os::fd::AsRawFd;
+
+    let (runtime, _running) = backend.running();
+    let (mut near, far) = pair();
+    let shared = Arc::new(Socket::from(far));
+    let open = |number| std::fs::read_link(format!("/proc/self/fd/{number}")).ok();
+    let inode = open(shared.as_raw_fd()).expect("it is open");
+    let count = move || {
+        let all = std::fs::read_dir("/proc/self/fd").expect("listed");
+        let targets = all.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        targets.filter(|target| *target == inode).count()
+    };
+    let (theirs, counted) = (Arc::clone(&shared), count.clone());
+    let heard = outcome_of(&runtime, |runtime| async move {
+        let (mut read, mut write) = runtime.adopt_shared(theirs).expect("adopted");
+        write
+            .write_all(vec![b"way".to_vec()])
+            .await
+            .0
+            .expect("open");
+        (read_exactly(&mut read, 3).await, counted())
+    });
+    let mut bytes = [0; 3];
+    near.read_exact(&mut bytes).expect("readable");
+    assert_eq!(&bytes, b"way");
+    (&*shared).write_all(b"out").expect("room");
+    near.read_exact(&mut bytes).expect("readable");
+    assert_eq!(&bytes, b"out");
+    near.write_all(b"one").expect("writable");
+    assert_eq!(within(heard), Some((b"one".to_vec(), 1)));
+    // The halves are gone, and have not closed it.
+    near.set_nonblocking(true).expect("a socket");
+    let silent = near.read(&mut bytes).expect_err("it is open");
+    assert_eq!((silent.kind(), count()), (ErrorKind::WouldBlock, 1));
+    drop(shared);
+    near.set_nonblocking(false).expect("a socket");
+    assert_eq!(near.read(&mut bytes).expect("its end"), 0);
+}
+
+/// There nothing tells of descriptors.
+#[cfg(not(target_os = "linux"))]
+pub fn a_shared_stream_has_one_descriptor<R: Runtime>(_backend: &Backend<R>) {}
 
 /// A socket of the Unix family is listened on, accepted from and driven as any other.
 #[cfg(unix)]

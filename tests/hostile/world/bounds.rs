@@ -171,7 +171,7 @@ impl Verdict {
         check("MiB more memory", self.growth_mib(), bounds.growth_mib);
         let beyond = self.attacked.descriptors_beyond.max(0) as u64;
         check(
-            "descriptors beyond two for each connection",
+            "descriptors beyond one for each connection",
             beyond,
             bounds.descriptors,
         );
@@ -224,7 +224,7 @@ impl Display for Verdict {
         for (when, seen) in [("without", &self.quiet), ("attacked", &self.attacked)] {
             writeln!(
                 f,
-                "  router {when}: {} MiB, {} descriptors with {} connections ({} beyond two each), {:.2} s of processor, {} ms without one, {:.2} s elsewhere",
+                "  router {when}: {} MiB, {} descriptors with {} connections ({} beyond one each), {:.2} s of processor, {} ms without one, {:.2} s elsewhere",
                 seen.memory / MIB,
                 seen.descriptors,
                 seen.connections,

@@ -24,7 +24,7 @@ pub struct Sighting {
     pub memory: u64,
     /// Open descriptors, the most.
     pub descriptors: usize,
-    /// Descriptors beyond two for each connection that stayed for a whole time, the most of all times. A connection
+    /// Descriptors beyond one for each connection that stayed for a whole time, the most of all times. A connection
     /// that was reset is none any more before its descriptors are closed.
     pub descriptors_beyond: i64,
     /// Connections to it that it has a descriptor of, the most.
@@ -99,7 +99,7 @@ impl Place {
         Sighting {
             memory,
             descriptors,
-            descriptors_beyond: descriptors as i64 - 2 * connections as i64,
+            descriptors_beyond: descriptors as i64 - connections as i64,
             connections,
             processor: 0.0,
             elsewhere: 0.0,

@@ -400,6 +400,20 @@ impl Protocol {
         }
     }
 
+    /// File descriptors that an accepted link of this kind takes: the socket, and where that is no socket of the system's, or one
+    /// that links share, two ends of a pair and what is behind it.
+    #[must_use]
+    pub fn descriptors(self) -> usize {
+        match self {
+            Protocol::Quic => 2,
+            #[cfg(unix)]
+            Protocol::Serial => 3,
+            #[cfg(target_os = "linux")]
+            Protocol::Unixpipe => 4,
+            _ => 1,
+        }
+    }
+
     /// Whether each batch is a datagram of its own, which may get lost.
     pub(crate) fn has_datagrams(self) -> bool {
         self == Protocol::Udp

@@ -2,6 +2,7 @@
 //! A connected link: its socket, and the code in which the link's bytes pass it.
 
 use std::io;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
@@ -15,7 +16,7 @@ use crate::protocol::parameters::Established;
 /// A connected link, driven by no runtime yet: the socket, and what the bytes of the link are encoded with on it.
 #[derive(Debug)]
 pub struct LinkStream {
-    socket: Socket,
+    socket: Arc<Socket>,
     coding: Coding,
 }
 
@@ -53,20 +54,21 @@ impl From<Socket> for LinkStream {
     /// A link whose bytes stand in the socket as they are.
     fn from(socket: Socket) -> Self {
         LinkStream {
-            socket,
+            socket: Arc::new(socket),
             coding: Coding::Plain,
         }
     }
 }
 
 impl LinkStream {
-    pub(super) fn coded(socket: Socket, coding: Coding) -> Self {
+    pub(super) fn coded(socket: impl Into<Arc<Socket>>, coding: Coding) -> Self {
+        let socket = socket.into();
         LinkStream { socket, coding }
     }
 
     /// The socket.
     #[must_use]
-    pub fn socket(&self) -> &Socket {
+    pub fn socket(&self) -> &Arc<Socket> {
         &self.socket
     }
 
@@ -84,7 +86,7 @@ impl LinkStream {
         not(feature = "tls"),
         allow(dead_code, reason = "nothing is encrypted")
     )]
-    pub(super) fn into_socket(self) -> Socket {
+    pub(super) fn into_socket(self) -> Arc<Socket> {
         self.socket
     }
 
@@ -118,7 +120,7 @@ impl LinkStream {
     /// # Errors
     /// Those of [`Runtime::adopt`].
     pub fn adopt<R: Runtime>(self, runtime: &R) -> io::Result<Halves<R>> {
-        let (read, write) = runtime.adopt(self.socket)?;
+        let (read, write) = runtime.adopt_shared(self.socket)?;
         Ok(match self.coding {
             Coding::Plain => (StreamRead::Plain(read), StreamWrite::Plain(write)),
             Coding::Carried(carriage) => (
@@ -159,7 +161,8 @@ impl LinkStream {
     ) -> io::Result<LinkStream> {
         match (read, write) {
             (StreamRead::Plain(read), StreamWrite::Plain(write)) => {
-                runtime.release(read, write).map(LinkStream::from)
+                let socket = runtime.release(read, write)?;
+                Ok(LinkStream::coded(socket, Coding::Plain))
             }
             (StreamRead::Carried(read, carriage), StreamWrite::Carried(write)) => {
                 let socket = runtime.release(read, write)?;

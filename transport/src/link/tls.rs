@@ -106,8 +106,8 @@ async fn handshake<R: Runtime>(
     stream: LinkStream,
     session: &Arc<Session>,
     budget: Budget,
-) -> io::Result<Socket> {
-    let (mut read, mut write) = runtime.adopt(stream.into_socket())?;
+) -> io::Result<Arc<Socket>> {
+    let (mut read, mut write) = runtime.adopt_shared(stream.into_socket())?;
     let result = exchange(runtime, &mut read, &mut write, session, budget).await;
     if let Err(error) = result {
         // An alert says to the peer what was wrong with what it sent.

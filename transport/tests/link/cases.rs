@@ -11,7 +11,7 @@ use super::peers::{
     DEADLINE, Door, Event, Hand, House, acceptor, endpoint, eventually, node, opener, tcp, within,
 };
 use socket2::SockRef;
-use zonda_runtime::Runtime;
+use zonda_runtime::{Runtime, Socket};
 use zonda_transport::dial::{DialError, DialOptions, open_link, open_link_with};
 use zonda_transport::link::{EndpointProblem, Link, Protocol};
 use zonda_transport::listen::{ListenError, ListenOptions, listen};
@@ -59,10 +59,8 @@ fn check_link(near: Link, far: Link) {
         let mut ends = [near.stream.socket(), far.stream.socket()].into_iter();
         assert!(ends.all(|end| end.tcp_nodelay().expect("a socket")));
     }
-    for (mut from, mut to) in [
-        (near.stream.socket(), far.stream.socket()),
-        (far.stream.socket(), near.stream.socket()),
-    ] {
+    let ends: [&Socket; 2] = [near.stream.socket(), far.stream.socket()];
+    for (mut from, mut to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
         to.set_nonblocking(false).expect("a socket");
         // a batch, as links of streams for each priority carry nothing else
         from.write_all(b"\x03\0hel").expect("writable");

@@ -282,11 +282,11 @@ impl Runtime for Executor {
         unreachable!("a simulation has no thread to block")
     }
 
-    fn adopt(&self, _stream: Socket) -> io::Result<(Reader, Writer)> {
+    fn adopt_shared(&self, _stream: Arc<Socket>) -> io::Result<(Reader, Writer)> {
         Ok(self.link.lock().take().expect("one link for each side"))
     }
 
-    fn release(&self, _read: Reader, _write: Writer) -> io::Result<Socket> {
+    fn release(&self, _read: Reader, _write: Writer) -> io::Result<Arc<Socket>> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

@@ -293,7 +293,6 @@ async fn introduce<R: Runtime>(
         .await
         .map_err(|error| Failure::doing("connecting a client", error))?;
     let direct = DirectSocket::of(&link.stream);
-    let direct = direct.map_err(|error| Failure::doing("connecting a client", error))?;
     let outbox = Arc::new(Outbox::new(&link.established, QUEUE_BYTES_MAX, direct));
     let timers = Timers::new(
         Instant::now(),

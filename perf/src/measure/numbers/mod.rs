@@ -18,7 +18,7 @@ use crate::scenario::Numbers;
 
 /// Measures once.
 pub fn measure(roles: Roles<'_>, numbers: Numbers) -> Result<Round, Failure> {
-    // each connection takes two descriptors at either end; the programs started here inherit the limit
+    // each connection takes a descriptor at either end; the programs started here inherit the limit
     zonda_router::descriptors::raise();
     let seconds = Duration::from_secs_f64(roles.span.seconds);
     match numbers {

@@ -176,7 +176,8 @@ fn a_listener_as_the_reference_has_it_is_found() {
     let connected = block_on_until(terms.deadline, connect(&runtime, &terms));
     let connected = connected.expect("in time").expect("it answers");
     assert_eq!(connected.remote.to_string(), at.display().to_string());
-    let mut link = connected.stream.into_socket();
+    let socket = connected.stream.into_socket();
+    let mut link: &Socket = &socket;
     link.set_nonblocking(false).expect("a socket");
     link.write_all(b"hello").expect("room");
     let mut bytes = [0; 5];

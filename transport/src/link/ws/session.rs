@@ -34,9 +34,9 @@ pub struct Session {
     sending: Mutex<Sending>,
     /// What is received goes through this; away while a runtime has the link.
     receiving: Mutex<Option<Receiving>>,
-    /// A second handle, for what is sent between the link's own bytes: answers to Pings, the end. Without it they go with those.
+    /// For what is sent between the link's own bytes: answers to Pings, the end.
     #[cfg(target_os = "linux")]
-    beside: Option<Beside>,
+    beside: Beside,
 }
 
 #[derive(Debug)]
@@ -56,24 +56,24 @@ struct Sending {
     has_said_close: bool,
 }
 
-/// A second handle to the socket, and what encrypts on it.
+/// The socket, and what encrypts on it.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 struct Beside {
-    socket: Socket,
+    socket: Arc<Socket>,
     tls: Option<Arc<tls::Session>>,
 }
 
 #[cfg(target_os = "linux")]
 impl Beside {
-    fn of(stream: &LinkStream) -> Option<Beside> {
-        Some(Beside {
-            socket: stream.socket().try_clone().ok()?,
+    fn of(stream: &LinkStream) -> Beside {
+        Beside {
+            socket: Arc::clone(stream.socket()),
             tls: match stream.coding() {
                 Coding::Tls(tls) => Some(Arc::clone(tls)),
                 _ => None,
             },
-        })
+        }
     }
 
     fn write_out(&self, sending: &mut Sending) -> io::Result<()> {
@@ -182,13 +182,13 @@ impl Session {
 
     #[cfg(target_os = "linux")]
     fn send_beside(&self, sending: &mut Sending, say: impl FnOnce(&mut Sending)) {
-        let Some(beside) = &self.beside else {
-            return;
-        };
         // An error is met again by what the link sends.
-        if !sending.is_lent && sending.framing.is_between() && beside.write_out(sending).is_ok() {
+        if !sending.is_lent
+            && sending.framing.is_between()
+            && self.beside.write_out(sending).is_ok()
+        {
             say(sending);
-            let _ = beside.write_out(sending);
+            let _ = self.beside.write_out(sending);
         }
     }
 

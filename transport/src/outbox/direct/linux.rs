@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A second handle to a link's socket, which a sender writes to from its own thread without waiting.
+//! The link's socket, which a sender writes to from its own thread without waiting.
 
 use std::{
     io::{self, IoSlice},
@@ -24,13 +24,14 @@ use crate::{
 /// Batches whose slices cost little to prepare: those of a message of 256 KiB.
 const FEW: usize = 4;
 
-/// A second handle to a link's socket, for writing from the sender's own thread without waiting. Clones share it.
+/// The link's socket, shared with the runtime that drives it, for writing from the sender's own thread without waiting.
+/// Clones share it.
 #[derive(Debug, Clone)]
 pub struct DirectSocket(Arc<Direct>);
 
 #[derive(Debug)]
 struct Direct {
-    socket: Socket,
+    socket: Arc<Socket>,
     coding: Coding,
 }
 
@@ -41,20 +42,19 @@ impl DirectSocket {
     /// # Errors
     /// The operating system's, if it has no descriptor left.
     pub fn beside(stream: &impl AsFd) -> io::Result<Option<Self>> {
-        Self::coded(stream, Coding::Plain)
+        let socket: Socket = stream.as_fd().try_clone_to_owned()?.into();
+        Ok(Some(Self::coded(Arc::new(socket), Coding::Plain)))
     }
 
-    /// Duplicates the descriptor of a link; what is sent is encoded as the link has it. `None` as [`DirectSocket::beside`].
-    ///
-    /// # Errors
-    /// The operating system's, if it has no descriptor left.
-    pub fn of(link: &LinkStream) -> io::Result<Option<Self>> {
-        Self::coded(link.socket(), link.coding().clone())
+    /// Shares the descriptor of a link; what is sent is encoded as the link has it. `None` as [`DirectSocket::beside`].
+    #[must_use]
+    pub fn of(link: &LinkStream) -> Option<Self> {
+        let socket = Arc::clone(link.socket());
+        Some(Self::coded(socket, link.coding().clone()))
     }
 
-    fn coded(stream: &impl AsFd, coding: Coding) -> io::Result<Option<Self>> {
-        let socket = stream.as_fd().try_clone_to_owned()?.into();
-        Ok(Some(Self(Arc::new(Direct { socket, coding }))))
+    fn coded(socket: Arc<Socket>, coding: Coding) -> Self {
+        Self(Arc::new(Direct { socket, coding }))
     }
 
     /// The largest batch up to `max` bytes that fills whole segments: one that ends with a few bytes in a segment of their

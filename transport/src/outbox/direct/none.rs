@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 
 use crate::outbox::transmit::Transmit;
 
-/// A second handle to a link's socket. On this system there is none.
+/// A link's socket, for senders. On this system there is none.
 #[derive(Debug, Clone)]
 pub enum DirectSocket {}
 
@@ -19,11 +19,9 @@ impl DirectSocket {
     }
 
     /// None here.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn of(_link: &crate::link::LinkStream) -> io::Result<Option<Self>> {
-        Ok(None)
+    #[must_use]
+    pub fn of(_link: &crate::link::LinkStream) -> Option<Self> {
+        None
     }
 
     pub(in crate::outbox) fn batch_size(&self, _max: u16) -> u16 {

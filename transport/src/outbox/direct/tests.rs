@@ -29,7 +29,7 @@ pub trait SimulatedSocket: Debug + Send + Sync {
     fn shutdown(&self);
 }
 
-/// A second handle to a link's socket.
+/// A link's socket, for senders.
 #[derive(Debug, Clone)]
 pub enum DirectSocket {
     /// The system's.

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where tokio waits for nothing but sockets of its own it gets a second handle.
+
+use std::io;
+use std::sync::Arc;
+
+use ::tokio::io::Interest;
+use ::tokio::net::TcpStream;
+use socket2::Socket;
+
+/// A non-blocking socket that is registered with tokio until this is dropped.
+#[derive(Debug)]
+pub(super) struct Registered {
+    socket: Arc<Socket>,
+    stream: TcpStream,
+}
+
+impl Registered {
+    /// Registers it with the current runtime.
+    pub(super) fn new(socket: Arc<Socket>) -> io::Result<Registered> {
+        let stream = TcpStream::from_std(socket.try_clone()?.into())?;
+        Ok(Registered { socket, stream })
+    }
+
+    pub(super) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Waits for bytes, as tokio knows of them.
+    pub(super) fn readable(&self) -> impl Future<Output = io::Result<()>> {
+        self.stream.readable()
+    }
+
+    /// The same for room.
+    pub(super) fn writable(&self) -> impl Future<Output = io::Result<()>> {
+        self.stream.writable()
+    }
+
+    /// Calls `act` if tokio believes that the socket is ready, and has it forget that if it was not.
+    pub(super) fn try_io<T>(
+        &self,
+        interest: Interest,
+        act: impl FnOnce(&Socket) -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.stream.try_io(interest, || act(&self.socket))
+    }
+
+    pub(super) fn into_inner(self) -> Arc<Socket> {
+        self.socket
+    }
+}
