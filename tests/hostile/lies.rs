@@ -4,15 +4,22 @@
 //! notice nothing. What a neighbour may say wrongly on any link has its cases in [`crate::framing`].
 
 use std::cell::RefCell;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
 use std::time::Duration;
 
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::rustls::crypto::ring;
+use quinn::rustls::pki_types::pem::PemObject;
+use quinn::rustls::pki_types::{CertificateDer, ServerName};
+use quinn::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use zonda::{Config, Session, Wait};
 use zonda_codec::{
     Close, Endpoint, FrameHeader, InitExt, InitSyn, Priority, Push, PushBody, Put, Reliability,
     Resolution, WhatAmI, WireExpr, ZenohId,
 };
+use zonda_router::metrics::Sample;
 use zonda_runtime::{
     AnyRuntime, LinkWrite, RuntimeKind, RuntimeOptions, Socket, ThreadsRuntime, block_on,
 };
@@ -37,7 +44,7 @@ struct Stage {
     honest: Session,
     /// Liars that may go on: an end of theirs would count as somebody else's.
     staying: RefCell<Vec<Liar>>,
-    _authority: Authority,
+    authority: Authority,
 }
 
 /// A neighbour that was let in.
@@ -81,7 +88,7 @@ impl Stage {
             runtime,
             honest: honest.expect("the router is there"),
             staying: RefCell::default(),
-            _authority: authority,
+            authority,
         }
     }
 
@@ -142,6 +149,41 @@ impl Stage {
     fn ignored(&self, liar: &Liar) -> u64 {
         let link = self.scene.link(liar.zid);
         link.map_or(0, |link| link.discarded.frames)
+    }
+
+    /// Introductions that are none, of all that have come.
+    fn malformed(&self) -> u64 {
+        let all = self.scene.node.metrics();
+        let counted = all.iter().filter(|sample| {
+            sample.metric().name == "zonda_introductions"
+                && sample.label("result") == Some("malformed")
+        });
+        counted.map(Sample::value).sum()
+    }
+
+    /// A frame before any introduction costs the one who says it its connection, which `speak` sees the end of.
+    #[track_caller]
+    fn hears_early(&self, speak: impl FnOnce(&[u8])) {
+        let mut early = Vec::new();
+        frame(&numbered(1, &push()), &mut early);
+        let before = self.malformed();
+        speak(&early);
+        until("it is counted", || self.malformed() > before);
+        self.honest_pass("a frame before any introduction");
+    }
+
+    /// What a client of TLS has that trusts the router, and is no node.
+    fn trusting(&self, speaks: &[&[u8]]) -> ClientConfig {
+        let mut trusted = RootCertStore::empty();
+        let authority = CertificateDer::from_pem_file(self.authority.ca());
+        let authority = authority.expect("a certificate");
+        trusted.add(authority).expect("an authority");
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let config = config.with_safe_default_protocol_versions();
+        let config = config.expect("versions").with_root_certificates(trusted);
+        let mut config = config.with_no_client_auth();
+        config.alpn_protocols = speaks.iter().map(|name| name.to_vec()).collect();
+        config
     }
 
     /// A message of the honest neighbour passes the router and comes back.
@@ -276,15 +318,26 @@ fn lie_beneath(stage: &Stage, name: &str, lie: &[u8]) {
     });
 }
 
-/// The other end hangs up.
-fn is_hung_up_on(mut stream: TcpStream) -> bool {
+/// A connection below all links.
+fn below(stage: &Stage) -> TcpStream {
+    let stream = TcpStream::connect(stage.place()).expect("it listens");
     stream.set_read_timeout(Some(LONG)).expect("a socket");
+    stream
+}
+
+/// The other end hangs up.
+fn is_hung_up_on(mut stream: impl Read) -> bool {
     let mut rest = [0; 4096];
     loop {
         match stream.read(&mut rest) {
             Ok(0) => return true,
             Ok(_) => {}
-            Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
+            Err(error) => {
+                return matches!(
+                    error.kind(),
+                    ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof
+                );
+            }
         }
     }
 }
@@ -302,6 +355,13 @@ fn lies_on_links_of_tls() {
     );
     lie_beneath(&stage, "a record larger than any", &[23, 3, 3, 0xff, 0xff]);
     lie_beneath(&stage, "no record", &[0xff; 300]);
+    stage.hears_early(|early| {
+        let name = ServerName::try_from("localhost").expect("a name");
+        let client = ClientConnection::new(Arc::new(stage.trusting(&[])), name);
+        let mut stream = StreamOwned::new(client.expect("a client"), below(&stage));
+        stream.write_all(early).expect("it is sent");
+        assert!(is_hung_up_on(stream));
+    });
     stage.scene.is_well();
 }
 
@@ -321,7 +381,7 @@ fn lies_on_links_of_websockets() {
     );
     lie_beneath(&stage, "a frame of no kind", &[0x8b, 0x80, 0, 0, 0, 0]);
     // A frame of ours before any introduction, within one of WebSocket.
-    let mut early = TcpStream::connect(stage.place()).expect("it listens");
+    let mut early = below(&stage);
     let request = "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
     early.write_all(request.as_bytes()).expect("it is sent");
@@ -377,7 +437,31 @@ fn lies_on_links_of_quic() {
             stranger.send_to(&lie, stage.place()).expect("it is sent");
         }
     }
+    stage.hears_early(|early| {
+        speak_quic(&stage, b"zenoh", async |connection| {
+            let (mut out, _back) = connection.open_bi().await.expect("a stream");
+            out.write_all(early).await.expect("it is sent");
+            connection.closed().await;
+        });
+    });
     stage.scene.is_well();
+}
+
+/// Has somebody on a connection of QUIC that speaks this do something, which ends in time.
+fn speak_quic(stage: &Stage, speaks: &[u8], act: impl AsyncFnOnce(quinn::Connection)) {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let config = QuicClientConfig::try_from(stage.trusting(&[speaks])).expect("for QUIC");
+        let endpoint = quinn::Endpoint::client((Ipv4Addr::LOCALHOST, 0).into());
+        let endpoint = endpoint.expect("a socket");
+        let config = quinn::ClientConfig::new(Arc::new(config));
+        let opening = endpoint.connect_with(config, stage.place(), "localhost");
+        let spoken = async {
+            act(opening.expect("a name").await.expect("a connection")).await;
+        };
+        tokio::time::timeout(LONG, spoken).await.expect("in time");
+    });
 }
 
 #[test]
@@ -385,5 +469,12 @@ fn lies_on_links_of_datagrams_of_quic() {
     let stage = Stage::of("quic?rel=0");
     lies_within(&stage);
     an_introduction_changes_nothing(&stage);
+    stage.hears_early(|early| {
+        speak_quic(&stage, b"hq-29", async |connection| {
+            let frame = early[2..].to_vec();
+            connection.send_datagram(frame.into()).expect("it is sent");
+            connection.closed().await;
+        });
+    });
     stage.scene.is_well();
 }
