@@ -111,6 +111,14 @@ fn both_ends_show_a_certificate_where_both_have_to() {
     check_traffic(&near, &far, SIZES);
     let refused = dial(&to, &[("root_ca_certificate", &ca)]).expect_err("it shows none");
     assert!(refused.contains(&to), "{refused}");
+    assert!(refused.contains("connect_certificate"), "{refused}");
+    let stranger = Authority::new();
+    let foreign = stranger.sign("client", &["client"]);
+    settings.truncate(mtls.len());
+    settings.push(("connect_certificate", &foreign.certificate));
+    settings.push(("connect_private_key", &foreign.key));
+    let refused = dial(&to, &settings).expect_err("not trusted");
+    assert!(refused.contains("trusts no authority"), "{refused}");
 }
 
 #[test]

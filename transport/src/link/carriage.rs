@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a link and the task that carries its bytes both know.
 
+use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::Waker;
 use std::time::SystemTime;
@@ -28,6 +30,8 @@ pub struct Carriage {
     valid_until: Option<SystemTime>,
     framed: AtomicU8,
     carrier: AtomicWaker,
+    /// What the peer said when it ended the connection, for people.
+    farewell: OnceLock<String>,
 }
 
 #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
@@ -41,6 +45,34 @@ impl Carriage {
 
     pub(super) fn valid_until(&self) -> Option<SystemTime> {
         self.valid_until
+    }
+
+    /// What carries the link is lost for this reason. To be called before the task lets go of its end of the socket.
+    pub(super) fn note_lost(&self, error: &io::Error) {
+        if error.get_ref().is_some() {
+            self.farewell.get_or_init(|| error.to_string());
+        }
+    }
+
+    /// What has happened to the socket, in the words of the peer if it has said any.
+    pub(super) fn explain<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| self.lost().unwrap_or(error))
+    }
+
+    /// As [`Carriage::explain`], where no bytes are the end.
+    pub(super) fn explain_read(&self, result: io::Result<usize>) -> io::Result<usize> {
+        match result {
+            Ok(0) => self.lost().map_or(Ok(0), Err),
+            result => self.explain(result),
+        }
+    }
+
+    fn lost(&self) -> Option<io::Error> {
+        let farewell = self.farewell.get()?;
+        Some(io::Error::new(
+            io::ErrorKind::InvalidData,
+            farewell.as_str(),
+        ))
     }
 
     /// The two ends have introduced themselves.

@@ -124,8 +124,8 @@ impl LinkStream {
         Ok(match self.coding {
             Coding::Plain => (StreamRead::Plain(read), StreamWrite::Plain(write)),
             Coding::Carried(carriage) => (
-                StreamRead::Carried(read, carriage),
-                StreamWrite::Carried(write),
+                StreamRead::Carried(read, Arc::clone(&carriage)),
+                StreamWrite::Carried(write, carriage),
             ),
             Coding::Tls(session) => (
                 StreamRead::Tls(Box::new(tls::Reading::new(read, session.clone()))),
@@ -164,7 +164,7 @@ impl LinkStream {
                 let socket = runtime.release(read, write)?;
                 Ok(LinkStream::coded(socket, Coding::Plain))
             }
-            (StreamRead::Carried(read, carriage), StreamWrite::Carried(write)) => {
+            (StreamRead::Carried(read, carriage), StreamWrite::Carried(write, _)) => {
                 let socket = runtime.release(read, write)?;
                 Ok(LinkStream::coded(socket, Coding::Carried(carriage)))
             }
@@ -215,14 +215,18 @@ pub enum StreamRead<L> {
     /// They are decrypted, and taken out of frames.
     Wss(Box<ws::Reading<tls::Reading<L>>>),
     /// They are as the socket has them, which another task fills.
-    Carried(L, std::sync::Arc<Carriage>),
+    Carried(L, Arc<Carriage>),
 }
 
 impl<L: LinkRead> LinkRead for StreamRead<L> {
     #[inline]
     async fn read(&mut self, buf: RxBuf) -> (io::Result<usize>, RxBuf) {
         match self {
-            StreamRead::Plain(link) | StreamRead::Carried(link, _) => link.read(buf).await,
+            StreamRead::Plain(link) => link.read(buf).await,
+            StreamRead::Carried(link, carriage) => {
+                let (result, buf) = link.read(buf).await;
+                (carriage.explain_read(result), buf)
+            }
             // In a box, as below: plain links have no room for it.
             StreamRead::Tls(link) => Box::pin(link.read(buf)).await,
             StreamRead::Datagrams(link) => Box::pin(link.read(buf)).await,
@@ -246,14 +250,18 @@ pub enum StreamWrite<L> {
     /// They are put into frames, and encrypted.
     Wss(Box<ws::Writing<tls::Writing<L>>>),
     /// The socket gets the bytes as they are, and another task takes them.
-    Carried(L),
+    Carried(L, Arc<Carriage>),
 }
 
 impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
     #[inline]
     async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
         match self {
-            StreamWrite::Plain(link) | StreamWrite::Carried(link) => link.write_all(segments).await,
+            StreamWrite::Plain(link) => link.write_all(segments).await,
+            StreamWrite::Carried(link, carriage) => {
+                let (result, segments) = link.write_all(segments).await;
+                (carriage.explain(result), segments)
+            }
             StreamWrite::Tls(link) => Box::pin(link.write_all(segments)).await,
             StreamWrite::Datagrams(link) => Box::pin(link.write_all(segments)).await,
             StreamWrite::Ws(link) => Box::pin(link.write_all(segments)).await,
@@ -263,7 +271,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
 
     async fn writable(&mut self) -> io::Result<()> {
         match self {
-            StreamWrite::Plain(link) | StreamWrite::Carried(link) => link.writable().await,
+            StreamWrite::Plain(link) | StreamWrite::Carried(link, _) => link.writable().await,
             StreamWrite::Tls(link) => link.writable().await,
             StreamWrite::Datagrams(link) => link.writable().await,
             StreamWrite::Ws(link) => link.writable().await,
@@ -273,7 +281,7 @@ impl<L: LinkWrite> LinkWrite for StreamWrite<L> {
 
     async fn shutdown(&mut self) -> io::Result<()> {
         match self {
-            StreamWrite::Plain(link) | StreamWrite::Carried(link) => link.shutdown().await,
+            StreamWrite::Plain(link) | StreamWrite::Carried(link, _) => link.shutdown().await,
             StreamWrite::Tls(link) => link.shutdown().await,
             StreamWrite::Datagrams(link) => link.shutdown().await,
             StreamWrite::Ws(link) => link.shutdown().await,

@@ -99,7 +99,7 @@ async fn carry<R: Runtime>(
     let (read, write) = halves;
     if connection.carrier() == Carrier::Datagrams {
         let out = send_datagrams(runtime, connection, read);
-        return both(out, receive_datagrams(connection, write)).await;
+        return both(out, receive_datagrams(connection, write, carriage)).await;
     }
     let out = send(runtime, connection, read, carriage);
     both(out, receive(connection, write, carriage)).await;
@@ -208,7 +208,10 @@ async fn receive(connection: &Connection, mut link: impl LinkWrite, carriage: &C
             connection.poll_read(context, &mut incoming, framed)
         });
         match reading.await {
-            Err(_) => return End::Lost,
+            Err(error) => {
+                carriage.note_lost(&error);
+                return End::Lost;
+            }
             Ok(bytes) if bytes.is_empty() => {
                 // The link reads the end, and ends itself.
                 let _ = link.shutdown().await;
@@ -254,11 +257,19 @@ fn first_batch(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// From the peer to the link, where a batch is a datagram.
-async fn receive_datagrams(connection: &Connection, mut link: impl LinkWrite) -> End {
+async fn receive_datagrams(
+    connection: &Connection,
+    mut link: impl LinkWrite,
+    carriage: &Carriage,
+) -> End {
     loop {
         let reading = poll_fn(|context| connection.poll_receive(context));
-        let Ok(datagrams) = reading.await else {
-            return End::Lost;
+        let datagrams = match reading.await {
+            Ok(datagrams) => datagrams,
+            Err(error) => {
+                carriage.note_lost(&error);
+                return End::Lost;
+            }
         };
         let mut batches = Vec::with_capacity(2 * datagrams.len());
         for datagram in datagrams {

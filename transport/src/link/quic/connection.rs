@@ -26,6 +26,7 @@ use super::hub::Hub;
 use super::incoming::Incoming;
 use super::outgoing;
 use super::outgoing::Outgoing;
+use super::reasons::error_of;
 use super::streams::Streams;
 use super::terms::{Carrier, DATAGRAM_BUFFER_BYTES, SEND_WINDOW, STREAMS, has_lanes};
 
@@ -490,8 +491,8 @@ impl State {
         &mut self,
         act: impl FnOnce(&mut outgoing::Write<'_>) -> io::Result<T>,
     ) -> io::Result<T> {
-        if self.lost.is_some() {
-            return Err(io::ErrorKind::BrokenPipe.into());
+        if let Some(lost) = &self.lost {
+            return Err(error_of(lost, io::ErrorKind::BrokenPipe));
         }
         let (streams, proto) = (&self.streams, &mut self.proto);
         act(&mut |stream, bytes| streams.write(proto, stream, bytes))
@@ -513,8 +514,8 @@ impl State {
     }
 
     fn send(&mut self, datagram: Bytes) -> Poll<io::Result<()>> {
-        if self.lost.is_some() {
-            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        if let Some(lost) = &self.lost {
+            return Poll::Ready(Err(error_of(lost, io::ErrorKind::BrokenPipe)));
         }
         let bytes = datagram.len();
         match self.proto.datagrams().send(datagram, false) {
@@ -534,10 +535,10 @@ impl State {
         {
             found.push(datagram);
         }
-        match found.is_empty() {
-            false => Poll::Ready(Ok(found)),
-            true if self.lost.is_some() => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
-            true => Poll::Pending,
+        match &self.lost {
+            _ if !found.is_empty() => Poll::Ready(Ok(found)),
+            Some(lost) => Poll::Ready(Err(error_of(lost, io::ErrorKind::ConnectionReset))),
+            None => Poll::Pending,
         }
     }
 
@@ -568,10 +569,10 @@ impl State {
                 return Poll::Ready(Ok(found));
             }
         }
-        match found.is_empty() {
-            false => Poll::Ready(Ok(found)),
-            true if self.lost.is_some() => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
-            true => Poll::Pending,
+        match &self.lost {
+            _ if !found.is_empty() => Poll::Ready(Ok(found)),
+            Some(lost) => Poll::Ready(Err(error_of(lost, io::ErrorKind::ConnectionReset))),
+            None => Poll::Pending,
         }
     }
 }

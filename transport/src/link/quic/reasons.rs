@@ -50,6 +50,22 @@ pub(super) fn explain_lost(lost: &Lost, noted: Option<&Noted>) -> String {
     }
 }
 
+/// What a link on a lost connection ends with: the words of the peer, if it broke the connection off with an alert or for what
+/// this end did, in the form that links of TLS have; else the kind alone.
+pub(super) fn error_of(lost: &Lost, kind: io::ErrorKind) -> io::Error {
+    let is_complaint = match lost {
+        Lost::Ended(ConnectionError::TransportError(_)) => true,
+        Lost::Ended(ConnectionError::ConnectionClosed(close)) => {
+            close.error_code != TransportErrorCode::NO_ERROR
+        }
+        _ => false,
+    };
+    match is_complaint {
+        true => io::Error::new(io::ErrorKind::InvalidData, explain_lost(lost, None)),
+        false => kind.into(),
+    }
+}
+
 fn no_common_variant() -> String {
     "the peer speaks QUIC, but nothing within it that this end speaks; is it a node of Zenoh, and do the endpoints of both say the \
      same of multistream, mixed_rel and rel?"
