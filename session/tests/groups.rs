@@ -291,15 +291,22 @@ fn members_have_priorities_and_hear_those_who_have_none() {
     until_heard(&plain, &subscriber, "test/b", "plain");
 }
 
+/// A node that is in the group and listens, and where.
+fn bridge(group: &Group, config: Config) -> (Session, String) {
+    let config = config
+        .listen([group.endpoint(), "tcp/127.0.0.1:0".to_owned()])
+        .with("transport/multicast/join_interval", "200");
+    let node = zonda::open(config).wait().expect("it listens");
+    let locators = node.info().locators();
+    let mut places = locators.iter().map(ToString::to_string);
+    let tcp = places.find(|place| place.starts_with("tcp/"));
+    (node, tcp.expect("it listens there"))
+}
+
 #[test]
 fn a_router_bridges_a_group_and_nothing_comes_twice() {
     let group = Group::new();
-    let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let tcp = format!("tcp/{}", free.local_addr().expect("bound"));
-    let config = Config::router()
-        .listen([group.endpoint(), tcp.clone()])
-        .with("transport/multicast/join_interval", "200");
-    let router = zonda::open(config).wait().expect("it listens");
+    let (router, tcp) = bridge(&group, Config::router());
     let client = zonda::open(Config::client([&tcp]))
         .wait()
         .expect("connected");
@@ -345,12 +352,7 @@ fn a_router_bridges_a_group_and_nothing_comes_twice() {
 #[test]
 fn a_peer_bridges_a_group_for_its_clients() {
     let group = Group::new();
-    let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let tcp = format!("tcp/{}", free.local_addr().expect("bound"));
-    let config = Config::peer()
-        .listen([group.endpoint(), tcp.clone()])
-        .with("transport/multicast/join_interval", "200");
-    let bridge = zonda::open(config).wait().expect("it listens");
+    let (bridge, tcp) = bridge(&group, Config::peer());
     let client = zonda::open(Config::client([&tcp]))
         .wait()
         .expect("connected");
