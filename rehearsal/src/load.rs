@@ -2,11 +2,12 @@
 
 //! What the nodes declare, and the ways of their messages.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
-use zonda_codec::KeyExpr;
 use zonda_codec::key_expr::intersects;
-use zonda_router::table::{FaceId, ForwardingTable, Kind, Own, Route};
+use zonda_codec::{KeyExpr, WhatAmI};
+use zonda_router::table::{FaceId, Kind, Own, Route};
 
 use crate::outcome::Delivery;
 use crate::plan::Load;
@@ -115,40 +116,67 @@ pub(crate) fn publish(
         of_publishers: all,
         ..Delivery::default()
     };
-    for (at, publisher) in declared.publishers.iter().enumerate().step_by(step) {
-        progress(at, all);
-        let mut walk = Walk {
-            world: &mut *world,
-            key: &publisher.key,
-            messages: declared.messages,
-            came: HashMap::new(),
-            hops: 0,
-        };
-        let local = walk.world.nodes[publisher.node].local;
-        walk.go((publisher.node, local, 0), Some(publisher.id), 0);
-        let (came, hops) = (walk.came, walk.hops);
-        let text = publisher.key.as_str();
-        let mut wanted = 0;
-        for subscriber in &declared.subscribers {
-            if intersects(text, subscriber.key.as_str()) {
-                wanted += 1;
+    let mut groups: BTreeMap<Vec<usize>, Vec<&Declared>> = BTreeMap::new();
+    for publisher in declared.publishers.iter().step_by(step) {
+        let wanted = declared.wanting(&publisher.key);
+        groups.entry(wanted).or_default().push(publisher);
+    }
+    for (wanted, publishers) in groups {
+        let mut ways = HashMap::new();
+        for publisher in publishers {
+            progress(delivery.publishers * step, all);
+            let mut walk = Walk {
+                world: &mut *world,
+                ways: &mut ways,
+                key: &publisher.key,
+                messages: declared.messages,
+                came: HashMap::new(),
+                hops: 0,
+            };
+            walk.begin(publisher);
+            let (came, hops) = (walk.came, walk.hops);
+            for subscriber in wanted.iter().map(|at| &declared.subscribers[*at]) {
                 let times = came.get(&(subscriber.node, subscriber.id)).copied();
                 delivery.missing += declared.messages * u64::from(times.is_none());
                 delivery.repeated += declared.messages * times.unwrap_or(1).saturating_sub(1);
             }
+            debug_assert!(came.len() <= wanted.len());
+            delivery.publishers += 1;
+            delivery.published += declared.messages;
+            delivery.delivered += declared.messages * came.values().sum::<u64>();
+            delivery.hops += declared.messages * hops;
         }
-        debug_assert!(came.len() <= wanted);
-        delivery.publishers += 1;
-        delivery.published += declared.messages;
-        delivery.delivered += declared.messages * came.values().sum::<u64>();
-        delivery.hops += declared.messages * hops;
     }
     delivery
+}
+
+impl Declarations {
+    /// The subscribers whose keys meet a key, by their numbers.
+    fn wanting(&self, key: &str) -> Vec<usize> {
+        let all = self.subscribers.iter().enumerate();
+        let meeting = all.filter(|(_, subscriber)| intersects(key, subscriber.key.as_str()));
+        meeting.map(|(at, _)| at).collect()
+    }
+}
+
+/// Where a message is: at a node, with the face and the node id that it came by.
+type Place = (usize, FaceId, u16);
+
+/// Where a message goes from a place.
+#[derive(Default)]
+struct Way {
+    /// The subscribers there.
+    local: Vec<u32>,
+    /// The links that it takes, and where it is then.
+    on: Vec<(usize, Place)>,
 }
 
 /// A message on its way.
 struct Walk<'a> {
     world: &'a mut World,
+    /// The ways of earlier messages that the same subscribers wanted: a router, or a client that a message comes to, looks at
+    /// nothing else of a key. A peer also looks at what it has asked for.
+    ways: &'a mut HashMap<Place, Rc<Way>>,
     key: &'a KeyExpr<'static>,
     /// How many go the same way.
     messages: u64,
@@ -158,45 +186,52 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn go(&mut self, at: (usize, FaceId, u16), publisher: Option<u32>, hops: usize) {
-        let (node, from, node_id) = at;
-        let table = &mut self.world.nodes[node].table;
-        let route = match hops {
-            0 => Some(table.route(from, self.key, publisher)),
-            _ => route_from(table, from, node_id, self.key),
-        };
-        let Some(route) = route.filter(|_| hops < HOPS_MAX) else {
-            return;
-        };
-        for id in &route.local {
+    fn begin(&mut self, publisher: &Declared) {
+        let node = &self.world.nodes[publisher.node];
+        let route = node.table.route(node.local, self.key, Some(publisher.id));
+        let way = self.resolve(publisher.node, route);
+        self.take(publisher.node, &way, 1);
+    }
+
+    fn take(&mut self, node: usize, way: &Way, hops: usize) {
+        for id in &way.local {
             *self.came.entry((node, *id)).or_default() += 1;
         }
-        for hop in route.hops {
-            let Some((link, side)) = self.world.link_of(node, hop.face) else {
-                continue;
-            };
-            let found = &mut self.world.links[link];
-            found.counts.data += self.messages;
+        for &(link, place) in &way.on {
+            self.world.links[link].counts.data += self.messages;
             self.hops += 1;
-            let other = &found.sides[1 - side];
-            if let (next, Some(face)) = (other.node, other.face) {
-                self.go((next, face, hop.node_id), None, hops + 1);
+            if hops < HOPS_MAX {
+                let way = self.way(place);
+                self.take(place.0, &way, hops + 1);
             }
         }
     }
-}
 
-/// Where a message of a neighbour goes; `None` if it names a router that is not known.
-fn route_from(
-    table: &mut ForwardingTable,
-    from: FaceId,
-    node_id: u16,
-    key: &KeyExpr<'static>,
-) -> Option<Route> {
-    let mut search = table.begin_route_from(from, node_id, key.clone())?;
-    loop {
-        if let Some(route) = table.search_route(&mut search) {
-            return Some(route);
+    fn way(&mut self, place: Place) -> Rc<Way> {
+        if let Some(way) = self.ways.get(&place) {
+            return Rc::clone(way);
+        }
+        let (at, from, node_id) = place;
+        let node = &self.world.nodes[at];
+        let route = node.table.route_from(from, node_id, self.key);
+        // Without one it names a router that is not known.
+        let way = route.map_or_else(Way::default, |route| self.resolve(at, route));
+        let way = Rc::new(way);
+        if node.role != WhatAmI::Peer {
+            self.ways.insert(place, Rc::clone(&way));
+        }
+        way
+    }
+
+    fn resolve(&self, node: usize, route: Route) -> Way {
+        let on = route.hops.iter().filter_map(|hop| {
+            let (link, side) = self.world.link_of(node, hop.face)?;
+            let other = &self.world.links[link].sides[1 - side];
+            Some((link, (other.node, other.face?, hop.node_id)))
+        });
+        Way {
+            on: on.collect(),
+            local: route.local,
         }
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Node {
     faces: HashMap<FaceId, (usize, usize)>,
     /// When it is looked after next.
     look: Option<Instant>,
+    /// It goes on with something, or its trees wait.
+    is_busy: bool,
 }
 
 /// What went over a link.
@@ -63,6 +65,8 @@ pub(crate) struct World {
     agenda: BinaryHeap<Reverse<(Instant, Due)>>,
     /// Messages on their way.
     under_way: u64,
+    /// How many nodes are busy.
+    busy: usize,
     pub(crate) now: Instant,
     /// When a message came last.
     pub(crate) last: Instant,
@@ -97,6 +101,7 @@ impl World {
             links: links.collect(),
             agenda: BinaryHeap::new(),
             under_way: 0,
+            busy: 0,
             now,
             last: now,
             steps: 0,
@@ -167,9 +172,8 @@ impl World {
         self.now = until;
     }
 
-    fn is_at_rest(&self) -> bool {
-        let is_busy = |node: &Node| node.table.is_sweeping() || node.table.is_mesh_pending();
-        self.under_way == 0 && !self.nodes.iter().any(is_busy)
+    const fn is_at_rest(&self) -> bool {
+        self.under_way == 0 && self.busy == 0
     }
 
     /// The next event; false if there is none.
@@ -242,9 +246,12 @@ impl World {
         self.plan_look(node);
     }
 
-    /// Notes when the node wants to be looked after.
+    /// Notes whether the node is busy, and when it wants to be looked after. Follows whatever is done to a node.
     fn plan_look(&mut self, node: usize) {
         let (now, found) = (self.now, &mut self.nodes[node]);
+        let is_busy = found.table.is_sweeping() || found.table.is_mesh_pending();
+        self.busy += usize::from(is_busy);
+        self.busy -= usize::from(std::mem::replace(&mut found.is_busy, is_busy));
         let due = match found.table.next_deadline() {
             _ if found.table.is_sweeping() => now,
             Some(Deadline::Now) => now,
@@ -281,6 +288,7 @@ impl Node {
             local,
             faces: HashMap::new(),
             look: None,
+            is_busy: false,
         }
     }
 }

@@ -92,7 +92,20 @@ impl ForwardingTable {
     /// (write filtering), and to another peer unless that peer declared all it has and no subscriber matched.
     /// This is how it is now, at one go; [`begin_route`](Self::begin_route) is for who keeps the answer.
     pub fn route(&self, from: FaceId, key: &KeyExpr<'_>, publisher: Option<u32>) -> Route {
-        let mut search = RouteSearch::new(from, key.clone().into_owned(), publisher);
+        self.at_one_go(RouteSearch::new(from, key.clone().into_owned(), publisher))
+    }
+
+    /// The same for a push that came from a neighbour with a node id; for who keeps the answer there is
+    /// [`begin_route_from`](Self::begin_route_from). `None` if nobody knows which router that is, which is not counted.
+    pub fn route_from(&self, neighbour: FaceId, node_id: u16, key: &KeyExpr<'_>) -> Option<Route> {
+        let from = self.source_of(neighbour, node_id)?;
+        Some(self.at_one_go(RouteSearch {
+            link: Some(neighbour),
+            ..RouteSearch::new(from, key.clone().into_owned(), None)
+        }))
+    }
+
+    fn at_one_go(&self, mut search: RouteSearch) -> Route {
         loop {
             if let Some(route) = self.look_for_route(&mut search) {
                 return route;
