@@ -64,6 +64,19 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use zonda_program::finish;
 
+/// What other programs of the project measure with, so that their figures are taken, kept and shown as these.
+pub mod tools {
+    pub use crate::cpu::cpu_time;
+    pub use crate::histogram::{histogram, micros, pairs};
+    pub use crate::machine::{load_average, summary};
+    pub use crate::numbers::{of_rounds, short, time};
+    pub use crate::process::{Process, Program, Said};
+    pub use crate::record::{Better, Cell, Record, Round, Spread, X};
+    pub use crate::schedule::{Rest, Schedule};
+    pub use crate::surroundings::{interrupt, note, warn_of_surroundings};
+    pub use crate::workers::end_with_parent;
+}
+
 pub use progress::Progress;
 
 use compare::Compare;

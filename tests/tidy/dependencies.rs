@@ -92,7 +92,13 @@ const ARROWS: [(&str, &str, &[&str]); 15] = [
     (
         "zonda-kafka",
         "bridges/kafka",
-        &["zonda", "zonda-program", "zonda-router", "zonda-runtime"],
+        &[
+            "zonda",
+            "zonda-perf",
+            "zonda-program",
+            "zonda-router",
+            "zonda-runtime",
+        ],
     ),
 ];
 

@@ -8,5 +8,6 @@
 pub mod bridge;
 pub mod http;
 pub mod ingest;
+pub mod perf;
 pub mod producer;
 pub mod sink;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use zonda_kafka::bridge::BridgeArgs;
 use zonda_kafka::ingest::IngestArgs;
+use zonda_kafka::perf::{BrokerWorker, PerfArgs, ServerWorker};
 use zonda_router::daemon::terminal::Verbosity;
 
 /// Between Zonda and Kafka: a bridge both ways, and a server that takes messages by HTTP.
@@ -30,6 +31,14 @@ enum Command {
     Bridge(BridgeArgs),
     /// Take messages by HTTP and publish them
     Ingest(Box<IngestArgs>),
+    /// Measure the server on every runtime, beside the two of the study
+    Perf(Box<PerfArgs>),
+    /// The server of a measurement
+    #[command(hide = true)]
+    PerfServer(Box<ServerWorker>),
+    /// The broker of a measurement without a real one
+    #[command(hide = true)]
+    PerfBroker(BrokerWorker),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +47,9 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Bridge(bridge) => bridge.run(),
         Command::Ingest(ingest) => ingest.run(),
+        Command::Perf(perf) => perf.run(),
+        Command::PerfServer(server) => server.run(),
+        Command::PerfBroker(broker) => broker.run(),
     };
     zonda_program::finish(result)
 }

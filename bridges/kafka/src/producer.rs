@@ -87,6 +87,27 @@ impl ProducerArgs {
         }
         config
     }
+
+    /// The options as a command line has them.
+    pub fn to_arguments(&self) -> Vec<String> {
+        let mut arguments: Vec<String> = [
+            ("--brokers", self.brokers.clone()),
+            ("--linger-ms", self.linger_ms.to_string()),
+            ("--batch-bytes", self.batch_bytes.to_string()),
+            ("--compression", self.compression.clone()),
+            ("--queue-messages", self.queue_messages.to_string()),
+            ("--queue-kib", self.queue_kib.to_string()),
+            ("--acks", self.acks.clone()),
+            ("--delivery-ms", self.delivery_ms.to_string()),
+        ]
+        .into_iter()
+        .flat_map(|(name, value)| [name.to_owned(), value])
+        .collect();
+        for (name, value) in &self.properties {
+            arguments.extend(["--property".to_owned(), format!("{name}={value}")]);
+        }
+        arguments
+    }
 }
 
 /// What became of the messages so far.

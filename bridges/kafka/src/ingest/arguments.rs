@@ -103,7 +103,11 @@ fn seconds(seconds: u32) -> Duration {
 impl IngestArgs {
     /// Serves until Ctrl-C.
     pub fn run(&self) -> Result<(), Failure> {
-        let interrupt = Interrupt::listen()?;
+        self.serve(&Interrupt::listen()?)
+    }
+
+    /// Serves until it is interrupted.
+    pub(crate) fn serve(&self, interrupt: &Interrupt) -> Result<(), Failure> {
         let service = Arc::new(self.service()?);
         let server = Server::start(self.runtime, self.listen, service).map_err(|error| {
             Failure::doing(format_args!("{} on {}", self.listen, self.runtime), error)

@@ -11,7 +11,7 @@ mod original_uring;
 mod server;
 mod service;
 
-pub use arguments::IngestArgs;
+pub use arguments::{Ack, IngestArgs, SinkKind};
 pub use conversation::Conversation;
 pub use counts::Counts;
 pub use server::{On, Server};

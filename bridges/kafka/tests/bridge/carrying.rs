@@ -200,7 +200,9 @@ fn a_message_without_a_key_is_a_dead_letter_that_says_why() {
         about.contains("the message has nothing for {key}"),
         "{about}"
     );
-    assert_eq!(world.bridge.counts().dead.load(Ordering::Relaxed), 1);
+    until("the dead letter is counted", || {
+        world.bridge.counts().dead.load(Ordering::Relaxed) == 1
+    });
 }
 
 #[test]
