@@ -50,6 +50,8 @@ on_each_runtime! {
     links_open_over_websockets,
     #[cfg(feature = "quic")]
     links_open_over_quic,
+    #[cfg(all(feature = "quic", target_os = "linux"))]
+    a_link_over_quic_counts_what_it_holds,
     locators_name_the_bound_port_and_keep_metadata,
     socket_options_are_honoured,
     bytes_behind_the_handshake_are_kept,

@@ -4,7 +4,7 @@
 //! much of it.
 //!
 //! What counts: blocks that are read into and messages put together from fragments, from when they are allocated until they
-//! are freed, also in queues; queues' own buffers; what neighbours declared and asked for, and what was declared to them;
+//! are freed, also in queues; queues' own buffers, and those in which a link encodes or carries bytes; what neighbours declared and asked for, and what was declared to them;
 //! routes. In this order it is kept within `limits/memory_bytes`:
 //! 1. From [`GIVES_WAY`] on the neighbour that keeps most (what waits for it, its unfinished messages, what it declared, its
 //!    routes) gives way: its link is closed for the reason `memory`. Then the next, until enough is free. What waits for one that
@@ -48,7 +48,7 @@ pub struct Usage {
     pub peak: usize,
     /// Bytes of blocks that are read into and of messages put together from fragments, also where they wait in queues.
     pub received: usize,
-    /// Bytes of the queues' own buffers.
+    /// Bytes of the queues' own buffers, and of those in which links encode bytes or carry them.
     pub queues: usize,
     /// Bytes of what neighbours declared and asked for, and of what was declared to them.
     pub tables: usize,

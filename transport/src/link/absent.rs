@@ -102,6 +102,10 @@ impl Session {
         match *self {}
     }
 
+    pub(in crate::link) fn held(&self) -> usize {
+        match *self {}
+    }
+
     pub(in crate::link) fn valid_until(&self) -> Option<std::time::SystemTime> {
         match *self {}
     }

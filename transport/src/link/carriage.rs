@@ -2,8 +2,8 @@
 //! What a link and the task that carries its bytes both know.
 
 use std::io;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{OnceLock, Weak};
 use std::task::Waker;
 use std::time::SystemTime;
 
@@ -23,9 +23,16 @@ pub(crate) enum Framed {
     Bare = 2,
 }
 
+/// What carries the bytes of a link.
+pub(super) trait Carries: Send + Sync {
+    /// Bytes of memory that it holds of what the link has sent, or is to read; about. Waits for nothing.
+    fn held(&self) -> usize;
+}
+
 /// What a link and the task that carries its bytes both know.
 #[derive(Debug, Default)]
 pub struct Carriage {
+    by: Option<Weak<dyn Carries>>,
     /// When what the peer has shown of itself expires.
     valid_until: Option<SystemTime>,
     framed: AtomicU8,
@@ -36,11 +43,18 @@ pub struct Carriage {
 
 #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
 impl Carriage {
-    pub(super) fn new(valid_until: Option<SystemTime>) -> Carriage {
+    pub(super) fn new(by: Weak<dyn Carries>, valid_until: Option<SystemTime>) -> Carriage {
         Carriage {
+            by: Some(by),
             valid_until,
             ..Carriage::default()
         }
+    }
+
+    /// Bytes of memory that are held beside the link's own; about.
+    pub(super) fn held(&self) -> usize {
+        let by = self.by.as_ref().and_then(Weak::upgrade);
+        by.map_or(0, |by| by.held())
     }
 
     pub(super) fn valid_until(&self) -> Option<SystemTime> {

@@ -8,7 +8,7 @@ use std::io::{self, IoSlice};
 const PART_BYTES: usize = 64 * 1024;
 
 /// Where not much more is left than a part, that is encoded as well: a large message has a few bytes behind its last whole part.
-const LAST_BYTES: usize = PART_BYTES + PART_BYTES / 4;
+pub(super) const LAST_BYTES: usize = PART_BYTES + PART_BYTES / 4;
 
 /// The part that comes first, in `into`, which has to have as much room as `slices`. Tells how many slices and bytes that is.
 pub(super) fn first_part<'s>(

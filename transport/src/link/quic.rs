@@ -190,7 +190,8 @@ fn link<R: Runtime>(
 ) -> io::Result<LinkStream> {
     let valid_until = || held.0.valid_until();
     let end = ends_with_certificate.then(valid_until).flatten();
-    let carriage = Arc::new(Carriage::new(end));
+    let by = Arc::downgrade(&held.0);
+    let carriage = Arc::new(Carriage::new(by, end));
     let socket = carry::start(runtime, held, Arc::clone(&carriage))?;
     Ok(LinkStream::coded(socket, Coding::Carried(carriage)))
 }

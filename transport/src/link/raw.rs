@@ -39,20 +39,24 @@ impl Raw {
         self.taken += count;
     }
 
+    /// Bytes of the buffer that [`Raw::fill`] reads into next: large while each read fills it, small again once little comes.
+    pub(super) fn next_capacity(&self) -> usize {
+        let (bytes, had) = (self.bytes.capacity(), self.bytes.filled().len());
+        match had {
+            _ if bytes == 0 => READ_BYTES_MIN,
+            _ if had == bytes => (bytes * 4).min(READ_BYTES_MAX),
+            _ if had < READ_BYTES_MIN / 8 => READ_BYTES_MIN,
+            _ => bytes,
+        }
+    }
+
     /// Reads once from the socket, behind what is left. `Ok(0)` is the end.
     ///
     /// # Errors
     /// Those of the socket; [`io::ErrorKind::InvalidData`] when what is left leaves no room.
     pub(super) async fn fill(&mut self, link: &mut impl LinkRead) -> io::Result<usize> {
-        let (bytes, had) = (self.bytes.capacity(), self.bytes.filled().len());
-        // Large while each read fills it, small again once little comes.
-        let wanted = match had {
-            _ if bytes == 0 => READ_BYTES_MIN,
-            _ if had == bytes => (bytes * 4).min(READ_BYTES_MAX),
-            _ if had < READ_BYTES_MIN / 8 => READ_BYTES_MIN,
-            _ => bytes,
-        };
-        let mut buffer = match wanted == bytes {
+        let wanted = self.next_capacity();
+        let mut buffer = match wanted == self.bytes.capacity() {
             true => {
                 let mut buffer = self.bytes.take();
                 buffer.discard_front(self.taken);

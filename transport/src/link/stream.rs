@@ -39,6 +39,23 @@ pub(crate) enum Coding {
     Carried(std::sync::Arc<Carriage>),
 }
 
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "nobody who adds up memory has it")
+)]
+impl Coding {
+    /// Bytes of memory that it takes to encode and decode, beside the link's own buffers; about. Waits for nothing.
+    pub(crate) fn held(&self) -> usize {
+        match self {
+            Coding::Plain | Coding::Datagrams(_) => 0,
+            Coding::Tls(tls) => tls.held(),
+            Coding::Ws(session) => session.held(),
+            Coding::Wss(session, tls) => session.held() + tls.held(),
+            Coding::Carried(carriage) => carriage.held(),
+        }
+    }
+}
+
 /// A time of day.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expiry(SystemTime);

@@ -72,9 +72,11 @@ impl SocketWriter {
         &self.transmit
     }
 
-    /// Bytes of the buffers that it keeps.
+    /// Bytes of the buffers that it keeps, and of those in which the link encodes, or what carries it keeps, what it has sent
+    /// and is to read.
     pub(super) fn memory(&self) -> usize {
-        self.buffers.free.iter().map(|buffer| buffer.len()).sum()
+        let free = self.buffers.free.iter().map(|buffer| buffer.len());
+        free.sum::<usize>() + self.direct.as_ref().map_or(0, DirectSocket::held)
     }
 
     /// Gives away all that it has; nothing can be written any more.

@@ -155,6 +155,58 @@ fn trusting() -> zonda_transport::link::LinkSettings {
     }
 }
 
+/// A listener, and what to dial it with.
+#[cfg(feature = "quic")]
+fn house_of_quic<R: Runtime>(
+    runtime: &R,
+    at: &str,
+    links: &zonda_transport::link::LinkSettings,
+) -> (House, DialOptions) {
+    let listening = ListenOptions {
+        links: links.clone(),
+        ..ListenOptions::default()
+    };
+    let dialling = DialOptions {
+        links: links.clone(),
+        ..DialOptions::default()
+    };
+    (House::at(runtime, at, listening), dialling)
+}
+
+/// A connection holds what its peer has no room for, and what the link has not read: memory of the node's.
+#[cfg(all(feature = "quic", target_os = "linux"))]
+pub fn a_link_over_quic_counts_what_it_holds<R: Runtime>(runtime: &R) {
+    use zonda_transport::outbox::{DirectSocket, Outbox};
+
+    const WINDOW: usize = 1 << 20;
+    let (house, dialling) = house_of_quic(runtime, "quic/127.0.0.1:0", &trusting());
+    let to = endpoint(house.listening.locators()[0].as_ref());
+    let near = within(open_link_with(runtime, &to, &node(2), &dialling)).expect("a link");
+    let Event::Accepted(far) = house.next() else {
+        panic!("a link was expected");
+    };
+    let [sending, receiving] = [&near, &*far]
+        .map(|link| Outbox::new(&link.established, WINDOW, DirectSocket::of(&link.stream)));
+    let held = |outbox: &Outbox| outbox.memory().own;
+    let [mut from, mut into]: [&Socket; 2] = [near.stream.socket(), far.stream.socket()];
+    let batch = [&60_000_u16.to_le_bytes()[..], &[7; 60_000]].concat();
+    let (mut sent, mut received) = (0, 0);
+    eventually("both ends hold what is not read", || {
+        while let Ok(count) = from.write(&batch[sent % batch.len()..]) {
+            sent += count;
+        }
+        held(&sending) > WINDOW / 4 && held(&receiving) > WINDOW / 2
+    });
+    let whole = sent - sent % batch.len();
+    let mut bytes = vec![0; WINDOW];
+    eventually("all of it is read, and nothing is held", || {
+        while let Ok(count @ 1..) = into.read(&mut bytes) {
+            received += count;
+        }
+        received == whole && held(&sending) < WINDOW / 8 && held(&receiving) < WINDOW / 8
+    });
+}
+
 #[cfg(feature = "quic")]
 pub fn links_open_over_quic<R: Runtime>(runtime: &R) {
     let links = trusting();
@@ -163,15 +215,7 @@ pub fn links_open_over_quic<R: Runtime>(runtime: &R) {
             eprintln!("SKIPPED: {listen_at}: this machine has no IPv6");
             continue;
         }
-        let listening = ListenOptions {
-            links: links.clone(),
-            ..ListenOptions::default()
-        };
-        let dialling = DialOptions {
-            links: links.clone(),
-            ..DialOptions::default()
-        };
-        let house = House::at(runtime, listen_at, listening);
+        let (house, dialling) = house_of_quic(runtime, listen_at, &links);
         let to = house.listening.locators()[0].to_string();
         let (at, own) = (endpoint(&to), node(2));
         for round in 0..3 {

@@ -141,6 +141,7 @@ async fn send<R: Runtime>(
     let has_lanes = connection.has_lanes();
     let (mut bytes, mut outgoing) = (Raw::default(), Outgoing::default());
     loop {
+        connection.note_buffer(bytes.next_capacity());
         let filled = {
             let mut filling = pin!(bytes.fill(&mut link));
             poll_fn(
@@ -218,12 +219,24 @@ async fn receive(connection: &Connection, mut link: impl LinkWrite, carriage: &C
                 return End::Orderly;
             }
             Ok(bytes) => {
-                if link.write_all(bytes).await.0.is_err() {
+                if give(connection, &mut link, bytes).await.is_err() {
                     return End::Orderly;
                 }
             }
         }
     }
+}
+
+/// Gives the link what has come.
+async fn give(
+    connection: &Connection,
+    link: &mut impl LinkWrite,
+    chunks: Vec<Bytes>,
+) -> io::Result<()> {
+    connection.note_given(chunks.iter().map(Bytes::len).sum());
+    let (result, _) = link.write_all(chunks).await;
+    connection.note_given(0);
+    result
 }
 
 /// From the link to the peer, where a batch is a datagram.
@@ -280,7 +293,7 @@ async fn receive_datagrams(
             batches.push(Bytes::copy_from_slice(&length.to_le_bytes()));
             batches.push(datagram);
         }
-        if link.write_all(batches).await.0.is_err() {
+        if give(connection, &mut link, batches).await.is_err() {
             return End::Orderly;
         }
     }

@@ -7,6 +7,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
@@ -20,7 +21,7 @@ use quinn_proto::{
 };
 use rustls::pki_types::CertificateDer;
 
-use super::super::carriage::Framed;
+use super::super::carriage::{Carries, Framed};
 use super::super::tls::first_end;
 use super::hub::Hub;
 use super::incoming::Incoming;
@@ -28,7 +29,9 @@ use super::outgoing;
 use super::outgoing::Outgoing;
 use super::reasons::error_of;
 use super::streams::Streams;
-use super::terms::{Carrier, DATAGRAM_BUFFER_BYTES, SEND_WINDOW, STREAMS, has_lanes};
+use super::terms::{
+    Carrier, DATAGRAM_BUFFER_BYTES, RECEIVE_WINDOW, SEND_WINDOW, STREAMS, has_lanes,
+};
 
 /// What is read at once.
 const READ_BYTES_MAX: usize = 128 * 1024;
@@ -42,6 +45,12 @@ const SENDS_MAX: usize = 32;
 /// When a full socket is tried again.
 const SOCKET_FULL: Duration = Duration::from_millis(1);
 
+/// What a datagram takes that waits to be sent, beside its bytes.
+const DATAGRAM_OVERHEAD: usize = size_of::<Bytes>();
+
+/// The smallest number of bytes without a confirmation that is distinguished from none.
+const UNCONFIRMED_MIN: u64 = 64 * 1024;
+
 /// A connection of an endpoint.
 pub(super) struct Connection {
     hub: Arc<Hub>,
@@ -51,6 +60,21 @@ pub(super) struct Connection {
     opening: AtomicWaker,
     reader: AtomicWaker,
     writer: AtomicWaker,
+    kept: Kept,
+}
+
+/// Bytes that are kept beside the state.
+#[derive(Default)]
+struct Kept {
+    /// By the state, as it was known last.
+    state: AtomicUsize,
+    /// Of what the link sends: what no stream takes.
+    outgoing: AtomicUsize,
+    /// Of what the link is to read: batches that are not whole, and the chunks that it is given.
+    incoming: AtomicUsize,
+    given: AtomicUsize,
+    /// The buffer that the link's bytes are read into.
+    buffer: AtomicUsize,
 }
 
 struct State {
@@ -66,6 +90,10 @@ struct State {
     buffer: Vec<u8>,
     /// When the endpoint looks after this connection, as it was said to it.
     timeout: Option<Instant>,
+    /// Bytes that were written since the peer had confirmed all.
+    written: u64,
+    /// What had come when nothing was left to be read: bytes of the network, and pieces of streams in them.
+    all_read: (u64, u64),
     /// Nobody knows whether its peer is honest.
     is_strange: bool,
     /// The endpoint knows it no more.
@@ -128,6 +156,8 @@ impl Connection {
             unsent: None,
             buffer: Vec::new(),
             timeout: None,
+            written: 0,
+            all_read: (0, 0),
             is_strange: proto.side().is_server(),
             is_over: false,
             proto,
@@ -140,6 +170,7 @@ impl Connection {
             opening: AtomicWaker::new(),
             reader: AtomicWaker::new(),
             writer: AtomicWaker::new(),
+            kept: Kept::default(),
         })
     }
 
@@ -255,7 +286,9 @@ impl Connection {
         bytes: &[u8],
         framed: Framed,
     ) -> io::Result<usize> {
-        self.work(|state| state.write_by(|write| outgoing.put(bytes, framed, write)))
+        let result = self.work(|state| state.write_by(|write| outgoing.put(bytes, framed, write)));
+        self.note_outgoing(outgoing);
+        result
     }
 
     /// Has what waits sent, as much as may be; ready while there is room for more.
@@ -296,7 +329,9 @@ impl Connection {
             return Ok(());
         }
         self.writer.register(context.waker());
-        self.work(|state| state.write_by(|write| outgoing.flush(write)))
+        let result = self.work(|state| state.write_by(|write| outgoing.flush(write)));
+        self.note_outgoing(outgoing);
+        result
     }
 
     /// Waits until the peer has confirmed all that was written, or is gone.
@@ -322,7 +357,7 @@ impl Connection {
     pub(super) fn has_sent(&self) -> bool {
         let mut state = self.lock();
         // There is room for as many as ever.
-        let most = DATAGRAM_BUFFER_BYTES - size_of::<Bytes>();
+        let most = DATAGRAM_BUFFER_BYTES - DATAGRAM_OVERHEAD;
         state.lost.is_some() || state.proto.datagrams().send_buffer_space() >= most
     }
 
@@ -334,7 +369,25 @@ impl Connection {
         framed: Framed,
     ) -> Poll<io::Result<Vec<Bytes>>> {
         self.reader.register(context.waker());
-        self.work(|state| state.read(incoming, framed))
+        let result = self.work(|state| state.read(incoming, framed));
+        let kept = incoming.kept_bytes();
+        self.kept.incoming.store(kept, Ordering::Relaxed);
+        result
+    }
+
+    fn note_outgoing(&self, outgoing: &Outgoing) {
+        let waits = outgoing.waiting_bytes();
+        self.kept.outgoing.store(waits, Ordering::Relaxed);
+    }
+
+    /// What the link sends is read into a buffer of so many bytes.
+    pub(super) fn note_buffer(&self, bytes: usize) {
+        self.kept.buffer.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The link is given so many bytes now, and has not taken them.
+    pub(super) fn note_given(&self, bytes: usize) {
+        self.kept.given.store(bytes, Ordering::Relaxed);
     }
 
     /// Takes the datagrams that have come.
@@ -430,6 +483,25 @@ impl Connection {
     }
 }
 
+impl Carries for Connection {
+    fn held(&self) -> usize {
+        // A task that holds the lock sends or receives: the figure of the last look stands.
+        if let Ok(mut state) = self.state.try_lock() {
+            let now = state.unconfirmed() + state.unread();
+            self.kept.state.store(now, Ordering::Relaxed);
+        }
+        let Kept {
+            state,
+            outgoing,
+            incoming,
+            given,
+            buffer,
+        } = &self.kept;
+        let all = [state, outgoing, incoming, given, buffer].into_iter();
+        all.map(|bytes| bytes.load(Ordering::Relaxed)).sum()
+    }
+}
+
 impl State {
     fn end(&mut self) {
         let reason = Bytes::from_static(&[0]);
@@ -494,8 +566,14 @@ impl State {
         if let Some(lost) = &self.lost {
             return Err(error_of(lost, io::ErrorKind::BrokenPipe));
         }
-        let (streams, proto) = (&self.streams, &mut self.proto);
-        act(&mut |stream, bytes| streams.write(proto, stream, bytes))
+        let (streams, proto, written) = (&self.streams, &mut self.proto, &mut self.written);
+        act(&mut |stream, bytes| {
+            let result = streams.write(proto, stream, bytes);
+            if let Poll::Ready(Ok(count)) = result {
+                *written += count as u64;
+            }
+            result
+        })
     }
 
     /// Whether the peer has confirmed all that was written: there is room in the smallest window.
@@ -507,10 +585,56 @@ impl State {
         match self.streams.write(&mut self.proto, 0, &[]) {
             Poll::Ready(_) => {
                 self.proto.set_send_window(SEND_WINDOW);
+                self.written = 0;
                 Poll::Ready(())
             }
             Poll::Pending => Poll::Pending,
         }
+    }
+
+    /// Bytes that the peer has not confirmed, at most, or datagrams that wait to be sent. Nothing tells how many they are but whether
+    /// there is room in a window of some size; what that costs is a frame without bytes, where something was written.
+    fn unconfirmed(&mut self) -> usize {
+        if self.carrier == Carrier::Datagrams {
+            let room = self.proto.datagrams().send_buffer_space();
+            return DATAGRAM_BUFFER_BYTES.saturating_sub(room + DATAGRAM_OVERHEAD);
+        }
+        if self.written == 0 || self.confirmed().is_ready() {
+            return 0;
+        }
+        let most = self.written.min(SEND_WINDOW);
+        let mut window = UNCONFIRMED_MIN;
+        while window < most {
+            self.proto.set_send_window(window);
+            if self.streams.write(&mut self.proto, 0, &[]).is_ready() {
+                break;
+            }
+            window *= 2;
+        }
+        self.proto.set_send_window(SEND_WINDOW);
+        window.min(most) as usize
+    }
+
+    /// Bytes that have come and were not read, at most: with all that the network brought beside them.
+    fn unread(&self) -> usize {
+        let most = match self.carrier {
+            Carrier::Streams => RECEIVE_WINDOW as usize,
+            Carrier::Datagrams => DATAGRAM_BUFFER_BYTES,
+        };
+        let ((bytes, pieces), (had, had_pieces)) = (self.received(), self.all_read);
+        match self.lost.is_some() || pieces == had_pieces {
+            true => 0,
+            false => usize::try_from(bytes - had).map_or(most, |bytes| bytes.min(most)),
+        }
+    }
+
+    /// Bytes that the network has brought, and pieces of streams or datagrams in them.
+    fn received(&self) -> (u64, u64) {
+        let stats = self.proto.stats();
+        (
+            stats.udp_rx.bytes,
+            stats.frame_rx.stream + stats.frame_rx.datagram,
+        )
     }
 
     fn send(&mut self, datagram: Bytes) -> Poll<io::Result<()>> {
@@ -535,6 +659,9 @@ impl State {
         {
             found.push(datagram);
         }
+        if found.len() < DATAGRAMS_MAX {
+            self.all_read = self.received();
+        }
         match &self.lost {
             _ if !found.is_empty() => Poll::Ready(Ok(found)),
             Some(lost) => Poll::Ready(Err(error_of(lost, io::ErrorKind::ConnectionReset))),
@@ -550,6 +677,7 @@ impl State {
             true => 0..0,
             false => 1..STREAMS,
         };
+        let is_each = is_one || !beside.is_empty();
         let (mut found, mut room) = (Vec::new(), READ_BYTES_MAX);
         for stream in beside.chain([0]) {
             if room == 0 {
@@ -568,6 +696,9 @@ impl State {
             if stream == 0 && read.is_end && found.is_empty() {
                 return Poll::Ready(Ok(found));
             }
+        }
+        if is_each && room > 0 {
+            self.all_read = self.received();
         }
         match &self.lost {
             _ if !found.is_empty() => Poll::Ready(Ok(found)),

@@ -32,6 +32,11 @@ impl Incoming {
         self.heard >= INTRODUCTION
     }
 
+    /// Bytes of batches that are not whole yet.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.streams.iter().map(|cutter| cutter.kept.len()).sum()
+    }
+
     /// Takes in what has come on a stream, and puts the whole batches into `found`.
     pub(super) fn take(&mut self, stream: usize, chunks: Vec<Bytes>, found: &mut Vec<Bytes>) {
         self.heard += self.streams[stream].take(chunks, found);

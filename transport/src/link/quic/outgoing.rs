@@ -141,6 +141,11 @@ impl Outgoing {
         Ok(())
     }
 
+    /// Bytes that the streams have not taken.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting_bytes == 0

@@ -14,7 +14,7 @@ use super::super::{EndpointProblem, option};
 pub(super) const SEND_WINDOW: u64 = 1024 * 1024;
 
 /// Bytes of a peer that may wait here to be read, of all its streams: also those before which something is missing.
-const RECEIVE_WINDOW: u32 = 1024 * 1024;
+pub(super) const RECEIVE_WINDOW: u32 = 1024 * 1024;
 
 /// Bytes of datagrams that may wait to be sent, and as many that came and wait to be read.
 pub(super) const DATAGRAM_BUFFER_BYTES: usize = 1024 * 1024;

@@ -5,6 +5,7 @@
 //! a lock is held for the cipher's work on a [part](crate::link::parts) at most, and never while a socket is waited for.
 
 use std::io::{self, IoSlice, Read, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
@@ -12,7 +13,7 @@ use rustls::Connection;
 use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 
 use super::{explain, validity};
-use crate::link::parts::first_part;
+use crate::link::parts::{LAST_BYTES, first_part};
 use crate::link::raw::Raw;
 use crate::sync::Mutex;
 
@@ -24,6 +25,8 @@ pub struct Session {
     state: Mutex<State>,
     /// When the link ends, because what the peer has shown expires.
     valid_until: OnceLock<SystemTime>,
+    /// Bytes of the buffer that the link is read into.
+    reads: AtomicUsize,
 }
 
 struct State {
@@ -53,6 +56,7 @@ impl Session {
         Arc::new(Session {
             state: Mutex::new(state),
             valid_until: OnceLock::new(),
+            reads: AtomicUsize::new(0),
         })
     }
 
@@ -67,6 +71,12 @@ impl Session {
     /// When the link ends, because what the peer has shown expires.
     pub(in crate::link) fn valid_until(&self) -> Option<SystemTime> {
         self.valid_until.get().copied()
+    }
+
+    /// Bytes of the buffers of its records, about: what is read and not decrypted, and what is encrypted and not sent.
+    pub(in crate::link) fn held(&self) -> usize {
+        let owes = self.state.try_lock().is_some_and(|state| state.owes);
+        self.reads.load(Ordering::Relaxed) + if owes { LAST_BYTES } else { 0 }
     }
 
     /// Runs `look` on the connection.
@@ -220,6 +230,8 @@ impl<L: LinkRead> LinkRead for Reading<L> {
                 Ok(None) => {}
                 Err(error) => return (Err(in_words(&error)), buf),
             }
+            let bytes = self.records.next_capacity();
+            self.session.reads.store(bytes, Ordering::Relaxed);
             match self.records.fill(&mut self.link).await {
                 Ok(1..) => {}
                 end => return (end, buf),

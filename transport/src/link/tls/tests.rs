@@ -81,6 +81,7 @@ fn records_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     let slices = [IoSlice::new(&head), IoSlice::new(&tail)];
     let sent = near.send(&slices, &mut socket).expect("a part of it");
     assert_eq!(sent, 30_099, "all but one byte");
+    assert!(near.held() > 30_000, "{}", near.held());
     // The owner shows the byte that is left, and perhaps more behind it.
     let slices = [IoSlice::new(&tail[..1]), IoSlice::new(&[3; 10])];
     let waits = near.send(&slices, &mut socket).expect_err("it is full");
@@ -89,6 +90,7 @@ fn records_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     assert_eq!(near.send(&slices, &mut socket).expect("room"), 1);
     let slices = [IoSlice::new(&[3; 10])];
     assert_eq!(near.send(&slices, &mut socket).expect("room"), 10);
+    assert_eq!(near.held(), 0);
     let mut all = Vec::new();
     for part in socket.taken.chunks(4096) {
         pass(part, &far);

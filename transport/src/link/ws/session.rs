@@ -5,6 +5,7 @@
 use std::io::Write;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use crate::link::LinkStream;
@@ -34,6 +35,8 @@ pub struct Session {
     sending: Mutex<Sending>,
     /// What is received goes through this; away while a runtime has the link.
     receiving: Mutex<Option<Receiving>>,
+    /// Bytes of the buffer that the link is read into.
+    reads: AtomicUsize,
     /// For what is sent between the link's own bytes: answers to Pings, the end.
     #[cfg(target_os = "linux")]
     beside: Beside,
@@ -110,9 +113,17 @@ impl Session {
         Arc::new(Session {
             sending: Mutex::ranked(Rank::Frames, sending),
             receiving: Mutex::new(Some(Receiving { unframing, raw })),
+            reads: AtomicUsize::new(0),
             #[cfg(target_os = "linux")]
             beside: Beside::of(stream),
         })
+    }
+
+    /// Bytes of the buffers of its frames, about: what is read and not taken apart, and what is framed and not sent.
+    pub(in crate::link) fn held(&self) -> usize {
+        let sending = self.sending.try_lock();
+        let waiting = sending.map_or(0, |sending| sending.waiting.capacity());
+        self.reads.load(Ordering::Relaxed) + waiting
     }
 
     /// The introduction is over, and no runtime has the link.
@@ -318,6 +329,8 @@ impl<L: LinkRead> LinkRead for Reading<L> {
             if std::mem::replace(&mut is_again, true) {
                 pause().await;
             }
+            let bytes = receiving.raw.next_capacity();
+            self.session.reads.store(bytes, Ordering::Relaxed);
             match receiving.raw.fill(&mut self.link).await {
                 Ok(1..) => {}
                 end => return (end, buf),

@@ -45,6 +45,7 @@ fn frames_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     let slices = [IoSlice::new(&batch[..100]), IoSlice::new(&batch[100..])];
     let sent = session.send(&slices, &mut socket).expect("a part of it");
     assert_eq!(sent, 5001, "all but one byte");
+    assert!(session.held() >= 5002, "{}", session.held());
     // The owner shows the byte that is left, and perhaps more behind it.
     let slices = [IoSlice::new(&batch[5001..]), IoSlice::new(b"\x01\0x")];
     let waits = session.send(&slices, &mut socket).expect_err("it is full");

@@ -68,6 +68,11 @@ impl DirectSocket {
             .unwrap_or(max)
     }
 
+    /// Bytes of memory that the link's coding takes.
+    pub(in crate::outbox) fn held(&self) -> usize {
+        self.0.coding.held()
+    }
+
     /// Gives the socket what it takes now of the batches under way; tells how many bytes that is.
     pub(in crate::outbox) fn send(&self, transmit: &Transmit) -> io::Result<usize> {
         let socket = &self.0.socket;

@@ -24,6 +24,10 @@ impl DirectSocket {
         None
     }
 
+    pub(in crate::outbox) fn held(&self) -> usize {
+        match *self {}
+    }
+
     pub(in crate::outbox) fn batch_size(&self, _max: u16) -> u16 {
         match *self {}
     }

@@ -58,6 +58,13 @@ impl DirectSocket {
         }
     }
 
+    pub(in crate::outbox) fn held(&self) -> usize {
+        match self {
+            DirectSocket::System(socket) => socket.held(),
+            DirectSocket::Simulated(_) => 0,
+        }
+    }
+
     pub(in crate::outbox) fn send(&self, transmit: &Transmit) -> io::Result<usize> {
         match self {
             DirectSocket::System(socket) => socket.send(transmit),
