@@ -189,3 +189,9 @@ fn a_router_that_comes_back_hears_everything_again() {
         });
     }
 }
+
+crate::environment::against_older! {
+    ours_between_theirs
+    theirs_between_ours
+    a_ring_finds_another_way
+}
