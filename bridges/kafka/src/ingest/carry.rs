@@ -133,7 +133,11 @@ impl<R: Runtime> Line<R> {
                 return;
             }
         }
-        self.linger(buf).await;
+        match conversation.is_agreed() {
+            // Whether the client still hears the end is its own matter.
+            true => drop(self.write.shutdown().await),
+            false => self.linger(buf).await,
+        }
     }
 
     /// Reads once. A client that takes too long within a request is answered that, while the read is under way: a read

@@ -9,6 +9,12 @@ use crate::http::{Answer, Machine, Step};
 use crate::producer::Delivery;
 use crate::sink::Offer;
 
+/// How many bytes of answers may wait when the counters are asked for once more.
+const METRICS_MAX: usize = 16 * 1024;
+
+/// How much memory for answers a connection keeps.
+const KEPT_MAX: usize = 16 * 1024;
+
 /// An answer that has others before it.
 enum Later {
     /// The broker decides.
@@ -26,6 +32,8 @@ pub struct Conversation {
     out: Vec<u8>,
     later: VecDeque<Later>,
     ended: bool,
+    /// The client has asked for the end, and sends nothing more.
+    is_agreed: bool,
 }
 
 impl Conversation {
@@ -37,13 +45,15 @@ impl Conversation {
             out: Vec::new(),
             later: VecDeque::new(),
             ended: false,
+            is_agreed: false,
         }
     }
 
-    /// Takes what arrived, from the first byte that was not taken yet; says how many bytes it took.
+    /// Takes what arrived, from the first byte that was not taken yet; says how many bytes it took. Nothing behind the last request
+    /// of the connection is taken.
     pub fn take(&mut self, input: &[u8]) -> usize {
         let mut used = 0;
-        loop {
+        while !self.ended {
             let (bytes, step) = self.machine.step(&input[used..]);
             used += bytes;
             let (answer, last) = match step {
@@ -55,13 +65,14 @@ impl Conversation {
                 Step::Request(request) => {
                     let last = request.last || self.service.is_stopping();
                     let taken = self.service.take(&request);
-                    self.ended |= last;
+                    (self.ended, self.is_agreed) = (last, request.last);
                     match taken {
                         Some(Offer::Now(answer)) => (answer, last),
                         Some(Offer::Later(delivery)) => {
                             self.later.push_back(Later::Undecided(delivery, last));
                             continue;
                         }
+                        None if self.is_talkative() => (Answer::Busy, last),
                         None => {
                             let metrics = metrics(&self.service.metrics(), last);
                             self.push(Later::Bytes(metrics));
@@ -76,6 +87,13 @@ impl Conversation {
             };
             self.push(Later::Decided(answer, last));
         }
+        used
+    }
+
+    /// Whether as much waits to be written as may when the counters are asked for once more.
+    fn is_talkative(&self) -> bool {
+        let waits = |later: &Later| matches!(later, Later::Bytes(_));
+        self.out.len() > METRICS_MAX || self.later.iter().any(waits)
     }
 
     /// Answers now if nothing is before it.
@@ -121,13 +139,20 @@ impl Conversation {
 
     /// Takes memory back, to use it again.
     pub fn written(&mut self, mut out: Vec<u8>) {
-        out.clear();
-        self.out = out;
+        if out.capacity() <= KEPT_MAX {
+            out.clear();
+            self.out = out;
+        }
     }
 
     /// Whether no request follows: the connection ends when the answers are written.
     pub fn is_ended(&self) -> bool {
         self.ended
+    }
+
+    /// Whether the client has asked for the end, so that it sends nothing more.
+    pub fn is_agreed(&self) -> bool {
+        self.is_agreed
     }
 
     /// Whether a request has begun that is not whole.
@@ -150,4 +175,42 @@ fn metrics(text: &str, last: bool) -> Vec<u8> {
         text.len()
     )
     .into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sink::Sink;
+
+    fn conversation() -> Conversation {
+        Conversation::new(&Arc::new(Service::new(Sink::Nowhere)))
+    }
+
+    fn answers(conversation: &mut Conversation) -> String {
+        String::from_utf8(conversation.output().expect("answers")).expect("text")
+    }
+
+    #[test]
+    fn nothing_behind_the_last_request_is_answered() {
+        let mut conversation = conversation();
+        let last = "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 1\r\n\r\na";
+        let taken = conversation.take(last.repeat(2).as_bytes());
+        assert_eq!(taken, last.len());
+        assert!(conversation.is_ended() && conversation.is_agreed());
+        let answers = answers(&mut conversation);
+        assert_eq!(answers.matches("HTTP/1.1 202").count(), 1, "{answers}");
+    }
+
+    #[test]
+    fn counters_asked_for_again_and_again_take_no_memory() {
+        let mut conversation = conversation();
+        let asked = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1000);
+        assert_eq!(conversation.take(asked.as_bytes()), asked.len());
+        let answers = answers(&mut conversation);
+        assert_eq!(answers.matches("HTTP/1.1 ").count(), 1000);
+        assert!(answers.contains("HTTP/1.1 503"));
+        assert!(answers.len() < 20 * METRICS_MAX, "{}", answers.len());
+        conversation.written(answers.into_bytes());
+        assert!(conversation.out.capacity() <= KEPT_MAX);
+    }
 }
