@@ -56,7 +56,9 @@ pub use encoding::Encoding;
 pub use error::DecodeError;
 pub use extension::RawExtensions;
 pub use id::{EntityGlobalId, IdError, Roles, SourceInfo, WhatAmI, ZenohId};
-pub use key_expr::{KeyExpr, KeyExprError, SetIntersectionLevel, keyexpr};
+pub use key_expr::{
+    KeyExpr, KeyExprError, OwnedNonWildKeyExpr, SetIntersectionLevel, keyexpr, nonwild_keyexpr,
+};
 pub use linkstate::{LinkState, LinkStateList, LinkStates, Numbers};
 pub use locator::{Endpoint, EndpointError, Locator};
 pub use masked::masked;

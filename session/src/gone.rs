@@ -109,7 +109,7 @@ impl Drop for Inside {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UndeclareError {
-    /// It is none that this session has declared and not undeclared.
+    /// It is none that this session has declared, and no clone of one.
     #[error("this session has declared no key {0}")]
     Unknown(KeyExpr<'static>),
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -35,8 +35,8 @@ struct Shared {
     /// Its subscribers and queryables.
     declared: Arc<Registry<Declared>>,
     listeners: Arc<Listeners>,
-    /// How often each key was declared and not undeclared.
-    keys: Mutex<HashMap<KeyExpr<'static>, usize>>,
+    /// The texts of the keys that it has declared and that somebody still has, by their address.
+    keys: Mutex<HashMap<usize, Weak<str>>>,
 }
 
 impl Session {
@@ -78,27 +78,24 @@ impl Session {
         &self.0.listeners
     }
 
-    /// Remembers that a key was declared. In a process that was forked off, the lock may be somebody's who is not there.
-    pub(crate) fn remember_key(&self, key: &KeyExpr<'static>) {
+    /// A key of its own for `key`: the clones of it are known as declared here. In a process that was forked off, the lock may
+    /// be somebody's who is not there.
+    pub(crate) fn remember_key(&self, key: &KeyExpr<'_>) -> KeyExpr<'static> {
+        let text: Arc<str> = key.as_str().into();
         if !self.node().is_forked() {
-            *self.0.keys.lock().entry(key.clone()).or_default() += 1;
+            let mut keys = self.0.keys.lock();
+            if keys.len() == keys.capacity() {
+                keys.retain(|_, text| text.strong_count() > 0);
+            }
+            keys.insert(address(&text), Arc::downgrade(&text));
         }
+        KeyExpr::from_shared_unchecked(text)
     }
 
-    /// Whether a key was declared, once less from now on.
-    pub(crate) fn forget_key(&self, key: &KeyExpr<'_>) -> bool {
-        if self.node().is_forked() {
-            return false;
-        }
-        let mut keys = self.0.keys.lock();
-        let Some(count) = keys.get_mut(key.as_str()) else {
-            return false;
-        };
-        *count -= 1;
-        if *count == 0 {
-            keys.remove(key.as_str());
-        }
-        true
+    /// Whether this is a key that this session has declared, or a clone of one.
+    pub(crate) fn has_declared(&self, key: &KeyExpr<'_>) -> bool {
+        let text: Arc<str> = key.clone().into();
+        !self.node().is_forked() && self.0.keys.lock().contains_key(&address(&text))
     }
 
     /// Ends everything that calls back.
@@ -130,9 +127,14 @@ impl Session {
     }
 }
 
+/// Where a text is. No other one comes to the same place as long as this one is remembered.
+fn address(text: &Arc<str>) -> usize {
+    text.as_ptr().addr()
+}
+
 /// A session that this does not keep open.
 #[cfg(feature = "ext")]
-pub(crate) struct WeakSession(std::sync::Weak<Shared>);
+pub(crate) struct WeakSession(Weak<Shared>);
 
 #[cfg(feature = "ext")]
 impl Session {

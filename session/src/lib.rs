@@ -154,7 +154,9 @@ pub use zonda_router::node::Outcome;
 /// Keys and key expressions.
 pub mod key_expr {
     pub use zonda_codec::key_expr::Canonize;
-    pub use zonda_codec::{KeyExpr, KeyExprError, SetIntersectionLevel, keyexpr};
+    pub use zonda_codec::{
+        KeyExpr, KeyExprError, OwnedNonWildKeyExpr, SetIntersectionLevel, keyexpr, nonwild_keyexpr,
+    };
 
     /// Trees of keys: values by key expression, found by the keys that meet another one.
     pub mod keyexpr_tree {

@@ -269,28 +269,26 @@ impl Session {
     }
 
     /// Checks a key once, to use it often: the result is cheap to clone. (Nothing is sent; declared publishers take
-    /// care of short keys on the wire.) The session remembers it until it is [undeclared](Self::undeclare).
+    /// care of short keys on the wire.) The session knows it, and every clone of it, as [declared](Self::undeclare) here.
     pub fn declare_keyexpr<'b, K>(&self, key: K) -> Done<crate::Result<KeyExpr<'static>>>
     where
         K: TryInto<KeyExpr<'b>>,
         K::Error: Into<KeyExprError>,
     {
-        let key = key.try_into().map(KeyExpr::into_owned);
-        if let Ok(key) = &key {
-            self.remember_key(key);
-        }
+        let key = key.try_into().map(|key| self.remember_key(&key));
         Done(key.map_err(|error| Into::<KeyExprError>::into(error).into()))
     }
 
-    /// Undeclares a publisher, a subscriber or whatever else was declared, as its own `undeclare` does; or a key that
-    /// [this session has declared](Self::declare_keyexpr), which may fail:
+    /// Undeclares a publisher, a subscriber or whatever else was declared, as its own `undeclare` does; or a key, which fails
+    /// unless it is what [this session has declared](Self::declare_keyexpr) or a clone of that:
     ///
     /// ```
-    /// # use zonda::{Config, Wait};
+    /// # use zonda::{Config, Wait, key_expr::KeyExpr};
     /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
     /// let key = session.declare_keyexpr("demo/key").wait()?;
     /// assert!(session.undeclare(key.clone()).wait().is_ok());
-    /// assert!(session.undeclare(key).wait().is_err(), "twice");
+    /// assert!(session.undeclare(key).wait().is_ok(), "a clone of it");
+    /// assert!(session.undeclare(KeyExpr::new("demo/key")?).wait().is_err(), "the same text");
     /// # Ok::<(), zonda::Error>(())
     /// ```
     pub fn undeclare<T: Declared>(&self, declared: T) -> Ended<T::Error> {

@@ -51,7 +51,7 @@ impl Declared for KeyExpr<'_> {
     type Error = UndeclareError;
 
     fn undeclare_from(self, session: &Session) -> Ended<UndeclareError> {
-        match session.forget_key(&self) {
+        match session.has_declared(&self) {
             true => Ended::now().fallible(),
             false => Ended::refused(UndeclareError::Unknown(self.into_owned())),
         }

@@ -168,8 +168,11 @@ fn only_keys_that_were_declared_are_undeclared() -> zonda::Result<()> {
     let (one, other) = (alone()?, alone()?);
     let key = one.declare_keyexpr("expr").wait()?;
     assert!(other.undeclare(key.clone()).wait().is_err());
+    let again = one.declare_keyexpr(&key).wait()?;
     one.undeclare(key.clone()).wait()?;
-    assert!(one.undeclare(key).wait().is_err());
+    one.undeclare(key.clone()).wait()?;
+    one.undeclare(again).wait()?;
+    assert!(one.undeclare(KeyExpr::new(key.as_str())?).wait().is_err());
     assert!(one.undeclare(KeyExpr::new("never")?).wait().is_err());
     let subscriber = one.declare_subscriber("expr").wait()?;
     one.undeclare(subscriber).wait()?;

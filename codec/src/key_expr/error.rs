@@ -79,6 +79,14 @@ pub enum KeyExprError {
         /// Offset of the fault in bytes.
         at: usize,
     },
+    /// A wildcard in a key that has to stand for one name.
+    #[error("key expression {key} has a wildcard at byte {at}: a key without `*` is wanted here")]
+    Wild {
+        /// The quoted text.
+        key: Box<str>,
+        /// Offset of the wildcard in bytes.
+        at: usize,
+    },
     /// Two texts whose ends would run together into another wildcard.
     #[error(
         "key expression {left} followed by {right} would join their wildcards: put a `/` between them"

@@ -20,6 +20,7 @@ pub mod format;
 mod glob;
 mod includes;
 mod intersects;
+mod nonwild;
 mod owned;
 pub mod tree;
 mod validate;
@@ -32,6 +33,7 @@ pub use self::canonical::{Canonize, canonize};
 pub use self::error::KeyExprError;
 pub use self::includes::includes;
 pub use self::intersects::intersects;
+pub use self::nonwild::{OwnedNonWildKeyExpr, nonwild_keyexpr};
 pub use self::owned::{KeyExpr, ShortKey};
 pub use self::validate::validate;
 

@@ -95,6 +95,11 @@ impl<'a> KeyExpr<'a> {
         Self(Text::Shared(text.into()))
     }
 
+    /// As [`from_str_unchecked`](Self::from_str_unchecked), of text that is shared already.
+    pub fn from_shared_unchecked(text: Arc<str>) -> Self {
+        Self(Text::Shared(text))
+    }
+
     /// For text that was just checked.
     fn trusted(text: Cow<'a, str>) -> Self {
         Self(match text {

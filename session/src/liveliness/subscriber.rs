@@ -19,10 +19,10 @@ use crate::wait::{Operation, ready_at_once};
 #[derive(Debug)]
 #[must_use = "nothing is declared before .await or .wait()"]
 pub struct LivelinessSubscriberBuilder<'a, 'b, H = DefaultHandler> {
-    pub(super) session: &'a Session,
-    pub(super) key: Result<KeyExpr<'b>, KeyExprError>,
+    pub(crate) session: &'a Session,
+    pub(crate) key: Result<KeyExpr<'b>, KeyExprError>,
     pub(super) history: bool,
-    pub(super) handler: H,
+    pub(crate) handler: H,
 }
 
 impl<'a, 'b> LivelinessSubscriberBuilder<'a, 'b, DefaultHandler> {
