@@ -21,7 +21,9 @@ use crate::gone::{Ended, Gone};
 use crate::handle::Session;
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
-use crate::publication::{Message, PlainService, Service, service_setters};
+use crate::publication::{
+    Given, Message, PlainService, Service, forgive_drop, patience, service_setters,
+};
 use crate::sample::Locality;
 use crate::wait::{Done, Operation, ready_at_once};
 
@@ -145,7 +147,39 @@ impl<'a> Publisher<'a> {
         PublisherPutBuilder {
             publisher: self,
             payload: ZBytes::new(),
-            rich: Some(Box::new(Message::delete(self.service, self.limit))),
+            rich: Some(Box::new(self.delete_message())),
+        }
+    }
+
+    /// A put, as the publisher has its messages.
+    #[inline(always)]
+    pub(crate) fn put_message(&self, payload: ZBytes) -> Message {
+        let mut message = Message::put(payload, self.service, self.limit);
+        message.encoding = self.encoding.clone();
+        message
+    }
+
+    /// A delete, as the publisher has its messages.
+    pub(crate) fn delete_message(&self) -> Message {
+        Message::delete(self.service, self.limit)
+    }
+
+    /// Publishes a message that is complete.
+    ///
+    /// # Blocking
+    /// Under congestion control `Block` at most as long as the message says.
+    pub(crate) fn publish<T: Given>(&self, message: &Message) -> Result<T, PublishError> {
+        let limit = patience(message.delivery.congestion_control, message.limit);
+        forgive_drop(self.face.publish(&message.view()?, limit))
+    }
+
+    /// The publication of a message that is complete.
+    #[cfg(feature = "ext")]
+    pub(crate) fn publication(&self, message: Message) -> PublisherPutBuilder<'_> {
+        PublisherPutBuilder {
+            publisher: self,
+            payload: ZBytes::new(),
+            rich: Some(Box::new(message)),
         }
     }
 

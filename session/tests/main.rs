@@ -17,6 +17,8 @@ mod for_ever;
 mod gone;
 #[cfg(target_os = "linux")]
 mod groups;
+#[cfg(feature = "ext")]
+mod legacy;
 mod link_options;
 mod links;
 mod liveliness;

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::cache_config::CacheConfig;
 use crate::bytes::{Encoding, ZBytes};
+use crate::publication::Message;
 use crate::query::{Parameters, TimeRange, ZenohParameters};
 use crate::sample::SampleKind;
 use crate::time::Timestamp;
@@ -49,8 +50,16 @@ impl Cache {
         }
     }
 
-    /// Keeps one more, in the place of the oldest ones.
-    pub fn keep(&mut self, sample: Cached) {
+    /// Keeps one more, in the place of the oldest ones. What it keeps of a message it shares.
+    pub fn keep(&mut self, message: &Message, number: Option<u32>) {
+        let sample = Cached {
+            kind: message.kind,
+            payload: message.payload.clone(),
+            encoding: message.encoding.clone(),
+            attachment: message.attachment.clone(),
+            timestamp: message.timestamp,
+            number,
+        };
         self.bytes += sample.bytes();
         self.samples.push_back(sample);
         while self.samples.len() > self.max_samples || self.bytes > self.max_bytes {
@@ -125,22 +134,20 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::publication::Service;
     use crate::time::Ntp64;
 
-    fn numbered(number: u32) -> Cached {
-        Cached {
-            kind: SampleKind::Put,
-            payload: ZBytes::from(number.to_le_bytes()),
-            encoding: Encoding::default(),
-            attachment: None,
-            timestamp: None,
-            number: Some(number),
-        }
+    fn message(payload: impl Into<ZBytes>) -> Message {
+        Message::put(payload.into(), Service::default(), Duration::ZERO)
+    }
+
+    fn keep(cache: &mut Cache, number: u32) {
+        cache.keep(&message(number.to_le_bytes()), Some(number));
     }
 
     fn cache(config: &CacheConfig, numbers: impl IntoIterator<Item = u32>) -> Cache {
         let mut cache = Cache::new(config);
-        numbers.into_iter().for_each(|n| cache.keep(numbered(n)));
+        numbers.into_iter().for_each(|n| keep(&mut cache, n));
         cache
     }
 
@@ -153,19 +160,16 @@ mod tests {
     fn the_newest_are_kept() {
         let config = CacheConfig::default();
         assert_eq!(chosen(&cache(&config, 0..5), ""), [4]);
+        let one = cache(&config, 0..1).bytes;
         let three = config.max_samples(3);
         assert_eq!(chosen(&cache(&three, 0..5), ""), [2, 3, 4]);
-        let two = three.max_bytes(2 * numbered(0).bytes());
+        let two = three.max_bytes(2 * one);
         let mut cache = cache(&two, 0..5);
         assert_eq!(
             (chosen(&cache, ""), cache.bytes),
             (vec![3, 4], two.max_bytes)
         );
-        let payload = ZBytes::from(vec![0; two.max_bytes]);
-        cache.keep(Cached {
-            payload,
-            ..numbered(5)
-        });
+        cache.keep(&message(vec![0; two.max_bytes]), Some(5));
         assert_eq!((cache.samples.len(), cache.bytes), (0, 0));
     }
 
@@ -205,16 +209,11 @@ mod tests {
         for age in [60, 10, 1] {
             let time = now.duration_since(UNIX_EPOCH).unwrap() - Duration::from_secs(age);
             let id = "1".parse().unwrap();
-            let timestamp = Some(Timestamp::new(Ntp64::from_unix(time), id));
-            cache.keep(Cached {
-                timestamp,
-                ..numbered(age as u32)
-            });
+            let mut stamped = message("stamped");
+            stamped.timestamp = Some(Timestamp::new(Ntp64::from_unix(time), id));
+            cache.keep(&stamped, Some(age as u32));
         }
-        cache.keep(Cached {
-            number: None,
-            ..numbered(0)
-        });
+        cache.keep(&message("no number"), None);
         let count = |text: &str| cache.chosen(&Parameters::from(text), now).len();
         // A sample without a time passes, one without a number does not.
         assert_eq!(count("_time=[now(-20s)..]"), 3);

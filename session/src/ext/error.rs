@@ -19,6 +19,12 @@ pub enum AdvancedError {
         /// The setting.
         what: &'static str,
     },
+    /// A cache of publications distinguishes its samples by timestamps, and this session gives none.
+    #[error("the cache of {key} needs timestamps: set `timestamping/enabled` to true")]
+    Unstamped {
+        /// Its key.
+        key: KeyExpr<'static>,
+    },
     /// Without `sample_miss_detection` timestamps distinguish the samples of a cache, and this session gives none.
     #[error(
         "the cache of {key} needs timestamps or numbers: set `timestamping/enabled` to true, or add \

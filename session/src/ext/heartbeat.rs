@@ -81,18 +81,20 @@ impl MissDetectionConfig {
             })
             .perform()?;
         let (publisher, published) = (Arc::new(publisher), Arc::clone(published));
-        let mut told = 0;
+        let told = Arc::new(AtomicU64::new(0));
         let node = session.node().clone();
         let beat = move || {
             let count = published.load(Ordering::Relaxed);
-            let is_due = count > 0 && !(beats.is_sporadic && count == told);
-            told = count;
+            let is_due = count > 0 && !(beats.is_sporadic && count == told.load(Ordering::Relaxed));
             let (publisher, node) = (Arc::clone(&publisher), node.clone());
+            let told = Arc::clone(&told);
             async move {
                 if is_due {
                     let newest = (count - 1) as u32;
-                    // One that is not sent is like one that is lost: the next one follows.
-                    let _ = publisher.put(z_serialize(&newest)).await;
+                    // One that is not sent is repeated in the next period.
+                    if publisher.put(z_serialize(&newest)).await.is_ok() {
+                        told.store(count, Ordering::Relaxed);
+                    }
                 }
                 !node.is_closed()
             }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_runtime::serial::SerialQueue;
+use zonda_runtime::serial::{Locked, SerialQueue, Turn};
 use zonda_runtime::{Runtime, with_runtime};
 
 use super::history::HistoryConfig;
@@ -30,6 +30,15 @@ use crate::sample::{Sample, SampleKind};
 
 /// How many steps may wait before a thread that brings more waits for the one that carries them out.
 const BACKLOG_MAX: usize = 1024;
+
+/// The turn to carry out what waits, if anything does and no other thread has it; one that has brought much waits for it.
+pub(super) fn take_turn<Q>(mut waiting: Locked<'_, Q>, backlog: usize) -> Option<Turn> {
+    match backlog {
+        0 => None,
+        1..BACKLOG_MAX => waiting.take_turn(),
+        _ => waiting.wait_turn(),
+    }
+}
 
 /// What a subscriber has beside the declaration of its own key.
 #[derive(Default)]
@@ -96,16 +105,8 @@ impl Intake {
     pub fn change(self: &Arc<Self>, change: impl FnOnce(&mut Sources)) {
         let mut sources = self.sources.lock();
         change(&mut sources);
-        let turn = match sources.backlog() {
-            0 => return,
-            1..BACKLOG_MAX => {
-                let turn = sources.take_turn();
-                drop(sources);
-                turn
-            }
-            _ => sources.wait_turn(),
-        };
-        let Some(turn) = turn else {
+        let backlog = sources.backlog();
+        let Some(turn) = take_turn(sources, backlog) else {
             return;
         };
         self.sources.drain(

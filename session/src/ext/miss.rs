@@ -36,11 +36,12 @@ impl Miss {
 impl Stored for Miss {}
 
 /// The listeners of one subscriber. Clones are the same listeners.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Listeners(Arc<Mutex<Listening>>);
 
-#[derive(Default)]
 struct Listening {
+    /// What waits for the end of the subscriber waits for them.
+    subscriber: Gone,
     /// Nobody listens any more.
     is_over: bool,
     next: u64,
@@ -53,18 +54,30 @@ struct Told {
 }
 
 impl Listeners {
+    pub fn new(subscriber: Gone) -> Listeners {
+        Listeners(Arc::new(Mutex::new(Listening {
+            subscriber,
+            is_over: false,
+            next: 0,
+            all: Vec::new(),
+        })))
+    }
+
     /// Adds one that has entered `gone`; its number takes it back.
     pub fn add(&self, listener: Patient<Miss>, gone: &Gone) -> u64 {
+        let mut listening = self.0.lock();
         let told = Told {
             listener,
-            _here: Here::of([Some(gone), None, None]),
+            _here: Here::of([Some(gone), Some(&listening.subscriber), None]),
         };
-        let mut listening = self.0.lock();
         let number = listening.next;
         listening.next += 1;
         if !listening.is_over {
             listening.all.push((number, Arc::new(told)));
+            return number;
         }
+        drop(listening);
+        drop(told);
         number
     }
 
@@ -113,7 +126,8 @@ mod tests {
     /// Another thread tells of a loss; what waits for the end of the listener waits for the call and for the drop of the callback.
     #[test]
     fn a_listener_to_losses_is_waited_for() {
-        let (listeners, gone) = (Listeners::default(), Gone::default());
+        let (subscriber, gone) = (Gone::default(), Gone::default());
+        let listeners = Listeners::new(subscriber.clone());
         let (begun, begins) = std::sync::mpsc::channel();
         let (go, goes) = std::sync::mpsc::channel::<()>();
         let goes = Mutex::new(goes);
@@ -133,9 +147,13 @@ mod tests {
         let thread = std::thread::spawn(move || telling.tell(Miss::new(source, 1)));
         begins.recv().unwrap();
         listeners.remove(number);
-        assert!(!gone.is_gone(), "it is being called");
+        assert!(
+            !gone.is_gone() && !subscriber.is_gone(),
+            "it is being called"
+        );
         drop(go);
         gone.wait();
+        subscriber.wait();
         thread.join().unwrap();
     }
 }

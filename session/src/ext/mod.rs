@@ -23,6 +23,7 @@ mod heartbeat;
 mod history;
 mod intake;
 mod keys;
+mod legacy;
 mod listeners;
 mod miss;
 mod publication;
@@ -44,6 +45,13 @@ pub use error::AdvancedError;
 pub use forward::SubscriberForward;
 pub use heartbeat::MissDetectionConfig;
 pub use history::{HistoryConfig, RecoveryConfig};
+pub use legacy::{
+    BackgroundFetchingSubscriberBuilder, BackgroundPublicationCacheBuilder,
+    BackgroundQueryingSubscriberBuilder, ExtractSample, FetchBuilder, FetchError,
+    FetchingSubscriber, FetchingSubscriberBuilder, KeySpace, LivelinessSpace, PublicationCache,
+    PublicationCacheBuilder, QueryingSubscriberBuilder, SessionExt, SubscriberBuilderExt,
+    UserSpace,
+};
 pub use listeners::{
     BackgroundPublisherDetectionBuilder, BackgroundSampleMissListenerBuilder,
     PublisherDetectionBuilder, SampleMissListener, SampleMissListenerBuilder,

@@ -5,12 +5,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::cache::Cached;
 use super::publisher::AdvancedPublisher;
-use crate::bytes::{Encoding, OptionZBytes, ZBytes};
+use crate::Outcome;
+use crate::bytes::{Encoding, OptionZBytes};
 use crate::error::PublishError;
+use crate::publication::{Message, Publish};
 use crate::pubsub::{OutcomeBuilder, PublisherPutBuilder, Publishing};
-use crate::sample::SampleKind;
 use crate::time::Timestamp;
 use crate::wait::{Operation, OperationLater, awaited};
 
@@ -18,8 +18,7 @@ use crate::wait::{Operation, OperationLater, awaited};
 #[must_use = "nothing is published before .await or .wait()"]
 pub struct AdvancedPublicationBuilder<'a> {
     publisher: &'a AdvancedPublisher<'a>,
-    sample: Cached,
-    limit: Option<Duration>,
+    message: Message,
 }
 
 /// A put of an [`AdvancedPublisher`] under construction; the same builder.
@@ -29,67 +28,46 @@ pub type AdvancedPublisherPutBuilder<'a> = AdvancedPublicationBuilder<'a>;
 pub type AdvancedPublisherDeleteBuilder<'a> = AdvancedPublicationBuilder<'a>;
 
 impl<'a> AdvancedPublicationBuilder<'a> {
-    pub(super) fn new(
-        publisher: &'a AdvancedPublisher<'a>,
-        kind: SampleKind,
-        payload: ZBytes,
-    ) -> Self {
-        let encoding = match kind {
-            SampleKind::Put => publisher.encoding().clone(),
-            SampleKind::Delete => Encoding::default(),
-        };
-        AdvancedPublicationBuilder {
-            publisher,
-            sample: Cached {
-                kind,
-                payload,
-                encoding,
-                attachment: None,
-                timestamp: None,
-                number: None,
-            },
-            limit: None,
-        }
+    #[inline(always)]
+    pub(super) fn new(publisher: &'a AdvancedPublisher<'a>, message: Message) -> Self {
+        AdvancedPublicationBuilder { publisher, message }
     }
 
     /// How to read the payload; default: that of the publisher. Deletions have none.
     pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
-        self.sample.encoding = encoding.into();
+        self.message.encoding = encoding.into();
         self
     }
 
     /// The application's own bytes beside the payload.
     pub fn attachment(mut self, attachment: impl Into<OptionZBytes>) -> Self {
-        self.sample.attachment = attachment.into().into();
+        self.message.attachment = attachment.into().into();
         self
     }
 
     /// When the value was made; default: now, if the session stamps what it publishes.
     pub fn timestamp(mut self, timestamp: impl Into<Option<Timestamp>>) -> Self {
-        self.sample.timestamp = timestamp.into();
+        self.message.timestamp = timestamp.into();
         self
     }
 
     /// How long this publication may wait for room under congestion control `Block`. Default: the
     /// configuration's `wait_before_close`, 5 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
-        self.limit = Some(limit);
+        self.message.limit = limit;
         self
     }
 
     /// Gives what became of the message, as
     /// [`PublisherPutBuilder::outcome`](crate::pubsub::PublisherPutBuilder::outcome). It is kept whatever that is.
-    pub fn outcome(self) -> OutcomeBuilder<PublisherPutBuilder<'a>> {
-        self.prepared().outcome()
+    pub fn outcome(self) -> OutcomeBuilder<Self> {
+        OutcomeBuilder(self)
     }
 
     /// What is left to do when it is kept.
-    fn prepared(self) -> PublisherPutBuilder<'a> {
-        let put = self.publisher.prepare(self.sample);
-        match self.limit {
-            Some(limit) => put.timeout(limit),
-            None => put,
-        }
+    fn prepared(mut self) -> PublisherPutBuilder<'a> {
+        self.publisher.prepare(&mut self.message);
+        self.publisher.publisher.publication(self.message)
     }
 }
 
@@ -101,8 +79,22 @@ impl Operation for AdvancedPublicationBuilder<'_> {
     ///
     /// # Blocking
     /// Under congestion control `Block` at most the timeout of the builder, else never.
-    fn perform(self) -> Result<Self::Given, Self::Refusal> {
-        self.prepared().perform()
+    #[inline(always)]
+    fn perform(mut self) -> Result<Self::Given, Self::Refusal> {
+        self.publisher.prepare(&mut self.message);
+        self.publisher.publisher.publish(&self.message)
+    }
+}
+
+impl<'a> Publish for AdvancedPublicationBuilder<'a> {
+    type Later = <PublisherPutBuilder<'a> as Publish>::Later;
+
+    fn publish_now(self) -> Result<Outcome, PublishError> {
+        self.prepared().publish_now()
+    }
+
+    fn publish_later(self) -> Self::Later {
+        self.prepared().publish_later()
     }
 }
 
@@ -120,7 +112,7 @@ awaited!(['a] AdvancedPublicationBuilder<'a>);
 impl fmt::Debug for AdvancedPublicationBuilder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AdvancedPublicationBuilder")
-            .field("sample", &self.sample)
+            .field("message", &self.message)
             .finish_non_exhaustive()
     }
 }

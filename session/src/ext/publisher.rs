@@ -10,16 +10,16 @@ use zonda_codec::{EntityGlobalId, KeyExpr};
 use zonda_router::node::{Node, PublisherCounts};
 
 use super::archive::Archive;
-use super::cache::Cached;
 use super::publication::AdvancedPublicationBuilder;
 use super::ticker::Ticker;
 use crate::bytes::{Encoding, ZBytes};
 use crate::gone::Ended;
 use crate::liveliness::LivelinessToken;
 use crate::matching::{MatchingListenerBuilder, MatchingStatus};
-use crate::pubsub::{Publisher, PublisherPutBuilder};
+use crate::publication::Message;
+use crate::pubsub::Publisher;
 use crate::qos::{CongestionControl, Priority, Reliability};
-use crate::sample::{SampleKind, SourceInfo};
+use crate::sample::SourceInfo;
 use crate::wait::Done;
 
 /// A publisher whose samples [advanced subscribers](super::AdvancedSubscriber) get although they come later, or lose some:
@@ -53,13 +53,14 @@ pub struct AdvancedPublisher<'a> {
 
 impl<'a> AdvancedPublisher<'a> {
     /// Publishes a value, and keeps it.
+    #[inline(always)]
     pub fn put(&self, payload: impl Into<ZBytes>) -> AdvancedPublicationBuilder<'_> {
-        AdvancedPublicationBuilder::new(self, SampleKind::Put, payload.into())
+        AdvancedPublicationBuilder::new(self, self.publisher.put_message(payload.into()))
     }
 
     /// Publishes that the key has no value any more, and keeps that.
     pub fn delete(&self) -> AdvancedPublicationBuilder<'_> {
-        AdvancedPublicationBuilder::new(self, SampleKind::Delete, ZBytes::new())
+        AdvancedPublicationBuilder::new(self, self.publisher.delete_message())
     }
 
     /// Its id, which its samples carry if it counts them.
@@ -112,35 +113,21 @@ impl<'a> AdvancedPublisher<'a> {
         self.publisher.undeclare()
     }
 
-    /// Stamps, numbers and keeps a sample; what is left is to send it. Samples are kept in the order of their numbers.
-    pub(super) fn prepare(&self, mut sample: Cached) -> PublisherPutBuilder<'_> {
-        if sample.timestamp.is_none() && self.node.stamps() {
-            sample.timestamp = Some(self.node.new_timestamp());
+    /// Stamps, numbers and keeps a message; what is left is to send it. Messages are kept in the order of their numbers.
+    pub(super) fn prepare(&self, message: &mut Message) {
+        if message.timestamp.is_none() && self.node.stamps() {
+            message.timestamp = Some(self.node.new_timestamp());
         }
         let mut cache = self.archive.as_ref().map(|archive| archive.cache.lock());
-        if let Some(published) = &self.published {
-            sample.number = Some(published.fetch_add(1, Ordering::Relaxed) as u32);
-        }
-        let put = self.publication(&sample);
+        let number = self.published.as_ref().map(|published| {
+            let sn = published.fetch_add(1, Ordering::Relaxed) as u32;
+            let id = self.publisher.id();
+            message.source_info = Some(SourceInfo { id, sn });
+            sn
+        });
         if let Some(cache) = &mut cache {
-            cache.keep(sample);
+            cache.keep(message, number);
         }
-        put
-    }
-
-    fn publication(&self, sample: &Cached) -> PublisherPutBuilder<'_> {
-        let put = match sample.kind {
-            SampleKind::Put => {
-                let put = self.publisher.put(sample.payload.clone());
-                put.encoding(sample.encoding.clone())
-            }
-            SampleKind::Delete => self.publisher.delete(),
-        };
-        let id = self.publisher.id();
-        let put = put
-            .attachment(sample.attachment.clone())
-            .timestamp(sample.timestamp);
-        put.source_info(sample.number.map(|sn| SourceInfo { id, sn }))
     }
 }
 

@@ -13,6 +13,7 @@ use super::error::AdvancedError;
 use super::history::{HistoryConfig, RecoveryConfig};
 use super::intake::{Called, Declared, Intake};
 use super::keys;
+use super::miss::Listeners;
 use super::sources::{Rules, Sources};
 use super::subscriber::AdvancedSubscriber;
 use super::ticker::Ticker;
@@ -172,6 +173,7 @@ impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_,
         let (callback, handler) = handler.into_handler();
         let gone = Gone::default();
         let _here = Here::of([Some(&gone), None, None]);
+        let misses = Listeners::new(gone.clone());
         let intake = Arc::new(Intake {
             session: session.downgrade(),
             key,
@@ -181,7 +183,7 @@ impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_,
             sources: SerialQueue::new(Sources::new(manner.rules()), ()),
             callback: ArcSwapOption::from_pointee(Called { callback, _here }),
             gone,
-            misses: Default::default(),
+            misses,
             questions: Default::default(),
             background: Default::default(),
         });

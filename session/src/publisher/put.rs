@@ -80,12 +80,8 @@ impl PublisherPutBuilder<'_> {
     fn rich_mut(&mut self) -> &mut Message {
         let publisher = self.publisher;
         let payload = &mut self.payload;
-        self.rich.get_or_insert_with(|| {
-            let payload = std::mem::take(payload);
-            let mut message = Message::put(payload, publisher.service, publisher.limit);
-            message.encoding = publisher.encoding.clone();
-            Box::new(message)
-        })
+        self.rich
+            .get_or_insert_with(|| Box::new(publisher.put_message(std::mem::take(payload))))
     }
 
     #[cold]
@@ -96,10 +92,8 @@ impl PublisherPutBuilder<'_> {
 
     #[inline(never)]
     fn publish_rich<T: Given>(mut self) -> Result<T, PublishError> {
-        let face = &self.publisher.face;
-        let message = self.rich_mut();
-        let limit = patience(message.delivery.congestion_control, message.limit);
-        forgive_drop(face.publish(&message.view()?, limit))
+        let publisher = self.publisher;
+        publisher.publish(self.rich_mut())
     }
 }
 

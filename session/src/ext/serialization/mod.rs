@@ -102,8 +102,7 @@ pub trait Deserialize: Sized {
         count: usize,
         deserializer: &mut ZDeserializer,
     ) -> Result<Vec<Self>, ZDeserializeError> {
-        // The count is the sender's word: no more is reserved than there are bytes.
-        let mut values = Vec::with_capacity(count.min(deserializer.rest.len()));
+        let mut values = Vec::with_capacity(deserializer.believed::<Self>(count));
         for value in Items::new(count, deserializer) {
             values.push(value?);
         }
@@ -235,12 +234,21 @@ impl<'a> ZDeserializer<'a> {
     /// Reads the values of a sequence. What of it is not read before the iterator is dropped is skipped.
     ///
     /// # Errors
-    /// What is left does not begin with a count.
+    /// What is left does not begin with a count, or with one that it cannot hold.
     pub fn deserialize_iter<'b, T: Deserialize>(
         &'b mut self,
     ) -> Result<ZReadIter<'a, 'b, T>, ZDeserializeError> {
         let VarInt(count) = VarInt::<usize>::deserialize(self)?;
-        Ok(ZReadIter(Items::new(count, self)))
+        match count > self.rest.len().max(EMPTY_MAX) {
+            true => Err(ZDeserializeError),
+            false => Ok(ZReadIter(Items::new(count, self))),
+        }
+    }
+
+    /// For how many of `count` values there is room to be made at once. The count is the sender's word: no more memory is
+    /// reserved than there are bytes.
+    fn believed<T>(&self, count: usize) -> usize {
+        count.min(self.rest.len() / size_of::<T>().max(1))
     }
 
     /// The next `count` bytes.
@@ -301,12 +309,21 @@ impl<T: Deserialize> Iterator for ZReadIter<'_, '_, T> {
         self.0.next()
     }
 
+    /// At least what the bytes that are left have room for, as collections reserve memory by it; at most what the sender says.
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.0.left, Some(self.0.left))
+        let Items {
+            deserializer, left, ..
+        } = &self.0;
+        (deserializer.believed::<Self::Item>(*left), Some(*left))
     }
 }
 
-impl<T: Deserialize> ExactSizeIterator for ZReadIter<'_, '_, T> {}
+impl<T: Deserialize> ExactSizeIterator for ZReadIter<'_, '_, T> {
+    /// How many values the sender says there are still; 0 after an error.
+    fn len(&self) -> usize {
+        self.0.left
+    }
+}
 
 impl<T: Deserialize> Drop for ZReadIter<'_, '_, T> {
     fn drop(&mut self) {

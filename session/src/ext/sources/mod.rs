@@ -17,6 +17,10 @@ use std::time::{Duration, Instant};
 use zonda_codec::{EntityGlobalId, KeyExpr, ZenohId};
 use zonda_runtime::serial::Waiting;
 
+#[cfg(test)]
+pub(super) use self::held::HELD_MAX;
+pub(super) use self::held::{Budget, Held, held_bytes};
+
 use self::numbered::Numbered;
 use self::stamped::Stamped;
 use super::keys::Source;
@@ -85,6 +89,7 @@ pub(super) struct Sources {
     numbered: Known<EntityGlobalId, Numbered>,
     stamped: Known<ZenohId, Stamped>,
     steps: VecDeque<Step>,
+    budget: Budget,
 }
 
 /// Something that may be forgotten.
@@ -103,6 +108,9 @@ struct Known<K, S> {
 /// At how many sources those are looked for first that can be forgotten.
 const FEW: usize = 64;
 
+/// At how many sources all of them are forgotten that can be, however short ago they were heard.
+const MANY: usize = 1 << 16;
+
 impl<K: Eq + std::hash::Hash, S: Forgettable> Known<K, S> {
     fn new() -> Self {
         let (all, look_at) = (HashMap::new(), FEW);
@@ -117,6 +125,12 @@ impl<K: Eq + std::hash::Hash, S: Forgettable> Known<K, S> {
         };
         if self.all.len() >= self.look_at {
             self.all.retain(|_, source| !is_old(source));
+            if self.all.len() >= MANY {
+                self.all.retain(|_, source| source.idle_since().is_none());
+                tracing::warn!(
+                    "an advanced subscriber hears {MANY} sources: those that are idle are forgotten"
+                );
+            }
             self.look_at = (2 * self.all.len()).max(FEW);
         }
         if self.all.get(&key).is_some_and(is_old) {
@@ -134,6 +148,7 @@ impl Sources {
             numbered: Known::new(),
             stamped: Known::new(),
             steps: VecDeque::new(),
+            budget: Budget::default(),
         }
     }
 
@@ -154,7 +169,7 @@ impl Sources {
 
     /// A sample came, published now or out of a cache.
     pub fn take(&mut self, sample: Sample, now: Instant) {
-        let rules = &self.rules;
+        let (rules, budget) = (&self.rules, &self.budget);
         let moment = Moment {
             now,
             is_asked: self.questions > 0,
@@ -162,12 +177,16 @@ impl Sources {
         };
         match (sample.source_info(), sample.timestamp()) {
             (Some(&SourceInfo { id, sn }), _) => {
-                let source = self.numbered.get(id, now, || Numbered::new(id, now), rules);
+                let source = self
+                    .numbered
+                    .get(id, now, || Numbered::new(id, budget, now), rules);
                 source.take(sn, sample, &moment, &mut self.steps);
             }
             (None, Some(&timestamp)) => {
                 let zid = timestamp.id();
-                let source = self.stamped.get(zid, now, || Stamped::new(now), rules);
+                let source = self
+                    .stamped
+                    .get(zid, now, || Stamped::new(budget, now), rules);
                 source.take(timestamp, sample, &moment, &mut self.steps);
             }
             (None, None) => self.steps.push_back(Step::Deliver(sample)),
@@ -179,8 +198,10 @@ impl Sources {
         let Some(Source::Numbered(id)) = Source::of_key(key) else {
             return;
         };
-        let rules = &self.rules;
-        let source = self.numbered.get(id, now, || Numbered::new(id, now), rules);
+        let (rules, budget) = (&self.rules, &self.budget);
+        let source = self
+            .numbered
+            .get(id, now, || Numbered::new(id, budget, now), rules);
         if let Some(wanted) = source.take_heartbeat(newest, self.questions > 0, now) {
             self.steps.push_back(Step::Ask(Question {
                 about: About::One(Source::Numbered(id)),
@@ -192,15 +213,19 @@ impl Sources {
 
     /// A publisher came to life, or went: its token has this key.
     pub fn take_token(&mut self, key: &KeyExpr<'static>, is_alive: bool, now: Instant) {
-        let rules = &self.rules;
+        let (rules, budget) = (&self.rules, &self.budget);
         let source = Source::of_key(key);
         match source {
             Some(Source::Numbered(id)) => {
-                let source = self.numbered.get(id, now, || Numbered::new(id, now), rules);
+                let source = self
+                    .numbered
+                    .get(id, now, || Numbered::new(id, budget, now), rules);
                 source.set_alive(is_alive, now);
             }
             Some(Source::Stamped(zid)) => {
-                let source = self.stamped.get(zid, now, || Stamped::new(now), rules);
+                let source = self
+                    .stamped
+                    .get(zid, now, || Stamped::new(budget, now), rules);
                 source.set_alive(is_alive, now);
             }
             None if is_alive => self.questions += 1,

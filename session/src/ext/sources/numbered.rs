@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use zonda_codec::EntityGlobalId;
 
-use super::held::Held;
+use super::held::{Budget, Held};
 use super::{About, Forgettable, Moment, Question, Rules, Step, Wanted};
 use crate::ext::keys::Source;
 use crate::ext::miss::Miss;
@@ -75,12 +75,12 @@ impl Forgettable for Numbered {
 }
 
 impl Numbered {
-    pub fn new(id: EntityGlobalId, now: Instant) -> Numbered {
+    pub fn new(id: EntityGlobalId, budget: &Budget, now: Instant) -> Numbered {
         Numbered {
             id,
             near: None,
             last: None,
-            held: Held::new(),
+            held: Held::new(budget),
             questions: 0,
             asked: i64::MIN,
             beats: Beats::default(),

@@ -5,14 +5,19 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::held::Held;
+use super::held::{Budget, Held};
 use super::{Forgettable, Moment, Step};
 use crate::sample::Sample;
 use crate::time::Timestamp;
 
 /// The samples of one clock.
 pub(super) struct Stamped {
-    last: Option<Timestamp>,
+    /// What is not newer came before, in answers to a question or before it began.
+    known: Option<Timestamp>,
+    /// The newest that was delivered.
+    newest: Option<Timestamp>,
+    /// Whether a question was under way when a sample came last.
+    is_asking: bool,
     /// What waits for older ones that are asked for.
     held: Held<Timestamp>,
     questions: u32,
@@ -28,10 +33,12 @@ impl Forgettable for Stamped {
 }
 
 impl Stamped {
-    pub fn new(now: Instant) -> Stamped {
+    pub fn new(budget: &Budget, now: Instant) -> Stamped {
         Stamped {
-            last: None,
-            held: Held::new(),
+            known: None,
+            newest: None,
+            is_asking: false,
+            held: Held::new(budget),
             questions: 0,
             is_alive: false,
             heard: now,
@@ -46,7 +53,9 @@ impl Stamped {
         }
     }
 
-    /// A sample came; it is held while a question is under way, as the answers may be older.
+    /// A sample came. While a question is under way it is held, as the answers may be older, and what was delivered before is
+    /// not delivered again. Else samples are delivered as they come: one clock stamps for publishers of many keys and priorities,
+    /// which overtake each other.
     pub fn take(
         &mut self,
         timestamp: Timestamp,
@@ -55,12 +64,21 @@ impl Stamped {
         steps: &mut VecDeque<Step>,
     ) {
         self.heard = moment.now;
-        if self.last.is_some_and(|last| timestamp <= last) {
+        let was_asking = self.is_asking;
+        self.is_asking = moment.is_asked || self.questions > 0;
+        if self.is_asking && !was_asking {
+            self.known = self.known.max(self.newest);
+        }
+        if self.known.is_some_and(|known| timestamp <= known) {
             return;
         }
-        if moment.rules.depth == 1 || !(moment.is_asked || self.questions > 0) {
-            self.last = Some(timestamp);
-            steps.push_back(Step::Deliver(sample));
+        if !self.is_asking {
+            self.deliver(timestamp, sample, steps);
+            return;
+        }
+        if moment.rules.depth == 1 {
+            self.known = Some(timestamp);
+            self.deliver(timestamp, sample, steps);
             return;
         }
         self.held.insert(timestamp, sample);
@@ -86,8 +104,13 @@ impl Stamped {
 
     fn deliver_all(&mut self, steps: &mut VecDeque<Step>) {
         while let Some((timestamp, sample)) = self.held.pop() {
-            self.last = Some(timestamp);
-            steps.push_back(Step::Deliver(sample));
+            self.known = Some(timestamp);
+            self.deliver(timestamp, sample, steps);
         }
+    }
+
+    fn deliver(&mut self, timestamp: Timestamp, sample: Sample, steps: &mut VecDeque<Step>) {
+        self.newest = self.newest.max(Some(timestamp));
+        steps.push_back(Step::Deliver(sample));
     }
 }

@@ -290,9 +290,11 @@ fn timestamps_put_samples_in_order_while_there_are_questions() {
     let mut scene = Scene::new(RULES);
     assert_eq!(
         (scene.take_stamped(5), scene.take_stamped(4)),
-        ("t5".into(), String::new())
+        ("t5".into(), "t4".into()),
+        "publishers of other keys and priorities have the same clock"
     );
     scene.ask_history();
+    assert_eq!(scene.take_stamped(4), "", "an answer");
     assert_eq!(
         (scene.take_stamped(9), scene.take_stamped(7)),
         (String::new(), String::new())
@@ -309,6 +311,9 @@ fn timestamps_put_samples_in_order_while_there_are_questions() {
     );
     scene.sources.end(About::One(Source::Stamped(id(1).zid)));
     assert_eq!(scene.done(), "t10 t11");
+    let late = (scene.take_stamped(11), scene.take_stamped(13));
+    assert_eq!(late, (String::new(), "t13".into()));
+    assert_eq!(scene.take_stamped(12), "t12");
 }
 
 #[test]

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Samples that are fetched and samples that are published meanwhile, as one stream.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use zonda_runtime::serial::{SerialQueue, Waiting};
+
+use super::ExtractSample;
+use crate::ext::intake::{Called, take_turn};
+use crate::ext::sources::{Budget, Held};
+use crate::gone::{Gone, Inside};
+use crate::sample::Sample;
+use crate::time::Timestamp;
+
+/// Where a sample stands while a fetch is under way: what is fetched without a timestamp first, then all with one in their
+/// order, each time once, then what was published without.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Fetched(u64),
+    At(Timestamp),
+    Published(u64),
+}
+
+/// What waits for the callback.
+pub(super) struct Merged {
+    /// How many fetches are under way.
+    fetches: usize,
+    /// Numbers samples without timestamps.
+    count: u64,
+    held: Held<Place>,
+    ready: VecDeque<Sample>,
+}
+
+impl Merged {
+    fn new() -> Merged {
+        Merged {
+            fetches: 0,
+            count: 0,
+            held: Held::new(&Budget::default()),
+            ready: VecDeque::new(),
+        }
+    }
+
+    fn take_published(&mut self, sample: Sample) {
+        match self.fetches {
+            0 => self.ready.push_back(sample),
+            _ => self.hold(Place::Published, sample),
+        }
+    }
+
+    fn take_fetched(&mut self, sample: Sample) {
+        self.hold(Place::Fetched, sample);
+    }
+
+    /// Holds a sample until no fetch is under way, or there is no room for more.
+    fn hold(&mut self, unstamped: fn(u64) -> Place, sample: Sample) {
+        self.count += 1;
+        let place = sample.timestamp().copied();
+        let place = place.map_or_else(|| unstamped(self.count), Place::At);
+        self.held.insert(place, sample);
+        if self.held.is_full(usize::MAX) {
+            self.release();
+        }
+    }
+
+    fn end_fetch(&mut self) {
+        self.fetches -= 1;
+        if self.fetches == 0 {
+            self.release();
+        }
+    }
+
+    fn release(&mut self) {
+        while let Some((_, sample)) = self.held.pop() {
+            self.ready.push_back(sample);
+        }
+    }
+}
+
+impl Waiting for Merged {
+    type Item = Sample;
+
+    fn pop(&mut self) -> Option<Sample> {
+        self.ready.pop()
+    }
+}
+
+/// What all samples of a subscriber go through.
+pub(super) struct Merging {
+    merged: SerialQueue<Merged>,
+    /// Empty once the subscriber has ended.
+    callback: ArcSwapOption<Called>,
+    /// Says when the callback is gone.
+    pub gone: Gone,
+}
+
+impl Merging {
+    pub fn new(called: Called, gone: Gone) -> Arc<Merging> {
+        Arc::new(Merging {
+            merged: SerialQueue::new(Merged::new(), ()),
+            callback: ArcSwapOption::from_pointee(called),
+            gone,
+        })
+    }
+
+    /// A sample was published.
+    pub fn take(&self, sample: Sample) {
+        self.change(|merged| merged.take_published(sample));
+    }
+
+    /// A fetch begins; it ends when what this gives is dropped.
+    pub fn begin(self: &Arc<Self>) -> Fetch {
+        self.change(|merged| merged.fetches += 1);
+        Fetch(Arc::clone(self))
+    }
+
+    /// The subscriber has ended: nothing is delivered any more, and the callback goes.
+    pub fn end(&self) {
+        drop(self.callback.swap(None));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Merged)) {
+        let mut merged = self.merged.lock();
+        change(&mut merged);
+        let backlog = merged.ready.len();
+        let Some(turn) = take_turn(merged, backlog) else {
+            return;
+        };
+        self.merged.drain(
+            turn,
+            |(), sample| {
+                if let Some(called) = self.callback.load_full() {
+                    let _inside = Inside::enter();
+                    called.callback.call(sample);
+                }
+            },
+            |(), _| tracing::error!("a callback panicked; this sample is lost to it"),
+        );
+    }
+}
+
+/// A fetch under way.
+pub(super) struct Fetch(Arc<Merging>);
+
+impl Fetch {
+    /// Has `fetch` fetch.
+    pub fn run<T: ExtractSample + 'static>(
+        self,
+        fetch: impl FnOnce(Box<dyn Fn(T) + Send + Sync>) -> crate::Result<()>,
+    ) -> crate::Result<()> {
+        fetch(Box::new(move |fetched: T| {
+            // Named so that the closure owns the whole of it, and ends the fetch when it is dropped.
+            let Fetch(merging) = &self;
+            match fetched.extract() {
+                Ok(sample) => merging.change(|merged| merged.take_fetched(sample)),
+                Err(error) => tracing::debug!("a fetch brought no sample: {error}"),
+            }
+        }))
+    }
+}
+
+impl Drop for Fetch {
+    fn drop(&mut self) {
+        self.0.change(Merged::end_fetch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::SampleBuilder;
+    use crate::time::Ntp64;
+
+    fn sample(payload: &'static str, time: u64) -> Sample {
+        let key = zonda_codec::KeyExpr::new("a").unwrap();
+        let id = "1".parse().unwrap();
+        let stamp = (time > 0).then(|| Timestamp::new(Ntp64(time), id));
+        SampleBuilder::put(key, payload).timestamp(stamp).into()
+    }
+
+    fn ready(merged: &mut Merged) -> String {
+        let all = std::iter::from_fn(|| merged.pop());
+        all.map(|s| s.payload().try_to_string().unwrap().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_fetched_and_published_meanwhile_comes_in_order_and_once() {
+        let mut merged = Merged::new();
+        merged.take_published(sample("a", 0));
+        assert_eq!(ready(&mut merged), "a");
+        merged.fetches = 2;
+        merged.take_published(sample("z", 0));
+        merged.take_published(sample("d", 7));
+        merged.take_fetched(sample("d", 7));
+        merged.take_fetched(sample("c", 6));
+        merged.take_fetched(sample("b", 0));
+        merged.end_fetch();
+        assert_eq!(ready(&mut merged), "");
+        merged.end_fetch();
+        merged.take_published(sample("!", 0));
+        assert_eq!(ready(&mut merged), "bcdz!");
+    }
+
+    #[test]
+    fn not_more_is_held_than_there_is_room_for() {
+        let mut merged = Merged::new();
+        merged.fetches = 1;
+        let many = 3 * crate::ext::sources::HELD_MAX;
+        for _ in 0..many {
+            merged.take_published(sample("x", 0));
+        }
+        assert_eq!(ready(&mut merged).len(), many);
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What the reference has deprecated in favour of advanced publishers and subscribers, for programs that use it: a cache beside
+//! a session's publishers, and subscribers that fetch what was published before.
+
+mod fetching;
+mod merging;
+mod publications;
+mod querying;
+
+use std::fmt;
+
+use zonda_codec::{KeyExpr, KeyExprError};
+
+use crate::error::{DeclareError, Refusal};
+use crate::handle::Session;
+use crate::liveliness::LivelinessSubscriberBuilder;
+use crate::pubsub::SubscriberBuilder;
+use crate::query::Reply;
+use crate::sample::{Locality, Sample};
+
+pub use fetching::{
+    BackgroundFetchingSubscriberBuilder, FetchBuilder, FetchingSubscriber,
+    FetchingSubscriberBuilder,
+};
+pub use publications::{
+    BackgroundPublicationCacheBuilder, PublicationCache, PublicationCacheBuilder,
+};
+pub use querying::{BackgroundQueryingSubscriberBuilder, QueryingSubscriberBuilder};
+
+/// What a [`FetchingSubscriber`] subscribes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeySpace {
+    /// What is published.
+    User,
+    /// Who is alive.
+    Liveliness,
+}
+
+/// [`KeySpace::User`] as a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UserSpace;
+
+/// [`KeySpace::Liveliness`] as a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LivelinessSpace;
+
+impl From<UserSpace> for KeySpace {
+    fn from(_: UserSpace) -> Self {
+        KeySpace::User
+    }
+}
+
+impl From<LivelinessSpace> for KeySpace {
+    fn from(_: LivelinessSpace) -> Self {
+        KeySpace::Liveliness
+    }
+}
+
+/// Why a [`FetchingSubscriber`] was not declared, or fetches nothing.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// Its declaration failed.
+    #[error(transparent)]
+    Declare(#[from] DeclareError),
+    /// The function that fetches failed.
+    #[error("nothing is fetched: {reason}")]
+    Fetch {
+        /// What it gave.
+        reason: String,
+    },
+}
+
+impl From<KeyExprError> for FetchError {
+    fn from(error: KeyExprError) -> Self {
+        FetchError::Declare(error.into())
+    }
+}
+
+impl Refusal for FetchError {
+    fn is_closed(&self) -> bool {
+        matches!(self, FetchError::Declare(error) if error.is_closed())
+    }
+}
+
+/// What a fetch brings.
+pub trait ExtractSample {
+    /// The sample of it.
+    ///
+    /// # Errors
+    /// There is none.
+    fn extract(self) -> crate::Result<Sample>;
+}
+
+impl ExtractSample for Reply {
+    fn extract(self) -> crate::Result<Sample> {
+        Ok(self.into_result()?)
+    }
+}
+
+/// Where and to what a subscriber is to be declared.
+pub(super) struct About<'a, 'b> {
+    session: &'a Session,
+    key: Result<KeyExpr<'b>, KeyExprError>,
+    space: KeySpace,
+    origin: Locality,
+}
+
+impl fmt::Debug for About<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("About")
+            .field("key", &self.key)
+            .field("space", &self.space)
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What sessions have for programs that use a [`PublicationCache`].
+pub trait SessionExt {
+    /// Declares a cache of what this session publishes on a key. New programs use
+    /// [`AdvancedPublisher`](super::AdvancedPublisher).
+    fn declare_publication_cache<'a, 'b, 'c, K>(
+        &'a self,
+        key: K,
+    ) -> PublicationCacheBuilder<'a, 'b, 'c>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>;
+}
+
+impl SessionExt for Session {
+    fn declare_publication_cache<'a, 'b, 'c, K>(
+        &'a self,
+        key: K,
+    ) -> PublicationCacheBuilder<'a, 'b, 'c>
+    where
+        K: TryInto<KeyExpr<'b>>,
+        K::Error: Into<KeyExprError>,
+    {
+        PublicationCacheBuilder::new(self, key.try_into().map_err(Into::into))
+    }
+}
+
+/// What makes the builder of a subscriber one of a [`FetchingSubscriber`]. New programs use
+/// [`AdvancedSubscriber`](super::AdvancedSubscriber).
+pub trait SubscriberBuilderExt<'a, 'b, H> {
+    /// What it subscribes to.
+    type KeySpace: Into<KeySpace>;
+
+    /// Fetches older samples by a function, which is handed the function that takes them.
+    fn fetching<F, T>(self, fetch: F) -> FetchingSubscriberBuilder<'a, 'b, Self::KeySpace, F, T, H>
+    where
+        F: FnOnce(Box<dyn Fn(T) + Send + Sync>) -> crate::Result<()>,
+        T: ExtractSample + 'static;
+
+    /// Fetches older samples by a query, on its own key unless something else is said.
+    fn querying(self) -> QueryingSubscriberBuilder<'a, 'b, Self::KeySpace, H>;
+}
+
+impl<'a, 'b, H> SubscriberBuilderExt<'a, 'b, H> for SubscriberBuilder<'a, 'b, H> {
+    type KeySpace = UserSpace;
+
+    fn fetching<F, T>(self, fetch: F) -> FetchingSubscriberBuilder<'a, 'b, UserSpace, F, T, H>
+    where
+        F: FnOnce(Box<dyn Fn(T) + Send + Sync>) -> crate::Result<()>,
+        T: ExtractSample + 'static,
+    {
+        let (about, handler) = of_data(self);
+        FetchingSubscriberBuilder::new(about, fetch, handler)
+    }
+
+    fn querying(self) -> QueryingSubscriberBuilder<'a, 'b, UserSpace, H> {
+        let (about, handler) = of_data(self);
+        QueryingSubscriberBuilder::new(about, handler)
+    }
+}
+
+impl<'a, 'b, H> SubscriberBuilderExt<'a, 'b, H> for LivelinessSubscriberBuilder<'a, 'b, H> {
+    type KeySpace = LivelinessSpace;
+
+    fn fetching<F, T>(self, fetch: F) -> FetchingSubscriberBuilder<'a, 'b, LivelinessSpace, F, T, H>
+    where
+        F: FnOnce(Box<dyn Fn(T) + Send + Sync>) -> crate::Result<()>,
+        T: ExtractSample + 'static,
+    {
+        let (about, handler) = of_tokens(self);
+        FetchingSubscriberBuilder::new(about, fetch, handler)
+    }
+
+    fn querying(self) -> QueryingSubscriberBuilder<'a, 'b, LivelinessSpace, H> {
+        let (about, handler) = of_tokens(self);
+        QueryingSubscriberBuilder::new(about, handler)
+    }
+}
+
+fn of_data<'a, 'b, H>(builder: SubscriberBuilder<'a, 'b, H>) -> (About<'a, 'b>, H) {
+    let about = About {
+        session: builder.session,
+        key: builder.key,
+        space: KeySpace::User,
+        origin: builder.origin,
+    };
+    (about, builder.handler)
+}
+
+fn of_tokens<'a, 'b, H>(builder: LivelinessSubscriberBuilder<'a, 'b, H>) -> (About<'a, 'b>, H) {
+    let about = About {
+        session: builder.session,
+        key: builder.key,
+        space: KeySpace::Liveliness,
+        origin: Locality::default(),
+    };
+    (about, builder.handler)
+}

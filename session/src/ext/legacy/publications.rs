@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! [`PublicationCache`]: keeps what its session publishes on a key, for queries.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use zonda_codec::{KeyExpr, KeyExprError};
+use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
+
+use crate::ext::error::AdvancedError;
+use crate::ext::sources::held_bytes;
+use crate::gone::Ended;
+use crate::handle::Session;
+use crate::handlers::Stored;
+use crate::pubsub::Subscriber;
+use crate::query::{Query, Queryable, ZenohParameters};
+use crate::sample::{Locality, Sample};
+use crate::wait::{Operation, ready_at_once};
+
+/// How many bytes a cache holds unless something else is said.
+const BYTES_MAX: usize = 64 << 20;
+
+/// A [`PublicationCache`] under construction; made by
+/// [`SessionExt::declare_publication_cache`](super::SessionExt::declare_publication_cache).
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct PublicationCacheBuilder<'a, 'b, 'c> {
+    session: &'a Session,
+    key: Result<KeyExpr<'b>, KeyExprError>,
+    suffix: Option<Result<KeyExpr<'c>, KeyExprError>>,
+    origin: Locality,
+    complete: bool,
+    limits: Limits,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    history: usize,
+    keys: usize,
+    bytes: usize,
+}
+
+impl<'a, 'b, 'c> PublicationCacheBuilder<'a, 'b, 'c> {
+    pub(super) fn new(session: &'a Session, key: Result<KeyExpr<'b>, KeyExprError>) -> Self {
+        PublicationCacheBuilder {
+            session,
+            key,
+            suffix: None,
+            origin: Locality::default(),
+            complete: false,
+            limits: Limits {
+                history: 1,
+                keys: usize::MAX,
+                bytes: BYTES_MAX,
+            },
+        }
+    }
+
+    /// What stands behind the keys in queries that are answered. Default: nothing.
+    pub fn queryable_suffix<K>(mut self, suffix: K) -> Self
+    where
+        K: TryInto<KeyExpr<'c>>,
+        K::Error: Into<KeyExprError>,
+    {
+        self.suffix = Some(suffix.try_into().map_err(Into::into));
+        self
+    }
+
+    /// Whether queries of this session are answered, those of others, or both. Default: both.
+    pub fn queryable_allowed_origin(mut self, origin: Locality) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// Promises that the cache knows everything there is on its keys. Default: no.
+    pub fn queryable_complete(mut self, complete: bool) -> Self {
+        self.complete = complete;
+        self
+    }
+
+    /// How many samples of each key are kept. Default: 1.
+    pub fn history(mut self, samples: usize) -> Self {
+        self.limits.history = samples;
+        self
+    }
+
+    /// How many keys samples are kept of; those of further keys are not kept. Default: no limit.
+    pub fn resources_limit(mut self, keys: usize) -> Self {
+        self.limits.keys = keys;
+        self
+    }
+
+    /// How many bytes are kept of all keys together, with what surrounds the payloads. The oldest samples of a key give way to
+    /// its new ones; a sample for which that is not enough is not kept. Default: 64 MiB.
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.limits.bytes = bytes;
+        self
+    }
+
+    /// Declares a cache that lives as long as its session: nothing has to be kept.
+    pub fn background(self) -> BackgroundPublicationCacheBuilder<'a, 'b, 'c> {
+        BackgroundPublicationCacheBuilder(self)
+    }
+}
+
+impl Operation for PublicationCacheBuilder<'_, '_, '_> {
+    type Given = PublicationCache;
+    type Refusal = AdvancedError;
+
+    /// Declares the cache; does not block.
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        let (session, key) = (self.session, self.key?.into_owned());
+        let suffix = self.suffix.transpose()?.map(KeyExpr::into_owned);
+        if !session.node().stamps() {
+            return Err(AdvancedError::Unstamped { key });
+        }
+        let answered = match &suffix {
+            None => key.clone(),
+            Some(suffix) => &key / suffix,
+        };
+        let kept = Arc::new(Mutex::new(Kept::new(self.limits)));
+        let (keeping, shelf) = (
+            Arc::clone(&kept),
+            Shelf {
+                kept: Arc::clone(&kept),
+                suffix,
+                runtime: session.node().runtime_handle().clone(),
+            },
+        );
+        let subscriber = session
+            .declare_subscriber(&key)
+            .allowed_origin(Locality::SessionLocal)
+            .callback(move |sample| keep(&keeping, sample))
+            .perform()?;
+        let queryable = session.declare_queryable(answered);
+        let queryable = queryable.complete(self.complete);
+        let queryable = queryable
+            .allowed_origin(self.origin)
+            .callback(move |query| shelf.answer(query))
+            .perform()?;
+        Ok(PublicationCache {
+            subscriber,
+            queryable,
+            kept,
+        })
+    }
+}
+
+ready_at_once!([] PublicationCacheBuilder<'_, '_, '_>);
+
+/// A [`PublicationCache`] under construction that will live as long as its session.
+#[derive(Debug)]
+#[must_use = "nothing is declared before .await or .wait()"]
+pub struct BackgroundPublicationCacheBuilder<'a, 'b, 'c>(PublicationCacheBuilder<'a, 'b, 'c>);
+
+impl Operation for BackgroundPublicationCacheBuilder<'_, '_, '_> {
+    type Given = ();
+    type Refusal = AdvancedError;
+
+    /// Declares the cache; does not block.
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        self.0.perform()?.set_background(true);
+        Ok(())
+    }
+}
+
+ready_at_once!([] BackgroundPublicationCacheBuilder<'_, '_, '_>);
+
+/// Keeps the newest samples that its session publishes on a key, and answers queries with them. The session has to give
+/// timestamps (`timestamping/enabled`). Dropping it undeclares it, without blocking; what it keeps goes with it.
+///
+/// The reference has deprecated it; new programs use [`AdvancedPublisher`](crate::ext::AdvancedPublisher).
+///
+/// ```
+/// use zonda::ext::SessionExt;
+/// use zonda::{Config, Wait};
+///
+/// let config = Config::peer().listen(["tcp/127.0.0.1:0"]).with("timestamping/enabled", "true");
+/// let session = zonda::open(config).wait()?;
+/// let cache = session.declare_publication_cache("demo/**").wait()?;
+/// session.put("demo/a", "kept").wait()?;
+/// let reply = session.get("demo/*").wait()?.recv()?;
+/// assert_eq!(reply.into_result()?.payload().try_to_string()?, "kept");
+/// assert_eq!(cache.not_kept(), 0);
+/// # Ok::<(), zonda::Error>(())
+/// ```
+pub struct PublicationCache {
+    subscriber: Subscriber<()>,
+    queryable: Queryable<()>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl PublicationCache {
+    /// The key expression it was declared with.
+    pub fn key_expr(&self) -> &KeyExpr<'static> {
+        self.subscriber.key_expr()
+    }
+
+    /// How many samples were not kept since there was no room for them.
+    pub fn not_kept(&self) -> u64 {
+        self.kept.lock().not_kept
+    }
+
+    /// Whether it stays declared when this is dropped, for as long as the session. Default: no.
+    pub fn set_background(&mut self, background: bool) {
+        self.subscriber.set_background(background);
+        self.queryable.set_background(background);
+    }
+
+    /// Undeclares it, as dropping it does; never fails.
+    pub fn undeclare(mut self) -> Ended {
+        self.set_background(false);
+        drop(self.subscriber);
+        self.queryable.undeclare()
+    }
+}
+
+impl fmt::Debug for PublicationCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublicationCache")
+            .field("key", self.key_expr())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is kept, by key; of each the oldest first.
+struct Kept {
+    by_key: HashMap<KeyExpr<'static>, VecDeque<Sample>>,
+    bytes: usize,
+    limits: Limits,
+    not_kept: u64,
+}
+
+impl Kept {
+    fn new(limits: Limits) -> Kept {
+        Kept {
+            by_key: HashMap::new(),
+            bytes: 0,
+            limits,
+            not_kept: 0,
+        }
+    }
+
+    /// Keeps a sample in the place of the oldest ones of its key; tells whether it could.
+    fn keep(&mut self, sample: Sample) -> bool {
+        let (limits, bytes) = (self.limits, held_bytes(&sample));
+        let is_new = !self.by_key.contains_key(sample.key_expr().as_str());
+        if is_new && self.by_key.len() >= limits.keys {
+            self.not_kept += 1;
+            return false;
+        }
+        let samples = self.by_key.entry(sample.key_expr().clone()).or_default();
+        while samples.len() >= limits.history.max(1) || self.bytes + bytes > limits.bytes {
+            let Some(oldest) = samples.pop_front() else {
+                break;
+            };
+            self.bytes -= held_bytes(&oldest);
+        }
+        let has_room = limits.history > 0 && self.bytes + bytes <= limits.bytes;
+        if has_room {
+            self.bytes += bytes;
+            samples.push_back(sample);
+            return true;
+        }
+        if samples.is_empty() {
+            self.by_key.remove(sample.key_expr().as_str());
+        }
+        self.not_kept += 1;
+        false
+    }
+}
+
+fn keep(kept: &Mutex<Kept>, sample: Sample) {
+    let key = sample.key_expr().clone();
+    if !kept.lock().keep(sample.before_storing()) {
+        tracing::debug!(%key, "a cache of publications has no room for a sample");
+    }
+}
+
+/// Who answers.
+struct Shelf {
+    kept: Arc<Mutex<Kept>>,
+    suffix: Option<KeyExpr<'static>>,
+    runtime: AnyRuntime,
+}
+
+impl Shelf {
+    /// Answers on a task of its own: the link that brought the query is read on meanwhile.
+    fn answer(&self, query: Query) {
+        let chosen = self.chosen(&query);
+        if chosen.is_empty() {
+            return;
+        }
+        let answer = move || async move {
+            for sample in chosen {
+                if let Err(error) = query.reply_sample(sample).await {
+                    tracing::debug!(%query, "a cache of publications cannot answer: {error}");
+                    return;
+                }
+            }
+        };
+        with_runtime!(&self.runtime, runtime => runtime.spawn_brief("zonda-cache", answer));
+    }
+
+    /// What a query gets, of each key the oldest first.
+    fn chosen(&self, query: &Query) -> Vec<Sample> {
+        let times = query.parameters().time_range().and_then(Result::ok);
+        let times = times.map(|times| times.resolve_at(SystemTime::now()));
+        let in_time = |sample: &&Sample| match (&times, sample.timestamp()) {
+            (Some(times), Some(stamp)) => times.contains(UNIX_EPOCH + stamp.time().to_unix()),
+            _ => true,
+        };
+        let asked = query.key_expr();
+        let is_asked = |key: &KeyExpr<'_>| match &self.suffix {
+            None => asked.intersects(key),
+            Some(suffix) => asked.intersects(&(key / suffix)),
+        };
+        let kept = self.kept.lock();
+        let queues = kept.by_key.iter().filter(|(key, _)| is_asked(key));
+        let samples = queues.flat_map(|(_, samples)| samples);
+        samples.filter(in_time).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::SampleBuilder;
+
+    fn sample(key: &str, len: usize) -> Sample {
+        let key = KeyExpr::new(key.to_owned()).unwrap();
+        SampleBuilder::put(key, vec![0; len]).into()
+    }
+
+    fn kept(history: usize, keys: usize, bytes: usize) -> Kept {
+        Kept::new(Limits {
+            history,
+            keys,
+            bytes,
+        })
+    }
+
+    #[test]
+    fn a_cache_is_bounded_in_samples_keys_and_bytes() {
+        let mut few = kept(2, 2, usize::MAX);
+        assert!((0..5).all(|_| few.keep(sample("a", 1)) && few.keep(sample("b", 1))));
+        assert!(!few.keep(sample("c", 1)));
+        let lens: Vec<_> = few.by_key.values().map(VecDeque::len).collect();
+        assert_eq!((lens, few.not_kept), (vec![2, 2], 1));
+        assert!(!kept(0, 2, usize::MAX).keep(sample("a", 1)));
+
+        let one = held_bytes(&sample("a", 100));
+        let mut small = kept(9, 9, 2 * one);
+        assert!((0..5).all(|_| small.keep(sample("a", 100))));
+        assert!(!small.keep(sample("b", 100)), "no other key gives way");
+        assert!(!small.keep(sample("a", 1000)));
+        assert_eq!((small.bytes, small.by_key.len(), small.not_kept), (0, 0, 2));
+    }
+}
