@@ -258,7 +258,7 @@ fn bare_messages_and_priorities_exclude_each_other() {
 fn a_quiet_link_with_options_stays() {
     for settings in [COMPRESSION, LOW_LATENCY] {
         let mut settings = settings.to_vec();
-        settings.push(("transport/link/tx/lease", "300"));
+        settings.push(("transport/link/tx/lease", "800"));
         let router = listener(&settings);
         let eager = client(&router, &settings).expect("both want it");
         let link = |session: &Session| session.info().links().first().map(|l| l.local.clone());

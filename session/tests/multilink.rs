@@ -236,6 +236,7 @@ fn what_waits_is_sent_on_the_next_link() {
     let (_there, at_far) = numbers(&far, "multi/flood");
     let there = near.declare_publisher("multi/flood").wait().expect("open");
     until_matched(&there);
+    let (is_cut, cut) = channel();
     let flood = thread::spawn({
         let near = near.clone();
         move || {
@@ -243,6 +244,10 @@ fn what_waits_is_sent_on_the_next_link() {
             let publisher = publisher.congestion_control(CongestionControl::Block);
             let publisher = publisher.wait().expect("open");
             for number in 0..20_000_u64 {
+                if number == 10_000 {
+                    // a link that is fast would be cut when all is over
+                    cut.recv_timeout(LONG).expect("a link is cut");
+                }
                 let mut payload = number.to_le_bytes().to_vec();
                 payload.resize(1000, 7);
                 let put = publisher.put(payload);
@@ -264,6 +269,7 @@ fn what_waits_is_sent_on_the_next_link() {
         seen += 1;
         if seen == 3000 {
             relays[0].cut();
+            is_cut.send(()).expect("the flood goes on");
         }
     }
     flood.join().expect("every put was taken");

@@ -182,13 +182,14 @@ fn a_certificate_is_renewed_without_a_restart() {
 /// The first datagram of a connection, as the library makes it, is taken from a socket that never answers.
 fn first_datagram() -> Vec<u8> {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.set_read_timeout(Some(LONG)).expect("a time");
     let at = socket.local_addr().expect("bound");
     let dialling = std::thread::spawn(move || {
         let config = Config::client([format!("quic/{at}")]);
         let opened = zonda::open(
             config
                 .with("connect/timeout_ms", "0")
-                .with("transport/unicast/open_timeout", "50"),
+                .with("transport/unicast/open_timeout", "500"),
         )
         .wait();
         assert!(opened.is_err());
@@ -238,7 +239,7 @@ fn who_begins_and_falls_silent_delays_nobody() {
 #[test]
 fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
     let authority = Authority::new();
-    let shown = authority.sign_for("server", HOSTS, 3);
+    let shown = authority.sign_for("server", HOSTS, 6);
     let far = listener("quic/127.0.0.1:0", &shown, &[]);
     let (ca, to) = (authority.ca(), format!("quic/localhost:{}", port(&far)));
     let settings = [
@@ -246,7 +247,7 @@ fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
         ("close_link_on_expiration", "true"),
     ];
     // Short, as the clock is looked at with each keep-alive.
-    let config = with(Config::client([&to]), &settings).with("transport/link/tx/lease", "1000");
+    let config = with(Config::client([&to]), &settings).with("transport/link/tx/lease", "2000");
     let near = zonda::open(config).wait().expect("valid still");
     let events = near.info().link_events_listener().wait();
     let event = events.expect("a listener").recv_timeout(LONG);

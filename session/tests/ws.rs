@@ -62,7 +62,7 @@ fn who_does_not_speak_websocket_delays_nobody() {
     let begin = Instant::now();
     let near = dial(&format!("ws/{at}"), &[]).expect("in time");
     assert!(
-        begin.elapsed() < Duration::from_secs(2),
+        begin.elapsed() < Duration::from_secs(5),
         "{:?}",
         begin.elapsed()
     );

@@ -160,13 +160,14 @@ fn what_nobody_wants_is_said_to_reach_nobody() {
         &[&["sub", "lonely/**", "--json"][..], &client].concat(),
     );
     sub.line();
-    // the router knows the subscriber before it greets the next node
-    let ended = run(
-        &zonda(),
-        &[&["delete", "lonely/a", "--json"][..], &client].concat(),
-    );
-    assert!(ended.out.contains("\"outcome\":\"Sent\""), "{ended:?}");
-    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    // the program says that it listens before the router has heard of its subscriber
+    let delete = [&["delete", "lonely/a", "--json"][..], &client].concat();
+    let is_sent = |_: &u32| {
+        let ended = run(&zonda(), &delete);
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+        ended.out.contains("\"outcome\":\"Sent\"")
+    };
+    assert!((0..50).find(is_sent).is_some(), "nobody gets it");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn there_is_no_such_kind_of_link() {
 #[test]
 fn nobody_answers() {
     let endpoint = answering(b"");
-    let config = quick(Config::peer()).with("transport/unicast/open_timeout", "50");
+    let config = quick(Config::peer()).with("transport/unicast/open_timeout", "300");
     fails_as(config, &endpoint, RefusalKind::TimedOut, "InitAck");
 }
 

@@ -117,12 +117,12 @@ fn an_idle_link_lives(
     assert!(subscription.next().carries(Pattern::short(1)));
 }
 
-const SHORT_LEASE: (&str, &str) = ("transport/link/tx/lease", "600");
+const SHORT_LEASE: (&str, &str) = ("transport/link/tx/lease", "1200");
 
 #[test]
 fn an_idle_link_to_our_router_lives() {
     if environment::python().is_some() {
-        let router = Router::process_with(&["--cfg", "transport/link/tx/lease:600"]);
+        let router = Router::process_with(&["--cfg", "transport/link/tx/lease:1200"]);
         let theirs = |setup: &Setup| Party::Theirs(setup.theirs());
         an_idle_link_lives(router, theirs, &[SHORT_LEASE]);
     }

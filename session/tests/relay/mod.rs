@@ -27,6 +27,9 @@ impl Relay {
                 let Ok(far) = TcpStream::connect(&target) else {
                     continue;
                 };
+                // before anything passes: what has passed can be cut
+                let both = [&near, &far].map(|end| end.try_clone().expect("a descriptor"));
+                kept.lock().expect("no panic").extend(both);
                 for (from, to) in [(&near, &far), (&far, &near)] {
                     let mut from = from.try_clone().expect("a descriptor");
                     let mut to = to.try_clone().expect("a descriptor");
@@ -41,7 +44,6 @@ impl Relay {
                         let _ = to.shutdown(Shutdown::Both);
                     });
                 }
-                kept.lock().expect("no panic").extend([near, far]);
             }
         });
         Relay { endpoint, sockets }
