@@ -69,8 +69,19 @@ fn module(format: &str) -> Result<String, String> {
 
 fn is_name(id: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
-    id.starts_with(is_letter) && id.chars().all(|c| is_letter(c) || c.is_ascii_digit())
+    let is_word =
+        id.starts_with(is_letter) && id.chars().all(|c| is_letter(c) || c.is_ascii_digit());
+    is_word && !KEYWORDS.contains(&id)
 }
+
+/// What looks like a name and is none, strict and reserved, up to edition 2024.
+const KEYWORDS: &[&str] = &[
+    "_", "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
+    "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",
+    "impl", "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub",
+    "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
 
 fn types(format: &str) -> String {
     // The one text that may hold a `$` of its own goes in another way.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The end that answers and counts.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -13,46 +14,72 @@ use zonda_program::{Failure, Interrupt, build};
 use super::super::start::Start;
 use super::{Bench, Count, Told, path};
 
-/// What came of the last flow. There is one at a time for each measurement; another one begins anew.
+/// How many flows are counted at once; one more takes the place of the oldest.
+const FLOWS: usize = 64;
+
+/// What came of the last flows, the one that began last at the end.
 #[derive(Default)]
+struct Counters(VecDeque<Counter>);
+
+impl Counters {
+    fn add(&mut self, sample: &Sample) {
+        let key = sample.key_expr().as_str();
+        let run = key.rsplit('/').next().unwrap_or_default();
+        let at = self.0.iter().rposition(|counter| counter.run == run);
+        let at = at.unwrap_or_else(|| self.begin(run));
+        self.0[at].add(sample);
+    }
+
+    /// Makes room for a flow; where it is.
+    fn begin(&mut self, run: &str) -> usize {
+        if self.0.len() == FLOWS {
+            self.0.pop_front();
+        }
+        self.0.push_back(Counter {
+            run: run.to_owned(),
+            count: Count::default(),
+            first: Instant::now(),
+        });
+        self.0.len() - 1
+    }
+
+    /// What came of a flow; nothing if it is not known.
+    fn of(&self, run: Option<&str>) -> Count {
+        let known = self.0.iter().rfind(|counter| Some(&*counter.run) == run);
+        known.map(|counter| counter.count).unwrap_or_default()
+    }
+}
+
+/// What came of one flow.
 struct Counter {
     run: String,
     count: Count,
-    first: Option<Instant>,
+    first: Instant,
 }
 
 impl Counter {
     fn add(&mut self, sample: &Sample) {
-        let key = sample.key_expr().as_str();
-        let run = key.rsplit('/').next().unwrap_or_default();
-        if run != self.run {
-            *self = Counter {
-                run: run.to_owned(),
-                ..Counter::default()
-            };
-        }
-        let first = *self.first.get_or_insert_with(Instant::now);
         self.count.messages += 1;
         self.count.bytes += sample.payload().len() as u64;
-        self.count.nanos = u64::try_from(first.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.count.nanos = u64::try_from(self.first.elapsed().as_nanos()).unwrap_or(u64::MAX);
     }
 }
 
 /// Serves until Ctrl-C.
 pub fn serve(bench: &Bench, session: &Session, interrupt: &Interrupt) -> Result<(), Failure> {
     let place = format!("{}/{}", bench.key, session.zid());
-    let counter: Arc<Mutex<Counter>> = Arc::default();
+    let counters: Arc<Mutex<Counters>> = Arc::default();
     let echo = session.clone();
     let _ping = session
         .declare_subscriber(format!("{place}/ping/*"))
         .callback(move |sample| pong(&echo, &sample))
         .wait()?;
-    let counting = Arc::clone(&counter);
+    let counting = Arc::clone(&counters);
     let _flow = session
         .declare_subscriber(format!("{place}/flow/*"))
         .callback(move |sample| {
-            let mut counter = counting.lock().unwrap_or_else(PoisonError::into_inner);
-            counter.add(&sample);
+            let mut counters = counting.lock().unwrap_or_else(PoisonError::into_inner);
+            counters.add(&sample);
         })
         .wait()?;
     let queries = session.declare_queryable(format!("{place}/told")).wait()?;
@@ -64,7 +91,7 @@ pub fn serve(bench: &Bench, session: &Session, interrupt: &Interrupt) -> Result<
     while !interrupt.happened() {
         start.look();
         if let Some(query) = queries.recv_timeout(super::NOTICE)? {
-            tell(session, &query, &counter)?;
+            tell(session, &query, &counters)?;
         }
     }
     Ok(())
@@ -82,19 +109,16 @@ fn pong(session: &Session, sample: &Sample) {
     }
 }
 
-fn tell(session: &Session, query: &Query, counter: &Mutex<Counter>) -> Result<(), Failure> {
-    let counter = counter.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_it = query.parameters().get("run") == Some(counter.run.as_str());
+fn tell(session: &Session, query: &Query, counters: &Mutex<Counters>) -> Result<(), Failure> {
+    let count = {
+        let counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.of(query.parameters().get("run"))
+    };
     let told = Told {
         version: build::VERSION.to_owned(),
         links: path::neighbours(session),
-        count: if is_it {
-            counter.count
-        } else {
-            Count::default()
-        },
+        count,
     };
-    drop(counter);
     // a node that asks and leaves is none of ours
     if let Err(error) = query
         .reply(query.key_expr(), serde_json::to_vec(&told)?)
