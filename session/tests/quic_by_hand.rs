@@ -25,6 +25,17 @@ use crate::traffic::{check_each, check_traffic, port};
 
 /// A client of QUIC that is no node.
 pub fn stranger(ca: &str, speaks: &[u8]) -> quinn::Endpoint {
+    client(config(ca, speaks))
+}
+
+fn client(config: quinn::ClientConfig) -> quinn::Endpoint {
+    let mut endpoint =
+        quinn::Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a socket");
+    endpoint.set_default_client_config(config);
+    endpoint
+}
+
+fn config(ca: &str, speaks: &[u8]) -> quinn::ClientConfig {
     let mut trusted = RootCertStore::empty();
     let authority = CertificateDer::from_pem_file(ca).expect("a certificate");
     trusted.add(authority).expect("an authority");
@@ -35,10 +46,7 @@ pub fn stranger(ca: &str, speaks: &[u8]) -> quinn::Endpoint {
     let mut config = config.with_no_client_auth();
     config.alpn_protocols = vec![speaks.to_vec()];
     let config = QuicClientConfig::try_from(config).expect("for QUIC");
-    let mut endpoint =
-        quinn::Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a socket");
-    endpoint.set_default_client_config(quinn::ClientConfig::new(Arc::new(config)));
-    endpoint
+    quinn::ClientConfig::new(Arc::new(config))
 }
 
 /// What carries the batches of a hand.
@@ -75,7 +83,10 @@ async fn read_batch(stream: &mut quinn::RecvStream) -> Vec<u8> {
 
 impl Hand {
     async fn connect(ca: &str, to: SocketAddr, speaks: &[u8]) -> Hand {
-        let endpoint = stranger(ca, speaks);
+        Hand::at(stranger(ca, speaks), to, speaks).await
+    }
+
+    async fn at(endpoint: quinn::Endpoint, to: SocketAddr, speaks: &[u8]) -> Hand {
         let connection = endpoint.connect(to, "localhost").expect("a name");
         let connection = connection.await.expect("a connection");
         let carrier = match speaks {
@@ -325,6 +336,42 @@ fn who_misuses_its_streams_costs_only_itself() {
     });
     scene.is_rid_of_others();
     check_traffic(&scene.near, &scene.far, &[8, 5000]);
+}
+
+/// One that has room for a few bytes, and keeps the connection up, does not keep what its link had still to send.
+#[test]
+fn who_takes_nothing_is_hung_up_on() {
+    let scene = Scene::open("");
+    let speaks = b"zenoh-ms";
+    let mut config = config(&scene.authority.ca(), speaks);
+    let mut windows = quinn::TransportConfig::default();
+    windows.stream_receive_window(2048_u32.into());
+    windows.keep_alive_interval(Some(Duration::from_secs(1)));
+    config.transport_config(Arc::new(windows));
+    let publisher = scene.far.declare_publisher("test/wanted");
+    let publisher = publisher.wait().expect("a publisher");
+    scene.runtime.block_on(async {
+        let mut poor = Hand::at(client(config), scene.to, speaks).await;
+        let wanted = Declare::new(Declaration::Subscriber {
+            id: 1,
+            wire_expr: WireExpr::full("test/wanted"),
+        });
+        let wanted = poor.frame(Priority::Data, &wanted);
+        poor.send(5, &wanted).await;
+        until("the subscriber is known", || {
+            let status = publisher.matching_status().wait();
+            status.is_ok_and(|status| status.matching())
+        });
+        for _ in 0..20 {
+            publisher.put(vec![0; 60_000]).wait().expect("it is sent");
+        }
+        // The node ends the link of one that says such things.
+        poor.send(0, &[0x1f; 100]).await;
+        // The node lingers for 10 s of this.
+        let closed = tokio::time::timeout(3 * LONG, poor.connection.closed());
+        assert!(closed.await.is_ok(), "it is kept");
+    });
+    scene.is_rid_of_others();
 }
 
 #[test]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a link and the task that carries its bytes both know.
 
+use std::future::poll_fn;
 use std::io;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{OnceLock, Weak};
-use std::task::Waker;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::task::{Poll, Waker};
 use std::time::SystemTime;
 
 use atomic_waker::AtomicWaker;
@@ -36,9 +38,37 @@ pub struct Carriage {
     /// When what the peer has shown of itself expires.
     valid_until: Option<SystemTime>,
     framed: AtomicU8,
+    /// Nobody has the link any more.
+    is_left: AtomicBool,
     carrier: AtomicWaker,
     /// What the peer said when it ended the connection, for people.
     farewell: OnceLock<String>,
+}
+
+/// What a link has of its carriage. Once nobody has this any more, the link has ended, whatever its socket has still to be read.
+#[derive(Debug)]
+pub struct Passenger(Arc<Carriage>);
+
+impl Passenger {
+    #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
+    pub(super) fn of(carriage: Arc<Carriage>) -> Arc<Passenger> {
+        Arc::new(Passenger(carriage))
+    }
+}
+
+impl Deref for Passenger {
+    type Target = Carriage;
+
+    fn deref(&self) -> &Carriage {
+        &self.0
+    }
+}
+
+impl Drop for Passenger {
+    fn drop(&mut self) {
+        self.0.is_left.store(true, Ordering::SeqCst);
+        self.0.carrier.wake();
+    }
 }
 
 #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
@@ -98,6 +128,18 @@ impl Carriage {
         };
         self.framed.store(framed as u8, Ordering::SeqCst);
         self.carrier.wake();
+    }
+
+    /// Waits until nobody has the link any more. To be awaited in the task that calls [`Carriage::watch`].
+    pub(super) async fn left(&self) {
+        poll_fn(|context| {
+            self.carrier.register(context.waker());
+            match self.is_left.load(Ordering::SeqCst) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
     }
 
     /// How what follows is framed. A change wakes the one that has called this last.

@@ -31,7 +31,7 @@ use self::greeting::Greeting;
 use self::hub::Hub;
 use self::reasons::explain_lost;
 use self::terms::QuicOptions;
-use super::carriage::Carriage;
+use super::carriage::{Carriage, Passenger};
 use super::stream::Coding;
 use super::tls::{self, Credentials, Noted, Within};
 use super::{
@@ -193,7 +193,8 @@ fn link<R: Runtime>(
     let by = Arc::downgrade(&held.0);
     let carriage = Arc::new(Carriage::new(by, end));
     let socket = carry::start(runtime, held, Arc::clone(&carriage))?;
-    Ok(LinkStream::coded(socket, Coding::Carried(carriage)))
+    let coding = Coding::Carried(Passenger::of(carriage));
+    Ok(LinkStream::coded(socket, coding))
 }
 
 /// Binds every address of the endpoint's host, once keys and certificates are there.

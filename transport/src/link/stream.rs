@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
-use super::carriage::Carriage;
+use super::carriage::Passenger;
 use super::tls;
 use super::udp;
 use super::ws;
@@ -36,7 +36,7 @@ pub(crate) enum Coding {
     Wss(std::sync::Arc<ws::Session>, std::sync::Arc<tls::Session>),
     /// As they are, in a socket of this machine, whose other end has what carries them on.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
-    Carried(std::sync::Arc<Carriage>),
+    Carried(std::sync::Arc<Passenger>),
 }
 
 #[cfg_attr(
@@ -232,7 +232,7 @@ pub enum StreamRead<L> {
     /// They are decrypted, and taken out of frames.
     Wss(Box<ws::Reading<tls::Reading<L>>>),
     /// They are as the socket has them, which another task fills.
-    Carried(L, Arc<Carriage>),
+    Carried(L, Arc<Passenger>),
 }
 
 impl<L: LinkRead> LinkRead for StreamRead<L> {
@@ -267,7 +267,7 @@ pub enum StreamWrite<L> {
     /// They are put into frames, and encrypted.
     Wss(Box<ws::Writing<tls::Writing<L>>>),
     /// The socket gets the bytes as they are, and another task takes them.
-    Carried(L, Arc<Carriage>),
+    Carried(L, Arc<Passenger>),
 }
 
 impl<L: LinkWrite> LinkWrite for StreamWrite<L> {

@@ -23,7 +23,7 @@ use super::incoming::Incoming;
 use super::outgoing::{Outgoing, PREFIX_BYTES};
 use super::terms::Carrier;
 
-/// How long a peer may take to confirm what was sent before the link ended.
+/// How long a peer may take, once the link has ended, to make room for what was sent before and to confirm it.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// How often it is looked whether the last datagrams are out.
@@ -81,12 +81,34 @@ pub(super) fn start<R: Runtime>(
     let own = runtime.clone();
     runtime.spawn("zonda-quic", move || async move {
         match own.adopt(near) {
-            Ok(halves) => carry(&own, &held.0, halves, &carriage).await,
+            Ok(halves) => {
+                let carrying = carry(&own, &held.0, halves, &carriage);
+                while_used(&own, &carriage, carrying).await;
+            }
             Err(error) => tracing::debug!("no socket for a link: {error}"),
         }
         drop(held);
     });
     Ok(far)
+}
+
+/// Carries for as long as somebody has the link, and a while for what it has sent: a peer that makes no room for that, or reads
+/// nothing, could keep it for ever.
+async fn while_used<R: Runtime>(
+    runtime: &R,
+    carriage: &Carriage,
+    carrying: impl Future<Output = ()>,
+) {
+    let mut carrying = pin!(carrying);
+    let mut lingering = pin!(async {
+        carriage.left().await;
+        runtime.sleep_until(after(LINGER)).await;
+    });
+    poll_fn(|context| match carrying.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => lingering.as_mut().poll(context),
+    })
+    .await;
 }
 
 /// Carries both ways until the link has ended and the peer has what it sent, or the connection is lost.
@@ -166,14 +188,16 @@ async fn send<R: Runtime>(
             return End::Lost;
         }
     }
-    if connection.flush(&mut outgoing).await.is_err() {
-        return End::Lost;
+    let rest = async {
+        connection.flush(&mut outgoing).await?;
+        connection.finish();
+        connection.finished().await;
+        io::Result::Ok(())
+    };
+    match runtime.timeout_at(after(LINGER), rest).await {
+        Some(Err(_)) => End::Lost,
+        Some(Ok(())) | None => End::Orderly,
     }
-    connection.finish();
-    runtime
-        .timeout_at(after(LINGER), connection.finished())
-        .await;
-    End::Orderly
 }
 
 /// Gives the streams all whole pieces of what the link has sent.
