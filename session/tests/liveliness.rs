@@ -181,6 +181,29 @@ fn who_did_not_ask_for_history_is_told_of_changes_only_but_of_each_end() {
 }
 
 #[test]
+fn what_a_gateway_learns_only_by_asking_is_not_news_either() {
+    let top = router();
+    let far = connected_to(&top, quick_client());
+    let old = token(&far, "live/old");
+    until("the token is there", || alive(&top, "live/*").len() == 1);
+    let middle = connected_to(&top, Config::peer().listen(["tcp/127.0.0.1:0"]));
+    let client = connected_to(&middle, quick_client());
+    // The first one makes the peer ask its router.
+    let (first, second) = (
+        listening(&client, "live/*", false),
+        listening(&client, "live/*", false),
+    );
+    assert_eq!(alive(&client, "live/*"), ["live/old"]);
+    let new = token(&top, "live/new");
+    drop(old);
+    for changes in [&first, &second] {
+        assert_eq!(next(changes), "+live/new");
+        assert_eq!(next(changes), "-live/old");
+    }
+    drop(new);
+}
+
+#[test]
 fn a_key_of_several_sessions_comes_once_and_goes_with_the_last() {
     let gateway = router();
     let watching = connected_to(&gateway, quick_client());

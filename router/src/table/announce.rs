@@ -22,6 +22,8 @@ use crate::table::{
 pub(super) enum Hears {
     /// Everything.
     All,
+    /// Everything; if it is a new one, as the answer to this interest.
+    Answer(u32),
     /// How one it knows changes and that it ends, but of no new one.
     Known,
     /// Nothing; but what was announced to it before is taken back when it is no longer true.
@@ -139,9 +141,13 @@ impl ForwardingTable {
         let now = visible(kind, self.entities(kind).sources(index), face);
         let before = face.announced.get(entity);
         match (now, before) {
-            (Some(info), None) if hears == Hears::All => {
-                self.announce(entity, info, slot, None, actions);
-            }
+            (Some(info), None) => match hears {
+                Hears::All => self.announce(entity, info, slot, None, actions),
+                Hears::Answer(interest) => {
+                    self.announce(entity, info, slot, Some(interest), actions);
+                }
+                Hears::Known | Hears::Nothing => {}
+            },
             (Some(info), Some(announced)) if hears != Hears::Nothing && announced.info != info => {
                 self.announce(entity, info, slot, None, actions);
             }

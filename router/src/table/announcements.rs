@@ -47,6 +47,8 @@ const OWN_MAX: usize = 16;
 pub(super) enum Came {
     /// For everybody.
     All,
+    /// For everybody but those who wait for the answer that a gateway tells of it in: it was there when they asked.
+    Answer,
     /// For one face, if at all.
     Only(Option<u32>),
 }
@@ -55,7 +57,7 @@ impl Came {
     /// Whether it is new for the face at `slot`.
     pub(super) fn is_for(self, slot: u32) -> bool {
         match self {
-            Came::All => true,
+            Came::All | Came::Answer => true,
             Came::Only(only) => only == Some(slot),
         }
     }

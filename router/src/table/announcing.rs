@@ -10,6 +10,7 @@
 //! delays itself, not the others. The face that made the changes waits until those have heard of them; for the rest only if
 //! many of its changes are still being announced.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -38,14 +39,18 @@ struct Concerned {
     group: Option<Arc<str>>,
     /// It is about changes only.
     is_late: bool,
+    /// The interest, if it waits for what gateways answer; that one comes first.
+    awaits: Reverse<Option<u32>>,
 }
 
 impl Concerned {
-    fn new(slot: u32, kept: &Kept, kind: Kind) -> Self {
+    fn new(interest: InterestRef, kept: &Kept, kind: Kind) -> Self {
+        let awaits = kind == Kind::Token && kept.unanswered;
         Concerned {
-            slot,
+            slot: interest.slot,
             group: kept.group_key(kind).cloned(),
             is_late: kept.future_only,
+            awaits: Reverse(awaits.then_some(interest.id)),
         }
     }
 }
@@ -88,6 +93,7 @@ impl ForwardingTable {
         let only = others.find(|source| fewest == 1 && source.slot != change.slot);
         let only = only.map(|source| source.slot);
         let came = match fewest {
+            0 if change.is_answer => Came::Answer,
             0 => Came::All,
             _ => Came::Only(only),
         };
@@ -195,9 +201,9 @@ impl ForwardingTable {
         let end = self.topology.places();
         while at < end && !steps.are_over() {
             if self.interests.count(at) <= FEW {
-                for kept in self.interests.of(at) {
+                for (interest, kept) in self.interests.of(at) {
                     if is_concerned(kept, entity.kind, &pattern, &steps) {
-                        concerned.push(Concerned::new(at, kept, entity.kind));
+                        concerned.push(Concerned::new(interest, kept, entity.kind));
                     }
                 }
             }
@@ -221,6 +227,7 @@ impl ForwardingTable {
             slot,
             group,
             is_late,
+            awaits,
         }: Concerned,
         &Changed { entity, key, came }: &Changed<'_>,
         steps: &Steps,
@@ -231,9 +238,10 @@ impl ForwardingTable {
         if kind == Kind::Token && is_gone && is_late && !self.is_announced(slot, entity) {
             return self.end_unannounced(slot, key, actions);
         }
-        let hears = match group.is_some() || is_late && !came.is_for(slot) {
-            true => Hears::Known,
-            false => Hears::All,
+        let hears = match awaits.0.filter(|_| came == Came::Answer) {
+            _ if group.is_some() || is_late && !came.is_for(slot) => Hears::Known,
+            Some(interest) => Hears::Answer(interest),
+            None => Hears::All,
         };
         self.refresh(entity, slot, hears, actions);
         if let Some(key) = group {
@@ -259,7 +267,7 @@ impl ForwardingTable {
             let covers = |pattern| is_concerned(kept, kind, pattern, steps);
             if meets.is_none_or(covers) {
                 steps.spend(FOUND_STEPS);
-                all.push(Concerned::new(interest.slot, kept, kind));
+                all.push(Concerned::new(interest, kept, kind));
             }
         };
         if let Search::Tree(walk) = search {

@@ -85,9 +85,10 @@ impl Interests {
     }
 
     /// The interests of a face.
-    pub(super) fn of(&self, slot: u32) -> impl Iterator<Item = &Kept> {
+    pub(super) fn of(&self, slot: u32) -> impl Iterator<Item = (InterestRef, &Kept)> {
         let face = self.faces.get(&slot);
-        face.into_iter().flat_map(|face| face.kept.values())
+        let all = face.into_iter().flat_map(|face| face.kept.iter());
+        all.map(move |(&id, kept)| (InterestRef { slot, id }, kept))
     }
 
     /// Keeps an interest, whose groups the face has [entered](Self::enter_group) already.
