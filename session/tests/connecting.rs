@@ -13,7 +13,7 @@ use zonda::{Config, OpenError, Operation, Session, Wait};
 const QUICK: &str = "{ period_init_ms: 10, period_max_ms: 20 }";
 
 /// An endpoint that nobody listens on, and nobody else can take as long as the socket is held.
-fn nobody() -> (Socket, String) {
+pub fn nobody() -> (Socket, String) {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
     socket.bind(&any.into()).unwrap();

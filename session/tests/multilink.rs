@@ -12,6 +12,7 @@ use zonda::qos::CongestionControl;
 use zonda::sample::SampleKind;
 use zonda::{Config, Session, Wait};
 
+use crate::connecting::nobody;
 use crate::pair::{LONG, until, until_matched};
 use crate::relay::Relay;
 
@@ -168,6 +169,25 @@ fn a_client_has_one_link_or_those_of_a_group() {
     until("nobody is connected", || count(&far) == 0);
     let near = client(format!("['{one}', '{other}']"));
     until("one link", || count(&near) == 1 && count(&far) == 1);
+}
+
+#[test]
+fn a_client_that_was_there_first_has_the_links_of_its_group_later() {
+    let (sockets, endpoints): (Vec<_>, Vec<_>) = (0..2).map(|_| nobody()).unzip();
+    let [one, other] = [0, 1].map(|at: usize| endpoints[at].as_str());
+    let group = format!("[{{strategy: 'allOf', locators: ['{one}', '{other}']}}]");
+    let config = Config::client([] as [&str; 0])
+        .with("transport/unicast/max_links", "3")
+        .with("connect/retry", "{period_init_ms: 50, period_max_ms: 100}")
+        .with("connect/exit_on_failure", "false")
+        .with("connect/timeout_ms", "0")
+        .with("connect/endpoints", &group);
+    let near = zonda::open(config).wait().expect("it opens");
+    assert_eq!(count(&near), 0);
+    drop(sockets);
+    let far = zonda::open(peer(SEVERAL).listen([one, other]));
+    let far = far.wait().expect("a listening peer opens");
+    until("two links", || count(&near) == 2 && count(&far) == 2);
 }
 
 #[test]

@@ -112,10 +112,7 @@ impl Node {
                     tracing::warn!("{error}; trying again in the background");
                     Ok(vec![Kept::new(endpoints, None)])
                 }
-                Ok(standing) => {
-                    Shared::start_joining(&self.shared, standing);
-                    Ok(vec![Kept::new(endpoints, standing)])
-                }
+                Ok(standing) => Ok(vec![Kept::new(endpoints, standing)]),
             };
         }
         let (mut kept, began) = (Vec::new(), Instant::now());

@@ -126,8 +126,12 @@ impl Shared {
     ) {
         let mut backoff = shared.backoff_any(&endpoints);
         let mut failures = Failures::default();
+        let mut is_joined = shared.role != WhatAmI::Client;
         while !shared.is_closed() {
             if let Some(face) = face.take() {
+                if !std::mem::replace(&mut is_joined, true) {
+                    Self::start_joining(&shared, face);
+                }
                 let since = Instant::now();
                 shared.wait_until_gone(face).await;
                 shared.stay_away().await;
@@ -188,11 +192,8 @@ impl Shared {
         }
     }
 
-    /// Starts keeping the other links that a client wants to the neighbour that it has just connected to.
-    pub(crate) fn start_joining(shared: &Arc<Self>, standing: Option<Standing>) {
-        let Some(standing) = standing else {
-            return;
-        };
+    /// Starts keeping the other links that a client wants to the neighbour that it has connected to first.
+    fn start_joining(shared: &Arc<Self>, standing: Standing) {
         if shared.settings.max_links < 2 {
             return;
         }
