@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{
-    Declaration, Declare, Encode, LinkState, LinkStateList, LinkStates, Numbers, Reader, WhatAmI,
-    WireExpr, ZenohId,
+    Declaration, Declare, Encode, LinkState, LinkStateList, LinkStates, NetworkMessage, Numbers,
+    Reader, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::table::{
     Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Limits,
@@ -83,6 +83,16 @@ impl Victim {
             })
         };
         self.table.handle_declare(link, &declare, &mut self.actions);
+    }
+
+    /// Does what is due at this time.
+    fn look(&mut self, now: Instant) {
+        while self.table.next_deadline().is_some_and(|due| match due {
+            Deadline::Now => true,
+            Deadline::At(at) => at <= now,
+        }) {
+            self.table.expire(now, &mut self.actions);
+        }
     }
 
     fn sweep(&mut self) {
@@ -202,16 +212,58 @@ fn a_router_that_flaps_has_trees_computed_seldom() {
             },
         ];
         victim.hear(link, &said);
-        while victim.table.next_deadline().is_some_and(|due| match due {
-            Deadline::Now => true,
-            Deadline::At(at) => at <= now,
-        }) {
-            victim.table.expire(now, &mut victim.actions);
-        }
+        victim.look(now);
         victim.actions.clear();
     }
     let computed = victim.table.mesh_reshaped();
     assert!((10..25).contains(&computed), "computed {computed} times");
+}
+
+/// One neighbour gains and loses a link each second for a minute. The other one hears again and again what is declared.
+#[test]
+fn a_router_that_flaps_keeps_nobody_from_repeating_what_there_is() {
+    let mut victim = Victim::new(Limits::default());
+    let [near, other] = [1, 2].map(|number| victim.link(number));
+    let said = |number, sn, links: &[u64]| Said {
+        number,
+        sn,
+        links: links.to_vec(),
+    };
+    victim.hear(other, &[said(2, 1, &[9999])]);
+    let start = Instant::now();
+    let mut told = 0;
+    for second in 0..60 {
+        let links: &[u64] = match second % 2 {
+            0 => &[9999, 3],
+            _ => &[9999],
+        };
+        victim.hear(near, &[said(1, second + 1, links), said(3, 1, &[1])]);
+        if second == 0 {
+            victim.subscribe(near, 1, "of/1");
+        }
+        for tenth in 0..10 {
+            victim.look(start + Duration::from_millis(second * 1000 + tenth * 100));
+            victim.sweep();
+        }
+        told += victim
+            .actions
+            .drain(..)
+            .filter(|action| is_subscriber(action, other))
+            .count();
+    }
+    assert!((5..8).contains(&told), "said {told} times");
+}
+
+/// Whether this tells a neighbour of a subscriber.
+fn is_subscriber(action: &Action, to: FaceId) -> bool {
+    let Action::Send { face, bytes } = action else {
+        return false;
+    };
+    let message = NetworkMessage::decode(&mut Reader::new(bytes)).expect("a message");
+    let NetworkMessage::Declare(declare) = message else {
+        return false;
+    };
+    *face == to && matches!(declare.body, Declaration::Subscriber { .. })
 }
 
 /// A neighbour invents routers that declare as much as each of them may.

@@ -27,6 +27,9 @@ use crate::table::{
 /// believed for a moment that a router is gone, or comes by another way, when this node did not.
 const REPEATED_AFTER: Duration = Duration::from_millis(1500);
 
+/// How long that is put off at most where the network does not come to rest, from its first change on.
+const UNREST_MAX: Duration = Duration::from_secs(10);
+
 /// How long after that a router's declarations are believed that the neighbour above this node has not repeated. Other
 /// implementations take a tenth of a second to compute their trees, and do not repeat anything.
 const BELIEVED_FOR: Duration = Duration::from_millis(1500);
@@ -68,6 +71,8 @@ pub(in crate::table) struct Mesh {
     reshaped: u64,
     routers: HashMap<ZenohId, Router>,
     settling: Settling,
+    /// Since when the network changes without everything having been declared once more.
+    unrest: Option<Instant>,
     /// The links that have heard what a router declares, by the router: those to its children in its tree. A link that comes
     /// again is another one, and hears it again.
     heard: HashMap<ZenohId, BTreeSet<FaceId>>,
@@ -97,6 +102,7 @@ impl Mesh {
             reshaped: 0,
             routers: HashMap::new(),
             settling: Settling::Nothing,
+            unrest: None,
             heard: HashMap::new(),
             unheard: Unheard::default(),
             charges: Charges::default(),
@@ -294,9 +300,14 @@ impl Mesh {
 
     /// What is to be done now that the network is quiet.
     pub(super) fn settle(&mut self, now: Instant) {
+        if matches!(self.settling, Settling::Begins) {
+            let first = *self.unrest.get_or_insert(now);
+            let at = (now + REPEATED_AFTER).min(first + UNREST_MAX);
+            self.settling = Settling::RepeatsAt(at);
+        }
         match self.settling {
-            Settling::Begins => self.settling = Settling::RepeatsAt(now + REPEATED_AFTER),
             Settling::RepeatsAt(at) if at <= now => {
+                self.unrest = None;
                 self.settling = Settling::ForgetsAt(now + BELIEVED_FOR);
                 self.heard.clear();
                 self.begin_round();
