@@ -314,3 +314,78 @@ fn what_routers_declare_counts_as_the_link_s_and_goes_with_it() {
     assert_eq!(victim.table.memory_of(link), 0);
     assert!(victim.table.memory() <= before + 4096);
 }
+
+/// Routers that do not exist, each linked to as many others as there is room for.
+fn invented(neighbour: usize) -> Vec<Said> {
+    let links = |number: usize| {
+        let others = (1..70).map(|step| ((number + step) % 1000) as u64);
+        others.collect::<Vec<u64>>()
+    };
+    let mut said: Vec<Said> = (0..1000)
+        .map(|number| Said {
+            number,
+            sn: 1,
+            links: links(number),
+        })
+        .collect();
+    let own = said.iter_mut().find(|said| said.number == neighbour);
+    own.expect("it is one of them").links.push(9999);
+    said
+}
+
+/// Four routers in a line, of which the first is the neighbour.
+fn line(sn: u64) -> Vec<Said> {
+    let links: [&[u64]; 4] = [&[9999, 2001], &[2000, 2002], &[2001, 2003], &[2002]];
+    let said = (2000..).zip(links);
+    said.map(|(number, links)| Said {
+        number,
+        sn,
+        links: links.to_vec(),
+    })
+    .collect()
+}
+
+#[test]
+fn an_inventor_of_routers_who_leaves_takes_them_along() {
+    let mut victim = Victim::new(Limits::default());
+    for sn in 1..4 {
+        let inventor = victim.link(0);
+        victim.hear(inventor, &invented(0));
+        assert_eq!(victim.table.routers().count(), 1000);
+        victim.table.remove_face(inventor, &mut victim.actions);
+        assert_eq!(victim.table.routers().count(), 0);
+        let honest = victim.link(2000);
+        victim.hear(honest, &line(sn));
+        assert_eq!(victim.table.routers().count(), 4);
+        victim.table.remove_face(honest, &mut victim.actions);
+    }
+}
+
+/// The neighbour that has spoken of them stays.
+#[test]
+fn routers_that_somebody_far_away_invented_make_room_once_they_are_lost() {
+    let mut victim = Victim::new(Limits::default());
+    let honest = victim.link(2000);
+    victim.hear(honest, &line(1));
+    let mut said = line(2);
+    said[3].links.push(0);
+    said.extend(invented(0));
+    victim.hear(honest, &said);
+    assert_eq!(victim.table.routers().count(), 1004);
+    victim.hear(honest, &line(3));
+    assert_eq!(victim.table.routers().count(), 4);
+    let mut said = line(4);
+    said[3].links.push(2004);
+    said.push(Said {
+        number: 2004,
+        sn: 1,
+        links: vec![2003, 2005],
+    });
+    said.push(Said {
+        number: 2005,
+        sn: 1,
+        links: vec![2004],
+    });
+    victim.hear(honest, &said);
+    assert_eq!(victim.table.routers().count(), 6);
+}

@@ -59,6 +59,14 @@ struct Link {
     said: u64,
 }
 
+/// A router that cannot be reached.
+#[derive(Debug)]
+struct Lost {
+    node: Node,
+    /// How many were lost before it.
+    turn: u64,
+}
+
 /// What came of what a neighbour said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Heard {
@@ -75,7 +83,9 @@ pub(super) struct Network {
     nodes: Vec<Option<Node>>,
     numbers: HashMap<ZenohId, u16>,
     /// Routers that could be reached once. Who mentions one again does not say anew what was said of it before.
-    lost: HashMap<ZenohId, Node>,
+    lost: HashMap<ZenohId, Lost>,
+    /// How many were lost so far.
+    losses: u64,
     /// The oldest first.
     links: Vec<Link>,
     /// The weights that this node gives its links.
@@ -102,6 +112,7 @@ impl Network {
             nodes: vec![Some(itself)],
             numbers: HashMap::from([(zid, ITSELF)]),
             lost: HashMap::new(),
+            losses: 0,
             links: Vec::new(),
             weights: HashMap::new(),
             listed: 0,
@@ -146,7 +157,7 @@ impl Network {
     ) -> bool {
         // It will say all of itself now.
         if let Some(before) = self.lost.remove(&zid) {
-            self.listed -= before.links.len();
+            self.listed -= before.node.links.len();
         }
         let Some(number) = self.meet(zid) else {
             return false;
@@ -343,7 +354,8 @@ impl Network {
             sn: 0,
             links: BTreeMap::new(),
         };
-        self.nodes[at] = Some(self.lost.remove(&zid).unwrap_or_else(blank));
+        let before = self.lost.remove(&zid).map(|lost| lost.node);
+        self.nodes[at] = Some(before.unwrap_or_else(blank));
         self.numbers.insert(zid, number);
         Some(number)
     }
@@ -463,9 +475,11 @@ impl Network {
         }
     }
 
-    /// The routers that a state lists, as far as they were introduced and there is room for as many.
+    /// The routers that a state lists, as far as they were introduced and there is room for as many. Lost ones make room.
     fn listed(&mut self, at: usize, number: u16, state: &LinkState<'_>) -> BTreeMap<ZenohId, u16> {
         let before = self.node(number).map_or(0, |node| node.links.len());
+        let wanted = state.links.len().min(ROUTERS_MAX);
+        while self.listed + wanted > LINKS_MAX + before && self.forget_oldest() {}
         let room = (LINKS_MAX + before).saturating_sub(self.listed);
         let room = room.min(ROUTERS_MAX);
         self.over_limit += state.links.len().saturating_sub(room) as u64;
@@ -498,16 +512,56 @@ impl Network {
             }
             if let Some(gone) = self.nodes[usize::from(number)].take() {
                 self.numbers.remove(&gone.zid);
-                if gone.sn > 0 && self.lost.len() < ROUTERS_MAX {
-                    self.lost.insert(gone.zid, gone);
-                } else {
-                    self.listed -= gone.links.len();
-                }
+                self.lose(gone);
                 for link in &mut self.links {
                     link.told.remove(&number);
                 }
             }
         }
+        self.forget_lost();
+    }
+
+    /// A router cannot be reached any more. What was said of it is kept, if anything was.
+    fn lose(&mut self, node: Node) {
+        if node.sn == 0 {
+            self.listed -= node.links.len();
+            return;
+        }
+        if self.lost.len() >= ROUTERS_MAX {
+            self.forget_oldest();
+        }
+        let turn = self.losses;
+        self.losses += 1;
+        self.lost.insert(node.zid, Lost { node, turn });
+    }
+
+    /// Forgets the lost routers that no neighbour has introduced: who comes to know of one again introduces it anew. Somebody
+    /// who invents routers and leaves takes them along.
+    fn forget_lost(&mut self) {
+        if self.lost.is_empty() {
+            return;
+        }
+        let links = self.links.iter();
+        let introduced: HashSet<ZenohId> = links.flat_map(|l| l.nodes.values().copied()).collect();
+        let listed = &mut self.listed;
+        self.lost.retain(|zid, lost| {
+            let is_kept = introduced.contains(zid);
+            if !is_kept {
+                *listed -= lost.node.links.len();
+            }
+            is_kept
+        });
+    }
+
+    /// Forgets the router that was lost first. False if none is.
+    fn forget_oldest(&mut self) -> bool {
+        let oldest = self.lost.values().min_by_key(|lost| lost.turn);
+        let oldest = oldest.map(|lost| lost.node.zid);
+        let Some(forgotten) = oldest.and_then(|zid| self.lost.remove(&zid)) else {
+            return false;
+        };
+        self.listed -= forgotten.node.links.len();
+        true
     }
 
     /// Tells the others what a neighbour said: of new routers everybody, of changes all but that neighbour and the router itself.
