@@ -14,7 +14,9 @@ use rdkafka::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::OwnedHeaders;
-use rdkafka::producer::{BaseProducer, BaseRecord, DeliveryResult, Producer as _, ProducerContext};
+use rdkafka::producer::{
+    BaseProducer, BaseRecord, DeliveryResult, Producer as _, ProducerContext, PurgeConfig,
+};
 use zonda_program::Failure;
 use zonda_runtime::oneshot;
 
@@ -120,6 +122,15 @@ pub struct Deliveries {
 }
 
 impl Deliveries {
+    /// Of those that failed, the ones that were not waited for any longer ([`Producer::give_up`]).
+    pub fn given_up(&self) -> u64 {
+        let reasons = ["PurgeQueue", "PurgeInflight"];
+        reasons
+            .iter()
+            .filter_map(|reason| self.failed.get(*reason))
+            .sum()
+    }
+
     /// The counters in the format of OpenMetrics, their names beginning with `prefix`.
     pub fn write(&self, prefix: &str, out: &mut String) {
         // writing to a text does not fail
@@ -380,6 +391,17 @@ impl Producer {
     /// At most `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
         self.producer.flush(limit).is_ok()
+    }
+
+    /// Gives up what the broker has not answered for: all of that is reported as failed, also what the broker may have got
+    /// without its answer having come. Waits for the reports, at most `limit`; true if all of them were heard.
+    ///
+    /// # Blocking
+    /// At most `limit`, and as long as [`OnFailure`] takes for what one report is about.
+    pub fn give_up(&self, limit: Duration) -> bool {
+        self.producer
+            .purge(PurgeConfig::default().queue().inflight());
+        self.flush(limit)
     }
 
     /// Whether a broker answers within `limit`; what it said if not.

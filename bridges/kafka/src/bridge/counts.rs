@@ -15,6 +15,8 @@ pub struct BridgeCounts {
     pub queued: AtomicU64,
     /// Times that a sample had to wait for room in the producer's queue.
     pub waits: AtomicU64,
+    /// Samples for which there was no room in the producer's queue before the bridge ended.
+    pub unsent: AtomicU64,
     /// Messages that came in from topics.
     pub messages: AtomicU64,
     /// Messages that the node took.
@@ -44,6 +46,7 @@ impl BridgeCounts {
             ("samples", &self.samples),
             ("queued", &self.queued),
             ("waits", &self.waits),
+            ("unsent", &self.unsent),
             ("messages", &self.messages),
             ("published", &self.published),
             ("retries", &self.retries),

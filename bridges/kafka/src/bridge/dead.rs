@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use serde_json::json;
 use zonda::key_expr::KeyExpr;
-use zonda::{Outcome, Session};
+use zonda::qos::CongestionControl;
+use zonda::{Outcome, Session, Wait};
 
 use super::counts::{BridgeCounts, count};
+use super::stop::Stop;
 
 /// Where dead letters go.
 pub(super) struct DeadLetters {
     pub session: Session,
     pub key: KeyExpr<'static>,
     pub counts: Arc<BridgeCounts>,
+    pub stop: Arc<Stop>,
 }
 
 /// What is not delivered.
@@ -27,12 +30,21 @@ pub(super) struct Letter<'l> {
 }
 
 impl DeadLetters {
-    /// Publishes a letter without waiting: its payload, and the rest as JSON in the attachment.
+    /// Publishes a letter: its payload, and the rest as JSON in the attachment. Without waiting, until the bridge ends: then
+    /// there may be very many at once, and nothing else to do.
     pub(super) fn post(&self, letter: &Letter<'_>) {
         tracing::debug!("not delivered to {}: {}", letter.to, letter.reason);
         let about = json!({ "from": letter.from, "to": letter.to, "reason": letter.reason });
         let put = self.session.put(&self.key, letter.payload.to_vec());
-        match put.attachment(about.to_string()).try_publish() {
+        let put = put.attachment(about.to_string());
+        let outcome = match self.stop.left_to_say() {
+            None => put.try_publish(),
+            Some(left) => {
+                let put = put.congestion_control(CongestionControl::Block);
+                put.timeout(left).outcome().wait()
+            }
+        };
+        match outcome {
             Ok(Outcome::Sent | Outcome::Queued) => count(&self.counts.dead),
             _ => count(&self.counts.dead_dropped),
         }

@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use zonda::{Outcome, PublishError, Session, Wait};
 use super::config::ToZonda;
 use super::counts::{BridgeCounts, count};
 use super::dead::{DeadLetters, Letter};
+use super::stop::Stop;
 use super::template::Field;
 use super::to_kafka::{ATTACHMENT, BRIDGE, CONTENT_TYPE};
 
@@ -37,7 +37,7 @@ pub(super) struct Reader {
     pub session: Session,
     pub dead: Arc<DeadLetters>,
     pub counts: Arc<BridgeCounts>,
-    pub stopping: Arc<AtomicBool>,
+    pub stop: Arc<Stop>,
 }
 
 /// The bridge ends before the node has taken the message: it is read again next time.
@@ -46,7 +46,7 @@ struct Stopped;
 impl Reader {
     /// Reads until the bridge ends, and says then how far it has come.
     pub(super) fn run(&self, consumer: &BaseConsumer) {
-        while !self.stopping.load(Ordering::Relaxed) {
+        while !self.stop.has_begun() {
             match consumer.poll(LOOK) {
                 Some(Ok(message)) => {
                     if self.carry(&message).is_err() {
@@ -120,7 +120,7 @@ impl Reader {
                 Err(error) => return Ok(Err(error.to_string())),
             }
             count(&self.counts.retries);
-            if self.stopping.load(Ordering::Relaxed) {
+            if self.stop.has_begun() {
                 return Err(Stopped);
             }
         }

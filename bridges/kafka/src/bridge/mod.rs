@@ -12,6 +12,7 @@ mod counts;
 mod dead;
 mod from_kafka;
 mod running;
+mod stop;
 mod template;
 mod to_kafka;
 

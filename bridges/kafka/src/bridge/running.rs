@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A bridge: started as a whole, and ended so that nothing it took is lost.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use zonda::handlers::FifoChannel;
-use zonda::sample::Locality;
+use zonda::handlers::{FifoChannel, IntoHandler};
+use zonda::pubsub::Subscriber;
+use zonda::sample::{Locality, Sample};
 use zonda::{Session, Wait};
 use zonda_program::Failure;
 
@@ -16,6 +17,7 @@ use super::config::BridgeConfig;
 use super::counts::BridgeCounts;
 use super::dead::{DeadLetters, Letter};
 use super::from_kafka::Reader;
+use super::stop::{GRACE, Stop};
 use super::to_kafka::Forwarder;
 use crate::producer::{OnFailure, Producer, Undelivered};
 
@@ -24,9 +26,17 @@ pub struct Bridge {
     session: Session,
     producer: Arc<Producer>,
     counts: Arc<BridgeCounts>,
-    stopping: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
+    stop: Arc<Stop>,
+    /// Of each rule from a key.
+    subscribers: Vec<Subscriber<()>>,
+    /// Given to each thread.
+    running: mpsc::Sender<Never>,
+    /// Closed when no thread has the other end any more.
+    all_ended: mpsc::Receiver<Never>,
 }
+
+/// What is never sent.
+enum Never {}
 
 /// How a bridge ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +45,8 @@ pub struct BridgeEnding {
     pub metrics: String,
     /// Messages that are neither delivered nor a dead letter that was published.
     pub lost: u64,
+    /// Messages that the broker was not given the time for: lost, or dead letters.
+    pub cut_off: u64,
 }
 
 impl Bridge {
@@ -48,18 +60,23 @@ impl Bridge {
     pub fn start(config: &BridgeConfig) -> Result<Bridge, Failure> {
         let session = zonda::open(config.node.clone()).wait()?;
         let counts = Arc::new(BridgeCounts::default());
+        let stop = Arc::new(Stop::default());
         let dead = Arc::new(DeadLetters {
             session: session.clone(),
             key: config.dead_letters.clone(),
             counts: Arc::clone(&counts),
+            stop: Arc::clone(&stop),
         });
         let producer = Arc::new(Producer::start(&config.producer, Some(buries(&dead)))?);
+        let (running, all_ended) = mpsc::channel();
         let mut bridge = Bridge {
             session,
             producer,
             counts,
-            stopping: Arc::default(),
-            threads: Vec::new(),
+            stop,
+            subscribers: Vec::new(),
+            running,
+            all_ended,
         };
         bridge.answer_metrics(config)?;
         for rule in &config.to_kafka {
@@ -69,7 +86,7 @@ impl Bridge {
                 producer: Arc::clone(&bridge.producer),
                 dead: Arc::clone(&dead),
                 counts: Arc::clone(&bridge.counts),
-                stopping: Arc::clone(&bridge.stopping),
+                stop: Arc::clone(&bridge.stop),
             };
             bridge.forward(forwarder, config.limits.waiting_messages)?;
         }
@@ -97,14 +114,16 @@ impl Bridge {
 
     fn forward(&mut self, forwarder: Forwarder, waiting: usize) -> Result<(), Failure> {
         let from = forwarder.rule.from.clone();
+        let (fill, queue) = IntoHandler::<Sample>::into_handler(FifoChannel::new(waiting));
         // what this session published itself came from a topic
         let subscriber = self
             .session
             .declare_subscriber(from)
             .allowed_origin(Locality::Remote)
-            .with(FifoChannel::new(waiting))
+            .with((fill, ()))
             .wait()?;
-        self.spawn("bridge-to-kafka", move || forwarder.run(&subscriber))
+        self.subscribers.push(subscriber);
+        self.spawn("bridge-to-kafka", move || forwarder.run(&queue))
     }
 
     fn read(&mut self, config: &BridgeConfig, dead: Arc<DeadLetters>) -> Result<(), Failure> {
@@ -121,15 +140,19 @@ impl Bridge {
             session: self.session.clone(),
             dead,
             counts: Arc::clone(&self.counts),
-            stopping: Arc::clone(&self.stopping),
+            stop: Arc::clone(&self.stop),
         };
         self.spawn("bridge-to-zonda", move || reader.run(&consumer))
     }
 
-    fn spawn(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
-        let thread = thread::Builder::new().name(name.to_owned()).spawn(run);
-        self.threads
-            .push(thread.map_err(|error| Failure::doing(name, error))?);
+    fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+        let running = self.running.clone();
+        let thread = thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn(move || {
+            run();
+            drop(running);
+        });
+        thread.map_err(|error| Failure::doing(name, error))?;
         Ok(())
     }
 
@@ -149,28 +172,53 @@ impl Bridge {
             .text(&self.producer.deliveries(), self.producer.queued())
     }
 
-    /// Takes nothing more, delivers what was taken, and closes the node.
+    /// Takes nothing more, delivers what was taken, and closes the node. What the broker has not taken within `limit` becomes
+    /// dead letters, and the log says how much that is.
     ///
     /// # Blocking
     /// At most `limit` for the broker, and some seconds for the node.
-    pub fn end(mut self, limit: Duration) -> BridgeEnding {
-        self.stopping.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            // a panic was logged where it happened, and what was not delivered is found in the counters
-            let _ = thread.join();
+    pub fn end(self, limit: Duration) -> BridgeEnding {
+        self.stop.begin(limit);
+        drop(self.subscribers);
+        drop(self.running);
+        // a thread that hangs in the client library is left to itself: what it has read comes again next time
+        let left = self.stop.left_to_say().unwrap_or(limit);
+        let ended = self.all_ended.recv_timeout(left);
+        if matches!(ended, Err(mpsc::RecvTimeoutError::Timeout)) {
+            tracing::warn!("a thread of the bridge has not ended");
         }
-        let is_empty = self.producer.flush(limit);
-        let undecided = if is_empty { 0 } else { self.producer.queued() };
-        let undecided = u64::try_from(undecided).unwrap_or(u64::MAX);
-        let metrics = self.metrics();
+        let unheard = settle(&self.producer, &self.stop);
+        let deliveries = self.producer.deliveries();
+        let metrics = self.counts.text(&deliveries, self.producer.queued());
         if let Err(error) = self.session.close().wait() {
             tracing::warn!("the node did not close: {error}");
         }
-        let dropped = self.counts.dead_dropped.load(Ordering::Relaxed);
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let cut_off = deliveries.given_up() + of(&self.counts.unsent) + unheard;
+        let lost = of(&self.counts.dead_dropped) + unheard;
+        if cut_off > 0 {
+            tracing::warn!(
+                "the broker did not take {cut_off} messages before the bridge ended; of all messages {lost} are neither \
+                 delivered nor dead letters"
+            );
+        }
         BridgeEnding {
             metrics,
-            lost: dropped.saturating_add(undecided),
+            lost,
+            cut_off,
         }
+    }
+}
+
+/// Waits for the broker as long as it has time, and has what it did not take reported; how many messages are not even that.
+fn settle(producer: &Producer, stop: &Stop) -> u64 {
+    let zero = Duration::ZERO;
+    let is_empty = producer.flush(stop.left().unwrap_or(zero));
+    // the one who is given the reports has their time still when the threads have used all of it
+    let left = stop.left_to_say().unwrap_or(zero).max(GRACE / 3);
+    match is_empty || producer.give_up(left) {
+        true => 0,
+        false => u64::try_from(producer.queued()).unwrap_or(u64::MAX),
     }
 }
 

@@ -3,18 +3,17 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use zonda::bytes::Encoding;
 use zonda::handlers::FifoChannelHandler;
-use zonda::pubsub::Subscriber;
 use zonda::sample::{Sample, SampleKind};
 
 use super::config::{ToKafka, is_topic};
 use super::counts::{BridgeCounts, count};
 use super::dead::{DeadLetters, Letter};
+use super::stop::Stop;
 use super::template::{Field, chunk};
 use crate::producer::{Producer, Record, Refused};
 
@@ -38,21 +37,19 @@ pub(super) struct Forwarder {
     pub producer: Arc<Producer>,
     pub dead: Arc<DeadLetters>,
     pub counts: Arc<BridgeCounts>,
-    pub stopping: Arc<AtomicBool>,
+    pub stop: Arc<Stop>,
 }
 
 impl Forwarder {
-    /// Takes samples until the bridge ends, and then what is there still.
-    pub(super) fn run(&self, subscriber: &Subscriber<FifoChannelHandler<Sample>>) {
-        while !self.stopping.load(Ordering::Relaxed) {
-            match subscriber.recv_timeout(LOOK) {
+    /// Takes samples until there is none and nobody fills the queue any more: its subscriber is gone when the bridge ends.
+    pub(super) fn run(&self, queue: &FifoChannelHandler<Sample>) {
+        loop {
+            match queue.recv_timeout(LOOK) {
                 Ok(Some(sample)) => self.forward(&sample),
+                Ok(None) if self.stop.is_over() => return,
                 Ok(None) => {}
                 Err(_) => return,
             }
-        }
-        while let Ok(Some(sample)) = subscriber.try_recv() {
-            self.forward(&sample);
         }
     }
 
@@ -98,13 +95,14 @@ impl Forwarder {
         })
     }
 
-    /// Queues a sample, and waits while the queue is full: each message of it leaves within the limit for deliveries.
+    /// Queues a sample, and waits while the queue is full: each message of it leaves within the limit for deliveries. At the
+    /// end of the bridge it waits no longer than that takes.
     fn send(&self, sample: &Sample, payload: &[u8], filled: &Filled) -> Result<(), String> {
         let encoding = sample.encoding();
         let encoding = (*encoding != Encoding::default()).then(|| encoding.to_string());
         let attachment = sample.attachment().map(|bytes| bytes.to_bytes());
         let mut waited = false;
-        loop {
+        while !self.stop.is_over() {
             let mut headers = vec![(BRIDGE, self.name.as_bytes())];
             headers.extend(encoding.iter().map(|text| (CONTENT_TYPE, text.as_bytes())));
             headers.extend(attachment.iter().map(|bytes| (ATTACHMENT, &**bytes)));
@@ -131,6 +129,8 @@ impl Forwarder {
                 Err(Refused::Other(reason)) => return Err(reason),
             }
         }
+        count(&self.counts.unsent);
+        Err("the bridge ended before there was room in the producer's queue".to_owned())
     }
 }
 

@@ -3,97 +3,16 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
+use zonda::Wait;
 use zonda::bytes::Encoding;
-use zonda::handlers::FifoChannelHandler;
-use zonda::pubsub::Subscriber;
 use zonda::qos::CongestionControl;
-use zonda::sample::{Sample, SampleKind};
-use zonda::{Config, Session, Wait};
-use zonda_kafka::bridge::{Bridge, BridgeConfig};
-use zonda_kafka::producer::{Producer, Record};
+use zonda::sample::SampleKind;
+use zonda_kafka::producer::Record;
 
+use super::bridged::{World, next, text};
 use super::world::{Broker, LIMIT, Reader, until};
-
-/// A node, a bridge that is connected to it, and a broker.
-struct World {
-    node: Session,
-    bridge: Bridge,
-    broker: Broker,
-}
-
-impl World {
-    /// With these rules, and these properties of the producer.
-    fn new(broker: Broker, rules: &str, producer: &str) -> World {
-        let node = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"]));
-        let node = node.wait().expect("a node");
-        let endpoint = node.info().locators().remove(0);
-        let servers = broker.cluster.bootstrap_servers();
-        let config = format!(
-            "{{ zonda: {{ mode: 'client', connect: {{ endpoints: ['{endpoint}'] }} }},
-                kafka: {{ brokers: '{servers}', producer: {{ {producer} }} }},
-                rules: [{rules}] }}"
-        );
-        let config = BridgeConfig::from_json5(&config).expect("a good configuration");
-        let bridge = Bridge::start(&config).expect("a bridge");
-        World {
-            node,
-            bridge,
-            broker,
-        }
-    }
-
-    /// Publishes when the bridge is known to want the key.
-    fn put(&self, key: &'static str, payload: &str) {
-        let publisher = self.node.declare_publisher(key);
-        let publisher = publisher.congestion_control(CongestionControl::Block);
-        let publisher = publisher.wait().expect("a publisher");
-        until("the bridge wants the key", || {
-            publisher
-                .matching_status()
-                .wait()
-                .expect("a status")
-                .matching()
-        });
-        let put = publisher.put(payload).encoding(Encoding::APPLICATION_JSON);
-        put.attachment("beside").wait().expect("a put");
-    }
-
-    fn subscribe(&self, key: &'static str) -> Subscriber<FifoChannelHandler<Sample>> {
-        let subscriber = self.node.declare_subscriber(key).wait();
-        let subscriber = subscriber.expect("a subscriber");
-        let session = self.bridge.session();
-        let publisher = session.declare_publisher(key).wait().expect("a publisher");
-        until("the bridge knows the subscriber", || {
-            publisher
-                .matching_status()
-                .wait()
-                .expect("a status")
-                .matching()
-        });
-        subscriber
-    }
-
-    /// Writes a message to a topic, as another program does.
-    fn write(&self, record: Record<'_>) {
-        let producer = Producer::start(&self.broker.config(), None).expect("a producer");
-        producer.send(record).expect("a place in the queue");
-        assert!(producer.flush(LIMIT), "the broker takes it");
-        assert_eq!(producer.deliveries().delivered, 1);
-    }
-}
-
-fn next(subscriber: &Subscriber<FifoChannelHandler<Sample>>) -> Sample {
-    let sample = subscriber.recv_timeout(LIMIT).expect("a subscriber");
-    sample.expect("a sample comes")
-}
-
-fn text(sample: &Sample) -> String {
-    let text = sample.payload().try_to_string().expect("text");
-    text.into_owned()
-}
 
 const OUT: &str = "{ from: { key: 'robots/*/pose' }, to: { topic: 'poses.{chunk:2}', partition_key: '{chunk:2}', headers: { from: '{key}' } } }";
 const IN: &str =
@@ -268,20 +187,7 @@ fn a_broker_that_is_away_holds_the_source_up_and_gets_everything() {
 #[test]
 fn counters_are_answered_at_their_key() {
     let world = World::new(Broker::with_topics(&["poses.r2"]), OUT, "");
-    let mut answer = None;
-    until("the counters are answered", || {
-        let get = world
-            .node
-            .get("zonda-kafka/metrics")
-            .timeout(Duration::from_secs(5));
-        let replies = get.wait().expect("a get");
-        answer = replies
-            .recv()
-            .ok()
-            .and_then(|reply| reply.into_result().ok());
-        answer.is_some()
-    });
-    let text = text(&answer.expect("an answer"));
+    let text = world.ask();
     assert!(
         text.contains("zonda_kafka_bridge_samples_total 0\n"),
         "{text}"

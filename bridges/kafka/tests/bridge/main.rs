@@ -4,4 +4,6 @@
 #[path = "../world/mod.rs"]
 mod world;
 
+mod bridged;
 mod carrying;
+mod ending;

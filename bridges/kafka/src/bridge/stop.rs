@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The end of a bridge, which all of its threads look at: it begins once, and has a time at which it is over.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// How long those may take, beyond the time for the broker, who say what the broker did not take.
+pub(super) const GRACE: Duration = Duration::from_secs(3);
+
+/// When the bridge has to have ended; unknown as long as it is not to.
+#[derive(Default)]
+pub(super) struct Stop(OnceLock<Instant>);
+
+impl Stop {
+    /// The broker has so long from now on, unless the end has begun already.
+    pub(super) fn begin(&self, limit: Duration) {
+        self.0.get_or_init(|| zonda_runtime::after(limit));
+    }
+
+    /// Nothing new is taken any more.
+    pub(super) fn has_begun(&self) -> bool {
+        self.0.get().is_some()
+    }
+
+    /// What the broker has not taken by now it does not get.
+    pub(super) fn is_over(&self) -> bool {
+        self.left().is_some_and(|left| left.is_zero())
+    }
+
+    /// How long the broker has still; `None` as long as the bridge is not to end.
+    pub(super) fn left(&self) -> Option<Duration> {
+        let deadline = self.0.get()?;
+        Some(deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// The same with the time to say what was not delivered.
+    pub(super) fn left_to_say(&self) -> Option<Duration> {
+        let deadline = *self.0.get()? + GRACE;
+        Some(deadline.saturating_duration_since(Instant::now()))
+    }
+}
