@@ -42,6 +42,10 @@ const DATAGRAMS_MAX: usize = 64;
 /// System calls for what one change has made ready to be sent, before others have their turn.
 const SENDS_MAX: usize = 32;
 
+/// How long a connection that is closed, or lost, is kept for packets that may still come. QUIC keeps it for some round trips, and a
+/// peer that confirms late makes them last for hours.
+const KEPT_CLOSED: Duration = Duration::from_secs(10);
+
 /// When a full socket is tried again.
 const SOCKET_FULL: Duration = Duration::from_millis(1);
 
@@ -85,6 +89,8 @@ struct State {
     is_open: bool,
     /// Why nothing passes any more.
     lost: Option<Lost>,
+    /// When it is given up, once it is lost.
+    forget_at: Option<Instant>,
     /// What the socket did not take, in `buffer`.
     unsent: Option<Transmit>,
     buffer: Vec<u8>,
@@ -153,6 +159,7 @@ impl Connection {
             streams: Streams::default(),
             is_open: false,
             lost: None,
+            forget_at: None,
             unsent: None,
             buffer: Vec::new(),
             timeout: None,
@@ -434,14 +441,16 @@ impl Connection {
             state.is_strange = false;
             self.hub.note_known();
         }
-        let is_silent = state.lost.is_some() && state.unsent.is_none();
-        if !state.is_over && is_silent && self.hub.forgets() {
+        if !state.is_over && state.is_done(now, self.hub.forgets()) {
             self.hub.forget(self.handle);
             state.is_over = true;
         }
         let due = match state.is_over {
             true => None,
-            false => state.proto.poll_timeout().into_iter().chain(again).min(),
+            false => {
+                let due = [state.proto.poll_timeout(), again, state.forget_at];
+                due.into_iter().flatten().min()
+            }
         };
         self.hub.set_timer(self.handle, state.timeout, due);
         state.timeout = due;
@@ -507,6 +516,15 @@ impl State {
         let reason = Bytes::from_static(&[0]);
         self.proto
             .close(Instant::now(), VarInt::from_u32(0), reason);
+    }
+
+    /// Whether a connection that is lost need not be kept any longer, or any time at all.
+    fn is_done(&mut self, now: Instant, at_once: bool) -> bool {
+        if self.lost.is_none() {
+            return false;
+        }
+        let forget_at = *self.forget_at.get_or_insert(now + KEPT_CLOSED);
+        forget_at <= now || at_once && self.unsent.is_none()
     }
 
     fn take_events(&mut self) -> Woken {
@@ -705,5 +723,47 @@ impl State {
             Some(lost) => Poll::Ready(Err(error_of(lost, io::ErrorKind::ConnectionReset))),
             None => Poll::Pending,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, UdpSocket};
+
+    use quinn_proto::crypto::rustls::QuicClientConfig;
+    use quinn_proto::{ClientConfig, TransportConfig};
+
+    use super::*;
+
+    /// A connection whose round trips are of this length, as far as is known.
+    fn connection(hub: &Arc<Hub>, to: SocketAddr, round_trip: Duration) -> Held {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider);
+        let tls = tls.with_protocol_versions(&[&rustls::version::TLS13]);
+        let tls = tls
+            .expect("versions")
+            .with_root_certificates(rustls::RootCertStore::empty());
+        let tls = QuicClientConfig::try_from(tls.with_no_client_auth()).expect("for QUIC");
+        let mut config = ClientConfig::new(Arc::new(tls));
+        let mut transport = TransportConfig::default();
+        transport.initial_rtt(round_trip);
+        config.transport_config(Arc::new(transport));
+        hub.connect(config, to, "localhost").expect("it begins")
+    }
+
+    #[test]
+    fn a_closed_connection_is_given_up_however_slow_its_peer_is() {
+        let [near, far] =
+            [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
+        let hub = Hub::new(&near.into(), Carrier::Streams, None).expect("an endpoint");
+        let to = far.local_addr().expect("bound");
+        let held = connection(&hub, to, Duration::from_secs(600));
+        let closed = Arc::clone(&held.0);
+        drop(held);
+        let until = hub.rest().expect("it is kept");
+        assert!(until <= Instant::now() + KEPT_CLOSED);
+        closed.lock().forget_at = Some(Instant::now());
+        closed.look_after();
+        assert_eq!(hub.rest(), None, "nothing is left");
     }
 }

@@ -281,7 +281,7 @@ impl Hub {
     }
 
     /// Until when the task may sleep; `None` when it has nothing left to do.
-    fn rest(&self) -> Option<Instant> {
+    pub(super) fn rest(&self) -> Option<Instant> {
         let mut state = self.lock();
         let is_needed = match self.greeting {
             Some(_) => !self.is_stopped.load(Ordering::SeqCst),
