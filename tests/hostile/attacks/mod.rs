@@ -9,6 +9,7 @@ mod isolation;
 mod labour;
 mod moves;
 mod pace;
+mod rings;
 mod silence;
 mod smuggling;
 mod words;
