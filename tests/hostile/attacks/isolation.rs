@@ -255,21 +255,32 @@ fn i3_ten_dead_consumers_at_full_load() {
     }
 }
 
-/// Two hundred sessions with fifty entities each.
-#[test]
-fn i4_all_start_together() {
+/// So many sessions with fifty entities each come at the same time.
+#[track_caller]
+fn all_start_together(count: u32) {
     if !is_long() {
         return;
     }
-    let mut world = World::open(Setup::router());
+    // all have one address here, which gets a share of the places
+    let mut world = World::open(Setup::router().with("transport/unicast/max_sessions:4000"));
     world.honest(Load::usual());
     world.quiet(seconds(2.0));
-    let starters = world.attack("starters", "200");
+    let starters = world.attack("starters", &count.to_string());
     starters.said("attacking");
     world.attacked(seconds(4.0));
     let took = starters.said("served after ");
-    println!("  200 sessions with 50 entities each were served after {took}");
+    println!("  {count} sessions with 50 entities each were served after {took}");
     world.verdict().holds(&Bounds::USUAL);
+}
+
+#[test]
+fn i4_two_hundred_start_together() {
+    all_start_together(200);
+}
+
+#[test]
+fn i4_a_thousand_start_together() {
+    all_start_together(1000);
 }
 
 /// A thousand links break; each neighbour is let in, also the one that was there a moment ago.
