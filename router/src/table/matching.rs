@@ -131,6 +131,14 @@ impl ForwardingTable {
         }
     }
 
+    /// Looks again at all listeners, as ways lead elsewhere or to routers that none led to.
+    pub(super) fn rematch_all(&mut self, actions: &mut Vec<Action>) {
+        let is_matching = |listener: &Listener| matches!(listener.topic, Topic::Matching { .. });
+        for id in self.listeners.ids(is_matching) {
+            self.look_again(id, actions);
+        }
+    }
+
     /// Tells a listener how it stands if it heard otherwise.
     fn look_again(&mut self, id: u32, actions: &mut Vec<Action>) {
         let Some(listener) = self.listeners.get(id) else {

@@ -122,6 +122,7 @@ impl ForwardingTable {
         self.mesh.reshape();
         self.outdate_all();
         self.queries.stir_held();
+        self.rematch_all(actions);
         self.tell_on(actions);
     }
 

@@ -18,9 +18,12 @@ mod listening;
 mod mesh_truth;
 mod node;
 mod question;
+mod returning;
 mod rng;
 mod truth;
 mod world;
+
+use std::ops::Range;
 
 use zonda_codec::WhatAmI::{self, Client, Peer, Router};
 
@@ -100,14 +103,8 @@ fn run(plan: Plan<'_>) {
     let (roles, _) = plan;
     let is_mesh = roles.iter().filter(|role| **role == Router).count() > 1;
     let seeds = if is_mesh { MESH_SEEDS } else { SEEDS };
-    let seeds = match std::env::var_os("ZONDA_LONG") {
-        Some(_) => LONG * seeds,
-        None => seeds,
-    };
-    let replayed = std::env::var("ZONDA_SEED").ok();
-    let replayed: Option<u64> = replayed.map(|seed| seed.parse().expect("a seed"));
     let mut steps = 0;
-    for seed in replayed.map_or(0..seeds, |seed| seed..seed + 1) {
+    for seed in self::seeds(seeds) {
         let _replay = Replay(seed);
         let mut world = World::new(seed, plan);
         for round in 0..ROUNDS {
@@ -120,6 +117,17 @@ fn run(plan: Plan<'_>) {
         steps += world.steps;
     }
     println!("{steps} steps");
+}
+
+/// The seeds of a test: so many, more in the long run, or the one that is replayed.
+fn seeds(count: u64) -> Range<u64> {
+    let count = match std::env::var_os("ZONDA_LONG") {
+        Some(_) => LONG * count,
+        None => count,
+    };
+    let replayed = std::env::var("ZONDA_SEED").ok();
+    let replayed: Option<u64> = replayed.map(|seed| seed.parse().expect("a seed"));
+    replayed.map_or(0..count, |seed| seed..seed + 1)
 }
 
 /// Says how to replay the seed if it fails.

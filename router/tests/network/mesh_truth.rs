@@ -83,9 +83,9 @@ fn check_keys(world: &World, (root, node): (usize, usize), now: &str) {
     queryables.insert(format!("@/{}/router/**", world.nodes[root].zid));
     let tokens = keys(|node| node.tokens.values().copied().collect());
     let what = format!("{now}: what {node} knows of {root}");
-    assert!(known(Kind::Subscriber).iter().eq(&subscribers), "{what}");
-    assert!(known(Kind::Queryable).iter().eq(&queryables), "{what}");
-    assert!(known(Kind::Token).iter().eq(&tokens), "{what}");
+    let expected = [subscribers, queryables, tokens].map(Vec::from_iter);
+    let kinds = [Kind::Subscriber, Kind::Queryable, Kind::Token];
+    assert_eq!(kinds.map(known), expected, "{what}");
 }
 
 /// A router, and everybody who is linked to it by no other router.

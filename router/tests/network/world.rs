@@ -113,7 +113,8 @@ impl World {
         };
     }
 
-    fn change(&mut self) {
+    /// Somebody does something, or a link is cut.
+    pub fn change(&mut self) {
         self.steps += 1;
         let node = self.rng.index(self.nodes.len());
         let key = self.rng.of(&KEYS);
@@ -191,6 +192,15 @@ impl World {
     pub fn break_now(&mut self, link: usize) {
         let now = self.now;
         self.links[link].cut([now; 2]);
+    }
+
+    /// A link is cut, both sides notice at once, and it comes back within this time.
+    pub fn drop_and_return(&mut self, link: usize, within: Duration) {
+        self.break_now(link);
+        self.run_until(self.now);
+        let restored = self.now + self.up_to(within);
+        let link = &mut self.links[link];
+        link.restored = link.restored.and(Some(restored));
     }
 
     fn connect(&mut self, link: usize) {
