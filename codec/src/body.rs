@@ -138,6 +138,9 @@ pub enum Consolidation {
 }
 
 impl Consolidation {
+    /// What a querier asks for unless it says otherwise.
+    pub const DEFAULT: Consolidation = Consolidation::Auto;
+
     /// Numbers without meaning read as `Auto`, as the reference reads them.
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(match reader.z64()? {

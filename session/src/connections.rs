@@ -82,6 +82,11 @@ impl TransportEvent {
     pub fn transport(&self) -> &Transport {
         &self.transport
     }
+
+    /// The connection, to be changed by a program that passes the event on.
+    pub fn transport_mut(&mut self) -> &mut Transport {
+        &mut self.transport
+    }
 }
 
 /// A link came or went.
@@ -101,6 +106,11 @@ impl LinkEvent {
     /// The link.
     pub fn link(&self) -> &Link {
         &self.link
+    }
+
+    /// The link, to be changed by a program that passes the event on.
+    pub fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
     }
 
     /// Why it went; `None` for one that came.
@@ -434,6 +444,11 @@ impl<H> EventsListener<H> {
     /// Its handler.
     pub fn handler(&self) -> &H {
         &self.handler
+    }
+
+    /// Its handler.
+    pub fn handler_mut(&mut self) -> &mut H {
+        &mut self.handler
     }
 
     /// How many events gave way because a function or a handler that waits did not keep up; at most 1024 wait.

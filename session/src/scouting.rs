@@ -128,6 +128,11 @@ impl Hello {
         &self.0.locators
     }
 
+    /// The same, one after the other.
+    pub fn locators_iter(&self) -> std::slice::Iter<'_, Locator> {
+        self.0.locators.iter()
+    }
+
     /// Where the answer came from: the only hint for a node that names no locator.
     pub fn source(&self) -> SocketAddr {
         self.0.source

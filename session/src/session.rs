@@ -15,11 +15,10 @@ use crate::bytes::{Encoding, ZBytes};
 use crate::config::Config;
 use crate::gone::{Ended, is_inside};
 use crate::handle::CLOSE_LIMIT;
-use crate::handlers::DefaultHandler;
+use crate::handlers::{DefaultHandler, FifoChannel, FifoChannelHandler};
 use crate::liveliness::Liveliness;
 use crate::publication::{Message, Service};
 use crate::publisher::PublisherBuilder;
-use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
 use crate::query::{QuerierBuilder, QueryableBuilder, Selector};
 use crate::sample::Locality;
 use crate::subscriber::SubscriberBuilder;
@@ -34,6 +33,7 @@ pub use crate::connections::{
 pub use crate::error::SessionClosedError;
 pub use crate::handle::Session;
 pub use crate::info::SessionInfo;
+pub use crate::put::{SessionDeleteBuilder, SessionPutBuilder};
 pub use crate::query::SessionGetBuilder;
 pub use crate::undeclare::Declared as Undeclarable;
 pub use zonda_codec::{EntityGlobalId, ZenohId};
@@ -42,6 +42,16 @@ pub use zonda_router::node::{
     DiscoveryStatus, EndedLinks, FaceCounters, GroupCounts, GroupStatus, LinkAddress, LinkOptions,
     Member, OutboxCounts, PriorityCounts, Protocol, Unreached,
 };
+
+/// The reference's name of a listener to transports.
+pub type TransportEventsListener<H = FifoChannelHandler<TransportEvent>> = EventsListener<H>;
+/// The reference's name of a listener to transports under construction.
+pub type TransportEventsListenerBuilder<'a, H = FifoChannel> =
+    EventsListenerBuilder<'a, TransportEvent, H>;
+/// The reference's name of a listener to links.
+pub type LinkEventsListener<H = FifoChannelHandler<LinkEvent>> = EventsListener<H>;
+/// The reference's name of a listener to links under construction.
+pub type LinkEventsListenerBuilder<'a, H = FifoChannel> = EventsListenerBuilder<'a, LinkEvent, H>;
 
 /// The reference's name of the number of a publisher, a subscriber and the like in its session.
 pub type EntityId = u32;

@@ -3,6 +3,7 @@
 //! The tests of sessions that can share a process: one program, as each one more is linked for every runtime.
 
 mod anywhere;
+mod api;
 mod asking;
 #[cfg(feature = "tls")]
 mod authority;

@@ -5,6 +5,7 @@
 //! that they look: a rule that finds nothing to read fails instead of passing.
 #![forbid(unsafe_code)]
 
+mod api;
 mod circles;
 mod dependencies;
 mod documents;

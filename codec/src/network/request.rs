@@ -44,6 +44,11 @@ pub enum Target {
     AllComplete,
 }
 
+impl Target {
+    /// What is asked unless the querier says otherwise.
+    pub const DEFAULT: Target = Target::BestMatching;
+}
+
 /// A query on its way to the queryables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
