@@ -11,6 +11,8 @@
 //! questions its thread lets others have the processor, so that on a full machine it does not take the time of those it
 //! waits for.
 //!
+//! A thread whose task has ended stays for a second, and takes the next task of the same label.
+//!
 //! Two exceptions to a thread for each task: tasks started by [`Runtime::spawn_brief`] share one per label, and
 //! futures of this backend that are polled by somebody else's executor, or parked for by [`crate::block_on`], have
 //! their waiting done by one thread `zonda-wait`. Both kinds of thread end a second after they have nothing left to do.
@@ -20,6 +22,7 @@
 mod bell;
 mod core;
 mod crowd;
+mod idle;
 mod stream;
 mod task;
 mod turn;

@@ -13,7 +13,8 @@ use socket2::Socket;
 
 use super::bell::Bell;
 use super::crowd::Crowd;
-use super::task;
+use super::idle::{Idle, Job};
+use super::task::Place;
 use crate::placement::Placement;
 use crate::spin::Spin;
 
@@ -29,6 +30,7 @@ pub(super) struct Core {
     spin: Spin,
     stopped: AtomicBool,
     registry: Mutex<Registry>,
+    idle: Idle,
 }
 
 /// What to notify when the runtime stops, and the names given out.
@@ -89,6 +91,7 @@ impl Core {
             spin,
             stopped: AtomicBool::new(false),
             registry: Mutex::default(),
+            idle: Idle::default(),
         }
     }
 
@@ -123,6 +126,7 @@ impl Core {
         for bell in bells {
             bell.ring();
         }
+        self.idle.close();
         drop(crowds);
     }
 
@@ -142,7 +146,7 @@ impl Core {
         Ok(adopted)
     }
 
-    /// Starts a task on a thread of its own.
+    /// Starts a task on a thread of its own: one that has ended its task, or a new one.
     pub(super) fn spawn<M, F>(self: &Arc<Self>, task: &'static str, make: M)
     where
         M: FnOnce() -> F + Send + 'static,
@@ -158,18 +162,39 @@ impl Core {
             make.take()
         };
         let (core, theirs) = (Arc::clone(self), Arc::clone(&make));
-        let started = self.start_thread(self.name(task), move || {
-            let _report = PanicReport(task);
+        let job: Job = Box::new(move |place: &mut Place| {
             if let Some(make) = take(&theirs) {
-                task::run(Some(&core), async move { make().await });
+                place.run(&core, async move { make().await });
             }
         });
+        let Some(job) = self.idle.call(task, job) else {
+            return;
+        };
+        let core = Arc::clone(self);
+        let started = self.start_thread(self.name(task), move || core.work(task, job));
         if let Err(error) = started
             && let Some(make) = take(&make)
         {
             tracing::warn!("no thread for {task} ({error}): it shares {WAIT}");
             self.join_crowd(WAIT, task, make);
         }
+    }
+
+    /// The whole life of a thread for tasks of this label.
+    fn work(&self, task: &'static str, first: Job) {
+        let _report = PanicReport(task);
+        let mut place = Place::default();
+        let mut next = Some(first);
+        while let Some(job) = next {
+            job(&mut place);
+            next = self.idle.wait(task);
+        }
+    }
+
+    /// How many threads of this label wait for a task.
+    #[cfg(test)]
+    pub(super) fn idle(&self, label: &'static str) -> usize {
+        self.idle.count(label)
     }
 
     /// Starts a task on the thread that all tasks of this label share.

@@ -3,6 +3,7 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use rustix::event::PollFd;
@@ -11,14 +12,41 @@ use super::bell::Bell;
 use super::core::Core;
 use super::turn::{Held, Next};
 
+/// Where one task after the other runs: a thread with its bell.
+#[derive(Default)]
+pub(super) struct Place {
+    /// Of the last task, if nobody else can ring it any more.
+    bell: Option<Arc<Bell>>,
+}
+
+impl Place {
+    /// Runs `future` on the calling thread until it is ready, or the runtime stops.
+    pub(super) fn run<F: Future>(&mut self, core: &Core, future: F) {
+        let bell = self.bell.take().unwrap_or_else(|| {
+            let bell = Bell::here();
+            core.enrol(&bell);
+            bell
+        });
+        drive(Some(core), &bell, future);
+        if Arc::strong_count(&bell) == 1 {
+            bell.was_rung();
+            self.bell = Some(bell);
+        }
+    }
+}
+
 /// Runs `future` on the calling thread until it is ready; `None` when the runtime `core` stopped before.
 pub(super) fn run<F: Future>(core: Option<&Core>, future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
     let bell = Bell::here();
     if let Some(core) = core {
         core.enrol(&bell);
     }
-    let (turn, waker) = Held::single(&bell);
+    drive(core, &bell, future)
+}
+
+fn drive<F: Future>(core: Option<&Core>, bell: &Arc<Bell>, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let (turn, waker) = Held::single(bell);
     let mut context = Context::from_waker(&waker);
     while !core.is_some_and(Core::is_stopped) {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {

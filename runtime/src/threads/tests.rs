@@ -296,6 +296,42 @@ fn waits_of_strangers_share_one_thread() {
     assert_eq!(back, near.local_addr().ok());
 }
 
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LONG;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_thread_that_has_ended_its_task_takes_the_next_one() {
+    const LABEL: &str = "zonda-test";
+    let runtime = runtime();
+    let own = || outcome_of(&runtime, || async { thread::current().id() });
+    let id = |outcome: oneshot::Receiver<thread::ThreadId>| within(outcome).expect("an outcome");
+    let mut last = id(own());
+    until("a thread takes the next task", || {
+        let this = id(own());
+        std::mem::replace(&mut last, this) == this
+    });
+    let (stop, stopped) = oneshot::channel::<()>();
+    let waits = outcome_of(&runtime, || async {
+        stopped.await;
+        thread::current().id()
+    });
+    let other = id(own());
+    drop(stop);
+    assert_ne!(id(waits), other, "two at once have two threads");
+    let panics = outcome_of::<(), _>(&runtime, || async { panic!("a test of panics") });
+    assert_eq!(within(panics), None);
+    id(own());
+    let core = Arc::clone(&runtime.core);
+    drop(runtime);
+    assert_eq!(core.idle(LABEL), 0);
+    until("the threads end", || Arc::strong_count(&core) == 1);
+}
+
 /// How many threads of this process have that name.
 #[cfg(target_os = "linux")]
 fn count_threads(name: &str) -> usize {
