@@ -4,6 +4,16 @@
 //! Threads: `zonda-net-N` (one per worker) for the first, one `zonda-net` for the second, none for the third. Dropping
 //! the last clone signals the own runtime to stop and waits for nothing, so it is legal anywhere, also in its own tasks.
 
+#[cfg(target_os = "linux")]
+#[path = "tokio/accept_at_once.rs"]
+mod accepting;
+#[cfg(all(unix, not(target_os = "linux")))]
+#[path = "tokio/accept_in_steps.rs"]
+mod accepting;
+#[cfg(unix)]
+mod listener;
+#[cfg(not(unix))]
+#[path = "tokio/listener_of_tokio.rs"]
 mod listener;
 #[cfg(unix)]
 mod registered;

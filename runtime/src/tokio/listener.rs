@@ -1,69 +1,52 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A listening socket on tokio, which has a type of its own for each family.
+//! A listening socket of any family on tokio. What it accepts is registered when it is adopted, and not before: tokio's own
+//! listeners register each connection, which here would have to be undone at once.
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use ::tokio::io::Interest;
-#[cfg(unix)]
-use ::tokio::net::UnixListener;
-use ::tokio::net::{TcpListener, UdpSocket};
-use socket2::{SockRef, Socket, Type};
+use ::tokio::task::coop::consume_budget;
+use socket2::Socket;
+
+use super::accepting::accept;
+use super::registered::Registered;
 
 /// A listening socket on tokio.
 #[derive(Debug)]
-pub enum TokioListener {
-    /// Of an internet family.
-    Internet(TcpListener),
-    /// Of the Unix family.
-    #[cfg(unix)]
-    Unix(UnixListener),
-    /// Of datagrams, or of a family that tokio does not know.
-    Other(UdpSocket),
-}
+pub struct TokioListener(Registered);
 
 impl TokioListener {
     /// Registers a non-blocking socket with the current runtime.
     pub(super) fn register(socket: Socket) -> io::Result<Self> {
-        if socket.r#type()? == Type::DGRAM {
-            return UdpSocket::from_std(socket.into()).map(TokioListener::Other);
-        }
-        let address = socket.local_addr()?;
-        #[cfg(unix)]
-        if address.is_unix() {
-            return UnixListener::from_std(socket.into()).map(TokioListener::Unix);
-        }
-        if address.as_socket().is_none() {
-            return UdpSocket::from_std(socket.into()).map(TokioListener::Other);
-        }
-        TcpListener::from_std(socket.into()).map(TokioListener::Internet)
+        Registered::listening(Arc::new(socket)).map(TokioListener)
     }
 
     pub(super) async fn accept(&mut self) -> io::Result<(Socket, Option<SocketAddr>)> {
-        match self {
-            TokioListener::Internet(listener) => {
-                let (stream, from) = listener.accept().await?;
-                Ok((stream.into_std()?.into(), Some(from)))
-            }
-            #[cfg(unix)]
-            TokioListener::Unix(listener) => {
-                let (stream, _) = listener.accept().await?;
-                Ok((stream.into_std()?.into(), None))
-            }
-            TokioListener::Other(socket) => {
-                let listener = SockRef::from(&*socket);
-                let accepted = socket.async_io(Interest::READABLE, || listener.accept());
-                let (stream, _) = accepted.await?;
-                stream.set_nonblocking(true)?;
-                Ok((stream, None))
-            }
-        }
+        self.take_from(accept).await
     }
 
-    pub(super) async fn take<T>(&mut self, take: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-        match self {
-            TokioListener::Other(socket) => socket.async_io(Interest::READABLE, take).await,
-            _ => Err(io::ErrorKind::Unsupported.into()),
+    pub(super) async fn take<T>(
+        &mut self,
+        mut take: impl FnMut() -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.take_from(|_| take()).await
+    }
+
+    async fn take_from<T>(
+        &mut self,
+        mut take: impl FnMut(&Socket) -> io::Result<T>,
+    ) -> io::Result<T> {
+        // A crowd that always has somebody at the door must not keep this thread from its other tasks.
+        consume_budget().await;
+        loop {
+            match self.0.try_io(Interest::READABLE, &mut take) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.0.readable().await?;
+                }
+                result => return result,
+            }
         }
     }
 }

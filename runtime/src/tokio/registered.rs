@@ -18,9 +18,18 @@ impl Registered {
     /// tokio deprecates the safe constructor because a type may lie about its descriptor; a shared `Socket` cannot, and the
     /// new constructor would bring `unsafe` into a crate that has none.
     #[allow(deprecated)]
-    pub(super) fn new(socket: Arc<Socket>) -> io::Result<Registered> {
-        let interest = Interest::READABLE | Interest::WRITABLE;
+    fn with(socket: Arc<Socket>, interest: Interest) -> io::Result<Registered> {
         AsyncFd::with_interest(socket, interest).map(Registered)
+    }
+
+    /// Registers it with the current runtime.
+    pub(super) fn new(socket: Arc<Socket>) -> io::Result<Registered> {
+        Registered::with(socket, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    /// The same for one that only ever takes what comes.
+    pub(super) fn listening(socket: Arc<Socket>) -> io::Result<Registered> {
+        Registered::with(socket, Interest::READABLE)
     }
 
     pub(super) fn socket(&self) -> &Socket {

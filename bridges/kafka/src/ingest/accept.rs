@@ -16,6 +16,7 @@ use zonda_runtime::{Runtime, Socket, oneshot};
 use super::carry::carry;
 use super::counts::count;
 use super::service::Service;
+use super::ticks::Ticks;
 
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 4096;
@@ -117,6 +118,9 @@ pub(super) async fn accept<R: Runtime>(
 ) -> io::Result<()> {
     let mut listener = runtime.listen(socket)?;
     let mut pause = Pause::default();
+    let ticks = Closed(Arc::default());
+    let ticking = ticks.0.run(&runtime);
+    let mut ticking = pin!(ticking);
     loop {
         let accepted = {
             let next = next(&runtime, &mut listener, &service, &mut pause);
@@ -125,6 +129,8 @@ pub(super) async fn accept<R: Runtime>(
                 if std::pin::Pin::new(&mut stop).poll(context).is_ready() {
                     return Poll::Ready(None);
                 }
+                // this never ends
+                let _ = ticking.as_mut().poll(context);
                 next.as_mut().poll(context).map(Some)
             })
             .await
@@ -134,10 +140,20 @@ pub(super) async fn accept<R: Runtime>(
         };
         let place = Place::take(&service);
         let (inside, service) = (runtime.clone(), Arc::clone(&service));
+        let ticks = Arc::clone(&ticks.0);
         runtime.spawn("ingest", move || async move {
-            carry(inside, socket, service).await;
+            carry(inside, socket, service, ticks).await;
             drop(place);
         });
+    }
+}
+
+/// Deadlines that nobody looks after any more when this is dropped.
+struct Closed(Arc<Ticks>);
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 

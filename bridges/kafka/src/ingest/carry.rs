@@ -4,14 +4,15 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::task::Poll;
+use std::time::Duration;
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
 use super::conversation::Conversation;
 use super::counts::count;
 use super::service::Service;
+use super::ticks::{Alarm, Ticks};
 
 /// How much of what a client still sends is read after the last answer, and for how long: a socket that is closed with
 /// something unread takes the answer away from the client.
@@ -30,46 +31,7 @@ impl Segments for Answers {
     }
 }
 
-type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// A deadline that moves with every request, and a sleep that is looked at only when nothing else is ready. The sleep is
-/// begun anew when it ends before the deadline, not whenever the deadline moves: that would cost something for each request.
-struct Alarm<R> {
-    runtime: R,
-    deadline: Instant,
-    sleep: Option<(Instant, Sleep)>,
-}
-
-impl<R: Runtime> Alarm<R> {
-    fn new(runtime: R, wait: Duration) -> Alarm<R> {
-        Alarm {
-            runtime,
-            deadline: zonda_runtime::after(wait),
-            sleep: None,
-        }
-    }
-
-    fn set(&mut self, deadline: Instant) {
-        self.deadline = deadline;
-        if self.sleep.as_ref().is_some_and(|(end, _)| *end > deadline) {
-            self.sleep = None;
-        }
-    }
-
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        loop {
-            let (_, sleep) = self.sleep.get_or_insert_with(|| {
-                let (runtime, end) = (self.runtime.clone(), self.deadline);
-                (end, Box::pin(async move { runtime.sleep_until(end).await }))
-            });
-            ready!(sleep.as_mut().poll(context));
-            self.sleep = None;
-            if Instant::now() >= self.deadline {
-                return Poll::Ready(());
-            }
-        }
-    }
-
+impl Alarm {
     /// What the future gives, or `None` at the deadline.
     async fn before<F: Future>(&mut self, future: &mut Pin<&mut F>) -> Option<F::Output> {
         poll_fn(|context| {
@@ -83,7 +45,12 @@ impl<R: Runtime> Alarm<R> {
 }
 
 /// Serves one connection to its end.
-pub(super) async fn carry<R: Runtime>(runtime: R, socket: Socket, service: Arc<Service>) {
+pub(super) async fn carry<R: Runtime>(
+    runtime: R,
+    socket: Socket,
+    service: Arc<Service>,
+    ticks: Arc<Ticks>,
+) {
     // small answers must not wait for the acknowledgement of others; without it they are late, not wrong
     let _ = socket.set_tcp_nodelay(true);
     match runtime.adopt(socket) {
@@ -92,7 +59,7 @@ pub(super) async fn carry<R: Runtime>(runtime: R, socket: Socket, service: Arc<S
             let line = Line::<R> {
                 read,
                 write,
-                alarm: Alarm::new(runtime, service.patience.idle),
+                alarm: Alarm::new(ticks, service.patience.idle),
                 within: false,
                 service,
             };
@@ -109,7 +76,7 @@ pub(super) async fn carry<R: Runtime>(runtime: R, socket: Socket, service: Arc<S
 struct Line<R: Runtime> {
     read: R::Read,
     write: R::Write,
-    alarm: Alarm<R>,
+    alarm: Alarm,
     /// A request has begun, and the alarm is for its end.
     within: bool,
     service: Arc<Service>,

@@ -10,6 +10,7 @@ mod original_tokio;
 mod original_uring;
 mod server;
 mod service;
+mod ticks;
 
 pub use arguments::{Ack, IngestArgs, SinkKind};
 pub use conversation::Conversation;
