@@ -60,6 +60,17 @@ fn outbox(queue_bytes_max: usize) -> (Outbox, TcpStream, TcpStream) {
     )
 }
 
+/// A peer whose window stays shut answers all the same, and would keep what a link leaves with the system.
+#[test]
+fn what_a_link_leaves_with_the_system_has_a_time() {
+    let (outbox, stream, _peer) = outbox(1 << 20);
+    let socket = socket2::SockRef::from(&stream);
+    let limit = || socket.tcp_user_timeout().expect("a socket");
+    assert_eq!(limit(), None, "a neighbour may be slow");
+    outbox.abandon();
+    assert_eq!(limit(), Some(Duration::from_secs(30)));
+}
+
 /// Where sources wait as long as it takes, a peer that was given up before gets all of that time again.
 #[test]
 fn a_peer_owes_what_it_used_up_where_it_has_to_keep_pace() {

@@ -24,6 +24,10 @@ use crate::{
 /// Batches whose slices cost little to prepare: those of a message of 256 KiB.
 const FEW: usize = 4;
 
+/// How long the peer of a link that has ended may take nothing of what the system has still to send, megabytes of a link: one whose
+/// window stays shut would keep that for minutes, and one that takes a few bytes now and then for hours.
+const REST_STALLS_MAX: Duration = Duration::from_secs(30);
+
 /// The link's socket, shared with the runtime that drives it, for writing from the sender's own thread without waiting.
 /// Clones share it.
 #[derive(Debug, Clone)]
@@ -142,6 +146,8 @@ impl DirectSocket {
         if let Coding::Datagrams(flow) = &self.0.coding {
             return flow.end();
         }
+        // Links of other systems than TCP leave nothing behind that their peer could keep.
+        let _ = self.0.socket.set_tcp_user_timeout(Some(REST_STALLS_MAX));
         // It may be gone already; then there is nothing left to shut down.
         let _ = self.0.socket.shutdown(Shutdown::Both);
     }
