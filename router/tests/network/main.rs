@@ -29,10 +29,10 @@ use zonda_codec::WhatAmI::{self, Client, Peer, Router};
 
 use world::World;
 
-const SEEDS: u64 = 30;
+const SEEDS: u64 = 70;
 
 /// The same for meshes of routers, which take longer.
-const MESH_SEEDS: u64 = 12;
+const MESH_SEEDS: u64 = 28;
 
 /// How many times as many seeds in the long run.
 const LONG: u64 = 10;

@@ -54,6 +54,7 @@ fn returns(plan: Plan<'_>) {
     let among: Vec<usize> = (0..links.len())
         .filter(|link| is_router(links[*link].0) && is_router(links[*link].1))
         .collect();
+    let mut steps = 0;
     for seed in seeds(SEEDS) {
         let _replay = Replay(seed);
         let mut rng = Rng::new(seed ^ 0x5eed);
@@ -72,7 +73,9 @@ fn returns(plan: Plan<'_>) {
             truth::check(&mut world, &now);
             mesh_truth::check(&world, &now);
         }
+        steps += world.steps;
     }
+    println!("{steps} steps");
 }
 
 /// The other change is one of any kind, or another link between routers that returns as soon.
