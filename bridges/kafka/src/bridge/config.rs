@@ -10,6 +10,7 @@ use serde_json::Value;
 use zonda::Config;
 use zonda::key_expr::KeyExpr;
 
+use super::places::Places;
 use super::template::{Field, Template};
 
 /// The file as it is written.
@@ -98,6 +99,8 @@ fn bridge_name() -> String {
 /// From the keys that an expression matches to a topic.
 #[derive(Debug, Clone)]
 pub(super) struct ToKafka {
+    /// Of the rules in the file, from 0.
+    pub number: usize,
     pub from: KeyExpr<'static>,
     pub topic: Template,
     pub partition_key: Option<Template>,
@@ -107,6 +110,8 @@ pub(super) struct ToKafka {
 /// From a topic to keys.
 #[derive(Debug, Clone)]
 pub(super) struct ToZonda {
+    /// Of the rules in the file, from 0.
+    pub number: usize,
     pub from: String,
     pub key: Template,
     /// What messages are that do not say it themselves.
@@ -145,6 +150,7 @@ impl BridgeConfig {
     /// Everything that is wrong, one line each.
     pub fn from_json5(text: &str) -> Result<BridgeConfig, Vec<String>> {
         let file: File = json5::from_str(text).map_err(|error| vec![error.to_string()])?;
+        let places = Places::of(text);
         let mut problems = Vec::new();
         let mut keep = |what: &str, result: Result<KeyExpr<'static>, String>| {
             result
@@ -160,7 +166,7 @@ impl BridgeConfig {
         let (mut to_kafka, mut to_zonda) = (Vec::new(), Vec::new());
         for (index, part) in file.rules.iter().enumerate() {
             let place = format!("rules[{index}]");
-            match rule(part) {
+            match rule(index, part) {
                 Ok(Rule::ToKafka(rule)) => {
                     if dead_letters
                         .as_ref()
@@ -177,7 +183,7 @@ impl BridgeConfig {
         if file.rules.is_empty() {
             problems.push("rules: there are none".to_owned());
         }
-        let node = node(&file.zonda).map_err(|error| problems.push(format!("zonda: {error}")));
+        let node = node(&file.zonda, &places).map_err(|error| problems.push(error));
         let producer = file.producer().map_err(|error| problems.push(error));
         let consumer = file.consumer().map_err(|error| problems.push(error));
         match (dead_letters, metrics, node, producer, consumer) {
@@ -196,7 +202,7 @@ impl BridgeConfig {
                     to_zonda,
                 })
             }
-            _ => Err(problems),
+            _ => Err(problems.iter().map(|one| places.locate(one)).collect()),
         }
     }
 
@@ -277,14 +283,15 @@ fn checked(
     }
 }
 
-fn node(section: &Value) -> Result<Config, String> {
-    let text = match section {
-        Value::Null => "{}".to_owned(),
-        section => section.to_string(),
-    };
-    let config = Config::from_json5(&text).map_err(|error| error.to_string())?;
-    config.validate().map_err(|error| error.to_string())?;
-    Ok(config)
+/// The node's configuration, read from where it stands in the file: what is wrong with it has the line there.
+fn node(section: &Value, places: &Places<'_>) -> Result<Config, String> {
+    let text = places.alone("zonda").filter(|_| !section.is_null());
+    let config = Config::from_json5(&text.unwrap_or_else(|| "{}".to_owned()));
+    let config = config.and_then(|config| config.validate().map(|()| config));
+    config.map_err(|error| match error.to_string() {
+        text if text.starts_with("line ") => text.replacen(": ", ": zonda: ", 1),
+        text => format!("zonda: {text}"),
+    })
 }
 
 /// A key without wildcards.
@@ -301,15 +308,21 @@ enum Rule {
     ToZonda(ToZonda),
 }
 
-fn rule(part: &RulePart) -> Result<Rule, String> {
+fn rule(number: usize, part: &RulePart) -> Result<Rule, String> {
     match (
         &part.from.key,
         &part.from.topic,
         &part.to.key,
         &part.to.topic,
     ) {
-        (Some(key), None, None, Some(topic)) => to_kafka(key, topic, part).map(Rule::ToKafka),
-        (None, Some(topic), Some(key), None) => to_zonda(topic, key, part).map(Rule::ToZonda),
+        (Some(key), None, None, Some(topic)) => {
+            let rule = to_kafka(key, topic, part)?;
+            Ok(Rule::ToKafka(ToKafka { number, ..rule }))
+        }
+        (None, Some(topic), Some(key), None) => {
+            let rule = to_zonda(topic, key, part)?;
+            Ok(Rule::ToZonda(ToZonda { number, ..rule }))
+        }
         _ => Err("is neither {from: {key}, to: {topic}} nor {from: {topic}, to: {key}}".to_owned()),
     }
 }
@@ -333,6 +346,7 @@ fn to_kafka(key: &str, topic: &str, part: &RulePart) -> Result<ToKafka, String> 
         ))
     });
     Ok(ToKafka {
+        number: 0,
         from,
         topic: topic_template,
         partition_key: partition_key.transpose()?,
@@ -353,6 +367,7 @@ fn to_zonda(topic: &str, key: &str, part: &RulePart) -> Result<ToZonda, String> 
         plain_key(key).map_err(|error| format!("to.key: {error}"))?;
     }
     Ok(ToZonda {
+        number: 0,
         from: topic.to_owned(),
         key: key_template,
         encoding: part.encoding.clone(),
@@ -420,6 +435,25 @@ mod tests {
         ] {
             let problems = problems(&text);
             assert!(problems.iter().any(|problem| problem.contains(part)), "{text}: {problems:?}");
+        }
+        let lines = "// names\n{\n zonda: {\n  // of the node\n  mode: 'peer',\n  connect: { endpoint: [] } },\n dead_letters:\n 'a/*',\n\
+            kafka: { brokers: 'a:1', producer: {\n 'linger.mss': 5 } },\n rules: [\n { from: {}, to: {} },\n\
+            { from: { topic: 't' },\n to: { key: 'a/*' } } ] }";
+        let begins = [
+            "line 8: dead_letters: ",
+            "line 12: rules[0]: ",
+            "line 14: rules[1]: to.key: ",
+            "line 6: zonda: unknown key `connect/endpoint`",
+            "line 9: kafka.producer: ",
+        ];
+        let problems_of_lines = problems(lines);
+        assert_eq!(
+            problems_of_lines.len(),
+            begins.len(),
+            "{problems_of_lines:?}"
+        );
+        for (problem, begin) in problems_of_lines.iter().zip(begins) {
+            assert!(problem.starts_with(begin), "{problem}: {begin}");
         }
         let two = rule("{ from: {}, to: {} }, { from: { topic: '..' }, to: { key: 'a' } }");
         assert_eq!(problems(&two).len(), 2, "not only the first");

@@ -31,6 +31,19 @@ pub struct BridgeCounts {
     pub dead_dropped: AtomicU64,
     /// Errors of the consumer, such as a broker that is away.
     pub consumer_errors: AtomicU64,
+    /// What became of the messages of each rule, in the order of the file.
+    pub rules: Vec<RuleCounts>,
+}
+
+/// The counters of one rule.
+#[derive(Debug, Default)]
+pub struct RuleCounts {
+    /// Samples or messages that came in for it.
+    pub taken: AtomicU64,
+    /// Those that the other side has queued: the producer, or the node.
+    pub carried: AtomicU64,
+    /// Those of which nothing could be made, or that the other side refused at once.
+    pub refused: AtomicU64,
 }
 
 /// One more.
@@ -39,6 +52,22 @@ pub(super) fn count(counter: &AtomicU64) {
 }
 
 impl BridgeCounts {
+    /// For so many rules.
+    pub(super) fn of(rules: usize) -> BridgeCounts {
+        let rules = (0..rules).map(|_| RuleCounts::default());
+        BridgeCounts {
+            rules: rules.collect(),
+            ..BridgeCounts::default()
+        }
+    }
+
+    /// One more of a rule.
+    pub(super) fn count_rule(&self, number: usize, which: impl Fn(&RuleCounts) -> &AtomicU64) {
+        if let Some(rule) = self.rules.get(number) {
+            count(which(rule));
+        }
+    }
+
     /// The counters in the format of OpenMetrics, with what became of the messages to Kafka.
     pub(super) fn text(&self, deliveries: &Deliveries, waiting: usize) -> String {
         let mut out = String::new();
@@ -60,10 +89,30 @@ impl BridgeCounts {
             let _ = writeln!(out, "# TYPE zonda_kafka_bridge_{name} counter");
             let _ = writeln!(out, "zonda_kafka_bridge_{name}_total {value}");
         }
+        self.write_rules(&mut out);
         let _ = writeln!(out, "# TYPE zonda_kafka_bridge_waiting gauge");
         let _ = writeln!(out, "zonda_kafka_bridge_waiting {waiting}");
         deliveries.write("zonda_kafka_bridge", &mut out);
         out.push_str("# EOF\n");
         out
+    }
+    fn write_rules(&self, out: &mut String) {
+        type Which = fn(&RuleCounts) -> &AtomicU64;
+        let counters: [(&str, Which); 3] = [
+            ("taken", |rule| &rule.taken),
+            ("carried", |rule| &rule.carried),
+            ("refused", |rule| &rule.refused),
+        ];
+        for (name, which) in counters {
+            // writing to a text does not fail
+            let _ = writeln!(out, "# TYPE zonda_kafka_bridge_rule_{name} counter");
+            for (number, rule) in self.rules.iter().enumerate() {
+                let value = which(rule).load(Ordering::Relaxed);
+                let _ = writeln!(
+                    out,
+                    "zonda_kafka_bridge_rule_{name}_total{{rule=\"{number}\"}} {value}"
+                );
+            }
+        }
     }
 }

@@ -78,6 +78,7 @@ impl Reader {
         }
         let rules = self.rules.iter();
         for rule in rules.filter(|rule| rule.from == message.topic()) {
+            self.counts.count_rule(rule.number, |rule| &rule.taken);
             let key = match key(rule, message) {
                 Ok(key) => key,
                 Err(reason) => {
@@ -93,6 +94,7 @@ impl Reader {
     }
 
     fn bury(&self, rule: &ToZonda, message: &BorrowedMessage<'_>, reason: &str) {
+        self.counts.count_rule(rule.number, |rule| &rule.refused);
         self.dead.post(&Letter {
             from: message.topic(),
             to: &rule.key.to_string(),
@@ -112,6 +114,7 @@ impl Reader {
             match self.put(rule, key, message) {
                 Ok(Outcome::Sent | Outcome::Queued) => {
                     count(&self.counts.published);
+                    self.counts.count_rule(rule.number, |rule| &rule.carried);
                     return Ok(Ok(()));
                 }
                 Ok(_) => thread::sleep(PAUSE),

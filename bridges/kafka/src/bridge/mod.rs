@@ -11,6 +11,7 @@ mod config;
 mod counts;
 mod dead;
 mod from_kafka;
+mod places;
 mod running;
 mod stop;
 mod template;
@@ -18,6 +19,6 @@ mod to_kafka;
 
 pub use arguments::BridgeArgs;
 pub use config::BridgeConfig;
-pub use counts::BridgeCounts;
+pub use counts::{BridgeCounts, RuleCounts};
 pub use running::{Bridge, BridgeEnding};
 pub use template::Template;

@@ -59,7 +59,8 @@ impl Bridge {
     /// As long as opening a session does.
     pub fn start(config: &BridgeConfig) -> Result<Bridge, Failure> {
         let session = zonda::open(config.node.clone()).wait()?;
-        let counts = Arc::new(BridgeCounts::default());
+        let rules = config.to_kafka.len() + config.to_zonda.len();
+        let counts = Arc::new(BridgeCounts::of(rules));
         let stop = Arc::new(Stop::default());
         let dead = Arc::new(DeadLetters {
             session: session.clone(),

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use zonda::handlers::FifoChannelHandler;
 use zonda::sample::{Sample, SampleKind};
 
 use super::config::{ToKafka, is_topic};
-use super::counts::{BridgeCounts, count};
+use super::counts::{BridgeCounts, RuleCounts, count};
 use super::dead::{DeadLetters, Letter};
 use super::stop::Stop;
 use super::template::{Field, chunk};
@@ -55,9 +56,14 @@ impl Forwarder {
 
     fn forward(&self, sample: &Sample) {
         count(&self.counts.samples);
+        let count_rule = |which: fn(&RuleCounts) -> &AtomicU64| {
+            self.counts.count_rule(self.rule.number, which);
+        };
+        count_rule(|rule| &rule.taken);
         let key = sample.key_expr().as_str();
         let payload = sample.payload().to_bytes();
         let undelivered = |to: &str, reason: &str| {
+            count_rule(|rule| &rule.refused);
             self.dead.post(&Letter {
                 from: key,
                 to,
@@ -66,11 +72,10 @@ impl Forwarder {
             });
         };
         match self.fill(key) {
-            Ok(filled) => {
-                if let Err(reason) = self.send(sample, &payload, &filled) {
-                    undelivered(&filled.topic, &reason);
-                }
-            }
+            Ok(filled) => match self.send(sample, &payload, &filled) {
+                Ok(()) => count_rule(|rule| &rule.carried),
+                Err(reason) => undelivered(&filled.topic, &reason),
+            },
             Err(reason) => undelivered(&self.rule.topic.to_string(), &reason),
         }
     }

@@ -14,11 +14,15 @@ use zonda_kafka::producer::{Producer, Record};
 
 use super::world::{Broker, LIMIT, until};
 
+/// The simulated broker waits this long for a member of the group that has gone before the next one may read.
+const SOON: &str = "'session.timeout.ms': 3000, 'heartbeat.interval.ms': 500";
+
 /// A node, a bridge that is connected to it, and a broker.
 pub struct World {
     pub node: Session,
     pub bridge: Bridge,
     pub broker: Broker,
+    pub config: BridgeConfig,
 }
 
 impl World {
@@ -30,7 +34,7 @@ impl World {
         let servers = broker.cluster.bootstrap_servers();
         let config = format!(
             "{{ zonda: {{ mode: 'client', connect: {{ endpoints: ['{endpoint}'] }} }},
-                kafka: {{ brokers: '{servers}', producer: {{ {producer} }} }},
+                kafka: {{ brokers: '{servers}', producer: {{ {producer} }}, consumer: {{ {SOON} }} }},
                 rules: [{rules}] }}"
         );
         let config = BridgeConfig::from_json5(&config).expect("a good configuration");
@@ -39,6 +43,7 @@ impl World {
             node,
             bridge,
             broker,
+            config,
         }
     }
 

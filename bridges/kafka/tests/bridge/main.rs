@@ -7,3 +7,4 @@ mod world;
 mod bridged;
 mod carrying;
 mod ending;
+mod lasting;
