@@ -14,7 +14,7 @@ use zonda::handlers::Callback;
 use zonda::key_expr::format::{ke, kedefine, keformat};
 use zonda::key_expr::{KeyExpr, keyexpr};
 use zonda::qos::{CongestionControl, Priority};
-use zonda::sample::Sample;
+use zonda::sample::{Sample, SampleBuilder};
 use zonda::time::TimestampId;
 use zonda::{Config, Operation, PublishError, Session, Wait};
 
@@ -81,6 +81,28 @@ fn a_typed_error_is_still_inside() -> zonda::Result<()> {
         Err(PublishError::Closed)
     );
     Ok(())
+}
+
+#[test]
+fn what_reads_a_configuration_may_stand_last() {
+    fn whole(text: &str) -> zonda::Result<Config> {
+        Config::from_json5(text)
+    }
+    fn of_file(name: &str) -> zonda::Result<Config> {
+        Config::from_file(name)
+    }
+    fn changed(config: &mut Config) -> zonda::Result<()> {
+        config.insert_json5("mode", "'client'")
+    }
+    fn read(config: &Config) -> zonda::Result<String> {
+        config.get_json("mode")
+    }
+    let mut config = whole("{ mode: 'peer' }").unwrap();
+    changed(&mut config).unwrap();
+    assert_eq!(read(&config).unwrap(), "\"client\"");
+    let error = whole("{ mod: 'peer' }").unwrap_err();
+    assert!(error.is::<zonda::ConfigError>(), "{error}");
+    assert!(of_file("nonexistent/file.json5").is_err());
 }
 
 #[test]
@@ -245,8 +267,12 @@ fn what_is_in_the_background_outlives_its_handle() -> zonda::Result<()> {
     *sample.payload_mut() = ZBytes::from("2");
     // A publisher is where a stream of samples ends.
     let mut publisher = session.declare_publisher("kept").wait()?;
+    let time = session.new_timestamp();
+    let sample = SampleBuilder::from(sample).timestamp(time).into();
     async_io::block_on(publisher.send(sample))?;
-    assert_eq!(heard.recv_timeout(LONG)?.payload().try_to_string()?, "2");
+    let forwarded = heard.recv_timeout(LONG)?;
+    assert_eq!(forwarded.payload().try_to_string()?, "2");
+    assert_eq!(forwarded.timestamp(), Some(&time));
     Ok(())
 }
 

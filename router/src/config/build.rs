@@ -57,7 +57,7 @@ impl Config {
     /// Sets one key to a JSON5 value: [`Config::insert_json5`] for chains.
     #[must_use]
     pub fn with(mut self, key: &str, json5: &str) -> Config {
-        if let Err(error) = self.insert_json5(key, json5) {
+        if let Err(error) = self.set_json5(key, json5) {
             self.refused.get_or_insert(error);
         }
         self

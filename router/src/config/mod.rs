@@ -59,6 +59,9 @@ use read::Found;
 use rows::{ROWS, SECRETS};
 use value::{Located, Value};
 
+/// Any error: what functions give that the reference's programs call at the end of functions of their own. A [`ConfigError`] is in it.
+pub type AnyError = Box<dyn std::error::Error + Send + Sync + 'static>;
+
 /// The configuration of a node. `Config::default()` is a peer that listens on a free port of every
 /// interface and connects to nobody.
 ///
@@ -99,8 +102,8 @@ impl Config {
     /// Reads a whole configuration from JSON5 text. Keys that are absent keep their defaults.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line.
-    pub fn from_json5(text: &str) -> Result<Config, ConfigError> {
+    /// The first thing that is wrong, with its line: a [`ConfigError`].
+    pub fn from_json5(text: &str) -> Result<Config, AnyError> {
         let mut config = Config::default();
         config.merge_json5(text)?;
         Ok(config)
@@ -113,10 +116,10 @@ impl Config {
     ///
     /// # Blocking
     /// Reads the file.
-    pub fn from_file(path: impl AsRef<Path>) -> Result<Config, ConfigError> {
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Config, AnyError> {
         let mut config = Config::default();
         match config.read(path.as_ref()).into_iter().next() {
-            Some(error) => Err(error),
+            Some(error) => Err(error.into()),
             None => Ok(config),
         }
     }
@@ -128,13 +131,14 @@ impl Config {
     ///
     /// # Blocking
     /// Reads the file.
-    pub fn from_env() -> Result<Config, ConfigError> {
+    pub fn from_env() -> Result<Config, AnyError> {
         match std::env::var_os(ENVIRONMENT) {
             Some(path) => Config::from_file(Path::new(&path)),
             None => Err(ConfigError::Read {
                 file: format!("the configuration named by {ENVIRONMENT}"),
                 reason: "the variable is not set".to_owned(),
-            }),
+            }
+            .into()),
         }
     }
 
@@ -156,9 +160,17 @@ impl Config {
     /// let mut config = zonda_router::Config::default();
     /// config.insert_json5("listen/endpoints", r#"["tcp/127.0.0.1:0"]"#)?;
     /// config.insert_json5("timestamping", "{ enabled: true }")?;
-    /// # Ok::<(), zonda_router::config::ConfigError>(())
+    /// # Ok::<(), zonda_router::config::AnyError>(())
     /// ```
-    pub fn insert_json5(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+    pub fn insert_json5(&mut self, key: &str, value: &str) -> Result<(), AnyError> {
+        Ok(self.set_json5(key, value)?)
+    }
+
+    /// The same; its error says by its type what is wrong.
+    ///
+    /// # Errors
+    /// As [`Config::insert_json5`].
+    pub fn set_json5(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         let parsed = json5::parse(value)?;
         self.merge(key.trim_matches('/'), &parsed, value.contains('\n'))
     }
@@ -171,10 +183,10 @@ impl Config {
     pub fn insert_argument(&mut self, argument: &str) -> Result<(), ConfigError> {
         match argument.split_once(':') {
             Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
-                self.insert_json5(key.trim(), value)
+                self.set_json5(key.trim(), value)
             }
             Some((key, value)) if key.trim().is_empty() && value.trim().starts_with('{') => {
-                self.insert_json5("", value)
+                self.set_json5("", value)
             }
             _ => Err(ConfigError::Argument {
                 argument: masked::argument(argument),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// config.attribute_to(Origin::Flag("--mode".into()));
 /// config.insert_json5("mode", "'client'")?;
 /// assert_eq!(config.origin("mode").to_string(), "--mode");
-/// # Ok::<(), zonda_router::config::ConfigError>(())
+/// # Ok::<(), zonda_router::config::AnyError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]

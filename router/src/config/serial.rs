@@ -5,15 +5,15 @@
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value as Json};
 
-use super::{Config, ConfigError};
+use super::{AnyError, Config, ConfigError};
 
 impl Config {
     /// The value of a key or section as JSON; the reference's name of [`to_json`](Self::to_json).
     ///
     /// # Errors
     /// The key does not exist.
-    pub fn get_json(&self, key: &str) -> Result<String, ConfigError> {
-        self.to_json(key)
+    pub fn get_json(&self, key: &str) -> Result<String, AnyError> {
+        Ok(self.to_json(key)?)
     }
 
     /// Puts the default of a key, or of every key of a section, back.
@@ -23,12 +23,12 @@ impl Config {
     /// config.insert_json5("timestamping/enabled", "true")?;
     /// config.remove("timestamping/enabled")?;
     /// assert!(!config.is_set("timestamping/enabled"));
-    /// # Ok::<(), zonda_router::config::ConfigError>(())
+    /// # Ok::<(), zonda_router::config::AnyError>(())
     /// ```
     ///
     /// # Errors
     /// The key does not exist.
-    pub fn remove<K: AsRef<str>>(&mut self, key: K) -> Result<(), ConfigError> {
+    pub fn remove<K: AsRef<str>>(&mut self, key: K) -> Result<(), AnyError> {
         self.insert_json5(key.as_ref(), "null")
     }
 
@@ -42,7 +42,7 @@ impl Config {
     /// assert!(config.get_json("low_pass_filter")?.contains("8192"));
     /// assert!(config.try_remove_json5_array_item("low_pass_filter/id=all")?);
     /// assert_eq!(config.get_json("low_pass_filter")?, "[]");
-    /// # Ok::<(), zonda_router::config::ConfigError>(())
+    /// # Ok::<(), zonda_router::config::AnyError>(())
     /// ```
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Config {
         &mut self,
         key: &str,
         value: &str,
-    ) -> Result<bool, ConfigError> {
+    ) -> Result<bool, AnyError> {
         let Some((list, id)) = key.rsplit_once("/id=") else {
             return Ok(false);
         };
@@ -72,10 +72,7 @@ impl Config {
     ///
     /// # Errors
     /// There is no such list.
-    pub fn try_remove_json5_array_item<K: AsRef<str>>(
-        &mut self,
-        key: K,
-    ) -> Result<bool, ConfigError> {
+    pub fn try_remove_json5_array_item<K: AsRef<str>>(&mut self, key: K) -> Result<bool, AnyError> {
         let Some((list, id)) = key.as_ref().rsplit_once("/id=") else {
             return Ok(false);
         };
@@ -151,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configuration_survives_serde() -> Result<(), Box<dyn std::error::Error>> {
+    fn a_configuration_survives_serde() -> Result<(), AnyError> {
         let mut config = Config::default();
         config.insert_json5("mode", "'router'")?;
         config.insert_json5("listen/endpoints", "['tcp/127.0.0.1:0']")?;

@@ -158,7 +158,7 @@ impl Sources<'_> {
         }
         for flag in &self.flags {
             let origin = Origin::Flag(flag.name.into());
-            let set = |config: &mut Config| config.insert_json5(flag.key, &flag.value);
+            let set = |config: &mut Config| config.set_json5(flag.key, &flag.value);
             under_way.set(flag.name, origin, set);
         }
         for argument in self.arguments {
@@ -167,7 +167,7 @@ impl Sources<'_> {
         }
         for (key, value) in self.defaults {
             if !under_way.config.is_set(key) {
-                let set = |config: &mut Config| config.insert_json5(key, value);
+                let set = |config: &mut Config| config.set_json5(key, value);
                 under_way.set("default", Origin::Default, set);
             }
         }

@@ -168,7 +168,7 @@ fn no_key_is_silently_ignored() {
 
 #[test]
 fn unknown_keys_are_refused_with_the_nearest_valid_one() {
-    let nearest = |key: &str| match Config::default().insert_json5(key, "1") {
+    let nearest = |key: &str| match Config::default().set_json5(key, "1") {
         Err(ConfigError::UnknownKey { nearest, .. }) => nearest.unwrap_or_default(),
         other => panic!("{key}: {other:?}"),
     };

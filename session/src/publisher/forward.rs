@@ -11,7 +11,7 @@ use super::Publisher;
 use crate::sample::{Sample, SampleFields, SampleKind};
 use crate::wait::Wait;
 
-/// Publishes samples on its own key, with their payloads, encodings and attachments.
+/// Publishes samples on its own key, with their payloads, encodings, attachments and timestamps.
 ///
 /// ```
 /// # async fn forward() -> zonda::Result<()> {
@@ -41,8 +41,13 @@ impl Sink<Sample> for Publisher<'_> {
                 .put(sample.payload)
                 .encoding(sample.encoding)
                 .attachment(sample.attachment)
+                .timestamp(sample.timestamp)
                 .wait(),
-            SampleKind::Delete => self.delete().attachment(sample.attachment).wait(),
+            SampleKind::Delete => self
+                .delete()
+                .attachment(sample.attachment)
+                .timestamp(sample.timestamp)
+                .wait(),
         }
     }
 
