@@ -13,7 +13,7 @@ pub(super) struct EntityRef {
 }
 
 /// What can be declared on a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// It takes data.
     Subscriber,

@@ -8,6 +8,7 @@
 //! those of that face, by whichever link they come. On the wire its number in the sender's own list names it.
 
 mod charges;
+mod endings;
 mod network;
 mod shape;
 mod sourced;
@@ -101,6 +102,7 @@ impl ForwardingTable {
             self.outdate_all();
         }
         for face in followed.gone {
+            self.note_endings(face);
             self.remove_face(face, actions);
         }
         for zid in followed.new {

@@ -13,7 +13,7 @@ use crate::{Plan, Replay, mesh_truth, seeds, truth};
 
 const NEAR: Duration = Duration::from_millis(100);
 
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 150;
 
 /// Changes before the first link drops.
 const CHANGES: usize = 30;

@@ -175,6 +175,7 @@ impl ForwardingTable {
         let Some(key) = self.entities(kind).key(index) else {
             return;
         };
+        self.note_ending(router, kind, key.as_str());
         self.remove_entity(router, kind, index, actions);
         let (key, info) = (key.as_str(), None);
         self.pass_on_declaration(link, router, News { kind, key, info }, actions);
@@ -263,7 +264,8 @@ impl ForwardingTable {
         }
         let entities = self.entities_mut(kind);
         entities.remove_announced(index, whole.index);
-        if let Some(key) = entities.key(index) {
+        if let Some(key) = self.entities(kind).key(index) {
+            self.note_ending(whole, kind, key.as_str());
             let (key, info) = (key.as_str(), None);
             self.declare_own(News { kind, key, info }, actions);
         }

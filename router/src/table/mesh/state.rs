@@ -15,6 +15,7 @@ use crate::table::{
     kind::EntityRef,
     mesh::{
         charges::{Charge, Charges, Item},
+        endings::Endings,
         network::Network,
         shape::{PlaceInTree, Shape},
         throttle::Throttle,
@@ -78,6 +79,7 @@ pub(in crate::table) struct Mesh {
     heard: HashMap<ZenohId, BTreeSet<FaceId>>,
     /// What is still to be said there.
     pub(super) unheard: Unheard,
+    pub(super) endings: Endings,
     /// What all routers have declared over each link.
     charges: Charges,
     /// The face of all other routers together, as long as there is a link to one.
@@ -105,6 +107,7 @@ impl Mesh {
             unrest: None,
             heard: HashMap::new(),
             unheard: Unheard::default(),
+            endings: Endings::default(),
             charges: Charges::default(),
             whole: None,
         }
@@ -191,9 +194,14 @@ impl Mesh {
         }
     }
 
+    /// Whether nothing has changed for so long that all routers know the same.
+    pub(super) const fn is_quiet(&self) -> bool {
+        matches!(self.settling, Settling::Nothing) && !self.is_pending()
+    }
+
     /// Whether something is still to be said to those who are new below this node.
     pub(in crate::table) fn is_telling(&self) -> bool {
-        !self.unheard.is_empty()
+        !self.unheard.is_empty() || self.endings.is_saying()
     }
 
     /// A router has a face now.
@@ -310,6 +318,7 @@ impl Mesh {
                 self.unrest = None;
                 self.settling = Settling::ForgetsAt(now + BELIEVED_FOR);
                 self.heard.clear();
+                self.endings.begin();
                 self.begin_round();
             }
             Settling::ForgetsAt(at) if at <= now => {

@@ -9,7 +9,7 @@ use crate::table::{
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     kind::{EntityRef, Kind},
-    mesh::{sourced::News, unheard::Job},
+    mesh::{endings::Ending, sourced::News, unheard::Job},
     search::SLICE_STEPS,
 };
 
@@ -56,6 +56,11 @@ impl ForwardingTable {
                 if let Some(job) = self.begin_telling(root) {
                     self.mesh.unheard.put_off(job);
                 }
+            } else if let Some(ending) = self.mesh.endings.next() {
+                slice.declarations -= 1;
+                slice.steps = slice.steps.saturating_sub(1);
+                self.tell_ending(&ending, actions);
+                slice.weigh(actions);
             } else if let Some((zid, entity)) = self.mesh.unheard.next_ended() {
                 slice.declarations -= 1;
                 self.end_unconfirmed(&zid, entity, actions);
@@ -110,6 +115,56 @@ impl ForwardingTable {
             if slice.is_over() {
                 return;
             }
+        }
+    }
+
+    /// Notes that a router has something no more, unless everybody is sure to hear of it.
+    pub(super) fn note_ending(&mut self, router: FaceId, kind: Kind, key: &str) {
+        let root = match Some(router) == self.mesh.whole {
+            true => Some(self.topology.zid()),
+            false => self.face(router).map(|face| face.info.zid),
+        };
+        if let Some(root) = root.filter(|_| !self.mesh.is_quiet()) {
+            let key = Box::from(key);
+            self.mesh.endings.note(Ending { root, kind, key });
+        }
+    }
+
+    /// A router is gone with all that it had. It may be back sooner than others notice.
+    pub(super) fn note_endings(&mut self, router: FaceId) {
+        let Some(root) = self.face(router).map(|face| face.info.zid) else {
+            return;
+        };
+        for kind in Kind::ALL {
+            let declared: Vec<u32> = self.entities.declared(router.index, kind).collect();
+            for index in declared {
+                if let Some(key) = self.entities(kind).key(index) {
+                    let key = Box::from(key.as_str());
+                    self.mesh.endings.note(Ending { root, kind, key });
+                }
+            }
+        }
+    }
+
+    /// Says once more that a router has something no more, if that is still so.
+    fn tell_ending(&mut self, ending: &Ending, actions: &mut Vec<Action>) {
+        let Ending {
+            root,
+            kind,
+            ref key,
+        } = *ending;
+        let Some(face) = self.face_of_root(&root) else {
+            return;
+        };
+        let index = self.entities(kind).on(key);
+        let has = index.and_then(|index| self.root_has(face, EntityRef { kind, index }));
+        if has.is_some() {
+            return;
+        }
+        let number = self.mesh.number(&root);
+        let (key, info) = (&**key, None);
+        for link in self.mesh.children(&root) {
+            self.declare_sourced(link, number, News { kind, key, info }, actions);
         }
     }
 
