@@ -287,7 +287,7 @@ fn checked(
 fn node(section: &Value, places: &Places<'_>) -> Result<Config, String> {
     let text = places.alone("zonda").filter(|_| !section.is_null());
     let config = Config::from_json5(&text.unwrap_or_else(|| "{}".to_owned()));
-    let config = config.and_then(|config| config.validate().map(|()| config));
+    let config = config.and_then(|config| Ok(config.validate().map(|()| config)?));
     config.map_err(|error| match error.to_string() {
         text if text.starts_with("line ") => text.replacen(": ", ": zonda: ", 1),
         text => format!("zonda: {text}"),
