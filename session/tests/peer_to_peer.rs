@@ -268,3 +268,32 @@ fn a_third_peer_does_not_disturb_two_others() {
             .is_some_and(|s| s.payload() == &ZBytes::from("y"))
     });
 }
+
+type FifoSubscriber =
+    zonda::pubsub::Subscriber<zonda::handlers::FifoChannelHandler<zonda::sample::Sample>>;
+
+/// A router passes on between peers that are not linked to each other, unless that is switched off; to clients always.
+#[test]
+fn a_router_between_two_peers() {
+    for relays in ["true", "false"] {
+        let router = Config::router().listen(["tcp/127.0.0.1:0"]);
+        let router = router.with("routing/router/peers_failover_brokering", relays);
+        let router = zonda::open(router).wait().unwrap();
+        let peer = || Config::peer().listen([] as [&str; 0]);
+        let [one, two] = [peer(), peer()].map(|config| connected_to(&router, config));
+        let client = connected_to(&router, Config::client([] as [&str; 0]));
+        let unlinked = two.declare_subscriber("between").wait().unwrap();
+        let below = client.declare_subscriber("between").wait().unwrap();
+        let publisher = one.declare_publisher("between").wait().unwrap();
+        let gets = |subscriber: &FifoSubscriber| {
+            publisher.put("x").wait().unwrap();
+            let sample = subscriber.recv_timeout(std::time::Duration::from_millis(20));
+            sample.unwrap().is_some()
+        };
+        until("a client gets it", || gets(&below));
+        match relays {
+            "true" => until("the other peer gets it", || gets(&unlinked)),
+            _ => (0..10).for_each(|_| assert!(!gets(&unlinked), "it is kept apart")),
+        }
+    }
+}

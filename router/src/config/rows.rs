@@ -229,8 +229,9 @@ rows! {
     "queries_default_timeout", COUNT, "10000", Full,
         "ms that a query may take unless it says otherwise" => query_timeout: Duration, millis;
     // Routing.
-    "routing/router/peers_failover_brokering", Bool, "null", Gone,
-        "given up: routers do not broker between peers";
+    "routing/router/peers_failover_brokering", Bool, "true", Full,
+        "pass on what one peer has for another one, unless the two are linked to each other. With false nothing passes between peers of \
+         this router, as with the reference's since 1.9" => relays_between_peers: bool, flag;
     "routing/router/linkstate/transport_weights", Weights, "[]", Full,
         "weights of the links to other routers, 1 to 65535, which choose among several ways: `dst_zid`, `weight`. The greater one of both \
          ends counts, 100 if neither has one" => link_weights: Vec<(ZenohId, u16)>, weights;

@@ -372,12 +372,16 @@ impl Shared {
     }
 }
 
-/// How a router takes part in a mesh. The count of its changes begins above any that it reached before with the same id.
+/// How a router takes part in a mesh, and what it does for its peers. The count of its changes begins above any that it reached
+/// before with the same id.
 fn join_mesh(table: &mut ForwardingTable, settings: &Settings) {
     let begun = SystemTime::now().duration_since(UNIX_EPOCH);
     let first_sn = begun.map_or(1, |since| since.as_millis());
     let weights = settings.link_weights.iter().copied().collect();
     table.set_mesh(u64::try_from(first_sn).unwrap_or(1), weights);
+    if !settings.relays_between_peers {
+        table.keep_peers_apart();
+    }
 }
 
 /// Waits for whichever comes first.

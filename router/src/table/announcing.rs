@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::table::{
     announce::Hears,
     announcements::{Announcement, Came, Turn},
-    entity::Change,
+    entity::{Change, Source},
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     interests::FOUND_STEPS,
@@ -83,14 +83,21 @@ impl ForwardingTable {
         let EntityRef { kind, index } = entity;
         // With two or more sources before and after, everybody sees the entity as before; with one before or left,
         // only that one's view can differ, or nobody's if it sees its own. What queryables promise can change with
-        // any source.
-        let fewest = change.before.min(change.after);
+        // any source. What comes from a peer that is kept apart is not seen by all, so it does not count.
+        let are_apart = self.topology.keeps_peers_apart();
+        let is_seen = |source: &&Source| source.slot != change.slot && !source.is_apart;
+        let fewest = match are_apart {
+            true => (self.entities(kind).sources(index).iter())
+                .filter(is_seen)
+                .count(),
+            false => change.before.min(change.after),
+        };
         let is_queryable = kind == Kind::Queryable;
         if (fewest > 1 && !is_queryable) || (fewest > 0 && kind == Kind::Token) {
             return;
         }
         let mut others = self.entities(kind).sources(index).iter();
-        let only = others.find(|source| fewest == 1 && source.slot != change.slot);
+        let only = others.find(|source| fewest == 1 && is_seen(source));
         let only = only.map(|source| source.slot);
         let came = match fewest {
             0 if change.is_answer => Came::Answer,

@@ -189,13 +189,12 @@ impl ForwardingTable {
             }
         }
         source.charge(memory, is_wild);
-        let south = source.relation.conduct().south;
+        let source = Source::new(source, info);
         let index = self.entities_mut(kind).find_or_add(key.as_str());
         let entity = EntityRef { kind, index };
         // An entity keeps its number for as long as the face declares it.
         self.entities
             .insert_id(face.index, id.unwrap_or(index), entity);
-        let source = Source::new(face.index, south, info);
         let mut change = self.entities_mut(kind).add_source(index, source);
         if let Some(change) = &mut change {
             change.is_answer = new.is_answer;

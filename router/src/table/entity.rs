@@ -5,7 +5,7 @@
 
 use zonda_codec::QueryableInfo;
 
-use crate::table::{few::Few, key_tree::KeyTree, kind::Kind, slots::Slots};
+use crate::table::{face::Face, few::Few, key_tree::KeyTree, kind::Kind, slots::Slots};
 
 /// Something that a face declares on a key.
 #[derive(Clone, Copy)]
@@ -52,16 +52,19 @@ pub(super) struct Source {
     complete: bool,
     /// The face belongs to this node's own side.
     pub(super) south: bool,
+    /// That of [`Face::is_apart`].
+    pub(super) is_apart: bool,
 }
 
 impl Source {
-    pub(super) const fn new(slot: u32, south: bool, info: QueryableInfo) -> Self {
+    pub(super) const fn new(face: &Face, info: QueryableInfo) -> Self {
         Source {
-            slot,
+            slot: face.id.index,
             count: 1,
             distance: info.distance,
             complete: info.complete,
-            south,
+            south: face.relation.conduct().south,
+            is_apart: face.is_apart,
         }
     }
 

@@ -64,6 +64,8 @@ pub(super) struct Face {
     pub(super) counters: FaceCounters,
     /// Of what there was a note.
     noted: HashSet<Noted>,
+    /// Nothing passes between it and others that are apart.
+    pub(super) is_apart: bool,
 }
 
 impl Face {
@@ -85,6 +87,7 @@ impl Face {
             is_on_routes: false,
             counters: FaceCounters::default(),
             noted: HashSet::new(),
+            is_apart: false,
         }
     }
 
@@ -142,6 +145,7 @@ impl Face {
         self.relation.flows_to(to.relation)
             && (self.id != to.id || to.info.kind == FaceKind::Local)
             && !(relayed && self.is_linked_to(to))
+            && !(self.is_apart && to.is_apart)
             && !self.meets(to)
     }
 
@@ -249,8 +253,11 @@ impl Face {
 pub(super) fn visible(kind: Kind, sources: &[Source], face: &Face) -> Option<QueryableInfo> {
     let conduct = face.relation.conduct();
     let mut seen = sources.iter().filter(|source| {
-        let own = source.slot == face.id.index && kind != Kind::Token;
-        (source.south || conduct.south) && !own
+        let is_hidden = match source.slot == face.id.index {
+            true => kind != Kind::Token,
+            false => source.is_apart && face.is_apart,
+        };
+        (source.south || conduct.south) && !is_hidden
     });
     let mut merged = seen.next()?.info();
     if kind == Kind::Queryable {

@@ -96,6 +96,11 @@ impl ForwardingTable {
         table
     }
 
+    /// From now on nothing passes between two served peers that come. Without this it does unless they are linked to each other.
+    pub const fn keep_peers_apart(&mut self) {
+        self.topology.keep_peers_apart();
+    }
+
     /// The key under which the node describes itself: `@/<zid>/<role>`. On routers everything below it counts as
     /// a queryable that neighbours can see.
     pub fn admin_key(&self) -> &KeyExpr<'static> {

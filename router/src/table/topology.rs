@@ -37,6 +37,8 @@ pub(super) struct Topology {
     admin: Option<FaceId>,
     /// Bytes of memory that the keys behind all neighbours' ids take.
     id_memory: usize,
+    /// Nothing passes between two served peers.
+    keeps_peers_apart: bool,
 }
 
 impl Topology {
@@ -52,7 +54,17 @@ impl Topology {
             groups: Vec::new(),
             admin: None,
             id_memory: 0,
+            keeps_peers_apart: false,
         }
+    }
+
+    /// From now on nothing passes between two served peers that come.
+    pub(super) const fn keep_peers_apart(&mut self) {
+        self.keeps_peers_apart = true;
+    }
+
+    pub(super) const fn keeps_peers_apart(&self) -> bool {
+        self.keeps_peers_apart
     }
 
     pub(super) const fn zid(&self) -> ZenohId {
@@ -66,6 +78,7 @@ impl Topology {
     /// Adds a face under an id that no other face has or had.
     pub(super) fn add(&mut self, info: FaceInfo) -> FaceId {
         let relation = Relation::between(self.role, &info);
+        let is_served_peer = relation == Relation::Served && info.whatami == WhatAmI::Peer;
         let mut id = FaceId {
             index: 0,
             generation: 0,
@@ -78,6 +91,7 @@ impl Topology {
         id.generation = self.generations.get(place).map_or(0, |count| *count);
         if let Some(face) = self.faces.get_mut(id.index) {
             face.id = id;
+            face.is_apart = self.keeps_peers_apart && is_served_peer;
         }
         if relation.conduct().announces_unasked {
             let at = self.north.partition_point(|&other| other < id.index);

@@ -53,6 +53,67 @@ fn key_ids_of_a_neighbour() {
 }
 
 #[test]
+fn nothing_passes_between_peers_that_are_kept_apart() {
+    for is_apart in [false, true] {
+        let mut bench = Bench::new(Router);
+        if is_apart {
+            bench.table.keep_peers_apart();
+        }
+        let [a1, b2] = [0xa1, 0xb2].map(|number| bench.connect(number, Peer));
+        let c5 = bench.connect(0xc5, Client);
+        for (face, id) in [(a1, 1), (b2, 2), (c5, 3)] {
+            bench.subscribe(face, id, "demo/a");
+            bench.declare(face, None, token(id, &format!("alive/{id}")));
+        }
+        let to = |bench: &Bench, from| {
+            let (hops, _) = bench.route(from, "demo/a", None);
+            hops.into_iter().map(|(face, _)| face).collect::<Vec<_>>()
+        };
+        let from_a1 = if is_apart { vec![c5] } else { vec![b2, c5] };
+        assert_eq!(to(&bench, a1), from_a1);
+        assert_eq!(to(&bench, c5), [a1, b2]);
+        assert_eq!(to(&bench, bench.local), [a1, b2, c5]);
+        bench.interest(a1, 1, Current, "KT", Some("alive/*"));
+        let seen = bench.lines(a1);
+        let sees = |id: u32| {
+            seen.iter()
+                .any(|line| line.contains(&format!("alive/{id}")))
+        };
+        assert_eq!([1, 2, 3].map(sees), [true, !is_apart, true], "{seen:?}");
+    }
+}
+
+/// What is declared on one key by several: a peer hears of the first that it may see, and of the end of the last.
+#[test]
+fn peers_that_are_kept_apart_see_what_others_declare_on_the_same_key() {
+    let mut bench = Bench::new(Router);
+    bench.table.keep_peers_apart();
+    let [a1, b2, c3] = [0xa1, 0xb2, 0xc3].map(|number| bench.connect(number, Peer));
+    let [d4, e5] = [0xd4, 0xe5].map(|number| bench.connect(number, Client));
+    for face in [a1, d4] {
+        bench.interest(face, 1, CurrentFuture, "KS", Some("demo/a"));
+        bench.bytes(face);
+    }
+    let hears = |bench: &mut Bench, face| {
+        let lines = bench.lines(face);
+        { lines.iter() }
+            .filter(|line| line.contains("sub "))
+            .count()
+    };
+    bench.subscribe(b2, 1, "demo/a");
+    assert_eq!((hears(&mut bench, a1), hears(&mut bench, d4)), (0, 1));
+    bench.subscribe(c3, 1, "demo/a");
+    assert_eq!((hears(&mut bench, a1), hears(&mut bench, d4)), (0, 0));
+    bench.subscribe(e5, 1, "demo/a");
+    assert_eq!((hears(&mut bench, a1), hears(&mut bench, d4)), (1, 0));
+    bench.unsubscribe(e5, 1);
+    assert_eq!((hears(&mut bench, a1), hears(&mut bench, d4)), (1, 0));
+    bench.unsubscribe(b2, 1);
+    bench.unsubscribe(c3, 1);
+    assert_eq!((hears(&mut bench, a1), hears(&mut bench, d4)), (0, 1));
+}
+
+#[test]
 fn one_copy_per_neighbour_and_none_to_the_source() {
     let mut bench = Bench::new(Router);
     let c5 = bench.connect(0xc5, Client);
