@@ -33,7 +33,7 @@ pub const SCHEMA: u32 = 1;
 /// Everything one run measured, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The form of the file, [`SCHEMA`].
+    /// The form of the file: the number that this build writes and reads.
     pub schema: u32,
     /// The command that wrote it, such as `thr`.
     pub tool: String,

@@ -2,6 +2,7 @@
 //! A listening socket of any family on tokio. What it accepts is registered when it is adopted, and not before: tokio's own
 //! listeners register each connection, which here would have to be undone at once.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ impl TokioListener {
         loop {
             match self.0.try_io(Interest::READABLE, &mut take) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.0.readable().await?;
+                    poll_fn(|context| self.0.poll_readable(context)).await?;
                 }
                 result => return result,
             }

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use ::tokio::io::Interest;
 use ::tokio::io::unix::AsyncFd;
@@ -39,6 +40,11 @@ impl Registered {
     /// Waits for bytes, as tokio knows of them. What it gives is of no use.
     pub(super) fn readable(&self) -> impl Future<Output = io::Result<impl Sized>> {
         self.0.readable()
+    }
+
+    /// The same where one task at most waits for them, which takes less room in its future.
+    pub(super) fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.poll_read_ready(context).map_ok(drop)
     }
 
     /// The same for room.
