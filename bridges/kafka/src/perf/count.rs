@@ -234,15 +234,20 @@ fn begin(topic: &str, broker: &Broker, address: std::net::SocketAddr) -> Result<
         Err(error) => return Err(Failure::doing("the first request", error)),
     }
     let end = Instant::now() + PATIENCE;
+    let mut failed = None;
     while Instant::now() < end {
         for partition in partitions(&consumer, topic)? {
-            let marks = consumer.fetch_watermarks(topic, partition, PATIENCE);
-            let (low, high) = marks.map_err(wrong)?;
-            if low < high {
-                return Ok(());
+            match consumer.fetch_watermarks(topic, partition, PATIENCE) {
+                Ok((low, high)) if low < high => return Ok(()),
+                Ok(_) => failed = None,
+                // a partition that was just made has no leader for a moment
+                Err(error) => failed = Some(error),
             }
         }
         thread::sleep(REST);
+    }
+    if let Some(error) = failed {
+        return Err(wrong(error));
     }
     let seconds = PATIENCE.as_secs();
     Err(Failure::Run(format!(
