@@ -93,14 +93,7 @@ mod smol;
 mod spin;
 #[cfg(all(feature = "threads", unix))]
 mod threads;
-#[cfg_attr(
-    not(all(feature = "uring", target_os = "linux")),
-    allow(
-        dead_code,
-        reason = "only the sleeps of io_uring are looked after in this way"
-    )
-)]
-mod timers;
+pub mod timers;
 #[cfg(feature = "tokio")]
 mod tokio;
 mod traits;

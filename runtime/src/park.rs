@@ -67,7 +67,7 @@ pub(crate) fn is_waiting() -> bool {
 /// Ends the sleeps that are due, and tells how long it is to the next one.
 fn fire() -> Option<Duration> {
     let timers = WAIT.with_borrow(|wait| wait.as_ref()?.timers.clone())?;
-    timers.fire();
+    timers.fire(Instant::now);
     timers.left()
 }
 

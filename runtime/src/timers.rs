@@ -1,5 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Deadlines that a thread looks after while it waits for something else: the earliest bounds its wait.
+//! Deadlines that somebody looks after beside something else: a thread whose wait the earliest bounds, or a task that looks at
+//! them now and then.
+//!
+//! ```
+//! use std::task::Waker;
+//! use std::time::Instant;
+//! use zonda_runtime::timers::Timers;
+//!
+//! let timers = Timers::default();
+//! let (key, is_next) = timers.insert(Instant::now(), Waker::noop()).expect("it is not closed");
+//! assert!(is_next);
+//! timers.fire(Instant::now);
+//! assert!(!timers.update(key, Waker::noop()), "its waker has been called");
+//! ```
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -10,8 +23,9 @@ use std::time::{Duration, Instant};
 /// A deadline, and a number that tells equal ones apart.
 pub type Key = (Instant, u64);
 
-/// The sleeps that one thread looks after.
+/// The sleeps that one thread or task looks after.
 #[derive(Default)]
+#[allow(missing_debug_implementations, reason = "wakers say nothing")]
 pub struct Timers(Mutex<State>);
 
 #[derive(Default)]
@@ -26,13 +40,13 @@ impl Timers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the sleeps that are due.
-    pub fn fire(&self) {
+    /// Wakes the sleeps that are due by this clock, which is not asked when there are none.
+    pub fn fire(&self, clock: impl FnOnce() -> Instant) {
         let mut state = self.lock();
         if state.waiting.is_empty() {
             return;
         }
-        let now = Instant::now();
+        let now = clock();
         let mut due = Vec::new();
         while let Some(first) = state.waiting.first_entry()
             && first.key().0 <= now
@@ -84,6 +98,7 @@ impl Timers {
         true
     }
 
+    /// Ends a sleep without calling its waker. Nothing happens if it has ended.
     pub fn remove(&self, key: Key) {
         let removed = self.lock().waiting.remove(&key);
         // Dropping a waker may run code of others.

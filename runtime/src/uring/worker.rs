@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::task::Waker;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use compio::driver::{Key, OpCode};
 
@@ -182,7 +182,7 @@ impl Local {
     /// Runs what is ready or due; returns how long the ring may wait then.
     fn turn(&self) -> Option<Duration> {
         self.shard.collect(&mut *self.ready.borrow_mut());
-        self.shard.timers().fire();
+        self.shard.timers().fire(Instant::now);
         for _ in 0..TASKS_PER_TURN {
             let next = self.ready.borrow_mut().pop_front();
             let Some(task) = next else {

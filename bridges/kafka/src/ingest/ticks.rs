@@ -3,36 +3,28 @@
 //! lasts for one request more than the request: it may have to wake the thread that waits for the next timer. So they are
 //! kept in one place that is looked at now and then, by the task that accepts.
 
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use zonda_runtime::Runtime;
+use zonda_runtime::timers::{Key, Timers};
 
 /// How late a deadline may be.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The moment, and a number that tells equal ones apart.
-type Key = (Instant, u64);
-
 /// The deadlines of a server's connections.
 #[derive(Default)]
-pub(super) struct Ticks(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    waiting: BTreeMap<Key, Waker>,
-    count: u64,
+pub(super) struct Ticks {
+    timers: Timers,
     /// Woken when there is something to look at.
-    resting: Option<Waker>,
-    is_closed: bool,
+    resting: Mutex<Option<Waker>>,
 }
 
 impl Ticks {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn resting(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks after the deadlines, for ever. Nothing is woken while there are none.
@@ -40,67 +32,30 @@ impl Ticks {
         loop {
             poll_fn(|context| self.rest(context)).await;
             runtime.sleep_until(zonda_runtime::after(TICK)).await;
-            self.fire(Instant::now());
+            self.timers.fire(Instant::now);
         }
     }
 
     fn rest(&self, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.lock();
-        if !state.waiting.is_empty() {
-            return Poll::Ready(());
+        // before the look: what is noted after it wakes this one
+        *self.resting() = Some(context.waker().clone());
+        match self.timers.left() {
+            Some(_) => Poll::Ready(()),
+            None => Poll::Pending,
         }
-        state.resting = Some(context.waker().clone());
-        Poll::Pending
-    }
-
-    fn fire(&self, now: Instant) {
-        let mut state = self.lock();
-        let later = state.waiting.split_off(&(now, u64::MAX));
-        let due = std::mem::replace(&mut state.waiting, later);
-        drop(state);
-        due.into_values().for_each(Waker::wake);
     }
 
     /// Ends all waits, also those to come: nobody looks after them any more.
     pub(super) fn close(&self) {
-        let mut state = self.lock();
-        state.is_closed = true;
-        let all = std::mem::take(&mut state.waiting);
-        drop(state);
-        all.into_values().for_each(Waker::wake);
+        self.timers.close();
     }
 
     /// `None` when nobody looks after it.
     fn insert(&self, deadline: Instant, waker: &Waker) -> Option<Key> {
-        let mut state = self.lock();
-        if state.is_closed {
-            return None;
-        }
-        state.count += 1;
-        let key = (deadline, state.count);
-        state.waiting.insert(key, waker.clone());
-        let resting = state.resting.take();
-        drop(state);
+        let (key, _) = self.timers.insert(deadline, waker)?;
+        let resting = self.resting().take();
         resting.into_iter().for_each(Waker::wake);
         Some(key)
-    }
-
-    /// Has the end wake this one. False when it has come.
-    fn update(&self, key: Key, waker: &Waker) -> bool {
-        let mut state = self.lock();
-        let Some(waiting) = state.waiting.get_mut(&key) else {
-            return false;
-        };
-        let old = (!waiting.will_wake(waker)).then(|| std::mem::replace(waiting, waker.clone()));
-        drop(state);
-        // dropping a waker may run anybody's code
-        drop(old);
-        true
-    }
-
-    fn remove(&self, key: Key) {
-        let removed = self.lock().waiting.remove(&key);
-        drop(removed);
     }
 }
 
@@ -129,7 +84,7 @@ impl Alarm {
         let waker = context.waker();
         if let Some(key) = self.noted
             && key.0 <= self.deadline
-            && self.ticks.update(key, waker)
+            && self.ticks.timers.update(key, waker)
         {
             return Poll::Pending;
         }
@@ -145,7 +100,7 @@ impl Alarm {
 
     fn forget(&mut self) {
         if let Some(key) = self.noted.take() {
-            self.ticks.remove(key);
+            self.ticks.timers.remove(key);
         }
     }
 }
@@ -192,14 +147,14 @@ mod tests {
             alarm.set(zonda_runtime::after(HOUR * 2 + HOUR * number));
             assert!(alarm.poll(&mut context).is_pending());
         }
-        assert_eq!(ticks.lock().count, 1);
-        let first = alarm.noted.expect("a note").0;
-        ticks.fire(first);
+        let (first, number) = alarm.noted.expect("a note");
+        assert_eq!(number, 1);
+        ticks.timers.fire(|| first);
         assert_eq!(woken.count(), 1);
         assert!(alarm.poll(&mut context).is_pending(), "it has moved");
-        assert_eq!(ticks.lock().count, 2);
+        assert_eq!(alarm.noted.map(|(_, number)| number), Some(2));
         drop(alarm);
-        assert!(ticks.lock().waiting.is_empty());
+        assert_eq!(ticks.timers.left(), None);
     }
 
     #[test]
