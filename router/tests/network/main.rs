@@ -29,6 +29,18 @@ use zonda_codec::WhatAmI::{self, Client, Peer, Router};
 
 use world::World;
 
+/// Four routers in a ring, and a client of each of two that are not neighbours.
+const RING: Plan<'static> = (
+    &[Router, Router, Router, Router, Client, Client],
+    &[(0, 1), (1, 2), (2, 3), (3, 0), (4, 0), (5, 2)],
+);
+
+/// Four routers, each linked to all others, and a client of one.
+const ALL_LINKED: Plan<'static> = (
+    &[Router, Router, Router, Router, Client],
+    &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (4, 3)],
+);
+
 const SEEDS: u64 = 70;
 
 /// The same for meshes of routers, which take longer.
@@ -85,18 +97,12 @@ fn routers_in_a_line() {
 
 #[test]
 fn routers_in_a_ring() {
-    run((
-        &[Router, Router, Router, Router, Client, Client],
-        &[(0, 1), (1, 2), (2, 3), (3, 0), (4, 0), (5, 2)],
-    ));
+    run(RING);
 }
 
 #[test]
 fn routers_that_are_all_linked() {
-    run((
-        &[Router, Router, Router, Router, Client],
-        &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (4, 3)],
-    ));
+    run(ALL_LINKED);
 }
 
 fn run(plan: Plan<'_>) {

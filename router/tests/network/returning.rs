@@ -9,7 +9,7 @@ use zonda_codec::WhatAmI::{Client, Router};
 
 use crate::rng::Rng;
 use crate::world::World;
-use crate::{Plan, Replay, mesh_truth, seeds, truth};
+use crate::{ALL_LINKED, Plan, RING, Replay, mesh_truth, seeds, truth};
 
 const NEAR: Duration = Duration::from_millis(100);
 
@@ -34,18 +34,12 @@ fn a_link_returns_at_once_in_a_line() {
 
 #[test]
 fn a_link_returns_at_once_in_a_ring() {
-    returns((
-        &[Router, Router, Router, Router, Client, Client],
-        &[(0, 1), (1, 2), (2, 3), (3, 0), (4, 0), (5, 2)],
-    ));
+    returns(RING);
 }
 
 #[test]
 fn a_link_returns_at_once_where_all_are_linked() {
-    returns((
-        &[Router, Router, Router, Router, Client],
-        &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (4, 3)],
-    ));
+    returns(ALL_LINKED);
 }
 
 fn returns(plan: Plan<'_>) {
