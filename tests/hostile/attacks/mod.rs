@@ -12,6 +12,7 @@ mod pace;
 mod rings;
 mod silence;
 mod smuggling;
+mod soak;
 mod words;
 
 use crate::roles::Stage;
@@ -70,5 +71,6 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("starters", isolation::starters),
     ("cuts", isolation::cuts),
     ("returners", isolation::returners),
+    ("daily_life", soak::daily_life),
     ("adversary", adversary::play),
 ];
