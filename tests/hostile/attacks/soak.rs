@@ -24,7 +24,7 @@ use crate::roles::Stage;
 use crate::world::{Bounds, Load, Setup, World, seconds};
 
 /// Sessions that are there at the same time.
-const LANES: u64 = 4;
+const LANES: u64 = 2;
 
 /// The time is looked at in so many parts.
 const PARTS: usize = 12;
@@ -54,7 +54,7 @@ pub fn daily_life(stage: &Stage) {
                         false => life_of_a_session(stage, number, &mut chance),
                     }
                     stage.say(&format!("lives {number}"));
-                    !stage.pause(Duration::from_millis(chance.up_to(40) as u64))
+                    !stage.pause(Duration::from_millis(chance.up_to(200) as u64))
                 });
             });
         }
