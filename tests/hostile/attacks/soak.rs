@@ -21,10 +21,10 @@ use super::chance::Chance;
 use super::words::{queryable, subscriber, token};
 use crate::hand::Hand;
 use crate::roles::Stage;
-use crate::world::{Bounds, Load, Setup, World, seconds};
+use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
 /// Sessions that are there at the same time.
-const LANES: u64 = 2;
+const LANES: u64 = 1;
 
 /// The time is looked at in so many parts.
 const PARTS: usize = 12;
@@ -54,7 +54,7 @@ pub fn daily_life(stage: &Stage) {
                         false => life_of_a_session(stage, number, &mut chance),
                     }
                     stage.say(&format!("lives {number}"));
-                    !stage.pause(Duration::from_millis(chance.up_to(200) as u64))
+                    !stage.pause(Duration::from_millis(chance.up_to(400) as u64))
                 });
             });
         }
@@ -138,6 +138,20 @@ fn life_of_a_hand(stage: &Stage, number: u64, chance: &mut Chance) {
     }
 }
 
+/// Some of everything, at a pace that leaves the processors to others for an hour.
+fn honest() -> Load {
+    let flows = vec![
+        Flow::block(8, 100),
+        Flow::drop(1000, 20).priority(1),
+        Flow::block(65_536, 5).priority(6),
+    ];
+    Load {
+        questions: true,
+        tokens: true,
+        ..Load::of("soak", flows)
+    }
+}
+
 /// What the router had in one part of the time: the medians of looks.
 struct Part {
     memory: u64,
@@ -176,7 +190,7 @@ fn soak() {
     };
     let mut world = World::open(Setup::router());
     let far = world.another_router(Setup::router());
-    world.honest(Load::usual().far(far));
+    world.honest(honest().far(far));
     world.quiet(seconds(3.0));
     let near = world.attack_at(world.address, "daily_life", "");
     let beyond = world.attack("daily_life", "");
