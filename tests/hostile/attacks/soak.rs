@@ -192,8 +192,8 @@ fn soak() {
     let far = world.another_router(Setup::router());
     world.honest(honest().far(far));
     world.quiet(seconds(3.0));
-    let near = world.attack_at(world.address, "daily_life", "");
-    let beyond = world.attack("daily_life", "");
+    let mut near = world.attack_at(world.address, "daily_life", "");
+    let mut beyond = world.attack("daily_life", "");
     let each = Duration::from_secs(length) / PARTS as u32;
     let mut parts = Vec::new();
     for number in 1..=PARTS {
@@ -207,6 +207,8 @@ fn soak() {
             world.so_far().in_short()
         ));
         parts.push(seen);
+        near.goes_on();
+        beyond.goes_on();
     }
     drop((near, beyond));
     let (second, last) = (&parts[PARTS / 3..PARTS * 2 / 3], &parts[PARTS * 2 / 3..]);

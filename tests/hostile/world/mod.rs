@@ -186,6 +186,14 @@ impl Attack {
         self.process.signal("CONT");
     }
 
+    /// It must not have ended.
+    #[track_caller]
+    pub fn goes_on(&mut self) {
+        let is_running = self.process.is_running();
+        let (name, errors) = (&self.name, self.process.errors());
+        assert!(is_running, "{name} ended: {errors:#?}");
+    }
+
     /// Waits for its end. It must have gone as the attacker wanted it to.
     #[track_caller]
     pub fn ended(mut self) {
