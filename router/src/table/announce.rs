@@ -8,7 +8,7 @@ use zonda_codec::{Declaration, QueryableInfo, WireExpr};
 use crate::table::{
     announced::Announced,
     entity::Change,
-    face::{Face, visible},
+    face::Face,
     face_id::Action,
     forwarding::ForwardingTable,
     ids::{Spelling, beginning},
@@ -138,7 +138,8 @@ impl ForwardingTable {
         let Some(face) = self.topology.at(slot) else {
             return;
         };
-        let now = visible(kind, self.entities(kind).sources(index), face);
+        let sources = self.entities(kind).sources(index);
+        let now = self.topology.visible(kind, sources, face);
         let before = face.announced.get(entity);
         match (now, before) {
             (Some(info), None) => match hears {

@@ -83,10 +83,12 @@ impl ForwardingTable {
         let EntityRef { kind, index } = entity;
         // With two or more sources before and after, everybody sees the entity as before; with one before or left,
         // only that one's view can differ, or nobody's if it sees its own. What queryables promise can change with
-        // any source. What comes from a peer that is kept apart is not seen by all, so it does not count.
-        let are_apart = self.topology.keeps_peers_apart();
-        let is_seen = |source: &&Source| source.slot != change.slot && !source.is_apart;
-        let fewest = match are_apart {
+        // any source. What is not seen by all does not count: what comes from a peer that is kept apart, and tokens that
+        // another gateway of a peer tells it of.
+        let is_seen = |source: &&Source| {
+            source.slot != change.slot && self.topology.is_seen_by_all(kind, source)
+        };
+        let fewest = match self.topology.may_be_unseen(kind) {
             true => (self.entities(kind).sources(index).iter())
                 .filter(is_seen)
                 .count(),

@@ -7,7 +7,6 @@
 use zonda_codec::{Declaration, InterestMode, InterestOptions};
 
 use crate::table::{
-    face::visible,
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     kept::{Answer, Asking, GroupKey, InterestRef, Rest},
@@ -157,7 +156,7 @@ impl ForwardingTable {
         };
         let EntityRef { kind, index } = entity;
         let sources = self.entities(kind).sources(index);
-        let Some(info) = visible(kind, sources, asker) else {
+        let Some(info) = self.topology.visible(kind, sources, asker) else {
             return false;
         };
         if asking.mode == InterestMode::Current {

@@ -6,14 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use zonda_codec::{QueryableInfo, ZenohId};
+use zonda_codec::ZenohId;
 
 use crate::table::{
     announced::AnnouncedIds,
-    entity::{ANNOUNCED_BYTES, Source},
+    entity::ANNOUNCED_BYTES,
     face_id::{FaceId, FaceInfo, FaceKind},
+    gateways::{Gateways, KnownNode},
     ids::{KeyIds, Learned},
-    kind::Kind,
     limits::{BadKey, FaceCounters, Limits, key_memory},
     note::{Note, NoteCause},
     policy::Relation,
@@ -50,9 +50,13 @@ pub(super) struct Face {
     /// As long as it has not: when it was asked first, and how much it had declared when that was looked at last.
     initial: Option<(Instant, usize)>,
     /// The nodes behind the numbers it uses in gossip.
-    pub(super) known_nodes: HashMap<u64, ZenohId>,
+    pub(super) known_nodes: HashMap<u64, KnownNode>,
     /// The nodes it says it is linked to.
     pub(super) neighbours: HashSet<ZenohId>,
+    /// The routers that it has as gateways beside this node, if it is a served peer.
+    pub(super) gateways: Gateways,
+    /// It is noted which kept routes come from it.
+    pub(super) is_noted_as_source: bool,
     /// Bytes of memory that the keys it declared take.
     key_memory: usize,
     /// Those of them that are behind ids.
@@ -81,6 +85,8 @@ impl Face {
             initial: None,
             known_nodes: HashMap::new(),
             neighbours: HashSet::new(),
+            gateways: Gateways::default(),
+            is_noted_as_source: false,
             key_memory: 0,
             id_memory: 0,
             wild_keys: 0,
@@ -142,8 +148,11 @@ impl Face {
     /// Whether messages from it may go to `to` at all.
     pub(super) fn reaches(&self, to: &Face) -> bool {
         let relayed = self.relation == Relation::Served && to.relation == Relation::Served;
+        let sourced = self.relation == Relation::Routed;
         self.relation.flows_to(to.relation)
             && (self.id != to.id || to.info.kind == FaceKind::Local)
+            && !self.gateways.is_left()
+            && !(sourced && to.gateways.leave(&self.info.zid))
             && !(relayed && self.is_linked_to(to))
             && !(self.is_apart && to.is_apart)
             && !self.meets(to)
@@ -245,26 +254,4 @@ impl Face {
         self.neighbours.contains(&other.info.zid)
             || (is_silent && other.neighbours.contains(&self.info.zid))
     }
-}
-
-/// What an entity looks like from a face, given its sources; `None` if the face may not know of it.
-///
-/// A served node sees everything but its own (of tokens also its own), the north sees the south.
-pub(super) fn visible(kind: Kind, sources: &[Source], face: &Face) -> Option<QueryableInfo> {
-    let conduct = face.relation.conduct();
-    let mut seen = sources.iter().filter(|source| {
-        let is_hidden = match source.slot == face.id.index {
-            true => kind != Kind::Token,
-            false => source.is_apart && face.is_apart,
-        };
-        (source.south || conduct.south) && !is_hidden
-    });
-    let mut merged = seen.next()?.info();
-    if kind == Kind::Queryable {
-        for other in seen.map(Source::info) {
-            merged.complete |= other.complete;
-            merged.distance = merged.distance.min(other.distance);
-        }
-    }
-    Some(merged)
 }

@@ -24,6 +24,7 @@ use crate::table::{
     note::Note,
     policy::{INITIAL, Relation},
     query::Queries,
+    retelling::Retellings,
     topology::Topology,
     validity::KeptKeys,
     wants::Wants,
@@ -61,6 +62,8 @@ pub struct ForwardingTable {
     pub(super) kept: KeptKeys,
     /// Faces that are gone, with what is left to forget of them.
     pub(super) leaving: VecDeque<Leaving>,
+    /// Peers that another gateway passes on for, or does no more, and what they are to hear because of that.
+    pub(super) retellings: Retellings,
     admin_key: KeyExpr<'static>,
     pub(super) notes: Vec<Note>,
 }
@@ -87,6 +90,7 @@ impl ForwardingTable {
             queries: Queries::default(),
             kept: KeptKeys::default(),
             leaving: VecDeque::new(),
+            retellings: Retellings::default(),
             admin_key,
             notes: Vec::new(),
         };

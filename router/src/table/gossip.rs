@@ -25,8 +25,8 @@ impl ForwardingTable {
             .is_some_and(|face| face.relation != Relation::PeerToPeer || face.final_zero)
     }
 
-    /// Link states of a neighbour. Those of a served peer say between which peers this node passes nothing on, those of another
-    /// router what the mesh looks like; others are ignored.
+    /// Link states of a neighbour. Those of a served peer say between which peers this node passes nothing on and which other
+    /// gateways it has, those of another router what the mesh looks like; others are ignored.
     pub fn handle_link_states(
         &mut self,
         face: FaceId,
@@ -44,6 +44,7 @@ impl ForwardingTable {
             for slot in self.topology.hear_links(face, states, neighbours_max) {
                 self.outdate_subscriptions(slot);
             }
+            self.regard_gateways(face.index, actions);
         }
     }
 

@@ -11,7 +11,6 @@ use zonda_codec::{
 };
 
 use crate::table::{
-    face::visible,
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     ids::Spelling,
@@ -311,7 +310,8 @@ impl ForwardingTable {
     ) -> bool {
         let entities = self.entities(group.kind);
         let face = self.topology.at(slot);
-        let info = face.and_then(|face| visible(group.kind, entities.sources(entity), face));
+        let sources = entities.sources(entity);
+        let info = face.and_then(|face| self.topology.visible(group.kind, sources, face));
         info.is_some_and(|info| match sought {
             Sought::Member => true,
             Sought::Complete => {

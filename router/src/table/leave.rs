@@ -27,6 +27,7 @@ impl ForwardingTable {
         self.seek_on(actions);
         self.tell_on(actions);
         let Some(mut leaving) = self.leaving.pop_front() else {
+            self.retell_on(actions);
             return self.is_sweeping();
         };
         let (mut weighed, mut bytes) = (actions.len(), 0);
@@ -55,6 +56,7 @@ impl ForwardingTable {
             || !self.announcing.is_empty()
             || self.interests.is_seeking()
             || self.mesh.is_telling()
+            || !self.retellings.is_empty()
     }
 
     fn forget(&mut self, slot: u32, step: Step, actions: &mut Vec<Action>) {

@@ -19,6 +19,8 @@ pub(super) struct Entry {
     /// Left out if empty.
     pub(super) locators: Vec<Locator>,
     pub(super) links: Vec<u64>,
+    /// It is a gateway of the one who tells of it.
+    pub(super) is_gateway: bool,
     /// As many as links, or none.
     pub(super) weights: Vec<u64>,
 }
@@ -49,7 +51,7 @@ impl Telling {
                     zid: entry.zid,
                     whatami: entry.whatami,
                     locators: (!texts.is_empty()).then(|| Locators::new(texts)),
-                    is_gateway: false,
+                    is_gateway: entry.is_gateway,
                     links: Numbers::new(&entry.links),
                     weights: (!entry.weights.is_empty()).then(|| Numbers::new(&entry.weights)),
                 })

@@ -114,6 +114,7 @@ impl ForwardingTable {
             self.mesh.add_router(zid, face);
         }
         self.meet_mesh(actions);
+        self.regard_all_gateways(actions);
         if self.mesh.is_to_reshape() {
             self.reshape_mesh(actions);
         }
@@ -126,6 +127,7 @@ impl ForwardingTable {
         self.queries.stir_held();
         self.rematch_all(actions);
         self.tell_on(actions);
+        self.regard_all_gateways(actions);
     }
 
     /// What is due when the clock is looked at: trees, if the network has changed too often for computing them at once; and once
@@ -167,7 +169,9 @@ impl ForwardingTable {
         }
         let root = match source.relation {
             Relation::Routed => source.info.zid,
-            relation if relation.conduct().south => self.topology.zid(),
+            relation if relation.conduct().south && !source.gateways.is_left() => {
+                self.topology.zid()
+            }
             _ => return None,
         };
         let next = self.mesh.towards(&root, &to.info.zid);

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use crate::table::{
-    face::Face, forwarding::ForwardingTable, hop::Hop, kind::Kind, validity::Validity,
+    face::Face, face_id::FaceId, forwarding::ForwardingTable, hop::Hop, kind::Kind,
+    validity::Validity,
 };
 
 /// Subscriptions of a neighbour that are looked up one by one when all of them may lead elsewhere.
@@ -17,10 +18,20 @@ impl ForwardingTable {
         self.kept.keep(key, self.limits.route_keys_max)
     }
 
-    /// Notes where a route leads that somebody keeps.
-    pub(super) fn note_route(&mut self, key: &str, validity: &Arc<Validity>, hops: &[Hop]) {
-        self.kept
-            .note(key, validity, hops.iter().map(|hop| hop.face.index));
+    /// Notes where a route leads that somebody keeps, and where it comes from if that may come to matter.
+    pub(super) fn note_route(
+        &mut self,
+        from: FaceId,
+        key: &str,
+        validity: &Arc<Validity>,
+        hops: &[Hop],
+    ) {
+        let source = self
+            .face(from)
+            .filter(|source| source.is_noted_as_source)
+            .map(|source| source.id.index);
+        let places = hops.iter().map(|hop| hop.face.index);
+        self.kept.note(key, validity, places.chain(source));
         for hop in hops {
             if let Some(face) = self.topology.at_mut(hop.face.index) {
                 face.is_on_routes = true;
@@ -57,6 +68,19 @@ impl ForwardingTable {
     pub(super) fn outdate_towards(&mut self, gone: &Face) {
         if gone.is_on_routes {
             self.kept.end_towards(gone.id.index);
+        }
+    }
+
+    /// Whatever comes from a peer or goes to it may take another way.
+    pub(super) fn outdate_ways_of(&mut self, slot: u32) {
+        let Some(peer) = self.topology.at_mut(slot) else {
+            return;
+        };
+        if std::mem::replace(&mut peer.is_noted_as_source, true) {
+            self.kept.end_towards(slot);
+            self.outdate_subscriptions(slot);
+        } else {
+            self.outdate_all();
         }
     }
 

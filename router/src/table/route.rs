@@ -151,14 +151,16 @@ impl ForwardingTable {
     pub fn search_route(&mut self, search: &mut RouteSearch) -> Option<Route> {
         let route = self.look_for_route(search)?;
         if let Some(validity) = &search.validity {
-            self.note_route(search.key.as_str(), validity, &route.hops);
+            self.note_route(search.from, search.key.as_str(), validity, &route.hops);
         }
         Some(route)
     }
 
     fn look_for_route(&self, search: &mut RouteSearch) -> Option<Route> {
         let source = self.face(search.from);
-        let Some(source) = source.filter(|source| source.relation.conduct().open) else {
+        let is_heard =
+            |source: &&Face| source.relation.conduct().open && !source.gateways.is_left();
+        let Some(source) = source.filter(is_heard) else {
             return Some(Route::default());
         };
         let entities = self.entities(Kind::Subscriber);

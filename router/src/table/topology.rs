@@ -2,15 +2,18 @@
 
 //! The faces of the node: its neighbours and its own local faces, and what they are to it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use zonda_codec::{LinkStateList, WhatAmI, ZenohId};
+use zonda_codec::{LinkStateList, QueryableInfo, WhatAmI, ZenohId};
 
 use crate::table::{
+    entity::Source,
     face::Face,
     face_id::{FaceId, FaceInfo, FaceKind},
+    gateways::KnownNode,
     ids::Learned,
+    kind::Kind,
     limits::key_memory,
     policy::Relation,
     slots::Slots,
@@ -39,6 +42,10 @@ pub(super) struct Topology {
     id_memory: usize,
     /// Nothing passes between two served peers.
     keeps_peers_apart: bool,
+    /// The places of served peers that list other routers.
+    listing: BTreeSet<u32>,
+    /// Those of them that have other gateways in this node's mesh.
+    shared: BTreeSet<u32>,
 }
 
 impl Topology {
@@ -55,16 +62,14 @@ impl Topology {
             admin: None,
             id_memory: 0,
             keeps_peers_apart: false,
+            listing: BTreeSet::new(),
+            shared: BTreeSet::new(),
         }
     }
 
     /// From now on nothing passes between two served peers that come.
     pub(super) const fn keep_peers_apart(&mut self) {
         self.keeps_peers_apart = true;
-    }
-
-    pub(super) const fn keeps_peers_apart(&self) -> bool {
-        self.keeps_peers_apart
     }
 
     pub(super) const fn zid(&self) -> ZenohId {
@@ -118,6 +123,8 @@ impl Topology {
         self.north.retain(|&other| other != slot);
         self.gateways.retain(|&other| other != slot);
         self.groups.retain(|&other| other != slot);
+        self.listing.remove(&slot);
+        self.shared.remove(&slot);
         Some(gone)
     }
 
@@ -230,7 +237,12 @@ impl Topology {
             let Some(zid) = state.zid else { continue };
             let is_known = peer.known_nodes.contains_key(&state.psid);
             if is_known || peer.known_nodes.len() < neighbours_max {
-                peer.known_nodes.insert(state.psid, zid);
+                let before = peer.known_nodes.get(&state.psid);
+                let was_router = before.is_some_and(|known| known.zid == zid && known.is_router);
+                let role = state.whatami.map(|role| role == WhatAmI::Router);
+                let is_router = state.is_gateway || role.unwrap_or(was_router);
+                let known = KnownNode { zid, is_router };
+                peer.known_nodes.insert(state.psid, known);
             } else {
                 peer.counters.over_limit += 1;
             }
@@ -240,11 +252,101 @@ impl Topology {
         if let Some(own) = own.last() {
             let linked = own.links.iter().take(neighbours_max);
             let known = &peer.known_nodes;
-            let neighbours = linked.filter_map(|psid| known.get(&psid).copied());
-            peer.neighbours = neighbours.collect();
+            let linked: Vec<_> = linked.filter_map(|psid| known.get(&psid)).collect();
+            let routers = linked.iter().filter(|node| node.is_router);
+            peer.gateways.list(routers.map(|node| node.zid));
+            peer.neighbours = linked.iter().map(|node| node.zid).collect();
         }
         let spoke = was_silent && !peer.known_nodes.is_empty();
+        match peer.gateways.has_listed() {
+            true => self.listing.insert(face.index),
+            false => self.listing.remove(&face.index),
+        };
         self.changed_links(face, &before, spoke)
+    }
+
+    /// The places of the peers that may have other gateways.
+    pub(super) fn may_be_shared(&self) -> impl Iterator<Item = u32> {
+        self.listing.union(&self.shared).copied()
+    }
+
+    /// Looks again at which other gateways a peer has. True if anything has changed.
+    pub(super) fn regard_gateways(
+        &mut self,
+        slot: u32,
+        is_reached: impl Fn(&ZenohId) -> bool,
+    ) -> bool {
+        let own = self.zid;
+        let Some(peer) = self.at_mut(slot) else {
+            return false;
+        };
+        let is_changed = peer.gateways.regard(own, is_reached);
+        match peer.gateways.are_several() {
+            true => self.shared.insert(slot),
+            false => self.shared.remove(&slot),
+        };
+        is_changed
+    }
+
+    /// What an entity looks like from a face, given its sources; `None` if the face may not know of it.
+    ///
+    /// A served node sees everything but its own (of tokens also its own), the north sees the south. What another gateway tells
+    /// of it is left out.
+    pub(super) fn visible(
+        &self,
+        kind: Kind,
+        sources: &[Source],
+        face: &Face,
+    ) -> Option<QueryableInfo> {
+        let conduct = face.relation.conduct();
+        let mut seen = sources.iter().filter(|source| {
+            let is_hidden = match source.slot == face.id.index {
+                true => kind != Kind::Token,
+                false => source.is_apart && face.is_apart,
+            };
+            (source.south || conduct.south) && !is_hidden && !self.leaves(kind, source, face)
+        });
+        let mut merged = seen.next()?.info();
+        if kind == Kind::Queryable {
+            for other in seen.map(Source::info) {
+                merged.complete |= other.complete;
+                merged.distance = merged.distance.min(other.distance);
+            }
+        }
+        Some(merged)
+    }
+
+    /// Whether another gateway tells `face` of what a source has, or tells the mesh of it. A peer does not hear of those that
+    /// another gateway has to pass its messages on to.
+    fn leaves(&self, kind: Kind, source: &Source, face: &Face) -> bool {
+        match (face.relation, kind) {
+            _ if self.shared.is_empty() => false,
+            (Relation::Mesh, _) => {
+                let peer = self.at(source.slot);
+                peer.is_some_and(|peer| peer.gateways.is_left())
+            }
+            (Relation::Served, Kind::Token) => {
+                let is_own = source.slot == face.id.index;
+                let router = self.at(source.slot);
+                let router = router.filter(|router| router.relation == Relation::Routed);
+                router.is_some_and(|router| face.gateways.leave(&router.info.zid))
+                    || (is_own && face.gateways.is_left())
+            }
+            (Relation::Served, _) => face.gateways.is_left(),
+            _ => false,
+        }
+    }
+
+    /// Whether some sources of a kind are not seen by all that may see others.
+    pub(super) fn may_be_unseen(&self, kind: Kind) -> bool {
+        self.keeps_peers_apart || kind == Kind::Token && !self.shared.is_empty()
+    }
+
+    /// Whether everybody but the source itself who may see anything of a kind sees it.
+    pub(super) fn is_seen_by_all(&self, kind: Kind, source: &Source) -> bool {
+        let is_left = |face: &Face| face.relation == Relation::Routed || face.gateways.is_left();
+        let are_shared = kind == Kind::Token && !self.shared.is_empty();
+        !source.is_apart && !(are_shared && self.at(source.slot).is_some_and(is_left))
     }
 
     /// Says who is in a group. Gives back the places of the faces between which the node passes on more or less than before.

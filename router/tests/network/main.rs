@@ -105,6 +105,62 @@ fn routers_that_are_all_linked() {
     run(ALL_LINKED);
 }
 
+#[test]
+fn peers_with_two_gateways() {
+    run((
+        &[Router, Router, Peer, Peer, Client, Client],
+        &[
+            (0, 1),
+            (2, 0),
+            (2, 1),
+            (3, 0),
+            (3, 1),
+            (3, 2),
+            (4, 0),
+            (5, 1),
+        ],
+    ));
+}
+
+/// The gateways are linked by routers that are none, of which one has clients.
+#[test]
+fn peers_with_gateways_far_from_each_other() {
+    run((
+        &[Router, Router, Router, Router, Peer, Peer, Client, Client],
+        &[
+            (0, 1),
+            (1, 2),
+            (2, 3),
+            (3, 0),
+            (4, 0),
+            (4, 2),
+            (5, 0),
+            (5, 2),
+            (6, 3),
+            (7, 4),
+        ],
+    ));
+}
+
+/// Peers that are not linked to each other, of which each two have one gateway in common.
+#[test]
+fn peers_that_share_some_of_their_gateways() {
+    run((
+        &[Router, Router, Router, Peer, Peer, Peer, Client],
+        &[
+            (0, 1),
+            (1, 2),
+            (3, 0),
+            (3, 1),
+            (4, 1),
+            (4, 2),
+            (5, 2),
+            (5, 0),
+            (6, 1),
+        ],
+    ));
+}
+
 fn run(plan: Plan<'_>) {
     let (roles, _) = plan;
     let is_mesh = roles.iter().filter(|role| **role == Router).count() > 1;

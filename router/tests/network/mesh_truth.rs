@@ -88,19 +88,24 @@ fn check_keys(world: &World, (root, node): (usize, usize), now: &str) {
     assert_eq!(kinds.map(known), expected, "{what}");
 }
 
-/// A router, and everybody who is linked to it by no other router.
+/// A router, and everybody whose home it is.
 fn side(world: &World, root: usize) -> BTreeSet<usize> {
-    let (mut side, mut next) = (BTreeSet::from([root]), vec![root]);
-    while let Some(node) = next.pop() {
-        for link in &world.links {
-            let ends = [link.sides[0].node, link.sides[1].node];
-            if let Some(at) = ends.iter().position(|end| *end == node) {
-                let other = ends[1 - at];
-                if !is_router(world, other) && side.insert(other) {
-                    next.push(other);
-                }
-            }
+    let nodes = 0..world.nodes.len();
+    nodes
+        .filter(|node| home(world, *node) == Some(root))
+        .collect()
+}
+
+/// The router that passes on what a node has: of the routers of a peer the one with the greatest id, and for a client that of the node
+/// which serves it.
+fn home(world: &World, node: usize) -> Option<usize> {
+    let mut linked = world.linked(node);
+    match world.nodes[node].role {
+        WhatAmI::Router => Some(node),
+        WhatAmI::Peer => {
+            let routers = linked.filter(|other| is_router(world, *other));
+            routers.max_by_key(|router| world.nodes[*router].zid)
         }
+        WhatAmI::Client => linked.find_map(|gateway| home(world, gateway)),
     }
-    side
 }

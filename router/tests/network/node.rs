@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use zonda_codec::{KeyExpr, WhatAmI, ZenohId};
 use zonda_router::table::{
-    Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Locality, Notice, Own,
-    OwnRef,
+    Action, Counterpart, FaceId, FaceInfo, FaceKind, ForwardingTable, Gossip, GossipOptions, Kind,
+    Locality, Notice, Own, OwnRef,
 };
 
 use crate::listening::Listener;
@@ -16,6 +16,8 @@ use crate::question::Question;
 
 pub struct Node {
     pub table: ForwardingTable,
+    /// What a peer tells its gateways of its links.
+    pub gossip: Option<Gossip>,
     pub role: WhatAmI,
     pub zid: ZenohId,
     pub local: FaceId,
@@ -44,8 +46,10 @@ impl Node {
             kind: FaceKind::Local,
         };
         let local = table.add_face(info, &mut Vec::new());
+        let is_peer = role == WhatAmI::Peer;
         let mut node = Node {
             table,
+            gossip: is_peer.then(|| Gossip::new(zid, role, 1, GossipOptions::default())),
             role,
             zid,
             local,

@@ -94,6 +94,15 @@ impl World {
         self.now
     }
 
+    /// The nodes that a node is linked to, be the links cut or not.
+    pub fn linked(&self, node: usize) -> impl Iterator<Item = usize> {
+        self.links.iter().filter_map(move |link| {
+            let ends = [link.sides[0].node, link.sides[1].node];
+            let at = ends.iter().position(|end| *end == node)?;
+            Some(ends[1 - at])
+        })
+    }
+
     /// When something happens next by itself.
     pub fn next_event(&self) -> Option<Instant> {
         let links = self.links.iter().filter_map(Link::next_event);
@@ -214,7 +223,11 @@ impl World {
                 kind: FaceKind::Remote,
             };
             let mut actions = Vec::new();
-            let face = self.nodes[node].table.add_face(info, &mut actions);
+            let found = &mut self.nodes[node];
+            let face = found.table.add_face(info, &mut actions);
+            if let Some(gossip) = &mut found.gossip {
+                gossip.add_link(face, info.zid, info.whatami, None, &mut actions);
+            }
             self.links[link].sides[side].face = Some(face);
             self.send(node, actions);
         }
@@ -310,6 +323,9 @@ impl World {
                     self.act(node, |node, actions| {
                         node.table.expect_back(other, now);
                         node.table.remove_face(face, actions);
+                        if let Some(gossip) = &mut node.gossip {
+                            gossip.remove_link(face, actions);
+                        }
                     });
                 }
                 self.restore_if_noticed(link);

@@ -448,6 +448,13 @@ impl Gossip {
         link.whatami == WhatAmI::Router || self.options.multihop
     }
 
+    /// Whether a node is a gateway of this one: routers that have a peer in common agree by that which of them passes on what it sends.
+    fn is_gateway(&self, node: &Node) -> bool {
+        self.role == WhatAmI::Peer
+            && node.whatami == WhatAmI::Router
+            && self.links.values().any(|link| link.zid == node.zid)
+    }
+
     /// The numbers of the neighbours.
     fn linked(&self) -> Vec<u64> {
         let numbers = self.links.values().filter_map(|l| self.numbers.get(&l.zid));
@@ -488,6 +495,7 @@ impl Gossip {
                 whatami: Some(node.whatami),
                 locators: node.locators.iter().filter(leads_there).cloned().collect(),
                 links: Vec::new(),
+                is_gateway: self.is_gateway(node),
                 weights: Vec::new(),
             });
         }
@@ -502,6 +510,7 @@ impl Gossip {
                     true => self.linked(),
                     false => Vec::new(),
                 },
+                is_gateway: false,
                 weights: Vec::new(),
             });
         }

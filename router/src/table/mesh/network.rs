@@ -616,6 +616,7 @@ impl Network {
         let links: Vec<(u16, u16)> = node.links.iter().filter_map(numbered).collect();
         let is_near = number == ITSELF || self.link_to(&node.zid).is_some();
         Some(Entry {
+            is_gateway: false,
             psid: u64::from(number),
             sn: node.sn,
             zid: (!link.told.contains(&number)).then_some(node.zid),

@@ -83,7 +83,7 @@ pub(in crate::table) struct Mesh {
     /// What all routers have declared over each link.
     charges: Charges,
     /// The face of all other routers together, as long as there is a link to one.
-    pub(super) whole: Option<FaceId>,
+    pub(in crate::table) whole: Option<FaceId>,
 }
 
 /// Who has come and gone.
@@ -388,6 +388,11 @@ impl Mesh {
         let heard = self.heard.insert(root, children.clone());
         let heard = heard.unwrap_or_default();
         children.difference(&heard).copied().collect()
+    }
+
+    /// Whether messages of a router come here: it is there, and this node is in its tree.
+    pub(in crate::table) fn is_reached(&self, root: &ZenohId) -> bool {
+        self.network.number(root).is_some() && self.shape.parent(root).is_some()
     }
 
     /// The link that leads from the tree of a router, at this node, towards another one.
