@@ -244,9 +244,13 @@ pub fn of_release(test: &str, release: Release) -> String {
     }
 }
 
-/// Runs a module's tests, which are against the newest release, against the older ones too: `module::release::test`.
+/// Runs a module's tests, which are against the newest release, against the older ones too: `module::release::test`. Those behind
+/// `v1_9` are not run against still older ones.
 macro_rules! against_older {
     ($($test:ident)+) => {
+        crate::environment::against_older! { $($test)+; v1_9: }
+    };
+    ($($test:ident)+; v1_9: $($later:ident)*) => {
         mod v1_8 {
             $(#[test]
             fn $test() {
@@ -263,6 +267,12 @@ macro_rules! against_older {
 
                 against(Release::V1_9, Extent::Long, super::$test);
             })+
+            $(#[test]
+            fn $later() {
+                use crate::environment::{Extent, Release, against};
+
+                against(Release::V1_9, Extent::Long, super::$later);
+            })*
         }
     };
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The rows and columns of the table in `docs/interop.md`.
 
+use crate::environment::Release;
+
 /// Where the two implementations meet.
 pub struct Position {
     pub name: &'static str,
@@ -49,6 +51,64 @@ pub const POSITIONS: [Position; 6] = [
         name: "peers, theirs dials",
         scenes: &["theirs_dials_ours", "ours_is_dialled_by_theirs"],
     },
+];
+
+/// A mesh of routers, and the test of it against each release, or why there is none.
+pub struct Meshed {
+    pub name: &'static str,
+    pub test: &'static str,
+    /// The first release that it is tested with.
+    pub since: Release,
+    /// Why not with others.
+    pub reason: &'static str,
+}
+
+const fn meshed(name: &'static str, test: &'static str) -> Meshed {
+    Meshed {
+        name,
+        test,
+        since: Release::V1_8,
+        reason: "",
+    }
+}
+
+/// A pair of gateways of which one is the reference's.
+const fn mixed_pair(name: &'static str, test: &'static str) -> Meshed {
+    Meshed {
+        name,
+        test,
+        since: Release::V1_9,
+        reason: "its routers do not choose among gateways",
+    }
+}
+
+pub const MESHES: &[Meshed] = &[
+    meshed("line: theirs, ours, theirs", "mesh::ours_between_theirs"),
+    meshed("line: ours, theirs, ours", "mesh::theirs_between_ours"),
+    meshed(
+        "ring of four that loses one",
+        "mesh::a_ring_finds_another_way",
+    ),
+    meshed(
+        "two of ours, a peer of ours and one of theirs linked to both",
+        "gateways::two_of_ours_with_ours_and_theirs",
+    ),
+    meshed(
+        "two of ours, two peers of theirs linked to both",
+        "gateways::two_of_ours_with_two_of_theirs",
+    ),
+    mixed_pair(
+        "ours and theirs, peers linked to both; theirs has the greater id",
+        "gateways::ours_is_the_lesser",
+    ),
+    mixed_pair(
+        "theirs and ours, peers linked to both; ours has the greater id",
+        "gateways::ours_is_the_greater",
+    ),
+    meshed(
+        "two of ours, of which the one that passes on ends",
+        "gateways::the_lesser_takes_over",
+    ),
 ];
 
 const fn row(name: &'static str, case: &'static str) -> Feature {

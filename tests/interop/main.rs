@@ -18,6 +18,7 @@ mod configuration;
 mod environment;
 mod features;
 mod filtering;
+mod gateways;
 #[cfg(target_os = "linux")]
 mod gossip;
 #[cfg(target_os = "linux")]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::environment::{Release, of_release};
-use crate::features::{Cells, Feature, POSITIONS, SECTIONS};
+use crate::features::{Cells, Feature, MESHES, POSITIONS, SECTIONS};
 
 const HEAD: &str = include_str!("matrix/head.md");
 
@@ -78,12 +78,24 @@ fn table(text: &mut String, release: Release) {
     }
 }
 
+fn table_of_meshes(text: &mut String, release: Release) {
+    text.push_str("\n| routers in a mesh | test |\n|---|---|\n");
+    for mesh in MESHES {
+        let cell = match mesh.since <= release {
+            true => format!("`{}`", of_release(mesh.test, release)),
+            false => mesh.reason.to_owned(),
+        };
+        let _ = writeln!(text, "| {} | {cell} |", mesh.name);
+    }
+}
+
 fn document() -> String {
     let mut text = HEAD.to_owned();
     let versions = Release::ALL.map(Release::version).join(", ");
     text = text.replace("{versions}", &versions);
     for release in Release::ALL.into_iter().rev() {
         table(&mut text, release);
+        table_of_meshes(&mut text, release);
     }
     text
 }
@@ -114,6 +126,9 @@ fn every_cell_is_a_test() {
                 missing.extend(cells.filter(|name| !tests.contains(name)));
             }
         }
+        let meshes = MESHES.iter().filter(|mesh| mesh.since <= release);
+        let meshes = meshes.map(|mesh| of_release(mesh.test, release));
+        missing.extend(meshes.filter(|name| !tests.contains(name)));
     }
     assert_eq!(
         missing, [""; 0],

@@ -16,7 +16,7 @@ use crate::scene::Scene;
 use crate::wait::until;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub enum Side {
     Ours,
     Theirs,
 }
@@ -24,7 +24,7 @@ enum Side {
 use Side::{Ours, Theirs};
 
 impl Side {
-    fn open(self, setup: &Setup) -> Party {
+    pub fn open(self, setup: &Setup) -> Party {
         match self {
             Ours => Party::Ours(setup.ours()),
             Theirs => Party::Theirs(setup.theirs()),
@@ -33,23 +33,29 @@ impl Side {
 }
 
 /// Routers, each linked to those before it that it names.
-struct Mesh {
-    routers: Vec<(Party, String)>,
+pub struct Mesh {
+    pub routers: Vec<(Party, String)>,
 }
 
 impl Mesh {
-    fn new() -> Mesh {
+    pub fn new() -> Mesh {
         Mesh {
             routers: Vec::new(),
         }
     }
 
     /// One more router, which dials these.
-    fn with(mut self, side: Side, others: &[usize]) -> Mesh {
+    fn with(self, side: Side, others: &[usize]) -> Mesh {
+        self.with_id(side, None, others)
+    }
+
+    /// The same, with this id.
+    pub fn with_id(mut self, side: Side, zid: Option<&'static str>, others: &[usize]) -> Mesh {
         let endpoint = free_endpoint();
         let dialled = others.iter().map(|other| &self.routers[*other]);
         let router = side.open(&Setup {
             connect: dialled.clone().map(|(_, at)| at.clone()).collect(),
+            zid,
             ..Setup::listening(Routing, &endpoint)
         });
         for (other, _) in dialled {
@@ -69,7 +75,7 @@ impl Mesh {
     }
 
     /// A client of one of the routers.
-    fn client(&self, side: Side, at: usize) -> Party {
+    pub fn client(&self, side: Side, at: usize) -> Party {
         let (router, endpoint) = &self.routers[at];
         let client = side.open(&Setup::client(endpoint));
         until("it has its router", || {
@@ -87,7 +93,7 @@ impl Mesh {
         }
     }
 
-    fn complaints(&self) -> Vec<String> {
+    pub fn complaints(&self) -> Vec<String> {
         let theirs = self.routers.iter().filter_map(|(router, _)| match router {
             Party::Theirs(theirs) => Some(theirs.process.complaints()),
             Party::Ours(_) => None,

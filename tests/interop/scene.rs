@@ -63,7 +63,8 @@ impl Scene {
     }
 }
 
-fn settles(speaker: &Party, hearer: &Party) {
+/// Waits until everything that one party has said so far is known wherever another one may ask for it.
+pub fn settles(speaker: &Party, hearer: &Party) {
     // what is said on one link is heard in order, so whoever knows of this knows of everything before it
     let key = format!("settled/{}", ROUND.fetch_add(1, Ordering::Relaxed));
     let marker = speaker.subscribe(&key);

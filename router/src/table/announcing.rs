@@ -59,6 +59,8 @@ impl Concerned {
 struct Changed<'k> {
     entity: EntityRef,
     key: &'k str,
+    /// The place of the face that made the change.
+    by: u32,
     came: Came,
 }
 
@@ -127,7 +129,13 @@ impl ForwardingTable {
             concerned.dedup();
             let key = &key;
             for concerned in concerned {
-                let changed = Changed { entity, key, came };
+                let by = change.slot;
+                let changed = Changed {
+                    entity,
+                    key,
+                    by,
+                    came,
+                };
                 self.announce_to(concerned, &changed, &steps, actions);
             }
         }
@@ -186,7 +194,13 @@ impl ForwardingTable {
         let (concerned, done) = self.next_concerned(entity.kind, key, &mut one.search, &steps);
         let came = self.announcing.came(entity);
         for concerned in concerned {
-            let changed = Changed { entity, key, came };
+            let by = slot;
+            let changed = Changed {
+                entity,
+                key,
+                by,
+                came,
+            };
             self.announce_to(concerned, &changed, &steps, actions);
         }
         if !done {
@@ -221,7 +235,13 @@ impl ForwardingTable {
         }
         let (key, came) = (&key, self.announcing.came(entity));
         for concerned in concerned {
-            let changed = Changed { entity, key, came };
+            let by = slot;
+            let changed = Changed {
+                entity,
+                key,
+                by,
+                came,
+            };
             self.announce_to(concerned, &changed, &steps, actions);
         }
         if at >= end || !self.announcing.set_few_at(entity, at) {
@@ -238,14 +258,23 @@ impl ForwardingTable {
             is_late,
             awaits,
         }: Concerned,
-        &Changed { entity, key, came }: &Changed<'_>,
+        &Changed {
+            entity,
+            key,
+            by,
+            came,
+        }: &Changed<'_>,
         steps: &Steps,
         actions: &mut Vec<Action>,
     ) {
         let EntityRef { kind, index } = entity;
         let is_gone = self.entities(kind).sources(index).is_empty();
         if kind == Kind::Token && is_gone && is_late && !self.is_announced(slot, entity) {
-            return self.end_unannounced(slot, key, actions);
+            let face = self.topology.at(slot);
+            if face.is_some_and(|face| !self.topology.leaves(kind, by, face)) {
+                self.end_unannounced(slot, key, actions);
+            }
+            return;
         }
         let hears = match awaits.0.filter(|_| came == Came::Answer) {
             _ if group.is_some() || is_late && !came.is_for(slot) => Hears::Known,

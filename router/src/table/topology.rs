@@ -304,7 +304,7 @@ impl Topology {
                 true => kind != Kind::Token,
                 false => source.is_apart && face.is_apart,
             };
-            (source.south || conduct.south) && !is_hidden && !self.leaves(kind, source, face)
+            (source.south || conduct.south) && !is_hidden && !self.leaves(kind, source.slot, face)
         });
         let mut merged = seen.next()?.info();
         if kind == Kind::Queryable {
@@ -316,21 +316,24 @@ impl Topology {
         Some(merged)
     }
 
-    /// Whether another gateway tells `face` of what a source has, or tells the mesh of it. A peer does not hear of those that
-    /// another gateway has to pass its messages on to.
-    fn leaves(&self, kind: Kind, source: &Source, face: &Face) -> bool {
+    /// Whether another gateway tells `face` of what the face at `source` has, or tells the mesh of it. A peer does not hear of those
+    /// that another gateway has to pass its messages on to.
+    pub(super) fn leaves(&self, kind: Kind, source: u32, face: &Face) -> bool {
         match (face.relation, kind) {
             _ if self.shared.is_empty() => false,
             (Relation::Mesh, _) => {
-                let peer = self.at(source.slot);
+                let peer = self.at(source);
                 peer.is_some_and(|peer| peer.gateways.is_left())
             }
             (Relation::Served, Kind::Token) => {
-                let is_own = source.slot == face.id.index;
-                let router = self.at(source.slot);
-                let router = router.filter(|router| router.relation == Relation::Routed);
-                router.is_some_and(|router| face.gateways.leave(&router.info.zid))
-                    || (is_own && face.gateways.is_left())
+                let is_own = source == face.id.index;
+                match self.at(source) {
+                    Some(router) if router.relation == Relation::Routed => {
+                        face.gateways.leave(&router.info.zid)
+                    }
+                    Some(_) => is_own && face.gateways.is_left(),
+                    None => face.gateways.is_left(),
+                }
             }
             (Relation::Served, _) => face.gateways.is_left(),
             _ => false,

@@ -13,5 +13,6 @@ mod model;
 mod questions;
 mod routes;
 mod session;
+mod shared_peers;
 mod steps;
 mod validity;

@@ -51,7 +51,7 @@ fn host(own: &str) -> Host {
     }])
 }
 
-/// What one action says, node by node: `psid:sn:zid:role[locators]>links`.
+/// What one action says, node by node: `psid:sn:zid:role[locators]>links`; a gateway of the speaker is a `gateway-router`.
 fn lines(action: &Action) -> (FaceId, Vec<String>) {
     let Action::Send { face, bytes } = action else {
         panic!("{action:?} is no gossip");
@@ -70,7 +70,8 @@ fn lines(action: &Action) -> (FaceId, Vec<String>) {
         let locators: Vec<&str> = state.locators.iter().flat_map(Locators::iter).collect();
         let links: Vec<u64> = state.links.iter().collect();
         let (psid, sn) = (state.psid, state.sn);
-        format!("{psid}:{sn}:{zid}:{role}{locators:?}>{links:?}")
+        let mark = if state.is_gateway { "gateway-" } else { "" };
+        format!("{psid}:{sn}:{zid}:{mark}{role}{locators:?}>{links:?}")
     };
     (*face, states.iter().map(line).collect())
 }
@@ -159,7 +160,7 @@ fn a_new_link_hears_of_all_and_routers_hear_of_links() {
             face(1),
             vec![
                 "1:7:b2:peer[\"tcp/10.0.0.2:1\"]>[]".to_owned(),
-                "2:0:77:router[]>[]".to_owned(),
+                "2:0:77:gateway-router[]>[]".to_owned(),
                 format!("0:12:a1:peer[{OWN}]>[1, 2]"),
             ]
         )]

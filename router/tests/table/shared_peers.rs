@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Peers that are linked to this router, a1, and to another one of its mesh.
+
+use std::time::{Duration, Instant};
+
+use zonda_codec::InterestMode::{CurrentFuture, Future};
+use zonda_codec::WhatAmI::{self, Client, Peer, Router};
+use zonda_codec::{Declaration, LinkState, LinkStates, Numbers, Oam, OamBody, Qos, WireExpr};
+use zonda_router::table::{FaceId, Limits};
+
+use crate::bench::{Bench, encoded, key_expr, none, token, zid};
+
+const OWN: u128 = 0xa1;
+const LESSER: u128 = 0x05;
+const GREATER: u128 = 0xb2;
+const FAR: u128 = 0xe6;
+const PEER: u128 = 0xc3;
+
+/// A neighbour says that it is linked to these; the first of `nodes` is itself.
+fn says(bench: &mut Bench, face: FaceId, sn: u64, nodes: &[(u128, WhatAmI)]) {
+    let links: Vec<u64> = (1..nodes.len() as u64).collect();
+    let states = nodes
+        .iter()
+        .zip(0..)
+        .map(|((number, role), psid)| LinkState {
+            psid,
+            sn: if psid == 0 { sn } else { 0 },
+            zid: Some(zid(*number)),
+            whatami: Some(*role),
+            links: Numbers::new(if psid == 0 { &links } else { &[] }),
+            ..LinkState::default()
+        });
+    let states: Vec<LinkState<'_>> = states.collect();
+    let body = encoded(&LinkStates(&states));
+    let oam = Oam {
+        id: Oam::LINK_STATE,
+        qos: Qos::DECLARE,
+        timestamp: None,
+        body: OamBody::Buf(&body),
+    };
+    bench.receive(face, &encoded(&oam));
+}
+
+/// Another router of the mesh, whose trees are computed.
+fn router(bench: &mut Bench, number: u128) -> FaceId {
+    let face = bench.connect(number, Router);
+    says(bench, face, 9, &[(number, Router), (OWN, Router)]);
+    let now = Instant::now();
+    for seconds in 0..3 {
+        let now = now + Duration::from_secs(seconds);
+        bench.act(|table, actions| table.expire(now, actions));
+    }
+    face
+}
+
+/// The peer says which routers it is linked to.
+fn lists(bench: &mut Bench, peer: FaceId, routers: &[u128]) {
+    let routers = routers.iter().map(|number| (*number, Router));
+    let nodes: Vec<_> = [(PEER, Peer)].into_iter().chain(routers).collect();
+    says(bench, peer, 1, &nodes);
+}
+
+fn to(bench: &Bench, from: FaceId, key: &str) -> Vec<FaceId> {
+    let (hops, _) = bench.route(from, key, None);
+    hops.into_iter().map(|(face, _)| face).collect()
+}
+
+/// Where a message goes that entered the mesh at the neighbour `link`.
+fn from_mesh(bench: &Bench, link: FaceId, key: &str) -> Vec<FaceId> {
+    let route = bench.table.route_from(link, 0, &key_expr(key));
+    let hops = route.expect("a router that is known").hops;
+    hops.into_iter().map(|hop| hop.face).collect()
+}
+
+/// How many lines begin with this.
+fn count(lines: &[String], word: &str) -> usize {
+    let begins = |line: &&String| line.split(' ').any(|part| part == word);
+    lines.iter().filter(begins).count()
+}
+
+#[test]
+fn a_lesser_gateway_leaves_what_a_peer_sends_and_takes_over() {
+    let mut bench = Bench::new(Router);
+    let (client, peer) = (bench.connect(0xd4, Client), bench.connect(PEER, Peer));
+    let greater = router(&mut bench, GREATER);
+    bench.subscribe(client, 1, "demo/a");
+    bench.subscribe(peer, 1, "demo/p");
+    bench.interest(peer, 1, CurrentFuture, "S", Some("demo/*"));
+    assert_eq!(count(&bench.lines(peer), "sub"), 1);
+    let kept = |bench: &mut Bench| {
+        let key = key_expr("demo/a").into_owned();
+        let mut search = bench.table.begin_route(peer, key, None);
+        while bench.table.search_route(&mut search).is_none() {}
+        search.validity()
+    };
+    let before = kept(&mut bench);
+    assert_eq!(to(&bench, peer, "demo/a"), [client]);
+
+    lists(&mut bench, peer, &[OWN, GREATER]);
+    assert!(!before.holds());
+    assert_eq!(to(&bench, peer, "demo/a"), []);
+    assert_eq!(bench.lines(peer), ["unsub 1"], "it need not send that here");
+    assert_eq!(to(&bench, client, "demo/p"), [peer]);
+    assert_eq!(from_mesh(&bench, greater, "demo/p"), []);
+
+    let left = kept(&mut bench);
+    bench.cut(greater);
+    assert!(!left.holds());
+    assert_eq!(to(&bench, peer, "demo/a"), [client]);
+    assert_eq!(count(&bench.lines(peer), "sub"), 1);
+
+    // The other router is back, the peer's link to it is not; then that is back, too.
+    let greater = router(&mut bench, GREATER);
+    lists(&mut bench, peer, &[OWN]);
+    assert_eq!(to(&bench, peer, "demo/a"), [client]);
+    assert_eq!(from_mesh(&bench, greater, "demo/p"), [peer]);
+    let taken = kept(&mut bench);
+    lists(&mut bench, peer, &[OWN, GREATER]);
+    assert!(!taken.holds());
+    assert_eq!(to(&bench, peer, "demo/a"), []);
+}
+
+#[test]
+fn the_greatest_gateway_passes_on_and_leaves_what_entered_at_the_other() {
+    let mut bench = Bench::new(Router);
+    let (client, peer) = (bench.connect(0xd4, Client), bench.connect(PEER, Peer));
+    let [lesser, far] = [LESSER, FAR].map(|number| router(&mut bench, number));
+    bench.subscribe(client, 1, "demo/a");
+    bench.subscribe(peer, 1, "demo/p");
+    bench.interest(peer, 1, CurrentFuture, "S", Some("demo/*"));
+    bench.bytes(peer);
+    lists(&mut bench, peer, &[OWN, LESSER]);
+    assert_eq!(bench.lines(peer), none());
+    assert_eq!(to(&bench, peer, "demo/a"), [client]);
+    assert_eq!(from_mesh(&bench, lesser, "demo/p"), []);
+    assert_eq!(from_mesh(&bench, far, "demo/p"), [peer]);
+    // A router that is not reached counts for nothing, however great its id.
+    lists(&mut bench, peer, &[OWN, LESSER, 0xff]);
+    assert_eq!(to(&bench, peer, "demo/a"), [client]);
+    lists(&mut bench, peer, &[OWN, LESSER, FAR]);
+    assert_eq!(to(&bench, peer, "demo/a"), []);
+}
+
+#[test]
+fn tokens_come_from_the_gateway_where_they_are_or_from_the_greatest() {
+    let mut bench = Bench::new(Router);
+    let (client, peer) = (bench.connect(0xd4, Client), bench.connect(PEER, Peer));
+    let [greater, far] = [GREATER, 0x91].map(|number| router(&mut bench, number));
+    lists(&mut bench, peer, &[OWN, GREATER]);
+    bench.interest(peer, 1, CurrentFuture, "T", Some("alive/*"));
+    bench.bytes(peer);
+    bench.declare(client, None, token(1, "alive/client"));
+    assert_eq!(count(&bench.lines(peer), "token"), 1);
+    bench.declare(greater, None, token(0, "alive/greater"));
+    bench.declare(far, None, token(0, "alive/far"));
+    // Of two on one key it hears of its own gateway's, be it the second.
+    bench.declare(greater, None, token(0, "alive/both"));
+    assert_eq!(bench.lines(peer), none());
+    bench.declare(client, None, token(2, "alive/both"));
+    assert_eq!(count(&bench.lines(peer), "token"), 1);
+    bench.declare(
+        client,
+        None,
+        Declaration::UndeclareToken { id: 2, key: None },
+    );
+    assert_eq!(count(&bench.lines(peer), "untoken"), 1);
+    bench.cut(greater);
+    assert_eq!(count(&bench.lines(peer), "token"), 1, "the one that is far");
+}
+
+#[test]
+fn only_the_gateway_that_tells_of_a_token_tells_of_its_end() {
+    let mut bench = Bench::new(Router);
+    let (client, peer) = (bench.connect(0xd4, Client), bench.connect(PEER, Peer));
+    let greater = router(&mut bench, GREATER);
+    bench.declare(client, None, token(1, "alive/client"));
+    bench.declare(greater, None, token(0, "alive/greater"));
+    lists(&mut bench, peer, &[OWN, GREATER]);
+    bench.interest(peer, 1, Future, "T", Some("alive/*"));
+    bench.bytes(peer);
+    let key = Some(WireExpr::full("alive/greater"));
+    bench.declare(greater, None, Declaration::UndeclareToken { id: 0, key });
+    assert_eq!(bench.lines(peer), none());
+    bench.declare(
+        client,
+        None,
+        Declaration::UndeclareToken { id: 1, key: None },
+    );
+    assert_eq!(bench.lines(peer), ["untoken 0 alive/client"]);
+}
+
+#[test]
+fn much_that_a_peer_is_to_hear_no_more_or_again_is_said_in_slices() {
+    let limits = Limits {
+        answer_slice_max: 10,
+        ..Limits::default()
+    };
+    let mut bench = Bench::with_limits(Router, limits);
+    let (client, peer) = (bench.connect(0xd4, Client), bench.connect(PEER, Peer));
+    let greater = router(&mut bench, GREATER);
+    for id in 1..=100 {
+        bench.subscribe(client, id, &format!("demo/{id}"));
+    }
+    bench.interest(peer, 1, CurrentFuture, "S", None);
+    assert_eq!(count(&bench.lines(peer), "sub"), 100);
+    let sweep = |bench: &mut Bench| {
+        bench.act(|table, actions| while table.sweep(actions) {});
+        let lines = bench.lines(peer);
+        (count(&lines, "sub"), count(&lines, "unsub"))
+    };
+    lists(&mut bench, peer, &[OWN, GREATER]);
+    let first = count(&bench.lines(peer), "unsub");
+    assert!((1..=10).contains(&first), "{first} in a slice");
+    // It takes over again before all is said.
+    bench.lose(greater);
+    let (again, ended) = sweep(&mut bench);
+    assert_eq!(first + ended, again, "it knows what it knew before");
+    assert_eq!(sweep(&mut bench), (0, 0));
+    let _greater = router(&mut bench, GREATER);
+    let soon = count(&bench.lines(peer), "unsub");
+    assert_eq!(sweep(&mut bench), (0, 100 - soon));
+}
