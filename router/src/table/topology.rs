@@ -349,7 +349,8 @@ impl Topology {
     pub(super) fn is_seen_by_all(&self, kind: Kind, source: &Source) -> bool {
         let is_left = |face: &Face| face.relation == Relation::Routed || face.gateways.is_left();
         let are_shared = kind == Kind::Token && !self.shared.is_empty();
-        !source.is_apart && !(are_shared && self.at(source.slot).is_some_and(is_left))
+        let is_hidden = are_shared && self.at(source.slot).is_some_and(is_left);
+        !source.is_apart && !is_hidden
     }
 
     /// Says who is in a group. Gives back the places of the faces between which the node passes on more or less than before.
