@@ -7,17 +7,13 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use zonda_codec::{LinkStateList, NetworkMessage, Oam, OamBody, Reader, WhatAmI, ZenohId};
-use zonda_router::table::{
-    Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Gossip, GossipOptions,
-};
+use zonda_router::table::{Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable};
 
 use crate::topology::{Edge, Graph};
 
 /// A node: the table that it routes with.
 pub(crate) struct Node {
     pub(crate) table: ForwardingTable,
-    /// What a peer tells its gateways of its links.
-    gossip: Option<Gossip>,
     pub(crate) role: WhatAmI,
     pub(crate) zid: ZenohId,
     /// The face of its session.
@@ -122,12 +118,8 @@ impl World {
                 kind: FaceKind::Remote,
             };
             let mut actions = Vec::new();
-            let found = &mut self.nodes[node];
-            let face = found.table.add_face(info, &mut actions);
-            if let Some(gossip) = &mut found.gossip {
-                gossip.add_link(face, info.zid, info.whatami, None, &mut actions);
-            }
-            found.faces.insert(face, (link, side));
+            let face = self.nodes[node].table.add_face(info, &mut actions);
+            self.nodes[node].faces.insert(face, (link, side));
             self.links[link].sides[side].face = Some(face);
             self.send(node, actions);
         }
@@ -142,12 +134,7 @@ impl World {
             lost.incoming.clear();
             if let Some(face) = lost.face.take() {
                 self.nodes[node].faces.remove(&face);
-                self.act(node, |node, actions| {
-                    node.table.remove_face(face, actions);
-                    if let Some(gossip) = &mut node.gossip {
-                        gossip.remove_link(face, actions);
-                    }
-                });
+                self.act(node, |node, actions| node.table.remove_face(face, actions));
             }
         }
     }
@@ -294,10 +281,8 @@ impl Node {
         let local = table.add_face(info, &mut Vec::new());
         // As with the time that real nodes begin with.
         table.set_mesh(1 << 33, weights);
-        let is_peer = role == WhatAmI::Peer;
         Node {
             table,
-            gossip: is_peer.then(|| Gossip::new(zid, role, 1, GossipOptions::default())),
             role,
             zid,
             local,
