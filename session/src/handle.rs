@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::config::Config;
+use zonda_router::config::{Config, PublicationRule, ServiceGiven};
 use zonda_router::node::{CloseError, Node};
 
 use crate::calls::{Declared, Registry};
@@ -32,6 +32,8 @@ struct Shared {
     /// How long a `Block` publication may wait, unless it says otherwise.
     publish_limit: Duration,
     namespace: Option<Arc<Namespace>>,
+    /// How publications are carried, whatever the program says.
+    publication_rules: Box<[PublicationRule]>,
     /// Its subscribers and queryables.
     declared: Arc<Registry<Declared>>,
     listeners: Arc<Listeners>,
@@ -50,6 +52,7 @@ impl Session {
             config,
             publish_limit: settings.wait_before_close,
             namespace: namespace.map(Arc::new),
+            publication_rules: settings.publication_rules.into(),
             declared: Arc::default(),
             keys: Mutex::default(),
         }))
@@ -112,6 +115,13 @@ impl Session {
         self.0.publish_limit
     }
 
+    /// What the configuration (`qos/publication`) says about publications on a key, whatever the program says.
+    #[inline(always)]
+    pub(crate) fn service_given(&self, key: &KeyExpr<'_>) -> Option<ServiceGiven> {
+        let rules = &self.0.publication_rules;
+        (!rules.is_empty()).then(|| given(rules, key)).flatten()
+    }
+
     /// The key as others know it: the same, unless the session has a namespace.
     ///
     /// # Errors
@@ -125,6 +135,13 @@ impl Session {
             Some(namespace) => namespace.outgoing(key).map(Cow::Owned),
         }
     }
+}
+
+/// Of the first rule that is for the key.
+#[cold]
+fn given(rules: &[PublicationRule], key: &KeyExpr<'_>) -> Option<ServiceGiven> {
+    let is_for = |rule: &&PublicationRule| rule.keys.iter().any(|own| own.includes(key));
+    rules.iter().find(is_for).map(|rule| rule.service)
 }
 
 /// Where a text is. No other one comes to the same place as long as this one is remembered.

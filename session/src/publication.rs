@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, Priority, Qos, Reliability, SourceInfo, Timestamp};
+use zonda_router::config::ServiceGiven;
 use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as Limit};
 
 use crate::bytes::{Encoding, ZBytes};
@@ -66,6 +67,16 @@ impl Service {
             qos: self.qos(),
             reliability: self.reliability,
         })
+    }
+
+    /// Takes over what a rule of the configuration gives; the destination is not part of it.
+    #[cold]
+    pub fn take_over(&mut self, given: &ServiceGiven) {
+        let take = given.congestion_control;
+        self.congestion_control = take.unwrap_or(self.congestion_control);
+        self.priority = given.priority.unwrap_or(self.priority);
+        self.express = given.express.unwrap_or(self.express);
+        self.reliability = given.reliability.unwrap_or(self.reliability);
     }
 
     #[inline]

@@ -76,8 +76,12 @@ impl<'b> Operation for PublisherBuilder<'_, 'b> {
     type Refusal = DeclareError;
 
     /// Declares the publisher; does not block.
-    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+    fn perform(mut self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?;
+        if let Some(given) = self.session.service_given(&key) {
+            self.service.take_over(&given);
+            self.destination = given.destination.unwrap_or(self.destination);
+        }
         Ok(Publisher {
             face: self
                 .session

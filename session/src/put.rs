@@ -55,8 +55,21 @@ impl SessionPutBuilder<'_, '_> {
     ///
     /// # Errors
     /// [`PublishError::WouldBlock`] or [`PublishError::Dropped`] with the slow peer, when a queue is full.
-    pub fn try_publish(self) -> Result<Outcome, PublishError> {
+    pub fn try_publish(mut self) -> Result<Outcome, PublishError> {
+        self.configure();
         self.publish(Limit::Never)
+    }
+
+    /// Takes over what the configuration says about publications on this key.
+    #[inline(always)]
+    fn configure(&mut self) {
+        let Ok(key) = &self.key else {
+            return;
+        };
+        if let Some(given) = self.session.service_given(key) {
+            self.message.delivery.take_over(&given);
+            self.destination = given.destination.unwrap_or(self.destination);
+        }
     }
 
     fn publish(self, limit: Limit) -> Result<Outcome, PublishError> {
@@ -69,7 +82,8 @@ impl SessionPutBuilder<'_, '_> {
 
 impl SessionPutBuilder<'_, '_> {
     #[inline(always)]
-    fn now<T: Given>(self) -> Result<T, PublishError> {
+    fn now<T: Given>(mut self) -> Result<T, PublishError> {
+        self.configure();
         let message = &self.message;
         let limit = patience(message.delivery.congestion_control, message.limit);
         forgive_drop(self.publish(limit))
@@ -77,7 +91,8 @@ impl SessionPutBuilder<'_, '_> {
 }
 
 impl<'a> SessionPutBuilder<'a, 'a> {
-    fn later<T: Given>(self) -> Publishing<'a, T> {
+    fn later<T: Given>(mut self) -> Publishing<'a, T> {
+        self.configure();
         if self.message.delivery.congestion_control != CongestionControl::Block {
             return Publishing::at_once(self.now());
         }

@@ -366,6 +366,31 @@ fn a_peer_bridges_a_group_for_its_clients() {
 }
 
 #[test]
+fn a_group_has_a_locator_and_a_free_port_if_it_asks_for_one() {
+    let at = |endpoint: String| Config::peer().listen([endpoint]);
+    let open = |endpoint| {
+        zonda::open(at(endpoint))
+            .wait()
+            .expect("it is in the group")
+    };
+    let first = open("udp/224.0.0.225:0#iface=lo".to_owned());
+    let locators: Vec<String> = first
+        .info()
+        .locators()
+        .iter()
+        .map(|at| at.to_string())
+        .collect();
+    let [locator] = &locators[..] else {
+        panic!("where the group is: {locators:?}");
+    };
+    let port = locator.strip_prefix("udp/224.0.0.225:").expect(locator);
+    assert_ne!(port, "0");
+    let second = open(format!("{locator}#iface=lo"));
+    let subscriber = listens(&second, "test/**");
+    until_heard(&first, &subscriber, "test/a", "at the port that was chosen");
+}
+
+#[test]
 fn a_group_is_for_peers_and_routers_and_is_not_connected_to() {
     let at = Group::new().endpoint();
     let error = zonda::open(Config::client([] as [&str; 0]).listen([&at])).wait();

@@ -49,6 +49,7 @@ mod relay;
 mod reliability;
 #[cfg(all(target_os = "linux", feature = "serial"))]
 mod serial;
+mod service;
 mod slow_peer;
 mod streams;
 mod timestamps;

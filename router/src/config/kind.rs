@@ -66,6 +66,8 @@ pub enum Kind {
     Scheduling,
     /// The rules of the low-pass filter.
     LowPass,
+    /// The rules for publications of a session.
+    Publications,
     /// The weights of links to other routers.
     Weights,
     /// Anything; may be addressed below its own path.

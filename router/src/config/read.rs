@@ -15,6 +15,7 @@ use crate::{
     config::{
         check,
         low_pass::{self, LowPassRule},
+        publication::{self, PublicationRule},
         value::Value,
         weights,
     },
@@ -189,6 +190,10 @@ pub fn key_expr(found: &Found) -> Option<KeyExpr<'static>> {
 
 pub fn low_pass(found: &Found) -> Vec<LowPassRule> {
     low_pass::rules(&found.value).unwrap_or_default()
+}
+
+pub fn publications(found: &Found) -> Vec<PublicationRule> {
+    publication::rules(&found.value).unwrap_or_default()
 }
 
 pub fn weights(found: &Found) -> Vec<(ZenohId, u16)> {

@@ -17,6 +17,7 @@ use crate::config::{
         Support::{self, Full, Gone, Not, Only},
     },
     low_pass::LowPassRule,
+    publication::PublicationRule,
     read::*,
 };
 
@@ -244,10 +245,12 @@ rows! {
     "aggregation/publishers", Texts, "[]", Not("not supported yet"),
         "keys under which publishers are declared as one";
     // Filters on the way.
-    "qos/publication", Tree, "[]", FILTERS,
-        "priority, congestion control and the like of publications, by key";
+    "qos/publication", Publications, "[]", Full,
+        "how publications of a session are carried, whatever the program says: rules with `key_exprs` and `config`, which \
+         has some of `priority`, `congestion_control`, `express`, `reliability`, `allowed_destination`; the first rule \
+         whose key includes that of the publication counts" => publication_rules: Vec<PublicationRule>, publications;
     "qos/network", Tree, "[]", FILTERS,
-        "the same of what passes the node";
+        "priority, congestion control and the like of what passes the node, by key";
     "downsampling", Tree, "[]", FILTERS,
         "rates that messages are thinned out to, by key";
     "low_pass_filter", LowPass, "[]", Full,

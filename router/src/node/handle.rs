@@ -43,10 +43,12 @@ impl Node {
         self.shared.role
     }
 
-    /// Where this node listens; port 0 is replaced by the system's choice.
+    /// Where this node listens, and the multicast groups that it is in; port 0 is replaced by the system's choice.
     #[must_use]
     pub fn locators(&self) -> Vec<Locator> {
-        self.shared.locators()
+        let mut locators = self.shared.locators();
+        locators.extend(self.group_locators());
+        locators
     }
 
     /// The live links, ordered by the peer's id.

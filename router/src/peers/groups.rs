@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use zonda_codec::{Endpoint, NetworkMessage, Push, PushRun, WhatAmI, ZenohId};
+use zonda_codec::{Endpoint, Locator, NetworkMessage, Push, PushRun, WhatAmI, ZenohId};
 use zonda_runtime::with_runtime;
 use zonda_transport::{
     driver::{Ended, Handler},
@@ -67,6 +67,16 @@ impl Node {
             })
         };
         state.faces.values().filter_map(status).collect()
+    }
+
+    /// Where the groups are that this node is in, as others would be told to listen.
+    pub(crate) fn group_locators(&self) -> Vec<Locator> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        let state = self.shared.state.lock();
+        let groups = state.faces.values().filter(|face| face.group.is_some());
+        groups.map(|face| face.status.remote.clone()).collect()
     }
 }
 

@@ -106,10 +106,12 @@ pub(crate) fn join(endpoint: &Endpoint) -> Result<GroupSockets, LinkFailure> {
 
 fn open(group: SocketAddr, options: &GroupOptions) -> io::Result<GroupSockets> {
     let interface = interface(options.interface.as_deref(), group)?;
-    let group = scoped(group, interface.index);
+    let mut group = scoped(group, interface.index);
+    let receiving = receiving(group, interface, options)?;
+    // Port 0 is the system's choice, which others are told.
+    group.set_port(super::local_address(&receiving)?.port());
     let sending = sending(group, interface, options)?;
     let own = super::local_address(&sending)?;
-    let receiving = receiving(group, interface, options)?;
     Ok(GroupSockets {
         stream: LinkStream::coded(sending, Coding::Datagrams(Flow::dialled())),
         receiving,
