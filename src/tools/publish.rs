@@ -16,6 +16,7 @@ use zonda_program::{Connection, Failure, Interrupt, REACH_HELP, Reach, print, pr
 use super::audience;
 use super::operands::KeyAndValue;
 use super::show::NOTICE;
+use super::start::Start;
 
 /// Lines that are read before they can be published.
 const LINES_AHEAD: usize = 64;
@@ -67,6 +68,9 @@ impl Publish {
             .wait()?;
         audience::settle(&publisher);
         let mut reach = Reach::default();
+        let mut start = (!self.connection.json).then(|| Start::of_publisher(&session));
+        start.iter_mut().for_each(Start::look);
+        let mut is_first = true;
         let mut left = self.number.unwrap_or(u64::MAX);
         let lines = value.is_none().then(lines_of_input);
         while left > 0 {
@@ -79,7 +83,11 @@ impl Publish {
                 (None, None) => None,
             };
             let Some(next) = next else { break };
-            reach.tell(&session);
+            start.iter_mut().for_each(Start::look);
+            let is_alone = reach.tell(&session);
+            if std::mem::take(&mut is_first) && !is_alone && !self.connection.json {
+                audience::tell(&publisher);
+            }
             self.publish(&publisher, next)?;
             left -= 1;
         }

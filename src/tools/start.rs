@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use zonda::Session;
+use zonda::session::Unreached;
 use zonda_program::{complain, kept_from_scouting, print};
 
 /// How long the first connections may take before the tool says that it waits for them.
@@ -21,6 +22,8 @@ pub struct Start<'s> {
 enum Said {
     Nothing,
     Waits,
+    /// To which nodes it is connected, and not yet which endpoints were not reached.
+    Connected,
     All,
 }
 
@@ -40,6 +43,15 @@ impl<'s> Start<'s> {
         start
     }
 
+    /// For a tool that says itself when nobody is connected.
+    pub fn of_publisher(session: &'s Session) -> Self {
+        Start {
+            session,
+            since: Instant::now(),
+            said: Said::Waits,
+        }
+    }
+
     fn listening(&self) -> Vec<String> {
         let locators = self.session.info().locators();
         locators.iter().map(ToString::to_string).collect()
@@ -47,19 +59,35 @@ impl<'s> Start<'s> {
 
     /// To be called again and again while the tool waits.
     pub fn look(&mut self) {
-        if self.said == Said::All {
-            return;
+        match self.said {
+            Said::All => return,
+            Said::Connected => return self.look_for_endpoints(),
+            Said::Nothing | Said::Waits => {}
         }
         let connected = self.connected();
         if !connected.is_empty() {
-            self.said = Said::All;
+            self.said = Said::Connected;
             complain(format_args!("connected to {connected}"));
+            self.look_for_endpoints();
         } else if self.said == Said::Nothing && self.since.elapsed() > FIRST {
             self.said = Said::Waits;
             complain(format_args!(
                 "nobody is connected yet; {}",
                 self.waits_for()
             ));
+        }
+    }
+
+    /// Others were found, and an endpoint that was given is not among them: that would not be noticed.
+    fn look_for_endpoints(&mut self) {
+        let unreached = self.session.info().unreached();
+        if unreached.iter().any(|one| one.reason.is_none()) {
+            // It is being tried.
+            return;
+        }
+        self.said = Said::All;
+        if !unreached.is_empty() {
+            complain(format_args!("{}", trying_on(&unreached).join("; ")));
         }
     }
 
@@ -74,10 +102,7 @@ impl<'s> Start<'s> {
 
     fn waits_for(&self) -> String {
         let unreached = self.session.info().unreached();
-        let mut waits: Vec<String> = unreached
-            .iter()
-            .map(|one| format!("{one}; trying on"))
-            .collect();
+        let mut waits = trying_on(&unreached);
         let listening = self.listening();
         if !listening.is_empty() {
             waits.push(format!("listening on {}", listening.join(", ")));
@@ -90,4 +115,10 @@ impl<'s> Start<'s> {
         });
         waits.join("; ")
     }
+}
+
+/// That these endpoints were not reached, and why.
+fn trying_on(unreached: &[Unreached]) -> Vec<String> {
+    let each = unreached.iter();
+    each.map(|one| format!("{one}; trying on")).collect()
 }

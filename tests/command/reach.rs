@@ -93,7 +93,15 @@ fn who_is_reached_gets_the_value_and_who_is_not_is_named() {
     for (program, mut arguments) in publishers() {
         arguments.extend(["-e", there]);
         let ended = run(&program, &arguments);
-        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+        // a tool that goes on says first to which nodes it is connected
+        let goes_on = program == zonda() && arguments.contains(&"pub");
+        let said = ended.err.strip_prefix("connected to peer ");
+        assert_eq!(said.is_some(), goes_on, "{ended:?}");
+        let said = said.unwrap_or(&ended.err);
+        assert_eq!(
+            (ended.code, said.lines().count()),
+            (Some(0), usize::from(goes_on))
+        );
     }
     for _ in 0..6 {
         sub.line();
@@ -210,4 +218,59 @@ fn a_router_that_ends_while_values_go_to_it_is_a_failure() {
     assert!(note.starts_with("note: nobody is connected"), "{note}");
     publisher.signal("INT");
     assert_eq!(publisher.end().code(), Some(1));
+}
+
+#[test]
+fn a_publisher_says_to_which_node_it_is_connected_and_that_nobody_subscribes() {
+    let mut router = Running::start(&zonda(), &["router", "-l", "tcp/127.0.0.1:0", "--json"]);
+    let ready: serde_json::Value = serde_json::from_str(&router.line()).expect("JSON");
+    let (zid, at) = (&ready["zid"], &ready["listening"][0]);
+    let (zid, at) = (
+        zid.as_str().expect("an id"),
+        at.as_str().expect("a locator"),
+    );
+    let value = [
+        "pub",
+        "quiet/a",
+        "b",
+        "-n",
+        "3",
+        "--interval",
+        "0",
+        "-m",
+        "client",
+        "-e",
+        at,
+    ];
+    let ended = run(&zonda(), &value);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{ended:?}");
+    let said = format!("connected to router {zid} ({at})\nnote: nobody subscribes to quiet/a");
+    assert_eq!(ended.err, said);
+    let ended = run(&zonda(), &[&value[..], &["--json"]].concat());
+    assert_eq!(ended.err, "", "the outcome says it");
+}
+
+#[test]
+fn an_endpoint_that_is_not_reached_is_told_when_others_are_connected() {
+    let mut router = Running::start(&zonda(), &["router", "-l", "tcp/127.0.0.1:0", "--json"]);
+    let ready: serde_json::Value = serde_json::from_str(&router.line()).expect("JSON");
+    let at = ready["listening"][0].as_str().expect("a locator");
+    let (_held, nobody) = nobody();
+    for tool in [
+        &["sub", "x"][..],
+        &["queryable", "x", "1"],
+        &["pub", "x", "1"],
+    ] {
+        let both = ["-l", "tcp/127.0.0.1:0", "-e", at, "-e", &nobody];
+        let mut tool = Running::start(&zonda(), &[tool, &both[..]].concat());
+        let said = loop {
+            let said = tool.error();
+            if !said.starts_with("connected to router ") && !said.starts_with("note: nobody sub") {
+                break said;
+            }
+        };
+        let refused = format!("cannot connect to {nobody}: connection refused");
+        assert!(said.starts_with(&refused), "{said}");
+        assert!(said.ends_with("; trying on"), "{said}");
+    }
 }
