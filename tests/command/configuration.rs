@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::program::{example, zonda};
+use super::program::{example, run, zonda};
 
 /// A program's exit code and the lines of its standard output.
 fn said(program: PathBuf, arguments: &[&str], environment: &[(&str, &str)]) -> (i32, Vec<String>) {
@@ -106,6 +106,21 @@ fn endpoints_and_processors_that_are_not_there_are_found() {
         cpus.starts_with(&format!("{place}`runtime_cpus`: cpu 9999 does not exist")),
         "{cpus}"
     );
+}
+
+#[test]
+fn what_is_not_there_is_refused_with_its_place() {
+    let file = Written::new("closed", "{\n  access_control: { enabled: true },\n}");
+    for more in [&[][..], &["--check-config"]] {
+        let ended = run(&zonda(), &[&["router", "-c", file.path()], more].concat());
+        let place = format!(
+            "error: {}: line 2: `access_control/enabled` is true",
+            file.path()
+        );
+        assert_eq!(ended.code, Some(2));
+        let said = [&*ended.out, &*ended.err].concat();
+        assert!(said.starts_with(&place), "{said}");
+    }
 }
 
 #[test]

@@ -212,7 +212,11 @@ impl Examined {
         let settings = self.config.settings();
         let whole = self.config.validate().err();
         if let Some(error) = whole.or_else(|| settings.check_users().err()) {
-            self.note("configuration", error);
+            let from = match &error {
+                ConfigError::Value { key, .. } => self.config.origin(key).to_string(),
+                _ => "configuration".to_owned(),
+            };
+            self.note(&from, error);
         }
         if let Some((origin, error)) = self.config.unreachable() {
             self.note(&origin.to_string(), error);
