@@ -69,7 +69,7 @@ impl Node {
         state.faces.values().filter_map(status).collect()
     }
 
-    /// Where the groups are that this node is in, as others would be told to listen.
+    /// Where the groups are that this node is in, as other members find them.
     pub(crate) fn group_locators(&self) -> Vec<Locator> {
         if self.is_forked() {
             return Vec::new();

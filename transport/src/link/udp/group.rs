@@ -108,7 +108,7 @@ fn open(group: SocketAddr, options: &GroupOptions) -> io::Result<GroupSockets> {
     let interface = interface(options.interface.as_deref(), group)?;
     let mut group = scoped(group, interface.index);
     let receiving = receiving(group, interface, options)?;
-    // Port 0 is the system's choice, which others are told.
+    // Port 0 is the system's choice; other members need the number.
     group.set_port(super::local_address(&receiving)?.port());
     let sending = sending(group, interface, options)?;
     let own = super::local_address(&sending)?;
