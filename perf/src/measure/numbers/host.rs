@@ -89,18 +89,52 @@ impl Host {
     /// Waits until it has nothing left to do, at most `patience`.
     pub fn settle(&mut self, patience: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + patience;
-        let (mut before, mut quiet) = (self.cpu(), 0);
-        while quiet < PERIODS {
+        let mut quiet = Quiet::since(self.cpu());
+        while quiet.periods < PERIODS {
             self.interrupt.check()?;
             self.check()?;
             if Instant::now() > deadline {
                 return Err(self.process.late("finish its work", patience));
             }
             thread::sleep(PERIOD);
-            let now = self.cpu();
-            quiet = if now - before < QUIET { quiet + 1 } else { 0 };
-            before = now;
+            quiet.look(self.cpu());
         }
         Ok(())
+    }
+}
+
+/// For how long a process has done next to nothing.
+struct Quiet {
+    /// The CPU time that it had used when it was looked at last.
+    used: Duration,
+    /// How often in a row there was little more.
+    periods: usize,
+}
+
+impl Quiet {
+    fn since(used: Duration) -> Quiet {
+        Quiet { used, periods: 0 }
+    }
+
+    /// It has used so much by now. That may be less than before: a thread that ends takes a part of its account with it.
+    fn look(&mut self, used: Duration) {
+        let changed = used.abs_diff(self.used);
+        self.periods = if changed < QUIET { self.periods + 1 } else { 0 };
+        self.used = used;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_that_falls_as_threads_end_is_no_panic_and_no_work() {
+        let ms = Duration::from_millis;
+        let mut quiet = Quiet::since(ms(500));
+        for (used, periods) in [(501, 1), (495, 2), (700, 0), (650, 0), (650, 1), (649, 2)] {
+            quiet.look(ms(used));
+            assert_eq!(quiet.periods, periods, "at {used} ms");
+        }
     }
 }
