@@ -26,6 +26,7 @@ const REFERENCE_OPTIONAL: &[&str] = &[
     "routing/peer",
     "aggregation/subscribers",
     "aggregation/publishers",
+    "qos/publication",
     "qos/network",
     "downsampling",
     "low_pass_filter",
