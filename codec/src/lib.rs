@@ -64,9 +64,9 @@ pub use locator::{Endpoint, EndpointError, Locator};
 pub use masked::masked;
 pub use network::{
     Again, Copied, Declaration, Declare, HeadBlock, Interest, InterestMode, InterestOptions,
-    NetworkMessage, NewHead, Oam, OamBody, PassedHead, PreparedHead, Push, PushHead, PushRun,
-    QueryableInfo, Request, Response, ResponseFinal, ResponseHead, ShortHead, Stencil, Target,
-    TsStack,
+    NetworkMessage, NewHead, NumberedFront, NumberedHead, Oam, OamBody, PassedHead, PreparedHead,
+    Push, PushHead, PushRun, QueryableInfo, Request, Response, ResponseFinal, ResponseHead,
+    ShortHead, Stencil, Target, TsStack,
 };
 pub use payload::Payload;
 pub use qos::{CongestionControl, Priority, Qos, Reliability};

@@ -17,7 +17,8 @@ mod ts_stack;
 
 pub use declare::{Declaration, Declare, QueryableInfo};
 pub use head::{
-    Copied, HeadBlock, NewHead, PassedHead, PreparedHead, PushHead, ShortHead, Stencil,
+    Copied, HeadBlock, NewHead, NumberedFront, NumberedHead, PassedHead, PreparedHead, PushHead,
+    ShortHead, Stencil,
 };
 pub use interest::{Interest, InterestMode, InterestOptions};
 pub use oam::{Oam, OamBody};

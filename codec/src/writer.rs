@@ -41,6 +41,13 @@ pub trait Encode {
     }
 }
 
+impl<E: Encode + ?Sized> Encode for &E {
+    #[inline(always)]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        (**self).encode(writer)
+    }
+}
+
 /// Writes primitives into a byte slice, front to back.
 ///
 /// A primitive that does not fit leaves the position where it was.
@@ -153,6 +160,23 @@ impl<'b> Writer<'b> {
         };
         *room = *block;
         self.position += len;
+        Ok(())
+    }
+
+    /// As [`Writer::front_of`], with `byte` in place of the one at `at`, which is one of the first `len`.
+    #[inline(always)]
+    pub(crate) fn front_with<const N: usize>(
+        &mut self,
+        block: &[u8; N],
+        len: usize,
+        at: usize,
+        byte: u8,
+    ) -> Result<(), EncodeError> {
+        let place = self.position + at;
+        self.front_of(block, len)?;
+        if let Some(place) = self.buffer.get_mut(place) {
+            *place = byte;
+        }
         Ok(())
     }
 

@@ -82,8 +82,12 @@ impl ZBytes {
     }
 
     /// Length in bytes.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.as_slice().len()
+        match &self.0 {
+            Repr::Small(short) => short.as_slice().len(),
+            Repr::Shared(payload) => payload.as_zslice().len(),
+        }
     }
 
     /// Whether there are no bytes.
@@ -162,6 +166,27 @@ impl ZBytes {
 
     /// The longest bytes that [`ZBytes::detached`] copies.
     pub const DETACHED_BYTES_MAX: usize = 1024;
+
+    /// Becomes a clone of `other`, and tells its length; what it shared before is left in `spilled`.
+    #[cfg(feature = "ext")]
+    #[inline(always)]
+    pub(crate) fn become_clone(&mut self, other: &ZBytes, spilled: &mut Option<Payload>) -> usize {
+        let len = match &other.0 {
+            Repr::Small(short) => {
+                let len = short.as_slice().len();
+                if let Repr::Small(before) = &mut self.0 {
+                    *before = *short;
+                    return len;
+                }
+                len
+            }
+            Repr::Shared(payload) => payload.as_zslice().len(),
+        };
+        if let Repr::Shared(payload) = std::mem::replace(&mut self.0, other.0.clone()) {
+            *spilled = Some(payload);
+        }
+        len
+    }
 
     /// The node's view.
     #[inline(always)]

@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use zonda_codec::{CongestionControl, Priority, Qos, Reliability, SourceInfo, Timestamp};
 use zonda_router::config::ServiceGiven;
+pub(crate) use zonda_router::node::Passing;
 use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as Limit};
 
 use crate::bytes::{Encoding, ZBytes};
+use crate::error::Refusal;
 use crate::wait::{Pending, Resolvable, Wait};
 
 /// Everything about one publication but its key.
@@ -151,6 +153,29 @@ pub(crate) fn forgive_drop<T: Given>(
         Err(PublishError::Dropped { peer }) => Ok(T::of(Outcome::Dropped { peer })),
         Err(error) => Err(error),
     }
+}
+
+/// What a publication gives.
+#[inline(always)]
+pub(crate) fn given<T: Given>(passing: Passing) -> Result<T, PublishError> {
+    match passing.unusual {
+        None => Ok(T::of(passing.passed.into())),
+        Some(unusual) => forgive_drop(*unusual),
+    }
+}
+
+/// The same where it gives nothing, or any error.
+#[inline(always)]
+pub(crate) fn passed(passing: Passing) -> crate::Result<()> {
+    match passing.unusual {
+        None => Ok(()),
+        Some(result) => unusual(*result),
+    }
+}
+
+#[cold]
+fn unusual(result: Result<Outcome, PublishError>) -> crate::Result<()> {
+    forgive_drop(result).map_err(Refusal::into_any)
 }
 
 /// The future of a put or delete.

@@ -177,14 +177,10 @@ impl<'a> Publisher<'a> {
         forgive_drop(self.face.publish(&message.view()?, limit))
     }
 
-    /// The publication of a message that is complete.
+    /// From now on no put of it counts as one that has nothing beside its payload.
     #[cfg(feature = "ext")]
-    pub(crate) fn publication(&self, message: Message) -> PublisherPutBuilder<'_> {
-        PublisherPutBuilder {
-            publisher: self,
-            payload: ZBytes::new(),
-            rich: Some(Box::new(message)),
-        }
+    pub(crate) fn has_more_than_payloads(&mut self) {
+        self.plain = None;
     }
 
     /// Publishes a value without waiting, whatever the congestion control.

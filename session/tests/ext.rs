@@ -11,6 +11,7 @@ use zonda::ext::{
     AdvancedSubscriberBuilderExt, CacheConfig, HistoryConfig, Miss, MissDetectionConfig,
     RecoveryConfig,
 };
+use zonda::qos::CongestionControl;
 use zonda::query::ReplyKeyExpr;
 use zonda::sample::{Locality, Sample, SampleKind, SourceInfo};
 use zonda::{Config, Operation, Session, Wait};
@@ -120,6 +121,44 @@ fn who_comes_late_gets_the_newest_in_order() {
         .declare_subscriber(KEY)
         .history(HistoryConfig::default().max_samples(1));
     assert_eq!(next(&few.wait().unwrap()), "5");
+}
+
+/// Short ways and general ones take turns, and heads are written anew again and again.
+#[test]
+fn every_sample_has_its_number_whatever_it_is() {
+    const COUNT: usize = 300;
+    let (near, far) = pair();
+    let (sender, seen) = flume::unbounded();
+    let subscriber = far.declare_subscriber(KEY);
+    let subscriber = subscriber.callback(move |sample| sender.send(sample).unwrap());
+    let _subscriber = subscriber.wait().unwrap();
+    known(&near);
+    let publisher = near
+        .declare_publisher(KEY)
+        .congestion_control(CongestionControl::Block)
+        .cache(CacheConfig::default().max_samples(2 * COUNT))
+        .sample_miss_detection(MissDetectionConfig::default())
+        .wait()
+        .unwrap();
+    let payload = |sn| vec![sn as u8; [0, 1, 8, 127, 128, 1000, 16_384, 70_000][sn / 3 % 8]];
+    let beside = |sn| (sn % 7 == 0).then(|| format!("beside {sn}"));
+    for sn in 0..COUNT {
+        let put = publisher.put(payload(sn));
+        match beside(sn) {
+            Some(beside) => put.attachment(beside).wait().unwrap(),
+            None => put.wait().unwrap(),
+        }
+    }
+    for sn in 0..COUNT {
+        let sample = seen.recv_timeout(LONG).unwrap();
+        let info = SourceInfo::new(publisher.id(), sn as u32);
+        assert_eq!(sample.source_info(), Some(&info));
+        assert!(sample.payload().as_slice() == payload(sn), "sample {sn}");
+        let attachment = sample.attachment().map(|bytes| bytes.as_slice());
+        assert_eq!(attachment, beside(sn).as_deref().map(str::as_bytes));
+    }
+    let counts = publisher.counters();
+    assert_eq!(counts.offered, COUNT as u64);
 }
 
 #[test]

@@ -5,11 +5,12 @@
 mod block;
 mod stencil;
 
-pub use block::{HeadBlock, PreparedHead, ShortHead};
+pub use block::{HeadBlock, NumberedFront, NumberedHead, PreparedHead, ShortHead};
 pub use stencil::{Copied, Stencil};
 
 use crate::{
     body::{PushBody, Put, splice_timestamp},
+    id::EntityGlobalId,
     network::{Push, PushRun},
     qos::Qos,
     timestamp::Timestamp,
@@ -72,6 +73,12 @@ impl<'a> PushHead<'a> {
     /// one with a key in full is.
     pub fn prepare(self, put: &Put<'_>) -> Option<PreparedHead> {
         PreparedHead::new(&self, put)
+    }
+
+    /// Of many PUTs like `put` of this source, which differ in their payloads and their numbers only. `None` as for
+    /// [`prepare`](Self::prepare), and if `put` has an attachment or extensions that nobody here knows.
+    pub fn prepare_numbered(self, put: &Put<'_>, source: &EntityGlobalId) -> Option<NumberedHead> {
+        NumberedHead::new(self, put, source)
     }
 
     /// Of the messages of `run`, which pass through. They get times in steps of 1 from `first` on if there is one: then

@@ -2,7 +2,7 @@
 
 //! Data messages: from a publisher of this node or a connection's reading task, along a route, to subscribers and neighbours.
 //!
-//! - `publisher`, `publish`, `plain`: what a publishing thread does, with `head`, `passing` and `way`; `tally` counts it;
+//! - `publisher`, `publish`, `plain`: what a publishing thread does, with `head`, `label`, `passing` and `way`; `tally` counts it;
 //! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `sheet`: how
 //!   their copies are written once for several neighbours;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid until something happens on their key;
@@ -21,6 +21,7 @@ pub(crate) mod deliver;
 pub(crate) mod head;
 pub(crate) mod inbound;
 pub(crate) mod key_cache;
+pub(crate) mod label;
 pub(crate) mod looking;
 pub(crate) mod outboxes;
 pub(crate) mod passing;

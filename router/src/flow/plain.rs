@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The short way of the message that nearly all are: a put with nothing beside its payload, for other nodes alone. Its
-//! head differs from the last one's in the payload's length only, so it is encoded once for each neighbour and copied
-//! from then on.
+//! The short way of the message that nearly all are: a put with nothing beside its payload, or with a number, for other
+//! nodes alone. Its head differs from the last one's in the payload's length and that number only, so it is encoded once
+//! for each neighbour and copied from then on.
 
 use std::sync::Arc;
 
-use zonda_codec::{CongestionControl, PreparedHead, Put, Qos};
-use zonda_transport::outbox::{Outbox, Prepared, Refused};
+use zonda_codec::{CongestionControl, Put, Qos};
+use zonda_transport::outbox::{self, Outbox, Refused};
 
 use crate::{
     flow::{
         deliver,
         head::MESSAGE_BYTES_MAX,
+        label::{Label, Labelled, Number, Unlabelled},
         passing::{Passed, Passing, Plain},
-        route::{Hop, Route},
+        route::Hop,
         tally::Tally,
         way::Way,
     },
@@ -23,63 +24,82 @@ use crate::{
 };
 
 /// A neighbour's head, and where it goes.
-pub(crate) struct Ready {
+pub(crate) struct Ready<H> {
     outbox: Arc<Outbox>,
-    prepared: PreparedHead,
+    head: H,
 }
 
-/// The prepared heads of one route.
-pub(crate) struct Heads {
+/// The prepared heads of one route, once there was a message for them.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    pub(crate) plain: Option<Heads<Unlabelled>>,
+    pub(crate) numbered: Option<Heads<Number>>,
+}
+
+/// The prepared heads of messages of one kind.
+pub(crate) struct Heads<L: Label> {
     qos: Qos,
     encoding: u16,
     /// The length of the payload that stands in them.
     payload_len: usize,
+    /// What of its label does.
+    shared: L::Shared,
     /// In the order of the route's neighbours; `None` if messages on this route have no short way.
-    prepared: Option<Box<[Ready]>>,
+    ready: Option<Box<[Ready<L::Head>]>>,
 }
 
-impl Heads {
-    /// Prepares the heads for messages like `plain`. A route that has no short way gets heads that fit no message.
-    pub(crate) fn new(shared: &Shared, route: &Route, plain: &Plain<'_>) -> Heads {
+impl<L: Label> Heads<L> {
+    /// Prepares the heads for messages like this one. A route that has no short way gets heads that fit no message.
+    pub(crate) fn new(shared: &Shared, way: &Way, message: Labelled<'_, L>) -> Heads<L> {
+        let (Labelled { plain, label }, route) = (message, &way.route);
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
         let short = simple && !shared.stamps && route.local.is_empty() && route.hooked.is_none();
         let mut put = Put::new(&[]);
         put.encoding.id = plain.encoding;
         let prepare = |hop: &Hop| {
-            let prepared = hop.head(plain.qos).prepare(&put)?;
+            let head = L::prepare(hop.head(plain.qos), &put, way.source)?;
             let outbox = Arc::clone(&hop.outbox);
-            Some(Ready { outbox, prepared })
+            Some(Ready { outbox, head })
         };
-        let prepared = short.then(|| route.remote.iter().map(prepare).collect());
-        Heads {
+        let ready = short.then(|| route.remote.iter().map(prepare).collect());
+        let mut heads = Heads {
             qos: plain.qos,
             encoding: plain.encoding,
             payload_len: 0,
-            prepared: prepared.flatten(),
-        }
+            shared: label.shared(),
+            ready: ready.flatten(),
+        };
+        heads.complete(0, label);
+        heads
     }
 
-    /// Those of `plain`, with its length; `None` if they do not fit it.
+    /// Those of a message with a payload of that length; `None` if they do not fit it.
     #[inline(always)]
-    pub(crate) fn of(&mut self, plain: &Plain<'_>, payload_len: usize) -> Option<&[Ready]> {
+    pub(crate) fn of(
+        &mut self,
+        message: Labelled<'_, L>,
+        payload_len: usize,
+    ) -> Option<&[Ready<L::Head>]> {
+        let Labelled { plain, label } = message;
         let fit = self.qos == plain.qos
             && self.encoding == plain.encoding
-            && (self.payload_len == payload_len || self.complete(payload_len));
-        self.prepared.as_deref().filter(|_| fit)
+            && ((self.payload_len == payload_len && self.shared == label.shared())
+                || self.complete(payload_len, label));
+        self.ready.as_deref().filter(|_| fit)
     }
 
-    /// Writes another length into all of them; tells whether it could.
+    /// Writes another length and another label into all of them; tells whether it could.
     #[inline(never)]
-    fn complete(&mut self, payload_len: usize) -> bool {
+    fn complete(&mut self, payload_len: usize, label: L) -> bool {
         if payload_len > MESSAGE_BYTES_MAX {
             return false;
         }
-        self.payload_len = payload_len;
-        let mut heads = self.prepared.iter_mut().flatten();
-        let done = heads.all(|head| head.prepared.complete(payload_len).is_some());
+        (self.payload_len, self.shared) = (payload_len, label.shared());
+        let mut ready = self.ready.iter_mut().flatten();
+        let done = ready.all(|one| label.complete(&mut one.head, payload_len).is_some());
         if !done {
             // They differ in their lengths now.
-            self.prepared = None;
+            self.ready = None;
         }
         done
     }
@@ -88,27 +108,30 @@ impl Heads {
 impl Shared {
     /// As [`Shared::dispatch`], with the [heads](Heads::of) of the message. It is counted.
     #[inline(always)]
-    pub(crate) fn dispatch_plain(
+    pub(crate) fn dispatch_plain<L: Label>(
         &self,
         way: &Way,
-        ready: &[Ready],
-        plain: &Plain<'_>,
+        ready: &[Ready<L::Head>],
+        message: Labelled<'_, L>,
         payload: &[u8],
         wait: Wait,
     ) -> Passing {
         if self.is_closed() {
-            return self.dispatch_unusual(way, plain, wait);
+            return self.dispatch_unusual(way, message, wait);
         }
         let mut passed = Passed::Sent;
         let offered = match ready {
             // Most publishers have one neighbour. Without the loop it stays in registers.
-            [one] => offer(one, plain, payload, &mut passed).map_err(|refused| (0, refused)),
-            all => offer_each(all, plain, payload, &mut passed),
+            [one] => offer(one, message, payload, &mut passed).map_err(|refused| (0, refused)),
+            all => offer_each(all, message, payload, &mut passed),
         };
         if let Err((index, refused)) = offered {
-            let rest = way.route.remote.get(index..).unwrap_or_default();
-            let result = self.dispatch_refused(rest, refused, plain, wait, passed);
-            return unusual(result, plain, &way.tally);
+            let rest = Rest {
+                index,
+                refused,
+                passed,
+            };
+            return self.dispatch_refused(way, &rest, message, wait);
         }
         way.tally.count(passed, payload.len());
         Passing {
@@ -118,39 +141,56 @@ impl Shared {
     }
 
     #[inline(never)]
-    pub(crate) fn dispatch_unusual(&self, way: &Way, plain: &Plain<'_>, wait: Wait) -> Passing {
-        let result = self.dispatch(&way.route, &(*plain).into(), wait);
-        unusual(result, plain, &way.tally)
+    pub(crate) fn dispatch_unusual<L: Label>(
+        &self,
+        way: &Way,
+        message: Labelled<'_, L>,
+        wait: Wait,
+    ) -> Passing {
+        let result = self.dispatch(&way.route, &message.publication(way.source), wait);
+        unusual(result, message.plain, &way.tally)
     }
 
     #[cold]
-    fn dispatch_refused(
+    fn dispatch_refused<L: Label>(
         &self,
-        rest: &[Hop],
-        refused: Refused,
-        plain: &Plain<'_>,
+        way: &Way,
+        rest: &Rest,
+        message: Labelled<'_, L>,
         wait: Wait,
-        passed: Passed,
-    ) -> Result<Outcome, PublishError> {
-        let publication = (*plain).into();
-        self.dispatch_rest(rest, refused, &publication, wait, passed.into())
+    ) -> Passing {
+        let publication = message.publication(way.source);
+        let hops = way.route.remote.get(rest.index..).unwrap_or_default();
+        let passed = rest.passed.into();
+        let result = self.dispatch_rest(hops, rest.refused, &publication, wait, passed);
+        unusual(result, message.plain, &way.tally)
     }
+}
+
+/// Where a message stopped on its short way.
+struct Rest {
+    /// The place of the neighbour that refused it.
+    index: usize,
+    refused: Refused,
+    /// What became of it before.
+    passed: Passed,
 }
 
 /// Offers it to one neighbour, and notes if it did not leave at once.
 #[inline(always)]
-fn offer(
-    ready: &Ready,
-    plain: &Plain<'_>,
+fn offer<L: Label>(
+    ready: &Ready<L::Head>,
+    message: Labelled<'_, L>,
     payload: &[u8],
     passed: &mut Passed,
 ) -> Result<(), Refused> {
-    let message = Prepared {
-        head: ready.prepared.whole(),
+    let Labelled { plain, label } = message;
+    let prepared = outbox::Prepared {
+        head: label.front(&ready.head),
         body: plain,
         payload,
     };
-    if deliver::offer(&ready.outbox, &plain.qos, message)? == Passed::Queued {
+    if deliver::offer(&ready.outbox, &plain.qos, prepared)? == Passed::Queued {
         *passed = Passed::Queued;
     }
     Ok(())
@@ -158,14 +198,14 @@ fn offer(
 
 /// Offers it to each neighbour up to one that refuses it, whose place is returned.
 #[inline(never)]
-fn offer_each(
-    ready: &[Ready],
-    plain: &Plain<'_>,
+fn offer_each<L: Label>(
+    ready: &[Ready<L::Head>],
+    message: Labelled<'_, L>,
     payload: &[u8],
     passed: &mut Passed,
 ) -> Result<(), (usize, Refused)> {
     for (index, one) in ready.iter().enumerate() {
-        offer(one, plain, payload, passed).map_err(|refused| (index, refused))?;
+        offer(one, message, payload, passed).map_err(|refused| (index, refused))?;
     }
     Ok(())
 }

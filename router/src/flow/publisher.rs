@@ -16,8 +16,9 @@ use zonda_codec::{EntityGlobalId, KeyExpr};
 
 use crate::{
     flow::{
+        label::{Label, Labelled, Number, Unlabelled},
         passing::{Passed, Passing, Plain},
-        plain::Heads,
+        plain::{Heads, Prepared},
         route::Route,
         tally::{PublisherCounts, Tallies},
         way::Way,
@@ -41,8 +42,8 @@ const RECENT_MAX: usize = 8;
 struct Recent {
     serial: u64,
     way: Way,
-    /// The heads of its plain messages, once there was one.
-    heads: Option<Heads>,
+    /// The heads of its plain messages.
+    prepared: Prepared,
 }
 
 /// Numbers the publishers of a process.
@@ -120,56 +121,70 @@ impl PublisherFace {
     /// # Blocking
     /// As [`PublisherFace::publish`].
     pub fn publish_plain(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
+        let label = Unlabelled;
+        self.publish_labelled(Labelled { plain, label }, wait)
+    }
+
+    /// The same for a message that says as well that it is the one of this `number` from this publisher.
+    ///
+    /// # Blocking
+    /// As [`PublisherFace::publish`].
+    pub fn publish_numbered(&self, plain: &Plain<'_>, number: u32, wait: Wait) -> Passing {
+        let label = Number(number);
+        self.publish_labelled(Labelled { plain, label }, wait)
+    }
+
+    #[inline(always)]
+    fn publish_labelled<L: Label>(&self, message: Labelled<'_, L>, wait: Wait) -> Passing {
         let passing = RECENT.try_with(|slots| {
             let slot = &slots[self.slot()];
             // Nobody else uses it meanwhile, also not what this call itself may call.
             let mut recent = slot.take().filter(|recent| self.holds(recent))?;
-            let passing = self.publish_prepared(&mut recent, plain, wait);
+            let passing = self.publish_prepared(&mut recent, message, wait);
             slot.set(Some(recent));
             passing
         });
         match passing {
             Ok(Some(passing)) => passing,
-            _ => self.publish_unprepared(plain, wait),
+            _ => self.publish_unprepared(message, wait),
         }
     }
 
     /// Publishes with the heads that this thread has; `None` if they do not fit, and nothing was done.
     #[inline(always)]
-    fn publish_prepared(
+    fn publish_prepared<L: Label>(
         &self,
         recent: &mut Recent,
-        plain: &Plain<'_>,
+        message: Labelled<'_, L>,
         wait: Wait,
     ) -> Option<Passing> {
-        let Recent { way, heads, .. } = recent;
-        let payload = plain.payload.as_slice();
-        let ready = heads.as_mut()?.of(plain, payload.len())?;
-        Some((self.shared).dispatch_plain(way, ready, plain, payload, wait))
+        let Recent { way, prepared, .. } = recent;
+        let payload = message.plain.payload.as_slice();
+        let ready = L::place(prepared).as_mut()?.of(message, payload.len())?;
+        Some((self.shared).dispatch_plain(way, ready, message, payload, wait))
     }
 
     /// Prepares what a thread keeps at hand, or does without.
     #[inline(never)]
-    fn publish_unprepared(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
-        let mut recent = match self.at_hand() {
-            Some(recent) if recent.heads.is_some() => recent,
-            recent => self.prepare(recent, plain),
-        };
-        let passing = self.publish_prepared(&mut recent, plain, wait);
+    fn publish_unprepared<L: Label>(&self, message: Labelled<'_, L>, wait: Wait) -> Passing {
+        let mut recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
+        if L::place(&mut recent.prepared).is_none() {
+            self.prepare(&mut recent, message);
+        }
+        let passing = self.publish_prepared(&mut recent, message, wait);
         let passing =
-            passing.unwrap_or_else(|| (self.shared).dispatch_unusual(&recent.way, plain, wait));
+            passing.unwrap_or_else(|| (self.shared).dispatch_unusual(&recent.way, message, wait));
         self.keep_at_hand(recent);
         passing
     }
 
-    /// The route with the heads of messages like `plain`.
+    /// The heads of messages like this one.
     #[cold]
-    fn prepare(&self, recent: Option<Box<Recent>>, plain: &Plain<'_>) -> Box<Recent> {
-        let mut recent = recent.unwrap_or_else(|| self.renewed_recent());
+    fn prepare<L: Label>(&self, recent: &mut Recent, message: Labelled<'_, L>) {
+        let Recent { way, prepared, .. } = recent;
         // A route with local subscribers is not kept, so nothing is prepared for it.
-        recent.heads = (!recent.way.route.is_local())
-            .then(|| Heads::new(&self.shared, &recent.way.route, plain));
-        recent
+        *L::place(prepared) =
+            (!way.route.is_local()).then(|| Heads::new(&self.shared, way, message));
     }
 
     #[cold]
@@ -179,8 +194,9 @@ impl PublisherFace {
             way: Way {
                 route: self.renewed(),
                 tally: self.tallies.take(),
+                source: self.id(),
             },
-            heads: None,
+            prepared: Prepared::default(),
         })
     }
 

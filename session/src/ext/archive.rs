@@ -7,70 +7,68 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use zonda_codec::{EntityGlobalId, KeyExpr};
+use zonda_router::node::Node;
 use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
-use super::cache::{Cache, Cached};
-use super::cache_config::CacheConfig;
-use super::error::AdvancedError;
-use crate::error::AnswerError;
+use super::cache::Chosen;
+use super::ledger::Ledger;
+use crate::error::{AnswerError, DeclareError};
 use crate::handle::Session;
 use crate::pubsub::Publisher;
 use crate::query::{Query, Queryable};
 use crate::sample::{SampleKind, SourceInfo};
 use crate::wait::Operation;
 
-/// A publisher's cache, and who answers from it.
-pub(super) struct Archive {
-    pub cache: Arc<Mutex<Cache>>,
-    _queryable: Queryable<()>,
-}
+/// What answers from a publisher's cache, until it is dropped.
+pub(super) struct Archive(#[expect(dead_code, reason = "held")] Queryable<()>);
 
-/// What is known of every sample of a publisher.
-struct Shelf {
-    cache: Arc<Mutex<Cache>>,
+/// The samples of a publisher, and what is known of all of them.
+pub(super) struct Shelf {
+    ledger: Arc<Mutex<Ledger>>,
+    is_numbered: bool,
     key: KeyExpr<'static>,
     source: EntityGlobalId,
     runtime: AnyRuntime,
 }
 
 impl Archive {
-    /// Begins to keep what `publisher` sends, and to answer on its `own` key.
+    /// Begins to answer on a publisher's `own` key from what is kept of its samples.
     pub fn open(
         session: &Session,
-        config: &CacheConfig,
         own: &KeyExpr<'static>,
-        publisher: &Publisher<'_>,
-    ) -> Result<Archive, AdvancedError> {
-        if config.max_samples == 0 {
-            return Err(AdvancedError::Zero {
-                what: "max_samples",
-            });
-        }
-        let cache = Arc::new(Mutex::new(Cache::new(config)));
-        let shelf = Arc::new(Shelf {
-            cache: Arc::clone(&cache),
-            key: publisher.key_expr().clone().into_owned(),
-            source: publisher.id(),
-            runtime: session.node().runtime_handle().clone(),
-        });
+        shelf: Shelf,
+    ) -> Result<Archive, DeclareError> {
+        let shelf = Arc::new(shelf);
         let queryable = session
             .declare_queryable(own)
             .callback(move |query| Shelf::answer(&shelf, query))
             .perform()?;
-        Ok(Archive {
-            cache,
-            _queryable: queryable,
-        })
+        Ok(Archive(queryable))
     }
 }
 
 impl Shelf {
+    pub fn new(
+        publisher: &Publisher<'_>,
+        is_numbered: bool,
+        ledger: &Arc<Mutex<Ledger>>,
+        node: &Node,
+    ) -> Shelf {
+        Shelf {
+            ledger: Arc::clone(ledger),
+            is_numbered,
+            key: publisher.key_expr().clone().into_owned(),
+            source: publisher.id(),
+            runtime: node.runtime_handle().clone(),
+        }
+    }
+
     /// Answers on a task of its own: the link that brought the query is read on meanwhile.
     fn answer(self: &Arc<Self>, query: Query) {
-        let chosen = self
-            .cache
-            .lock()
-            .chosen(query.parameters(), SystemTime::now());
+        let chosen =
+            self.ledger
+                .lock()
+                .chosen(query.parameters(), SystemTime::now(), self.is_numbered);
         if chosen.is_empty() {
             return;
         }
@@ -86,7 +84,7 @@ impl Shelf {
         with_runtime!(&self.runtime, runtime => runtime.spawn_brief("zonda-cache", answer));
     }
 
-    async fn reply(&self, query: &Query, sample: Cached) -> Result<(), AnswerError> {
+    async fn reply(&self, query: &Query, sample: Chosen) -> Result<(), AnswerError> {
         let source = sample.number.map(|sn| SourceInfo {
             id: self.source,
             sn,

@@ -2,8 +2,10 @@
 
 //! The newest samples of a publisher, and which of them a query gets.
 
-use std::collections::VecDeque;
+use std::mem;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use zonda_codec::Payload;
 
 use super::cache_config::CacheConfig;
 use crate::bytes::{Encoding, ZBytes};
@@ -12,9 +14,73 @@ use crate::query::{Parameters, TimeRange, ZenohParameters};
 use crate::sample::SampleKind;
 use crate::time::Timestamp;
 
-/// A sample as it is kept: all of it but its key and its source, which are the publisher's.
+/// A sample as it is kept: all of it but what all of its publisher have, and its number, which follows from its place.
+#[derive(Debug, Default)]
+struct Cached {
+    payload: ZBytes,
+    beside: Beside,
+    /// All that it takes.
+    bytes: usize,
+}
+
+/// What a sample has beside its payload: nothing usually.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    timestamp: Option<Timestamp>,
+    rest: Option<Box<Rest>>,
+}
+
+/// What of a sample is not as its publisher's puts are.
 #[derive(Debug, Clone)]
-pub(super) struct Cached {
+struct Rest {
+    kind: SampleKind,
+    encoding: Encoding,
+    attachment: Option<ZBytes>,
+}
+
+impl Beside {
+    /// Nothing. No constant: that would be copied as a whole.
+    #[inline(always)]
+    pub fn nothing() -> Beside {
+        Beside {
+            timestamp: None,
+            rest: None,
+        }
+    }
+
+    /// What a message has, of a publisher whose puts have this encoding. It is shared.
+    pub fn of(message: &Message, encoding: &Encoding) -> Beside {
+        let is_usual = message.kind == SampleKind::Put
+            && message.attachment.is_none()
+            && message.encoding == *encoding;
+        let rest = || Rest {
+            kind: message.kind,
+            encoding: message.encoding.clone(),
+            attachment: message.attachment.clone(),
+        };
+        Beside {
+            timestamp: message.timestamp,
+            rest: (!is_usual).then(|| Box::new(rest())),
+        }
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        self.rest.as_deref().map_or(0, Rest::bytes)
+    }
+}
+
+impl Rest {
+    fn bytes(&self) -> usize {
+        let schema = self.encoding.schema().map_or(0, <[u8]>::len);
+        let attached = self.attachment.as_ref().map_or(0, ZBytes::len);
+        size_of::<Rest>() + attached + schema
+    }
+}
+
+/// A sample that a query gets.
+#[derive(Debug)]
+pub(super) struct Chosen {
     pub kind: SampleKind,
     pub payload: ZBytes,
     pub encoding: Encoding,
@@ -23,60 +89,179 @@ pub(super) struct Cached {
     pub number: Option<u32>,
 }
 
-impl Cached {
-    fn bytes(&self) -> usize {
-        let schema = self.encoding.schema().map_or(0, <[u8]>::len);
-        let attached = self.attachment.as_ref().map_or(0, ZBytes::len);
-        size_of::<Cached>() + self.payload.len() + attached + schema
+/// What gave way to a sample. Users' code may run when it is dropped, so that is done without a lock.
+#[derive(Debug, Default)]
+pub(super) struct Spilled {
+    /// The payload of the oldest sample, in whose place the new one is, if others may share it.
+    payload: Option<Payload>,
+    /// What had more than a payload, or had to go for want of bytes.
+    others: Option<Box<Others>>,
+}
+
+#[derive(Debug, Default)]
+struct Others(Vec<Cached>);
+
+impl Spilled {
+    #[cold]
+    fn take(&mut self, rest: Box<Rest>) {
+        let beside = Beside {
+            timestamp: None,
+            rest: Some(rest),
+        };
+        self.add(Cached {
+            beside,
+            ..Cached::default()
+        });
+    }
+
+    fn add(&mut self, sample: Cached) {
+        self.others.get_or_insert_default().0.push(sample);
+    }
+
+    /// Drops it, for which there is usually nothing to do, and no function to be called.
+    #[inline(always)]
+    pub fn let_go(self) {
+        if let Some(payload) = self.payload {
+            drop(payload);
+        }
+        if let Some(others) = self.others {
+            drop(others);
+        }
     }
 }
 
-/// The samples, the oldest first.
+/// The samples, in a ring that grows up to its limit, and whose places are used again and again.
 #[derive(Debug)]
 pub(super) struct Cache {
-    samples: VecDeque<Cached>,
+    encoding: Encoding,
+    slots: Vec<Cached>,
+    /// The place of the oldest one.
+    oldest: usize,
+    /// How many there are.
+    count: usize,
     bytes: usize,
     max_samples: usize,
     max_bytes: usize,
 }
 
 impl Cache {
-    pub fn new(config: &CacheConfig) -> Cache {
+    /// Of a publisher whose puts have this encoding. One for no samples keeps none.
+    pub fn new(config: &CacheConfig, encoding: &Encoding) -> Cache {
         Cache {
-            samples: VecDeque::new(),
+            encoding: encoding.clone(),
+            slots: Vec::new(),
+            oldest: 0,
+            count: 0,
             bytes: 0,
             max_samples: config.max_samples,
             max_bytes: config.max_bytes,
         }
     }
 
-    /// Keeps one more, in the place of the oldest ones. What it keeps of a message it shares.
-    pub fn keep(&mut self, message: &Message, number: Option<u32>) {
-        let sample = Cached {
-            kind: message.kind,
-            payload: message.payload.clone(),
-            encoding: message.encoding.clone(),
-            attachment: message.attachment.clone(),
-            timestamp: message.timestamp,
-            number,
+    /// Keeps one more, in the place of the oldest ones. Its payload is shared.
+    #[inline(always)]
+    pub fn keep(&mut self, payload: &ZBytes, beside: Beside, spilled: &mut Spilled) {
+        let place = match self.count == self.max_samples {
+            true => self.oldest(),
+            false => self.free(),
         };
-        self.bytes += sample.bytes();
-        self.samples.push_back(sample);
-        while self.samples.len() > self.max_samples || self.bytes > self.max_bytes {
-            let Some(oldest) = self.samples.pop_front() else {
-                return;
-            };
-            self.bytes -= oldest.bytes();
+        let Some(slot) = self.slots.get_mut(place) else {
+            return;
+        };
+        let len = (slot.payload).become_clone(payload, &mut spilled.payload);
+        let bytes = size_of::<Cached>() + len + beside.bytes();
+        let all = self.bytes + bytes - mem::replace(&mut slot.bytes, bytes);
+        self.bytes = all;
+        let before = mem::replace(&mut slot.beside, beside);
+        if let Some(rest) = before.rest {
+            spilled.take(rest);
+        }
+        if all > self.max_bytes {
+            self.spill(spilled);
         }
     }
 
-    /// What a query with these parameters gets, the oldest first.
-    pub fn chosen(&self, parameters: &Parameters<'_>, now: SystemTime) -> Vec<Cached> {
+    /// The place of the oldest one, which is the newest from now on.
+    #[inline(always)]
+    fn oldest(&mut self) -> usize {
+        let oldest = self.oldest;
+        self.oldest = match oldest + 1 {
+            end if end == self.slots.len() => 0,
+            next => next,
+        };
+        oldest
+    }
+
+    /// A free place, which is that of the newest one from now on.
+    #[cold]
+    fn free(&mut self) -> usize {
+        if self.count == self.slots.len() {
+            self.slots.rotate_left(self.oldest);
+            self.oldest = 0;
+            let twice = (2 * self.count).max(4).min(self.max_samples);
+            self.slots.resize_with(twice, Cached::default);
+        }
+        let place = self.place(self.count);
+        self.count += 1;
+        place
+    }
+
+    /// The place of the sample that comes so many after the oldest one.
+    #[inline(always)]
+    fn place(&self, distance: usize) -> usize {
+        let place = self.oldest + distance;
+        match place.checked_sub(self.slots.len()) {
+            Some(wrapped) => wrapped,
+            None => place,
+        }
+    }
+
+    /// Gives up the oldest ones until the rest has few enough bytes.
+    #[cold]
+    fn spill(&mut self, spilled: &mut Spilled) {
+        while self.bytes > self.max_bytes && self.count > 0 {
+            let place = self.oldest();
+            let Some(slot) = self.slots.get_mut(place) else {
+                break;
+            };
+            let oldest = mem::take(slot);
+            self.bytes -= oldest.bytes;
+            self.count -= 1;
+            spilled.add(oldest);
+        }
+    }
+
+    /// What a query with these parameters gets, the oldest first, where `next` is the number of the sample to come if there
+    /// are numbers.
+    pub fn chosen(
+        &self,
+        parameters: &Parameters<'_>,
+        now: SystemTime,
+        next: Option<u32>,
+    ) -> Vec<Chosen> {
         let filter = Filter::of(parameters, now);
-        let newest = self.samples.iter().rev().filter(|s| filter.takes(s));
-        let mut chosen: Vec<Cached> = newest.take(filter.max).cloned().collect();
+        let back = 1..=self.count;
+        let newest = back.filter_map(|back| {
+            let sample = self.slots.get(self.place(self.count - back))?;
+            let number = next.map(|next| next.wrapping_sub(back as u32));
+            let is_chosen = filter.takes(number, sample.beside.timestamp);
+            is_chosen.then(|| self.whole(sample, number))
+        });
+        let mut chosen: Vec<Chosen> = newest.take(filter.max).collect();
         chosen.reverse();
         chosen
+    }
+
+    fn whole(&self, sample: &Cached, number: Option<u32>) -> Chosen {
+        let rest = sample.beside.rest.as_deref();
+        Chosen {
+            kind: rest.map_or(SampleKind::Put, |rest| rest.kind),
+            payload: sample.payload.clone(),
+            encoding: rest.map_or(&self.encoding, |rest| &rest.encoding).clone(),
+            attachment: rest.and_then(|rest| rest.attachment.clone()),
+            timestamp: sample.beside.timestamp,
+            number,
+        }
     }
 }
 
@@ -98,8 +283,8 @@ impl Filter {
         }
     }
 
-    fn takes(&self, sample: &Cached) -> bool {
-        let in_numbers = match (self.numbers, sample.number) {
+    fn takes(&self, number: Option<u32>, timestamp: Option<Timestamp>) -> bool {
+        let in_numbers = match (self.numbers, number) {
             (None, _) => true,
             (Some(_), None) => false,
             (Some((from, to)), Some(number)) => {
@@ -108,7 +293,7 @@ impl Filter {
             }
         };
         in_numbers
-            && match (&self.times, sample.timestamp) {
+            && match (&self.times, timestamp) {
                 (Some(times), Some(timestamp)) => {
                     times.contains(UNIX_EPOCH + timestamp.time().to_unix())
                 }
@@ -131,6 +316,7 @@ fn numbers(text: &str) -> Option<(Option<u32>, Option<u32>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
     use std::time::Duration;
 
     use super::*;
@@ -141,41 +327,62 @@ mod tests {
         Message::put(payload.into(), Service::default(), Duration::ZERO)
     }
 
-    fn keep(cache: &mut Cache, number: u32) {
-        cache.keep(&message(number.to_le_bytes()), Some(number));
+    fn empty(config: &CacheConfig) -> Cache {
+        Cache::new(config, &Encoding::default())
     }
 
-    fn cache(config: &CacheConfig, numbers: impl IntoIterator<Item = u32>) -> Cache {
-        let mut cache = Cache::new(config);
-        numbers.into_iter().for_each(|n| keep(&mut cache, n));
+    /// Keeps a put that has nothing beside its payload; gives the payloads of what gave way.
+    fn put(cache: &mut Cache, payload: impl Into<ZBytes>) -> Vec<ZBytes> {
+        let mut spilled = Spilled::default();
+        cache.keep(&payload.into(), Beside::nothing(), &mut spilled);
+        let one = spilled.payload.map(ZBytes::from);
+        let others = spilled.others.map_or_else(Vec::new, |others| others.0);
+        let others = others.into_iter().map(|sample| sample.payload);
+        one.into_iter().chain(others).collect()
+    }
+
+    fn keep(cache: &mut Cache, message: &Message, usual: &Encoding) {
+        let beside = Beside::of(message, usual);
+        cache.keep(&message.payload, beside, &mut Spilled::default());
+    }
+
+    /// With the samples of the numbers from 0 on.
+    fn cache(config: &CacheConfig, count: u32) -> Cache {
+        let mut cache = empty(config);
+        (0..count).for_each(|n| drop(put(&mut cache, n.to_le_bytes())));
         cache
     }
 
-    fn chosen(cache: &Cache, parameters: &str) -> Vec<u32> {
-        let chosen = cache.chosen(&Parameters::from(parameters), SystemTime::now());
+    /// The numbers of those that a query gets; the next one is that many.
+    fn chosen(cache: &Cache, next: u32, parameters: &str) -> Vec<u32> {
+        let parameters = Parameters::from(parameters);
+        let chosen = cache.chosen(&parameters, SystemTime::now(), Some(next));
         chosen.iter().filter_map(|s| s.number).collect()
     }
 
     #[test]
     fn the_newest_are_kept() {
         let config = CacheConfig::default();
-        assert_eq!(chosen(&cache(&config, 0..5), ""), [4]);
-        let one = cache(&config, 0..1).bytes;
+        assert_eq!(chosen(&cache(&config, 5), 5, ""), [4]);
+        let one = cache(&config, 1).bytes;
         let three = config.max_samples(3);
-        assert_eq!(chosen(&cache(&three, 0..5), ""), [2, 3, 4]);
+        assert_eq!(chosen(&cache(&three, 5), 5, ""), [2, 3, 4]);
         let two = three.max_bytes(2 * one);
-        let mut cache = cache(&two, 0..5);
+        let mut cache = cache(&two, 5);
         assert_eq!(
-            (chosen(&cache, ""), cache.bytes),
+            (chosen(&cache, 5, ""), cache.bytes),
             (vec![3, 4], two.max_bytes)
         );
-        cache.keep(&message(vec![0; two.max_bytes]), Some(5));
-        assert_eq!((cache.samples.len(), cache.bytes), (0, 0));
+        let large = ZBytes::from(vec![0; two.max_bytes]);
+        assert!(put(&mut cache, large.clone()).contains(&large));
+        assert_eq!((cache.count, cache.bytes), (0, 0));
+        put(&mut cache, 6_u32.to_le_bytes());
+        assert_eq!((chosen(&cache, 7, ""), cache.bytes), (vec![6], one));
     }
 
     #[test]
     fn queries_choose_by_number() {
-        let cache = cache(&CacheConfig::default().max_samples(9), 0..9);
+        let cache = cache(&CacheConfig::default().max_samples(9), 9);
         for (parameters, expected) in [
             ("_sn=4..5;_anyke", vec![4, 5]),
             ("_sn=7..", vec![7, 8]),
@@ -188,16 +395,16 @@ mod tests {
             ("_max=x;_sn=y;_time=z", (0..9).collect()),
             ("_sn=..", (0..9).collect()),
         ] {
-            assert_eq!(chosen(&cache, parameters), expected, "{parameters}");
+            assert_eq!(chosen(&cache, 9, parameters), expected, "{parameters}");
         }
     }
 
     #[test]
     fn numbers_begin_anew_behind_the_last() {
         let config = CacheConfig::default().max_samples(4);
-        let cache = cache(&config, [u32::MAX - 1, u32::MAX, 0, 1]);
+        let cache = cache(&config, 4);
         assert_eq!(
-            chosen(&cache, &format!("_sn={}..0", u32::MAX)),
+            chosen(&cache, 2, &format!("_sn={}..0", u32::MAX)),
             [u32::MAX, 0]
         );
     }
@@ -205,20 +412,95 @@ mod tests {
     #[test]
     fn queries_choose_by_time() {
         let now = SystemTime::now();
-        let mut cache = Cache::new(&CacheConfig::default().max_samples(9));
+        let mut cache = empty(&CacheConfig::default().max_samples(9));
         for age in [60, 10, 1] {
             let time = now.duration_since(UNIX_EPOCH).unwrap() - Duration::from_secs(age);
             let id = "1".parse().unwrap();
             let mut stamped = message("stamped");
             stamped.timestamp = Some(Timestamp::new(Ntp64::from_unix(time), id));
-            cache.keep(&stamped, Some(age as u32));
+            keep(&mut cache, &stamped, &Encoding::default());
         }
-        cache.keep(&message("no number"), None);
-        let count = |text: &str| cache.chosen(&Parameters::from(text), now).len();
+        put(&mut cache, "no time");
+        let count = |text: &str, next| cache.chosen(&Parameters::from(text), now, next).len();
         // A sample without a time passes, one without a number does not.
-        assert_eq!(count("_time=[now(-20s)..]"), 3);
-        assert_eq!(count("_time=[now(-20s)..];_sn=0.."), 2);
-        assert_eq!(count("_time=[now(-20s)..];_max=1"), 1);
-        assert_eq!(count("_sn=0.."), 3);
+        assert_eq!(count("_time=[now(-20s)..]", Some(4)), 3);
+        assert_eq!(count("_time=[now(-20s)..];_sn=2..", Some(4)), 2);
+        assert_eq!(count("_time=[now(-20s)..];_max=1", Some(4)), 1);
+        assert_eq!(count("_sn=0..", Some(4)), 4);
+        assert_eq!(count("_sn=0..", None), 0);
+    }
+
+    #[test]
+    fn what_a_sample_has_of_its_own_comes_back() {
+        let usual = Encoding::TEXT_PLAIN.with_schema("utf-8");
+        let mut cache = Cache::new(&CacheConfig::default().max_samples(9), &usual);
+        let mut put = message("usual");
+        put.encoding = usual.clone();
+        let mut all = vec![put.clone()];
+        put.attachment = Some("beside".into());
+        all.push(put.clone());
+        put.encoding = Encoding::APPLICATION_JSON;
+        put.attachment = None;
+        all.push(put);
+        all.push(Message::delete(Service::default(), Duration::ZERO));
+        let mut bytes = Vec::new();
+        for message in &all {
+            let before = cache.bytes;
+            keep(&mut cache, message, &usual);
+            bytes.push(cache.bytes - before - message.payload.len());
+        }
+        let (slot, rest) = (size_of::<Cached>(), size_of::<Rest>());
+        let beside = "beside".len() + "utf-8".len();
+        assert_eq!(
+            bytes,
+            [slot, slot + rest + beside, slot + rest, slot + rest]
+        );
+        let chosen = cache.chosen(&Parameters::from(""), SystemTime::now(), None);
+        assert_eq!(chosen.len(), all.len());
+        for (chosen, message) in chosen.iter().zip(&all) {
+            assert_eq!((chosen.kind, chosen.number), (message.kind, None));
+            assert_eq!(chosen.payload, message.payload);
+            assert_eq!(chosen.encoding, message.encoding);
+            assert_eq!(chosen.attachment, message.attachment);
+        }
+    }
+
+    /// The ring against a list from which the oldest are taken, for many sizes in an order of no meaning.
+    #[test]
+    fn the_ring_keeps_what_a_list_would() {
+        let limits = (1..12).flat_map(|samples| [0, 90, 700, 3000].map(|bytes| (samples, bytes)));
+        for (max_samples, max_bytes) in limits {
+            let config = CacheConfig::default()
+                .max_samples(max_samples)
+                .max_bytes(max_bytes);
+            let mut cache = empty(&config);
+            let mut list = VecDeque::new();
+            for number in 1..200_usize {
+                let size = 1 + number * number * 7 % [40, 1000][number / 16 % 2];
+                let payload = ZBytes::from(vec![number as u8; size]);
+                list.push_back(payload.clone());
+                let mut gone = put(&mut cache, payload);
+                let mut expected = Vec::new();
+                while list.len() > max_samples || bytes(&list) > max_bytes {
+                    expected.extend(list.pop_front());
+                }
+                // Short ones in place are overwritten.
+                let is_shared = |payload: &ZBytes| payload.len() > 32;
+                gone.retain(is_shared);
+                expected.retain(is_shared);
+                assert_eq!((gone, cache.bytes), (expected, bytes(&list)));
+                assert!(cache.slots.len() <= max_samples);
+                let chosen = cache.chosen(&Parameters::from(""), SystemTime::now(), None);
+                let chosen = chosen.into_iter().map(|sample| sample.payload);
+                assert!(chosen.eq(list.iter().cloned()));
+            }
+        }
+    }
+
+    fn bytes(list: &VecDeque<ZBytes>) -> usize {
+        let each = list
+            .iter()
+            .map(|payload| size_of::<Cached>() + payload.len());
+        each.sum()
     }
 }

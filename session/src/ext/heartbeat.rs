@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use zonda_codec::KeyExpr;
 
 use super::error::AdvancedError;
+use super::ledger::Ledger;
 use super::serialization::z_serialize;
 use super::ticker::Ticker;
 use crate::handle::Session;
@@ -58,12 +60,12 @@ impl MissDetectionConfig {
         self
     }
 
-    /// Starts the heartbeats, on the publisher's own key, of how many samples it has `published`.
+    /// Starts the heartbeats, on the publisher's own key, of how many samples are in its ledger.
     pub(super) fn start(
         &self,
         session: &Session,
         own: &KeyExpr<'static>,
-        published: &Arc<AtomicU64>,
+        ledger: &Arc<Mutex<Ledger>>,
     ) -> Result<Option<Ticker>, AdvancedError> {
         let Some(beats) = self.beats else {
             return Ok(None);
@@ -80,11 +82,11 @@ impl MissDetectionConfig {
                 false => CongestionControl::Drop,
             })
             .perform()?;
-        let (publisher, published) = (Arc::new(publisher), Arc::clone(published));
+        let (publisher, ledger) = (Arc::new(publisher), Arc::clone(ledger));
         let told = Arc::new(AtomicU64::new(0));
         let node = session.node().clone();
         let beat = move || {
-            let count = published.load(Ordering::Relaxed);
+            let count = ledger.lock().published();
             let is_due = count > 0 && !(beats.is_sporadic && count == told.load(Ordering::Relaxed));
             let (publisher, node) = (Arc::clone(&publisher), node.clone());
             let told = Arc::clone(&told);

@@ -23,6 +23,7 @@ mod heartbeat;
 mod history;
 mod intake;
 mod keys;
+mod ledger;
 mod legacy;
 mod listeners;
 mod miss;

@@ -5,12 +5,14 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::cache::Beside;
 use super::publisher::AdvancedPublisher;
 use crate::Outcome;
 use crate::bytes::{Encoding, OptionZBytes};
-use crate::error::PublishError;
-use crate::publication::{Message, Publish};
+use crate::error::{PublishError, Refusal};
+use crate::publication::{Given, Passing, Publish, given, passed};
 use crate::pubsub::{OutcomeBuilder, PublisherPutBuilder, Publishing};
+use crate::qos::CongestionControl;
 use crate::time::Timestamp;
 use crate::wait::{Operation, OperationLater, awaited};
 
@@ -18,7 +20,7 @@ use crate::wait::{Operation, OperationLater, awaited};
 #[must_use = "nothing is published before .await or .wait()"]
 pub struct AdvancedPublicationBuilder<'a> {
     publisher: &'a AdvancedPublisher<'a>,
-    message: Message,
+    put: PublisherPutBuilder<'a>,
 }
 
 /// A put of an [`AdvancedPublisher`] under construction; the same builder.
@@ -29,32 +31,32 @@ pub type AdvancedPublisherDeleteBuilder<'a> = AdvancedPublicationBuilder<'a>;
 
 impl<'a> AdvancedPublicationBuilder<'a> {
     #[inline(always)]
-    pub(super) fn new(publisher: &'a AdvancedPublisher<'a>, message: Message) -> Self {
-        AdvancedPublicationBuilder { publisher, message }
+    pub(super) fn new(publisher: &'a AdvancedPublisher<'a>, put: PublisherPutBuilder<'a>) -> Self {
+        AdvancedPublicationBuilder { publisher, put }
     }
 
     /// How to read the payload; default: that of the publisher. Deletions have none.
     pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
-        self.message.encoding = encoding.into();
+        self.put = self.put.encoding(encoding);
         self
     }
 
     /// The application's own bytes beside the payload.
     pub fn attachment(mut self, attachment: impl Into<OptionZBytes>) -> Self {
-        self.message.attachment = attachment.into().into();
+        self.put = self.put.attachment(attachment);
         self
     }
 
     /// When the value was made; default: now, if the session stamps what it publishes.
     pub fn timestamp(mut self, timestamp: impl Into<Option<Timestamp>>) -> Self {
-        self.message.timestamp = timestamp.into();
+        self.put = self.put.timestamp(timestamp);
         self
     }
 
     /// How long this publication may wait for room under congestion control `Block`. Default: the
     /// configuration's `wait_before_close`, 5 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
-        self.message.limit = limit;
+        self.put = self.put.timeout(limit);
         self
     }
 
@@ -64,10 +66,42 @@ impl<'a> AdvancedPublicationBuilder<'a> {
         OutcomeBuilder(self)
     }
 
+    /// Publishes what has nothing beside its payload and its number; `None`, and nothing is done, if it has more.
+    #[inline(always)]
+    fn pass(&self) -> Option<Passing> {
+        let plain = self.put.plain()?;
+        let number = (self.publisher).enter(self.put.payload(), Beside::nothing());
+        Some(self.put.pass(&plain, number))
+    }
+
+    #[inline(always)]
+    fn now<T: Given>(self) -> Result<T, PublishError> {
+        match self.pass() {
+            Some(passing) => given(passing),
+            None => self.publish_rich(),
+        }
+    }
+
+    #[inline(never)]
+    fn publish_rich<T: Given>(self) -> Result<T, PublishError> {
+        let publisher = self.publisher;
+        self.put.with_message(|message| {
+            publisher.prepare(message);
+            publisher.publisher.publish(message)
+        })
+    }
+
     /// What is left to do when it is kept.
     fn prepared(mut self) -> PublisherPutBuilder<'a> {
-        self.publisher.prepare(&mut self.message);
-        self.publisher.publisher.publication(self.message)
+        self.publisher.prepare(self.put.rich_mut());
+        self.put
+    }
+
+    fn later<T: Given>(self) -> Publishing<'a, T> {
+        match self.publisher.congestion_control() {
+            CongestionControl::Block => self.prepared().later(),
+            _ => Publishing::at_once(self.now()),
+        }
     }
 }
 
@@ -80,21 +114,29 @@ impl Operation for AdvancedPublicationBuilder<'_> {
     /// # Blocking
     /// Under congestion control `Block` at most the timeout of the builder, else never.
     #[inline(always)]
-    fn perform(mut self) -> Result<Self::Given, Self::Refusal> {
-        self.publisher.prepare(&mut self.message);
-        self.publisher.publisher.publish(&self.message)
+    fn perform(self) -> Result<Self::Given, Self::Refusal> {
+        self.now()
+    }
+
+    #[inline(always)]
+    fn perform_any(self) -> crate::Result<()> {
+        match self.pass() {
+            Some(passing) => passed(passing),
+            None => self.publish_rich().map_err(Refusal::into_any),
+        }
     }
 }
 
 impl<'a> Publish for AdvancedPublicationBuilder<'a> {
-    type Later = <PublisherPutBuilder<'a> as Publish>::Later;
+    type Later = Publishing<'a, Outcome>;
 
+    #[inline(always)]
     fn publish_now(self) -> Result<Outcome, PublishError> {
-        self.prepared().publish_now()
+        self.now()
     }
 
     fn publish_later(self) -> Self::Later {
-        self.prepared().publish_later()
+        self.later()
     }
 }
 
@@ -103,7 +145,7 @@ impl<'a> OperationLater for AdvancedPublicationBuilder<'a> {
 
     /// Publishes. Under congestion control `Block` waiting is by waker; no thread is held.
     fn perform_later(self) -> Self::Later {
-        self.prepared().perform_later()
+        self.later()
     }
 }
 
@@ -112,7 +154,7 @@ awaited!(['a] AdvancedPublicationBuilder<'a>);
 impl fmt::Debug for AdvancedPublicationBuilder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AdvancedPublicationBuilder")
-            .field("message", &self.message)
+            .field("publisher", &self.publisher)
             .finish_non_exhaustive()
     }
 }

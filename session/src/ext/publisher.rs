@@ -4,12 +4,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use zonda_codec::{EntityGlobalId, KeyExpr};
 use zonda_router::node::{Node, PublisherCounts};
 
 use super::archive::Archive;
+use super::cache::{Beside, Spilled};
+use super::ledger::Ledger;
 use super::publication::AdvancedPublicationBuilder;
 use super::ticker::Ticker;
 use crate::bytes::{Encoding, ZBytes};
@@ -44,9 +46,12 @@ use crate::wait::Done;
 pub struct AdvancedPublisher<'a> {
     pub(super) publisher: Publisher<'a>,
     pub(super) node: Node,
-    /// How many samples it has published, if it counts them.
-    pub(super) published: Option<Arc<AtomicU64>>,
-    pub(super) archive: Option<Archive>,
+    /// Whether its node gives times to what it publishes.
+    pub(super) stamps: bool,
+    /// Whether its samples say which numbers they have.
+    pub(super) is_numbered: bool,
+    pub(super) ledger: Arc<Mutex<Ledger>>,
+    pub(super) _archive: Option<Archive>,
     pub(super) _token: Option<LivelinessToken>,
     pub(super) _heartbeats: Option<Ticker>,
 }
@@ -55,12 +60,12 @@ impl<'a> AdvancedPublisher<'a> {
     /// Publishes a value, and keeps it.
     #[inline(always)]
     pub fn put(&self, payload: impl Into<ZBytes>) -> AdvancedPublicationBuilder<'_> {
-        AdvancedPublicationBuilder::new(self, self.publisher.put_message(payload.into()))
+        AdvancedPublicationBuilder::new(self, self.publisher.put(payload))
     }
 
     /// Publishes that the key has no value any more, and keeps that.
     pub fn delete(&self) -> AdvancedPublicationBuilder<'_> {
-        AdvancedPublicationBuilder::new(self, self.publisher.delete_message())
+        AdvancedPublicationBuilder::new(self, self.publisher.delete())
     }
 
     /// Its id, which its samples carry if it counts them.
@@ -113,21 +118,26 @@ impl<'a> AdvancedPublisher<'a> {
         self.publisher.undeclare()
     }
 
-    /// Stamps, numbers and keeps a message; what is left is to send it. Messages are kept in the order of their numbers.
+    /// Stamps, numbers and keeps a message; what is left is to send it.
     pub(super) fn prepare(&self, message: &mut Message) {
-        if message.timestamp.is_none() && self.node.stamps() {
+        if message.timestamp.is_none() && self.stamps {
             message.timestamp = Some(self.node.new_timestamp());
         }
-        let mut cache = self.archive.as_ref().map(|archive| archive.cache.lock());
-        let number = self.published.as_ref().map(|published| {
-            let sn = published.fetch_add(1, Ordering::Relaxed) as u32;
+        let beside = Beside::of(message, self.publisher.encoding());
+        let number = self.enter(&message.payload, beside);
+        if let Some(sn) = number {
             let id = self.publisher.id();
             message.source_info = Some(SourceInfo { id, sn });
-            sn
-        });
-        if let Some(cache) = &mut cache {
-            cache.keep(message, number);
         }
+    }
+
+    /// Keeps a sample; its number, if it gets one.
+    #[inline(always)]
+    pub(super) fn enter(&self, payload: &ZBytes, beside: Beside) -> Option<u32> {
+        let mut spilled = Spilled::default();
+        let number = self.ledger.lock().enter(payload, beside, &mut spilled);
+        spilled.let_go();
+        self.is_numbered.then_some(number)
     }
 }
 

@@ -4,13 +4,15 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
 
-use super::archive::Archive;
+use super::archive::{Archive, Shelf};
 use super::cache_config::CacheConfig;
 use super::error::AdvancedError;
 use super::heartbeat::MissDetectionConfig;
 use super::keys::{self, Source};
+use super::ledger::Ledger;
 use super::publisher::AdvancedPublisher;
 use crate::bytes::Encoding;
 use crate::pubsub::PublisherBuilder;
@@ -147,26 +149,35 @@ impl<'b> Operation for AdvancedPublisherBuilder<'_, 'b, '_> {
     /// Declares the publisher; does not block.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (session, meta) = (self.builder.session, self.meta.transpose()?);
-        let publisher = self.builder.perform()?;
+        let mut publisher = self.builder.perform()?;
         let (id, node) = (publisher.id(), session.node().clone());
-        if self.cache.is_some() && self.miss_detection.is_none() && !node.stamps() {
+        let (cache, stamps) = (self.cache.as_ref(), node.stamps());
+        if cache.is_some() && self.miss_detection.is_none() && !stamps {
             let key = publisher.key_expr().clone().into_owned();
             return Err(AdvancedError::NoTimestamps { key });
         }
-        let source = match self.miss_detection {
-            Some(_) => Source::Numbered(id),
-            None => Source::Stamped(id.zid),
+        if cache.is_some_and(|config| config.max_samples == 0) {
+            let what = "max_samples";
+            return Err(AdvancedError::Zero { what });
+        }
+        let is_numbered = self.miss_detection.is_some();
+        let source = match is_numbered {
+            true => Source::Numbered(id),
+            false => Source::Stamped(id.zid),
         };
         let own = keys::publisher(publisher.key_expr(), source, meta.as_ref())?;
-        let cache = self
-            .cache
-            .as_ref()
-            .map(|config| Archive::open(session, config, &own, &publisher));
-        let published = self.miss_detection.is_some().then(Arc::default);
-        let heartbeats = match (&self.miss_detection, &published) {
-            (Some(detection), Some(published)) => detection.start(session, &own, published)?,
-            _ => None,
+        let nothing = CacheConfig::default().max_samples(0);
+        let ledger = Ledger::new(cache.unwrap_or(&nothing), publisher.encoding());
+        let ledger = Arc::new(Mutex::new(ledger));
+        let shelf = || Shelf::new(&publisher, is_numbered, &ledger, session.node());
+        let archive = cache.map(|_| Archive::open(session, &own, shelf()));
+        let heartbeats = match &self.miss_detection {
+            Some(detection) => detection.start(session, &own, &ledger)?,
+            None => None,
         };
+        if stamps {
+            publisher.has_more_than_payloads();
+        }
         let token = self.is_detectable.then(|| {
             let token = session.liveliness().declare_token(&own);
             token.perform()
@@ -174,8 +185,10 @@ impl<'b> Operation for AdvancedPublisherBuilder<'_, 'b, '_> {
         Ok(AdvancedPublisher {
             publisher,
             node,
-            published,
-            archive: cache.transpose()?,
+            stamps,
+            is_numbered,
+            ledger,
+            _archive: archive.transpose()?,
             _token: token.transpose()?,
             _heartbeats: heartbeats,
         })

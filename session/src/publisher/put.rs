@@ -3,13 +3,14 @@
 //! One publication of a declared publisher.
 
 use zonda_codec::CongestionControl;
-use zonda_router::node::{Outcome, Passing, Plain, PublishError, Wait as Limit};
+use zonda_router::node::{Outcome, Plain, PublishError, Wait as Limit};
 
 use super::Publisher;
 use crate::bytes::ZBytes;
 use crate::error::Refusal;
 use crate::publication::{
-    Given, Message, OutcomeBuilder, Publish, Publishing, forgive_drop, message_setters, patience,
+    Given, Message, OutcomeBuilder, Passing, Publish, Publishing, forgive_drop, given,
+    message_setters, passed, patience,
 };
 use crate::wait::{Operation, OperationLater, awaited};
 
@@ -64,7 +65,7 @@ impl PublisherPutBuilder<'_> {
 
     /// The message, if it has nothing beside its payload.
     #[inline(always)]
-    fn plain(&self) -> Option<Plain<'_>> {
+    pub(crate) fn plain(&self) -> Option<Plain<'_>> {
         if self.rich.is_some() {
             return None;
         }
@@ -77,11 +78,27 @@ impl PublisherPutBuilder<'_> {
         })
     }
 
-    fn rich_mut(&mut self) -> &mut Message {
+    /// The whole message.
+    pub(crate) fn rich_mut(&mut self) -> &mut Message {
         let publisher = self.publisher;
         let payload = &mut self.payload;
         self.rich
             .get_or_insert_with(|| Box::new(publisher.put_message(std::mem::take(payload))))
+    }
+
+    /// The payload of a message that is not [whole](Self::rich_mut).
+    #[cfg(feature = "ext")]
+    pub(crate) fn payload(&self) -> &ZBytes {
+        &self.payload
+    }
+
+    /// What `publish` makes of the whole message.
+    #[cfg(feature = "ext")]
+    pub(crate) fn with_message<T>(self, publish: impl FnOnce(&mut Message) -> T) -> T {
+        match self.rich {
+            Some(mut message) => publish(&mut message),
+            None => publish(&mut self.publisher.put_message(self.payload)),
+        }
     }
 
     #[cold]
@@ -98,8 +115,9 @@ impl PublisherPutBuilder<'_> {
 }
 
 impl<'a> PublisherPutBuilder<'a> {
+    /// Publishes a message that has nothing beside its payload but this number.
     #[inline(always)]
-    fn pass(&self, plain: &Plain<'_>) -> Passing {
+    pub(crate) fn pass(&self, plain: &Plain<'_>, number: Option<u32>) -> Passing {
         let Publisher {
             face,
             service,
@@ -107,7 +125,10 @@ impl<'a> PublisherPutBuilder<'a> {
             ..
         } = self.publisher;
         let limit = patience(service.congestion_control, *limit);
-        face.publish_plain(plain, limit)
+        match number {
+            None => face.publish_plain(plain, limit),
+            Some(number) => face.publish_numbered(plain, number, limit),
+        }
     }
 
     #[inline(always)]
@@ -115,14 +136,10 @@ impl<'a> PublisherPutBuilder<'a> {
         let Some(plain) = self.plain() else {
             return self.publish_rich();
         };
-        let passing = self.pass(&plain);
-        match passing.unusual {
-            None => Ok(T::of(passing.passed.into())),
-            Some(unusual) => forgive_drop(*unusual),
-        }
+        given(self.pass(&plain, None))
     }
 
-    fn later<T: Given>(mut self) -> Publishing<'a, T> {
+    pub(crate) fn later<T: Given>(mut self) -> Publishing<'a, T> {
         let (service, rich) = (&self.publisher.service, &self.rich);
         let delivery = rich.as_ref().map_or(service, |message| &message.delivery);
         if delivery.congestion_control != CongestionControl::Block {
@@ -168,17 +185,8 @@ impl Operation for PublisherPutBuilder<'_> {
         let Some(plain) = self.plain() else {
             return self.publish_rich().map_err(Refusal::into_any);
         };
-        match self.pass(&plain).unusual {
-            None => Ok(()),
-            Some(result) => unusual(*result),
-        }
+        passed(self.pass(&plain, None))
     }
-}
-
-/// What a put gives that had an unusual outcome.
-#[cold]
-fn unusual(result: Result<Outcome, PublishError>) -> crate::Result<()> {
-    forgive_drop(result).map_err(Refusal::into_any)
 }
 
 impl<'a> OperationLater for PublisherPutBuilder<'a> {

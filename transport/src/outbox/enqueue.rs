@@ -7,7 +7,7 @@
 use std::sync::atomic::Ordering;
 
 use zonda_codec::{
-    CongestionControl, Encode, Priority, Qos, Reliability, ShortHead, TransportMessage, Writer,
+    CongestionControl, Encode, Priority, Qos, Reliability, TransportMessage, Writer,
 };
 
 use crate::{
@@ -156,9 +156,9 @@ pub trait Body {
 
 /// One message whose head was encoded before.
 #[derive(Debug)]
-pub struct Prepared<'a, B> {
-    /// Everything in front of the payload.
-    pub head: &'a ShortHead,
+pub struct Prepared<'a, H, B> {
+    /// Everything in front of the payload, in few bytes.
+    pub head: H,
     /// What follows the head.
     pub body: &'a B,
     /// The bytes of the payload.
@@ -167,22 +167,22 @@ pub struct Prepared<'a, B> {
 
 /// A prepared message that begins a frame or a batch, is large, or finds no room.
 #[derive(Debug)]
-pub struct Long<'a, B> {
-    head: &'a ShortHead,
+pub struct Long<'a, H, B> {
+    head: H,
     body: &'a B,
 }
 
-impl<'a, B: Body> Items for Prepared<'a, B> {
+impl<'a, H: Encode, B: Body> Items for Prepared<'a, H, B> {
     const HAS_SHORT_CUT: bool = true;
-    type Long = Long<'a, B>;
+    type Long = Long<'a, H, B>;
 
     #[inline(always)]
     fn append_short(&self, lane: &mut Lane) -> bool {
-        lane.append_short(self.body.reliability(), self.head, self.payload)
+        lane.append_short(self.body.reliability(), &self.head, self.payload)
     }
 
     #[inline(always)]
-    fn long(self) -> Long<'a, B> {
+    fn long(self) -> Long<'a, H, B> {
         Long {
             head: self.head,
             body: self.body,
@@ -194,7 +194,7 @@ impl<'a, B: Body> Items for Prepared<'a, B> {
     }
 }
 
-impl<B: Body> Items for Long<'_, B> {
+impl<H: Encode, B: Body> Items for Long<'_, H, B> {
     type Long = Self;
 
     fn long(self) -> Self {
@@ -205,7 +205,7 @@ impl<B: Body> Items for Long<'_, B> {
     fn fill(self, queue: &mut Queue<'_>) {
         queue.push(&Outgoing {
             reliability: self.body.reliability(),
-            head: self.head,
+            head: &self.head,
             payload: self.body.payload(),
         });
     }

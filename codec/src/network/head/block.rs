@@ -2,9 +2,10 @@
 //! Heads that are written once and copied from then on.
 
 use crate::{
-    body::Put,
+    body::{PushBody, Put},
+    id::{EntityGlobalId, SourceInfo},
     network::PushHead,
-    writer::{Encode, EncodeError, Writer},
+    writer::{Encode, EncodeError, Writer, vle_len},
 };
 
 /// A head of at most `N` bytes, written already: it is copied as one block, without a look at its length.
@@ -72,5 +73,95 @@ impl PreparedHead {
     #[inline(always)]
     pub fn whole(&self) -> &ShortHead {
         &self.whole
+    }
+}
+
+/// Room for a [`ShortHead`] and what says who published: an id, an entity and a number, 29 bytes at most.
+type SourceBlock = HeadBlock<48>;
+
+/// The head of PUTs of one source that differ in their payloads and numbers only. The payload's length, and all of the number but
+/// its lowest seven bits, are the last that [`complete`](Self::complete) got.
+#[derive(Debug, Clone, Copy)]
+pub struct NumberedHead {
+    /// Up to the number.
+    front: SourceBlock,
+    /// Where in it the length of the source info stands.
+    length_at: usize,
+    /// What of the source info stands in front of the number.
+    source_len: usize,
+    whole: SourceBlock,
+    /// The highest bit of the number's first byte: whether others follow.
+    more: u8,
+}
+
+impl NumberedHead {
+    /// How many of the lowest bits of a number each message brings.
+    pub const NUMBER_BITS: u32 = 7;
+
+    pub(super) fn new(
+        head: PushHead<'_>,
+        put: &Put<'_>,
+        source: &EntityGlobalId,
+    ) -> Option<NumberedHead> {
+        if put.attachment.is_some() || !put.unknown.is_empty() {
+            return None;
+        }
+        let (id, sn) = (*source, 0);
+        let body = PushBody::Put(Put {
+            source_info: Some(SourceInfo { id, sn }),
+            ..*put
+        });
+        let whole = SourceBlock::new(|writer| head.of(&body, 0).encode(writer))?;
+        let source_len = source.len();
+        // The last bytes are the number and the length of the empty payload.
+        let len = whole.len.checked_sub(2)?;
+        Some(NumberedHead {
+            front: SourceBlock { len, ..whole },
+            length_at: len.checked_sub(source_len + 1)?,
+            source_len,
+            whole,
+            more: 0,
+        })
+    }
+
+    /// Writes another length and another number. `None` if they take too much room.
+    pub fn complete(&mut self, payload_len: usize, number: u32) -> Option<()> {
+        let number_len = vle_len(u64::from(number));
+        let mut whole = SourceBlock::new(|writer| {
+            self.front.encode(writer)?;
+            writer.vle(u64::from(number))?;
+            writer.vle(payload_len as u64)
+        })?;
+        *whole.bytes.get_mut(self.length_at)? = (self.source_len + number_len) as u8;
+        self.more = whole.bytes.get(self.front.len)? & 0x80;
+        self.whole = whole;
+        Some(())
+    }
+
+    /// What stands in front of a payload of that length in the message of this number, of which all but the lowest
+    /// [`NUMBER_BITS`](Self::NUMBER_BITS) bits are those of the last one that was written.
+    #[inline(always)]
+    pub fn numbered(&self, number: u32) -> NumberedFront<'_> {
+        NumberedFront {
+            head: self,
+            lowest: self.more | number as u8 & 0x7f,
+        }
+    }
+}
+
+/// A [`NumberedHead`] with a number. The number is put in its place where the head is written: a processor that reads a
+/// block of which it has just written one byte waits for that.
+#[derive(Debug, Clone, Copy)]
+pub struct NumberedFront<'a> {
+    head: &'a NumberedHead,
+    /// The first byte of the number, which has its lowest bits.
+    lowest: u8,
+}
+
+impl Encode for NumberedFront<'_> {
+    #[inline(always)]
+    fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let NumberedHead { front, whole, .. } = self.head;
+        writer.front_with(&whole.bytes, whole.len, front.len, self.lowest)
     }
 }

@@ -5,7 +5,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    body::Del, encoding::Encoding, id::ZenohId, reader::Reader, timestamp::Ntp64,
+    body::Del,
+    encoding::Encoding,
+    id::{SourceInfo, ZenohId},
+    reader::Reader,
+    timestamp::Ntp64,
     wire_expr::Mapping,
 };
 
@@ -186,8 +190,68 @@ fn a_completed_head_is_the_head_written_anew() {
     }
 }
 
+/// Numbers of every length, and those around which the length changes.
+fn number() -> impl Strategy<Value = u32> {
+    let edge = prop::sample::select(vec![7, 14, 21, 28]);
+    let near = (edge, 0_u32..4).prop_map(|(bits, step)| (1 << bits) - 2 + step);
+    let any = (any::<u32>(), 0_u32..32).prop_map(|(number, shift)| number >> shift);
+    prop_oneof![1 => near, 2 => any, 1 => (u32::MAX - 2)..=u32::MAX]
+}
+
+proptest! {
+    /// Whatever messages follow each other under one head, each has the bytes of one that was written for it alone, in any room.
+    #[test]
+    fn a_numbered_head_is_the_head_written_anew(
+        (scope, mapping) in (1_u16.., prop::sample::select(vec![Mapping::Sender, Mapping::Receiver])),
+        (encoding, qos) in (prop_oneof![Just(0), any::<u16>()], 0_u8..=0x1f),
+        (id, eid) in ((any::<u128>(), 0_u32..128).prop_map(|(id, shift)| id >> shift), number()),
+        messages in prop::collection::vec((number(), 0_u32..300, 0_usize..70_000), 1..8),
+    ) {
+        let wire_expr = WireExpr { scope, suffix: "", mapping };
+        let head = PushHead::new(wire_expr, Qos::from_bits(qos), 0);
+        let source = EntityGlobalId { zid: ZenohId::random_from(id), eid };
+        let mut put = Put::new(&[]);
+        put.encoding.id = encoding;
+        let mut numbered = head.prepare_numbered(&put, &source).expect("room");
+        for (first, count, payload_len) in messages {
+            numbered.complete(payload_len, first).expect("room");
+            let mut written = first;
+            for sn in (0..count).map_while(|step| first.checked_add(step)) {
+                if sn >> NumberedHead::NUMBER_BITS != written >> NumberedHead::NUMBER_BITS {
+                    numbered.complete(payload_len, sn).expect("room");
+                    written = sn;
+                }
+                put.source_info = Some(SourceInfo { id: source, sn });
+                let body = PushBody::Put(put);
+                let anew = head.of(&body, payload_len).to_vec().expect("a form");
+                let front = numbered.numbered(sn);
+                prop_assert_eq!(&front.to_vec().expect("a form"), &anew);
+                let mut tight = vec![0; anew.len()];
+                prop_assert_eq!(front.encode(&mut Writer::new(&mut tight)), Ok(()));
+                prop_assert_eq!(&tight, &anew);
+                tight.pop();
+                let mut writer = Writer::new(&mut tight);
+                prop_assert_eq!(front.encode(&mut writer), Err(EncodeError::NoRoom));
+                prop_assert_eq!(writer.position(), 0);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_key_in_full_has_no_prepared_head() {
     let long = PushHead::new(WireExpr::full("a/key/that/has/no/id/here"), Qos::DATA, 0);
     assert!(long.prepare(&Put::new(&[])).is_none());
+    let source = EntityGlobalId {
+        zid: ZenohId::random_from(u128::MAX),
+        eid: u32::MAX,
+    };
+    assert!(long.prepare_numbered(&Put::new(&[]), &source).is_none());
+    let short = head(0, 0);
+    assert!(short.prepare_numbered(&Put::new(&[]), &source).is_some());
+    let beside = Put {
+        attachment: Some(b"beside"),
+        ..Put::new(&[])
+    };
+    assert!(short.prepare_numbered(&beside, &source).is_none());
 }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use zenoh_buffers::ZSlice;
-use zonda_codec::WhatAmI;
+use zonda_codec::{ShortHead, WhatAmI};
 
 use super::*;
 use crate::{

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use zonda_codec::{
-    Encode, EncodeError, Fragment, FrameHeader, NextSn, Priority, Reliability, ShortHead, Writer,
+    Encode, EncodeError, Fragment, FrameHeader, NextSn, Priority, Reliability, Writer,
 };
 
 use crate::protocol::options::Framing;
@@ -210,10 +210,10 @@ impl Lane {
     /// Appends a small message to the frame that is open, if there is one of this reliability, with room, in a lane that
     /// has room. Tells whether it did; else nothing has changed.
     #[inline(always)]
-    pub fn append_short(
+    pub fn append_short<H: Encode>(
         &mut self,
         reliability: Reliability,
-        head: &ShortHead,
+        head: &H,
         payload: &[u8],
     ) -> bool {
         let room = self.has_room() && payload.len() < SHARE_BYTES_MIN;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What an advanced publisher has published: how many samples, and the newest of them. A sample gets its number and its
+//! place in the cache at once, so they are kept in the order of their numbers.
+
+use std::time::SystemTime;
+
+use super::cache::{Beside, Cache, Chosen, Spilled};
+use super::cache_config::CacheConfig;
+use crate::bytes::{Encoding, ZBytes};
+use crate::query::Parameters;
+
+/// What it has published.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    published: u64,
+    cache: Cache,
+}
+
+impl Ledger {
+    /// Of a publisher whose puts have this encoding unless they say otherwise.
+    pub fn new(cache: &CacheConfig, encoding: &Encoding) -> Ledger {
+        Ledger {
+            published: 0,
+            cache: Cache::new(cache, encoding),
+        }
+    }
+
+    /// How many samples there were.
+    pub fn published(&self) -> u64 {
+        self.published
+    }
+
+    /// Enters one more; gives its number. What is kept no longer goes to `spilled`.
+    #[inline(always)]
+    pub fn enter(&mut self, payload: &ZBytes, beside: Beside, spilled: &mut Spilled) -> u32 {
+        let number = self.published as u32;
+        self.published += 1;
+        self.cache.keep(payload, beside, spilled);
+        number
+    }
+
+    /// What a query with these parameters gets, the oldest first; with numbers if the publisher tells its subscribers those.
+    pub fn chosen(
+        &self,
+        parameters: &Parameters<'_>,
+        now: SystemTime,
+        is_numbered: bool,
+    ) -> Vec<Chosen> {
+        let next = is_numbered.then_some(self.published as u32);
+        self.cache.chosen(parameters, now, next)
+    }
+}
