@@ -13,6 +13,7 @@ mod incoming;
 mod outgoing;
 mod post;
 mod reasons;
+mod recycled;
 mod streams;
 mod terms;
 

@@ -7,8 +7,8 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -61,6 +61,10 @@ pub(super) struct Connection {
     handle: ConnectionHandle,
     remote: SocketAddr,
     state: Mutex<State>,
+    /// Datagrams that came and were not looked at.
+    inbox: Mutex<Vec<ConnectionEvent>>,
+    /// Who has the state will look at the inbox when it has given that back.
+    is_worked_on: AtomicBool,
     opening: AtomicWaker,
     reader: AtomicWaker,
     writer: AtomicWaker,
@@ -174,6 +178,8 @@ impl Connection {
             handle,
             remote: state.proto.remote_address(),
             state: Mutex::new(state),
+            inbox: Mutex::default(),
+            is_worked_on: AtomicBool::new(false),
             opening: AtomicWaker::new(),
             reader: AtomicWaker::new(),
             writer: AtomicWaker::new(),
@@ -191,13 +197,27 @@ impl Connection {
 
     /// Changes the state, and does what follows from that.
     fn work<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        let (done, woken) = {
-            let mut state = self.lock();
-            let done = act(&mut state);
-            (done, self.settle(&mut state))
-        };
+        let done = self.work_on(self.lock(), act);
+        self.see_to_inbox();
+        done
+    }
+
+    fn work_on<T>(&self, mut state: MutexGuard<'_, State>, act: impl FnOnce(&mut State) -> T) -> T {
+        self.is_worked_on.store(true, Ordering::SeqCst);
+        let arrived = std::mem::take(&mut *self.inbox());
+        for event in arrived {
+            state.proto.handle_event(event);
+        }
+        let done = act(&mut state);
+        let woken = self.settle(&mut state);
+        self.is_worked_on.store(false, Ordering::SeqCst);
+        drop(state);
         self.wake(&woken);
         done
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Vec<ConnectionEvent>> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wake(&self, woken: &Woken) {
@@ -212,19 +232,30 @@ impl Connection {
         }
     }
 
-    /// Takes in a datagram; [`Connection::look_after`] does what follows.
+    /// Takes in a datagram; [`Connection::see_to_inbox`] does what follows.
     pub(super) fn take_in(&self, event: ConnectionEvent) {
-        self.lock().proto.handle_event(event);
+        self.inbox().push(event);
+    }
+
+    /// Looks at the datagrams that came, or leaves that to the task that works on the state at the moment: that one would have to
+    /// be waited for while it encrypts and sends, for each confirmation anew.
+    pub(super) fn see_to_inbox(&self) {
+        while !self.inbox().is_empty() {
+            let state = match self.state.try_lock() {
+                Ok(state) => state,
+                Err(TryLockError::WouldBlock) if self.is_worked_on.load(Ordering::SeqCst) => {
+                    return;
+                }
+                // Somebody has a look, which takes no time.
+                Err(_) => self.lock(),
+            };
+            self.work_on(state, State::handle_due);
+        }
     }
 
     /// Does what is due.
     pub(super) fn look_after(&self) {
-        self.work(|state| {
-            let now = Instant::now();
-            if state.proto.poll_timeout().is_some_and(|due| due <= now) {
-                state.proto.handle_timeout(now);
-            }
-        });
+        self.work(State::handle_due);
     }
 
     /// Nobody is at the address, as the system has heard. Anybody can say so: it counts while the connection opens only.
@@ -293,7 +324,10 @@ impl Connection {
         bytes: &[u8],
         framed: Framed,
     ) -> io::Result<usize> {
-        let result = self.work(|state| state.write_by(|write| outgoing.put(bytes, framed, write)));
+        let result = self.work(|state| {
+            let copy = state.streams.recycled().copy(bytes, Instant::now());
+            state.write_by(|write| outgoing.put(&copy.freeze(), framed, write))
+        });
         self.note_outgoing(outgoing);
         result
     }
@@ -496,7 +530,9 @@ impl Carries for Connection {
     fn held(&self) -> usize {
         // A task that holds the lock sends or receives: the figure of the last look stands.
         if let Ok(mut state) = self.state.try_lock() {
-            let now = state.unconfirmed() + state.unread();
+            state.streams.recycled().look_after(Instant::now());
+            let copies = state.streams.recycled().bytes();
+            let now = state.unconfirmed().max(copies) + state.unread();
             self.kept.state.store(now, Ordering::Relaxed);
         }
         let Kept {
@@ -512,6 +548,14 @@ impl Carries for Connection {
 }
 
 impl State {
+    /// Does what is due.
+    fn handle_due(&mut self) {
+        let now = Instant::now();
+        if self.proto.poll_timeout().is_some_and(|due| due <= now) {
+            self.proto.handle_timeout(now);
+        }
+    }
+
     fn end(&mut self) {
         let reason = Bytes::from_static(&[0]);
         self.proto
@@ -600,7 +644,7 @@ impl State {
             return Poll::Ready(());
         }
         self.proto.set_send_window(1);
-        match self.streams.write(&mut self.proto, 0, &[]) {
+        match self.streams.write(&mut self.proto, 0, &mut Bytes::new()) {
             Poll::Ready(_) => {
                 self.proto.set_send_window(SEND_WINDOW);
                 self.written = 0;
@@ -624,7 +668,8 @@ impl State {
         let mut window = UNCONFIRMED_MIN;
         while window < most {
             self.proto.set_send_window(window);
-            if self.streams.write(&mut self.proto, 0, &[]).is_ready() {
+            let none = &mut Bytes::new();
+            if self.streams.write(&mut self.proto, 0, none).is_ready() {
                 break;
             }
             window *= 2;
@@ -727,43 +772,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::{Ipv4Addr, UdpSocket};
-
-    use quinn_proto::crypto::rustls::QuicClientConfig;
-    use quinn_proto::{ClientConfig, TransportConfig};
-
-    use super::*;
-
-    /// A connection whose round trips are of this length, as far as is known.
-    fn connection(hub: &Arc<Hub>, to: SocketAddr, round_trip: Duration) -> Held {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider);
-        let tls = tls.with_protocol_versions(&[&rustls::version::TLS13]);
-        let tls = tls
-            .expect("versions")
-            .with_root_certificates(rustls::RootCertStore::empty());
-        let tls = QuicClientConfig::try_from(tls.with_no_client_auth()).expect("for QUIC");
-        let mut config = ClientConfig::new(Arc::new(tls));
-        let mut transport = TransportConfig::default();
-        transport.initial_rtt(round_trip);
-        config.transport_config(Arc::new(transport));
-        hub.connect(config, to, "localhost").expect("it begins")
-    }
-
-    #[test]
-    fn a_closed_connection_is_given_up_however_slow_its_peer_is() {
-        let [near, far] =
-            [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
-        let hub = Hub::new(&near.into(), Carrier::Streams, None).expect("an endpoint");
-        let to = far.local_addr().expect("bound");
-        let held = connection(&hub, to, Duration::from_secs(600));
-        let closed = Arc::clone(&held.0);
-        drop(held);
-        let until = hub.rest().expect("it is kept");
-        assert!(until <= Instant::now() + KEPT_CLOSED);
-        closed.lock().forget_at = Some(Instant::now());
-        closed.look_after();
-        assert_eq!(hub.rest(), None, "nothing is left");
-    }
-}
+mod tests;

@@ -209,9 +209,9 @@ impl Hub {
     }
 
     /// Takes datagrams in, and has the connections that they are for do what follows. Strangers are given to `meet`.
-    fn take_in(self: &Arc<Self>, mail: &Mail, meet: &mut impl FnMut(Held)) {
+    pub(super) fn take_in(self: &Arc<Self>, mail: &mut Mail, meet: &mut impl FnMut(Held)) {
         let mut touched: Vec<Arc<Connection>> = Vec::new();
-        for mut letter in mail.letters() {
+        for mut letter in mail.letters(Instant::now()) {
             while let Some(datagram) = letter.next() {
                 let (from, to, ecn) = (letter.meta.addr, letter.meta.dst_ip, letter.ecn());
                 let mut answer = Vec::new();
@@ -242,7 +242,7 @@ impl Hub {
             }
         }
         for connection in touched {
-            connection.look_after();
+            connection.see_to_inbox();
         }
     }
 
@@ -308,7 +308,7 @@ impl Hub {
         let mut rounds = 0;
         while let Some(until) = self.rest() {
             match self.next(runtime, listener, (&mut mail, until)).await {
-                Some(Ok(())) => self.take_in(&mail, &mut meet),
+                Some(Ok(())) => self.take_in(&mut mail, &mut meet),
                 Some(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     self.refuse();
                 }

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::task::Poll;
 
+use bytes::Bytes;
 use zonda_codec::{Reader, TransportMessage};
 
 use super::super::carriage::Framed;
@@ -20,8 +21,8 @@ pub(super) const PREFIX_BYTES: usize = 2;
 /// So many bytes of a batch say what it begins with.
 const HEAD_BYTES: usize = 16;
 
-/// Writes to a stream; tells how many bytes it took.
-pub(super) type Write<'a> = dyn FnMut(usize, &[u8]) -> Poll<io::Result<usize>> + 'a;
+/// Writes to a stream; takes off what it wrote, and tells how many bytes that is.
+pub(super) type Write<'a> = dyn FnMut(usize, &mut Bytes) -> Poll<io::Result<usize>> + 'a;
 
 /// What a link sends.
 #[derive(Debug, Default)]
@@ -30,7 +31,7 @@ pub(super) struct Outgoing {
     stream: usize,
     left: usize,
     /// What the streams have not taken.
-    waiting: [VecDeque<u8>; STREAMS],
+    waiting: [VecDeque<Bytes>; STREAMS],
     waiting_bytes: usize,
     /// The next batch is the last word, which has to come behind all others, whatever their stream.
     is_last: bool,
@@ -54,13 +55,13 @@ impl Outgoing {
     /// Those of the streams.
     pub(super) fn put(
         &mut self,
-        bytes: &[u8],
+        bytes: &Bytes,
         framed: Framed,
         write: &mut Write<'_>,
     ) -> io::Result<usize> {
         if framed == Framed::Bare {
             self.left = 0;
-            self.put_piece(0, bytes, write)?;
+            self.put_piece(0, bytes.clone(), write)?;
             return Ok(bytes.len());
         }
         let mut dealt = 0;
@@ -74,7 +75,7 @@ impl Outgoing {
                 self.left -= count;
                 goes_on = dealt < bytes.len() && self.begin(&bytes[dealt..], framed);
             }
-            self.put_piece(stream, &bytes[start..dealt], write)?;
+            self.put_piece(stream, bytes.slice(start..dealt), write)?;
         }
         Ok(dealt)
     }
@@ -103,18 +104,20 @@ impl Outgoing {
     fn put_piece(
         &mut self,
         stream: usize,
-        mut piece: &[u8],
+        mut piece: Bytes,
         write: &mut Write<'_>,
     ) -> io::Result<()> {
         let waiting = &mut self.waiting[stream];
         while waiting.is_empty() && !piece.is_empty() {
-            match write(stream, piece) {
-                Poll::Ready(count) => piece = &piece[count?..],
+            match write(stream, &mut piece) {
+                Poll::Ready(count) => drop(count?),
                 Poll::Pending => break,
             }
         }
-        waiting.extend(piece);
-        self.waiting_bytes += piece.len();
+        if !piece.is_empty() {
+            self.waiting_bytes += piece.len();
+            waiting.push_back(piece);
+        }
         Ok(())
     }
 
@@ -124,14 +127,13 @@ impl Outgoing {
     /// Those of the streams.
     pub(super) fn flush(&mut self, write: &mut Write<'_>) -> io::Result<()> {
         for (stream, waiting) in self.waiting.iter_mut().enumerate() {
-            while !waiting.is_empty() {
-                match write(stream, waiting.as_slices().0) {
-                    Poll::Ready(count) => {
-                        let count = count?;
-                        waiting.drain(..count);
-                        self.waiting_bytes -= count;
-                    }
+            while let Some(first) = waiting.front_mut() {
+                match write(stream, first) {
+                    Poll::Ready(count) => self.waiting_bytes -= count?,
                     Poll::Pending => break,
+                }
+                if first.is_empty() {
+                    waiting.pop_front();
                 }
             }
             if waiting.is_empty() && waiting.capacity() > 0 {
@@ -192,13 +194,14 @@ mod tests {
         let mut rest = Vec::new();
         for piece in sent.chunks(pieces) {
             rest.extend_from_slice(piece);
-            let mut write = |stream: usize, bytes: &[u8]| {
+            let mut write = |stream: usize, bytes: &mut Bytes| {
                 // never all at once
-                let count = bytes.len().div_ceil(2);
-                got[stream].extend_from_slice(&bytes[..count]);
-                Poll::Ready(Ok(count))
+                let part = bytes.split_to(bytes.len().div_ceil(2));
+                got[stream].extend_from_slice(&part);
+                Poll::Ready(Ok(part.len()))
             };
-            let count = outgoing.put(&rest, framed, &mut write).expect("it goes");
+            let count = outgoing.put(&Bytes::copy_from_slice(&rest), framed, &mut write);
+            let count = count.expect("it goes");
             rest.drain(..count);
         }
         assert_eq!(outgoing.is_empty(), rest.is_empty());
@@ -233,23 +236,23 @@ mod tests {
         );
         let mut got = Vec::new();
         let sent = [&slow[..], &urgent, &slow].concat();
-        let mut write = |stream: usize, bytes: &[u8]| match stream {
+        let mut write = |stream: usize, bytes: &mut Bytes| match stream {
             7 => Poll::Pending,
             _ => {
                 got.extend_from_slice(bytes);
-                Poll::Ready(Ok(bytes.len()))
+                Poll::Ready(Ok(std::mem::take(bytes).len()))
             }
         };
         let count = outgoing
-            .put(&sent, Framed::Lanes, &mut write)
+            .put(&Bytes::copy_from_slice(&sent), Framed::Lanes, &mut write)
             .expect("it goes");
         assert_eq!((count, &got), (sent.len(), &urgent));
         assert!(!outgoing.is_empty() && outgoing.has_room());
         let mut late = Vec::new();
-        let mut write = |stream: usize, bytes: &[u8]| {
+        let mut write = |stream: usize, bytes: &mut Bytes| {
             assert_eq!(stream, 7);
             late.extend_from_slice(bytes);
-            Poll::Ready(Ok(bytes.len()))
+            Poll::Ready(Ok(std::mem::take(bytes).len()))
         };
         outgoing.flush(&mut write).expect("it goes");
         assert_eq!(late, [&slow[..], &slow].concat());
@@ -270,14 +273,14 @@ mod tests {
             ),
         );
         let sent = [&some[..], &close].concat();
-        let mut write = |_: usize, bytes: &[u8]| Poll::Ready(Ok(bytes.len()));
+        let mut write = |_: usize, bytes: &mut Bytes| Poll::Ready(Ok(std::mem::take(bytes).len()));
         let count = outgoing
-            .put(&sent, Framed::Lanes, &mut write)
+            .put(&Bytes::copy_from_slice(&sent), Framed::Lanes, &mut write)
             .expect("it goes");
         assert_eq!(count, some.len());
         assert!(outgoing.is_last());
         let count = outgoing
-            .put(&close, Framed::Lanes, &mut write)
+            .put(&Bytes::copy_from_slice(&close), Framed::Lanes, &mut write)
             .expect("it goes");
         assert_eq!(count, close.len());
     }

@@ -3,11 +3,13 @@
 //! each priority but the first.
 
 use std::io;
+use std::slice;
 use std::task::Poll;
 
 use bytes::Bytes;
 use quinn_proto::{Connection, Dir, ReadError, StreamId, VarInt, WriteError};
 
+use super::recycled::Recycled;
 use super::terms::STREAMS;
 
 /// The streams of a connection.
@@ -24,6 +26,8 @@ pub(super) struct Streams {
     has_lanes: bool,
     /// Nothing more is written; what the peer has not confirmed to the end.
     finishing: Option<Vec<StreamId>>,
+    /// For copies of what is written.
+    recycled: Recycled,
 }
 
 /// What was read of a stream.
@@ -86,22 +90,32 @@ impl Streams {
         self.has_lanes
     }
 
-    /// Has bytes sent, as many as may wait for the peer.
+    /// Has bytes sent, as many as may wait for the peer; those are taken off.
     pub(super) fn write(
         &self,
         proto: &mut Connection,
         stream: usize,
-        bytes: &[u8],
+        bytes: &mut Bytes,
     ) -> Poll<io::Result<usize>> {
-        let beside = stream.checked_sub(1).and_then(|at| self.out.get(at));
-        let Some(stream) = beside.copied().or(self.link) else {
+        let Some(id) = self.id(stream) else {
             return Poll::Ready(Err(broken()));
         };
-        match proto.send_stream(stream).write(bytes) {
-            Ok(count) => Poll::Ready(Ok(count)),
+        match proto.send_stream(id).write_chunks(slice::from_mut(bytes)) {
+            Ok(written) => Poll::Ready(Ok(written.bytes)),
             Err(WriteError::Blocked) => Poll::Pending,
             Err(_) => Poll::Ready(Err(broken())),
         }
+    }
+
+    /// The stream of a priority, or the only one.
+    fn id(&self, stream: usize) -> Option<StreamId> {
+        let beside = stream.checked_sub(1).and_then(|at| self.out.get(at));
+        beside.copied().or(self.link)
+    }
+
+    /// What the peer has not confirmed is in memory of this.
+    pub(super) fn recycled(&mut self) -> &mut Recycled {
+        &mut self.recycled
     }
 
     /// Takes what has come on a stream, so many bytes at most.

@@ -25,9 +25,9 @@ const DATAGRAM_OVERHEAD: u16 = 50;
 /// The datagrams that every way carries.
 const INITIAL_MTU: u16 = 1200;
 
-/// The largest datagram that is tried within the machine, where no card and no wire limits them: a quarter of what one call of
-/// the system sends. In datagrams of 1452 bytes a message of 64 KiB takes one and a half times the time of processors.
-const SAME_HOST_DATAGRAM: u16 = 16_376;
+/// The largest datagram that is tried within the machine, where no card and no wire limits them: a quarter of what one call
+/// should send. In datagrams of 1452 bytes a message of 64 KiB takes one and a half times the time of processors.
+pub(super) const SAME_HOST_DATAGRAM: u16 = 16_368;
 
 /// The largest datagram of UDP.
 const DATAGRAM_MAX: u16 = 65_527;

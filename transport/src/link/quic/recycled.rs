@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Memory for what waits in a connection, used again once it is free.
+//!
+//! What is copied for a connection lives until the peer has confirmed it, or the link has read it, and is given back by another
+//! thread. An allocator that returns such memory to the system when it is free, as that of glibc does where nothing younger lies
+//! behind it, has each page of the next message mapped and zeroed anew: a third of all that a message of 64 KiB takes, or
+//! nothing of it, as things lie.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+
+/// Bytes of a block: the largest datagram, or what one read of a link brings, fit into one.
+const BLOCK_BYTES: usize = 64 * 1024;
+
+/// Blocks that are kept: as much as a window, and those that are partly free.
+const BLOCKS_MAX: usize = 20;
+
+/// What is smaller the allocator keeps by itself.
+const LARGE: usize = 4 * 1024;
+
+/// How long blocks are kept that nobody asks for.
+const KEPT: Duration = Duration::from_secs(1);
+
+/// Blocks of memory, the one that was used last behind all others.
+#[derive(Debug, Default)]
+pub(super) struct Recycled {
+    blocks: VecDeque<BytesMut>,
+    used_at: Option<Instant>,
+}
+
+impl Recycled {
+    /// Bytes of all blocks, whether they are in use or not.
+    pub(super) fn bytes(&self) -> usize {
+        self.blocks.len() * BLOCK_BYTES
+    }
+
+    /// A copy of these bytes.
+    pub(super) fn copy(&mut self, bytes: &[u8], now: Instant) -> BytesMut {
+        if !(LARGE..=BLOCK_BYTES).contains(&bytes.len()) {
+            self.look_after(now);
+            return bytes.into();
+        }
+        self.used_at = Some(now);
+        let Some(mut block) = self.block_for(bytes.len()) else {
+            return bytes.into();
+        };
+        block.extend_from_slice(bytes);
+        let copy = block.split();
+        self.blocks.push_back(block);
+        copy
+    }
+
+    /// Gives back what nobody has asked for lately.
+    pub(super) fn look_after(&mut self, now: Instant) {
+        let is_old = |at: &mut Instant| now.saturating_duration_since(*at) >= KEPT;
+        if self.used_at.take_if(is_old).is_some() {
+            self.blocks = VecDeque::new();
+        }
+    }
+
+    /// A block with so much room: what is left of the last one, the first one if it is free again, or a new one.
+    fn block_for(&mut self, bytes: usize) -> Option<BytesMut> {
+        if let Some(last) = self.blocks.back()
+            && last.capacity() >= bytes
+        {
+            return self.blocks.pop_back();
+        }
+        if let Some(first) = self.blocks.front_mut()
+            && first.try_reclaim(BLOCK_BYTES)
+        {
+            return self.blocks.pop_front();
+        }
+        if self.blocks.len() < BLOCKS_MAX {
+            return Some(BytesMut::with_capacity(BLOCK_BYTES));
+        }
+        // One that stays in use must not keep the others from being used again.
+        self.blocks.rotate_left(1);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_free_is_used_again() {
+        let (mut recycled, now) = (Recycled::default(), Instant::now());
+        let large = vec![7; BLOCK_BYTES];
+        let mut places = Vec::new();
+        let mut waiting = VecDeque::new();
+        for _ in 0..100 {
+            let copy = recycled.copy(&large, now).freeze();
+            assert_eq!(copy, large);
+            places.push(copy.as_ptr());
+            waiting.push_back(copy);
+            if waiting.len() == 3 {
+                waiting.pop_front();
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 3);
+        assert_eq!(recycled.bytes(), 3 * BLOCK_BYTES);
+    }
+
+    #[test]
+    fn what_is_in_use_is_never_written_to() {
+        let (mut recycled, now) = (Recycled::default(), Instant::now());
+        let copies: Vec<_> = (0..200_u8)
+            .map(|at| {
+                let bytes = vec![at; LARGE + usize::from(at) * 300];
+                recycled.copy(&bytes, now).freeze()
+            })
+            .collect();
+        for (copy, at) in copies.iter().zip(0..200_u8) {
+            assert_eq!(copy.len(), LARGE + usize::from(at) * 300);
+            assert!(copy.iter().all(|byte| *byte == at));
+        }
+        assert_eq!(recycled.bytes(), BLOCKS_MAX * BLOCK_BYTES);
+    }
+
+    #[test]
+    fn a_block_that_stays_in_use_keeps_no_other_from_being_used_again() {
+        let (mut recycled, now) = (Recycled::default(), Instant::now());
+        let large = vec![7; BLOCK_BYTES];
+        let mut copies: Vec<_> = (0..BLOCKS_MAX)
+            .map(|_| recycled.copy(&large, now))
+            .collect();
+        copies.truncate(1);
+        let own: Vec<_> = recycled.blocks.iter().map(|block| block.as_ptr()).collect();
+        drop(recycled.copy(&large, now));
+        let again = recycled.copy(&large, now);
+        assert!(own.contains(&again.as_ptr_range().end));
+        assert_eq!(recycled.blocks.len(), BLOCKS_MAX);
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_given_back() {
+        let (mut recycled, now) = (Recycled::default(), Instant::now());
+        drop(recycled.copy(&[7; LARGE], now));
+        drop(recycled.copy(&[7; 9], now + KEPT / 2));
+        assert_eq!(recycled.bytes(), BLOCK_BYTES);
+        drop(recycled.copy(&[7; 9], now + KEPT));
+        assert_eq!(recycled.bytes(), 0);
+    }
+}
