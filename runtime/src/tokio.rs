@@ -232,8 +232,8 @@ impl Runtime for TokioRuntime {
 
     fn adopt_shared(&self, stream: Arc<Socket>) -> io::Result<(TokioRead, TokioWrite)> {
         stream.set_nonblocking(true)?;
-        let _context = self.handle.enter();
-        Ok(stream::split(Registered::new(stream)?, self.spin))
+        let registered = Registered::new(stream, &self.handle)?;
+        Ok(stream::split(registered, self.spin))
     }
 
     fn release(&self, read: TokioRead, write: TokioWrite) -> io::Result<Arc<Socket>> {
@@ -249,8 +249,7 @@ impl Runtime for TokioRuntime {
 
     fn listen(&self, listener: Socket) -> io::Result<TokioListener> {
         listener.set_nonblocking(true)?;
-        let _context = self.handle.enter();
-        TokioListener::register(listener)
+        TokioListener::register(listener, &self.handle)
     }
 
     async fn accept(

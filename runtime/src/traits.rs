@@ -40,6 +40,21 @@ pub trait LinkWrite: Send + 'static {
         segments: S,
     ) -> impl Future<Output = (io::Result<()>, S)> + Send;
 
+    /// The same for what is written last, right before the stream is closed. A backend that gathers what is written gives it to
+    /// the socket at once here, as far as that takes it: the peer then wakes up once, for the bytes and for the end.
+    ///
+    /// # Errors
+    /// As [`LinkWrite::write_all`].
+    ///
+    /// # Cancel safety
+    /// None, as with [`LinkWrite::write_all`].
+    fn write_last<S: Segments>(
+        &mut self,
+        segments: S,
+    ) -> impl Future<Output = (io::Result<()>, S)> + Send {
+        self.write_all(segments)
+    }
+
     /// Waits until the socket takes bytes again after it refused some, or is closed. Meant for links whose senders
     /// also write to the descriptor by themselves, past the runtime.
     ///

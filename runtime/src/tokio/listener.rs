@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use ::tokio::io::Interest;
+use ::tokio::runtime::Handle;
 use ::tokio::task::coop::consume_budget;
 use socket2::Socket;
 
@@ -19,9 +20,9 @@ use super::registered::Registered;
 pub struct TokioListener(Registered);
 
 impl TokioListener {
-    /// Registers a non-blocking socket with the current runtime.
-    pub(super) fn register(socket: Socket) -> io::Result<Self> {
-        Registered::listening(Arc::new(socket)).map(TokioListener)
+    /// Registers a non-blocking socket with `handle`.
+    pub(super) fn register(socket: Socket, handle: &Handle) -> io::Result<Self> {
+        Registered::listening(Arc::new(socket), handle).map(TokioListener)
     }
 
     pub(super) async fn accept(&mut self) -> io::Result<(Socket, Option<SocketAddr>)> {

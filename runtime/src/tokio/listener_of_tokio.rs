@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use ::tokio::io::Interest;
 use ::tokio::net::{TcpListener, UdpSocket};
+use ::tokio::runtime::Handle;
 use socket2::{SockRef, Socket, Type};
 
 /// A listening socket on tokio.
@@ -18,8 +19,9 @@ pub enum TokioListener {
 }
 
 impl TokioListener {
-    /// Registers a non-blocking socket with the current runtime.
-    pub(super) fn register(socket: Socket) -> io::Result<Self> {
+    /// Registers a non-blocking socket with `handle`.
+    pub(super) fn register(socket: Socket, handle: &Handle) -> io::Result<Self> {
+        let _context = handle.enter();
         if socket.r#type()? == Type::DGRAM {
             return UdpSocket::from_std(socket.into()).map(TokioListener::Other);
         }

@@ -3,9 +3,11 @@
 
 use std::io;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use ::tokio::io::Interest;
 use ::tokio::net::TcpStream;
+use ::tokio::runtime::Handle;
 use socket2::Socket;
 
 /// A non-blocking socket that is registered with tokio until this is dropped.
@@ -16,8 +18,9 @@ pub(super) struct Registered {
 }
 
 impl Registered {
-    /// Registers it with the current runtime.
-    pub(super) fn new(socket: Arc<Socket>) -> io::Result<Registered> {
+    /// Registers it with `handle`.
+    pub(super) fn new(socket: Arc<Socket>, handle: &Handle) -> io::Result<Registered> {
+        let _context = handle.enter();
         let stream = TcpStream::from_std(socket.try_clone()?.into())?;
         Ok(Registered { socket, stream })
     }
@@ -26,12 +29,12 @@ impl Registered {
         &self.socket
     }
 
-    /// Waits for bytes, as tokio knows of them.
-    pub(super) fn readable(&self) -> impl Future<Output = io::Result<()>> {
-        self.stream.readable()
+    /// Waits for bytes, as tokio knows of them. One task at most may wait for them.
+    pub(super) fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.poll_read_ready(context)
     }
 
-    /// The same for room.
+    /// Waits for room.
     pub(super) fn writable(&self) -> impl Future<Output = io::Result<()>> {
         self.stream.writable()
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The two halves of a TCP stream on tokio: owned buffers in, owned buffers out.
 
+use std::future::poll_fn;
 use std::io::{self, IoSlice, Read};
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -30,13 +31,24 @@ const ASKS_LARGE: u32 = 24;
 /// Receiving half of a TCP stream on tokio.
 pub struct TokioRead {
     stream: Arc<Registered>,
-    /// A read that does not fill its buffer has emptied the socket.
-    is_emptied_by_short_reads: bool,
+    /// What a read means that does not fill its buffer.
+    short_reads: ShortReads,
     /// After such a read tokio waits for the next event of its poller. While the peer is
     /// streaming the next bytes are most often there by then, and asking the socket first saves that round. Events that
     /// come for bytes read in this way are harmless: the read they lead to finds nothing and waits again.
     asks_first: u32,
     spin: Spin,
+}
+
+/// Whether a read that does not fill its buffer has emptied the socket.
+#[derive(Clone, Copy)]
+enum ShortReads {
+    /// There was none. The first is not worth asking the system: there may be no second, as with a connection for one request.
+    New,
+    /// There was one.
+    Once,
+    /// It is known.
+    Known(bool),
 }
 
 /// Sending half of a TCP stream on tokio.
@@ -49,7 +61,7 @@ pub(super) fn split(stream: Registered, spin: Spin) -> (TokioRead, TokioWrite) {
     let stream = Arc::new(stream);
     (
         TokioRead {
-            is_emptied_by_short_reads: is_stream(&stream),
+            short_reads: ShortReads::New,
             stream: stream.clone(),
             asks_first: 0,
             spin,
@@ -75,6 +87,18 @@ pub(super) fn join(read: TokioRead, write: TokioWrite) -> io::Result<Registered>
     Arc::into_inner(read.stream)
         .filter(|_| together)
         .ok_or_else(apart)
+}
+
+impl ShortReads {
+    /// Another one has come: has it emptied the socket?
+    fn have_emptied(&mut self, stream: &Registered) -> bool {
+        *self = match *self {
+            ShortReads::New => ShortReads::Once,
+            ShortReads::Once => ShortReads::Known(is_stream(stream)),
+            known => known,
+        };
+        matches!(self, ShortReads::Known(true))
+    }
 }
 
 impl TokioRead {
@@ -108,11 +132,12 @@ impl TokioRead {
 
     /// Reads if tokio knows of bytes. Where a short read says that there are no more tokio forgets them in the same step,
     /// as it does in its own `AsyncRead`: the next read waits at once, without asking a socket that is empty.
-    fn try_read(&self, spare: &mut [u8]) -> io::Result<usize> {
+    fn try_read(&mut self, spare: &mut [u8]) -> io::Result<usize> {
         let mut short = None;
-        let result = self.stream.try_io(Interest::READABLE, |mut socket| {
+        let (stream, short_reads) = (&self.stream, &mut self.short_reads);
+        let result = stream.try_io(Interest::READABLE, |mut socket| {
             let received = socket.read(spare)?;
-            if self.is_emptied_by_short_reads && received > 0 && received < spare.len() {
+            if received > 0 && received < spare.len() && short_reads.have_emptied(stream) {
                 short = Some(received);
                 return Err(io::ErrorKind::WouldBlock.into());
             }
@@ -139,7 +164,7 @@ impl TokioRead {
             None => loop {
                 match self.try_read(spare) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        self.stream.readable().await?;
+                        poll_fn(|context| self.stream.poll_readable(context)).await?;
                     }
                     result => break result,
                 }

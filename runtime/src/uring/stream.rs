@@ -5,24 +5,30 @@
 //! `WouldBlock` instead of waiting in the kernel. Nothing ever blocks on it, since the ring does the waiting; who
 //! writes past the ring says `MSG_DONTWAIT` each time.
 
-use std::io;
+use std::io::{self, IoSlice};
+use std::mem;
 use std::net::Shutdown;
 use std::sync::Arc;
 
 use compio::buf::{IntoInner, IoBuf, IoVectoredBuf};
 use compio::driver::op::{Interest, PollOnce, Recv, SendVectored};
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv};
 use socket2::Socket;
 
 use super::operation::Operation;
 use super::shard::Shard;
 use super::worker;
+use crate::sending;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
 /// Receiving half of a TCP stream on io_uring.
 pub struct UringRead {
     socket: Arc<Socket>,
     home: Arc<Shard>,
+    /// Nothing was read yet. What a connection begins with is often there when it is accepted, and taking it then costs
+    /// less than having the ring wait for it.
+    is_new: bool,
 }
 
 /// Sending half of a TCP stream on io_uring.
@@ -37,6 +43,7 @@ pub(super) fn split(socket: Arc<Socket>, home: &Arc<Shard>) -> io::Result<(Uring
     let read = UringRead {
         socket: Arc::clone(&socket),
         home: Arc::clone(home),
+        is_new: true,
     };
     let home = Arc::clone(home);
     Ok((read, UringWrite { socket, home }))
@@ -56,8 +63,29 @@ fn is_interrupted<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == io::ErrorKind::Interrupted)
 }
 
+/// Takes what is there already; `None` when that is nothing.
+fn receive_now(socket: &Socket, buf: &mut RxBuf) -> Option<io::Result<usize>> {
+    let spare: &mut [u8] = buf.spare_mut();
+    if <[u8]>::is_empty(spare) {
+        return None;
+    }
+    match recv(socket, spare, RecvFlags::DONTWAIT) {
+        Ok((received, _)) => {
+            buf.advance(received);
+            Some(Ok(received))
+        }
+        Err(Errno::AGAIN | Errno::INTR) => None,
+        Err(error) => Some(Err(error.into())),
+    }
+}
+
 impl LinkRead for UringRead {
-    async fn read(&mut self, buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+    async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        if mem::take(&mut self.is_new)
+            && let Some(result) = receive_now(&self.socket, &mut buf)
+        {
+            return (result, buf);
+        }
         let (mut block, spare) = buf.into_parts();
         if spare.is_empty() {
             let full = io::Error::new(io::ErrorKind::InvalidInput, "a read into a full buffer");
@@ -93,12 +121,26 @@ impl<S: Segments> IoVectoredBuf for Rest<S> {
     }
 }
 
-impl LinkWrite for UringWrite {
-    async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
-        let mut rest = Rest {
+impl<S: Segments> Rest<S> {
+    fn new(segments: S) -> Self {
+        Rest {
             segments,
             cursor: Cursor::default(),
-        };
+        }
+    }
+
+    /// Gives the socket what it takes at once. What is wrong with it the ring finds as well.
+    fn send_now(&mut self, socket: &Socket) {
+        let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
+        let used = self.cursor.gather(&self.segments, &mut slices);
+        if let Ok(taken) = sending::send_now(socket, &slices[..used]) {
+            self.cursor.advance(&self.segments, taken);
+        }
+    }
+}
+
+impl UringWrite {
+    async fn write<S: Segments>(&mut self, mut rest: Rest<S>) -> (io::Result<()>, S) {
         while rest.iter_slice().next().is_some() {
             let op = SendVectored::new(Arc::clone(&self.socket), rest, SendFlags::NOSIGNAL);
             let (result, op) = Operation::new(&self.home, op).await;
@@ -115,6 +157,18 @@ impl LinkWrite for UringWrite {
             }
         }
         (Ok(()), rest.segments)
+    }
+}
+
+impl LinkWrite for UringWrite {
+    async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+        self.write(Rest::new(segments)).await
+    }
+
+    async fn write_last<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+        let mut rest = Rest::new(segments);
+        rest.send_now(&self.socket);
+        self.write(rest).await
     }
 
     async fn writable(&mut self) -> io::Result<()> {

@@ -151,7 +151,8 @@ macro_rules! suite {
             #[allow(unused_imports)]
             use super::*;
             suite!(@tests $backend;
-                sockets: echo_with_owned_buffers, a_slow_reader_gets_every_byte,
+                sockets: echo_with_owned_buffers, what_is_written_last_arrives_before_the_end,
+                    a_slow_reader_gets_every_byte,
                     a_streaming_peer_is_read_completely, a_full_buffer_is_not_the_end,
                     one_direction_ends_and_the_other_goes_on, a_reset_is_an_error,
                     writable_waits_for_room, a_stream_is_handed_from_task_to_task,

@@ -32,6 +32,24 @@ pub fn echo_with_owned_buffers<R: Runtime>(backend: &Backend<R>) {
     assert_eq!(within(echoed), Some(()));
 }
 
+pub fn what_is_written_last_arrives_before_the_end<R: Runtime>(backend: &Backend<R>) {
+    let (runtime, _running) = backend.running();
+    // the second is more than a socket takes at once
+    for sizes in [vec![3], vec![1, 0, 3_000_000, 7]] {
+        let segments: Vec<Vec<u8>> = sizes.into_iter().map(pattern).collect();
+        let expected = segments.concat();
+        let (near, mut far) = pair();
+        let last = outcome_of(&runtime, |runtime| async move {
+            let (_read, mut write) = runtime.adopt(near.into()).expect("adopted");
+            write.write_last(segments).await.0.expect("writable");
+        });
+        let mut received = Vec::new();
+        far.read_to_end(&mut received).expect("the end");
+        assert!(received == expected, "{} bytes", received.len());
+        assert_eq!(within(last), Some(()));
+    }
+}
+
 pub fn a_slow_reader_gets_every_byte<R: Runtime>(backend: &Backend<R>) {
     const ROUNDS: usize = 3;
     let (runtime, _running) = backend.running();

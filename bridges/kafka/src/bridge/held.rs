@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Partitions that are held back: a neighbour of the node has no room for the next message of each. The client library does not
+//! read on there, and hands over the messages of the others.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::KafkaError;
+use rdkafka::message::BorrowedMessage;
+use rdkafka::{Message as _, TopicPartitionList};
+
+/// Between two attempts for what is held back.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A message under way.
+pub(super) struct Held<'c> {
+    pub message: BorrowedMessage<'c>,
+    /// How many of the rules have had it.
+    pub rules: usize,
+}
+
+impl<'c> Held<'c> {
+    pub(super) fn new(message: BorrowedMessage<'c>) -> Self {
+        Held { message, rules: 0 }
+    }
+
+    fn partition(&self) -> Partition {
+        (self.message.topic().to_owned(), self.message.partition())
+    }
+}
+
+type Partition = (String, i32);
+
+/// See the module.
+pub(super) struct HeldBack<'c> {
+    consumer: &'c BaseConsumer,
+    /// What waits of each, in its order: a single message, as none follows while it is held back.
+    waiting: BTreeMap<Partition, VecDeque<Held<'c>>>,
+    /// Of the last attempt.
+    tried: Instant,
+}
+
+impl<'c> HeldBack<'c> {
+    pub(super) fn new(consumer: &'c BaseConsumer) -> Self {
+        HeldBack {
+            consumer,
+            waiting: BTreeMap::new(),
+            tried: Instant::now(),
+        }
+    }
+
+    /// How long it is to the next attempt; `None` when nothing is held back.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        let left = PAUSE.saturating_sub(self.tried.elapsed());
+        (!self.waiting.is_empty()).then_some(left)
+    }
+
+    /// Whether a message of the same partition waits that comes before this one. If the partition was taken from this bridge and
+    /// given back, it is read from the last message on that counts as read, and what waits comes again.
+    pub(super) fn is_behind(&mut self, one: &Held<'_>) -> bool {
+        if self.waiting.is_empty() {
+            return false;
+        }
+        let Some(waiting) = self.waiting.get_mut(&one.partition()) else {
+            return false;
+        };
+        waiting.retain(|held| held.message.offset() < one.message.offset());
+        !waiting.is_empty()
+    }
+
+    /// Holds a message back, and its partition with it. True if that was not held back before.
+    pub(super) fn hold(&mut self, one: Held<'c>) -> bool {
+        let partition = one.partition();
+        let waiting = self.waiting.get(&partition);
+        let is_new = waiting.is_none_or(VecDeque::is_empty);
+        if is_new {
+            self.change(&partition, BaseConsumer::pause);
+        }
+        self.waiting.entry(partition).or_default().push_back(one);
+        is_new
+    }
+
+    /// Has each message that waits tried, in the order of its partition, if it is time; those that `attempt` says yes for count
+    /// as read. A partition of which nothing waits any more is read on.
+    pub(super) fn each(&mut self, mut attempt: impl FnMut(&mut Held<'c>) -> bool) {
+        if self.wait() != Some(Duration::ZERO) {
+            return;
+        }
+        self.tried = Instant::now();
+        let mut free = Vec::new();
+        for (partition, waiting) in &mut self.waiting {
+            while waiting.front_mut().is_some_and(&mut attempt) {
+                let done = waiting.pop_front();
+                done.iter().for_each(|one| store(self.consumer, one));
+            }
+            if waiting.is_empty() {
+                free.push(partition.clone());
+            }
+        }
+        for partition in free {
+            self.waiting.remove(&partition);
+            self.change(&partition, BaseConsumer::resume);
+        }
+    }
+
+    /// Counts a message as read.
+    pub(super) fn store(&self, one: &Held<'_>) {
+        store(self.consumer, one);
+    }
+
+    fn change(
+        &self,
+        partition: &Partition,
+        change: impl Fn(&BaseConsumer, &TopicPartitionList) -> Result<(), KafkaError>,
+    ) {
+        let mut list = TopicPartitionList::new();
+        list.add_partition(&partition.0, partition.1);
+        if let Err(error) = change(self.consumer, &list) {
+            // the partition went to another member of the group
+            tracing::debug!("{partition:?} is not paused or resumed: {error}");
+        }
+    }
+}
+
+fn store(consumer: &BaseConsumer, one: &Held<'_>) {
+    if let Err(error) = consumer.store_offset_from_message(&one.message) {
+        // the partition went to another member of the group, which reads the message again
+        tracing::debug!("an offset is not stored: {error}");
+    }
+}
