@@ -85,7 +85,11 @@ pub struct Reader {
 
 impl Reader {
     pub fn new(broker: &Broker, topic: &str) -> Reader {
-        let mut config = broker.config();
+        Reader::of(broker.config(), topic)
+    }
+
+    /// Of any broker, by the settings of a client.
+    pub fn of(mut config: ClientConfig, topic: &str) -> Reader {
         config.set("group.id", "reader");
         let consumer: BaseConsumer = config.create().expect("a consumer");
         let mut all = TopicPartitionList::new();
