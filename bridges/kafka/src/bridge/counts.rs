@@ -23,6 +23,8 @@ pub struct BridgeCounts {
     pub published: AtomicU64,
     /// Times that a message had to wait for a neighbour of the node.
     pub retries: AtomicU64,
+    /// Times that a partition was held back, because a neighbour of the node had no room for its next message.
+    pub pauses: AtomicU64,
     /// Messages that the bridge itself had written.
     pub own: AtomicU64,
     /// Dead letters that were published.
@@ -79,6 +81,7 @@ impl BridgeCounts {
             ("messages", &self.messages),
             ("published", &self.published),
             ("retries", &self.retries),
+            ("pauses", &self.pauses),
             ("own", &self.own),
             ("dead_letters", &self.dead),
             ("dead_letters_dropped", &self.dead_dropped),

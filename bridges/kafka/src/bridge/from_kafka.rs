@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From topics to keys: one thread, which reads on when the node has taken what was read.
+//! From topics to keys: one thread for all partitions. A message counts as read when the node has taken it; a partition whose
+//! message waits for a neighbour of the node is held back, and the thread goes on with the others.
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use rdkafka::Message as _;
@@ -17,6 +17,7 @@ use zonda::{Outcome, PublishError, Session, Wait};
 use super::config::ToZonda;
 use super::counts::{BridgeCounts, count};
 use super::dead::{DeadLetters, Letter};
+use super::held::{Held, HeldBack};
 use super::stop::Stop;
 use super::template::Field;
 use super::to_kafka::{ATTACHMENT, BRIDGE, CONTENT_TYPE};
@@ -24,11 +25,8 @@ use super::to_kafka::{ATTACHMENT, BRIDGE, CONTENT_TYPE};
 /// How long the thread waits before it looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long the node may wait for a neighbour at once.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Between two attempts for a neighbour whose link has ended.
-const PAUSE: Duration = Duration::from_millis(50);
+/// How long the node may wait for a neighbour at once: all partitions wait with it.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What the thread works with.
 pub(super) struct Reader {
@@ -40,29 +38,31 @@ pub(super) struct Reader {
     pub stop: Arc<Stop>,
 }
 
-/// The bridge ends before the node has taken the message: it is read again next time.
-struct Stopped;
+/// How far a message has come.
+enum Progress {
+    /// Every rule has had it.
+    Carried,
+    /// A neighbour of the node has no room for it.
+    Waits,
+    /// The node has been closed: the message is read again next time.
+    Stopped,
+}
 
 impl Reader {
-    /// Reads until the bridge ends, and says then how far it has come.
+    /// Reads until the bridge ends, and says then how far it has come. What is held back then is read again next time.
     pub(super) fn run(&self, consumer: &BaseConsumer) {
-        while !self.stop.has_begun() {
-            match consumer.poll(LOOK) {
-                Some(Ok(message)) => {
-                    if self.carry(&message).is_err() {
-                        break;
-                    }
-                    if let Err(error) = consumer.store_offset_from_message(&message) {
-                        // the partition went to another member of the group, which reads the message again
-                        tracing::debug!("an offset is not stored: {error}");
-                    }
-                }
+        let mut held = HeldBack::new(consumer);
+        let mut goes_on = true;
+        while goes_on && !self.stop.has_begun() {
+            match consumer.poll(held.wait().unwrap_or(LOOK)) {
+                Some(Ok(message)) => goes_on = self.meet(message, &mut held),
                 Some(Err(error)) => {
                     count(&self.counts.consumer_errors);
                     tracing::info!("reading topics: {error}");
                 }
                 None => {}
             }
+            goes_on &= self.try_held(&mut held);
         }
         if let Err(error) = consumer.commit_consumer_state(CommitMode::Sync) {
             // nothing to commit is such an error; what was not committed is read again next time
@@ -70,27 +70,87 @@ impl Reader {
         }
     }
 
-    fn carry(&self, message: &BorrowedMessage<'_>) -> Result<(), Stopped> {
+    /// Carries a message that has come, or holds its partition back. False when the node has been closed.
+    fn meet<'c>(&self, message: BorrowedMessage<'c>, held: &mut HeldBack<'c>) -> bool {
         count(&self.counts.messages);
-        if header(message, BRIDGE) == Some(self.name.as_bytes()) {
+        let mut one = Held::new(message);
+        if header(&one.message, BRIDGE) == Some(self.name.as_bytes()) {
             count(&self.counts.own);
-            return Ok(());
+            held.store(&one);
+            return true;
         }
-        let rules = self.rules.iter();
-        for rule in rules.filter(|rule| rule.from == message.topic()) {
-            self.counts.count_rule(rule.number, |rule| &rule.taken);
-            let key = match key(rule, message) {
-                Ok(key) => key,
-                Err(reason) => {
-                    self.bury(rule, message, &reason);
-                    continue;
+        let progress = match held.is_behind(&one) {
+            true => Progress::Waits,
+            false => self.carry(&mut one, Some(PATIENCE)),
+        };
+        match progress {
+            Progress::Carried => held.store(&one),
+            Progress::Waits => {
+                if held.hold(one) {
+                    count(&self.counts.pauses);
                 }
-            };
-            if let Err(reason) = self.publish(rule, &key, message)? {
-                self.bury(rule, message, &reason);
+            }
+            Progress::Stopped => return false,
+        }
+        true
+    }
+
+    /// Tries what is held back, if it is time. False when the node has been closed.
+    fn try_held(&self, held: &mut HeldBack<'_>) -> bool {
+        let mut goes_on = true;
+        held.each(|one| match self.carry(one, None) {
+            Progress::Carried => true,
+            Progress::Waits => false,
+            Progress::Stopped => {
+                goes_on = false;
+                false
+            }
+        });
+        goes_on
+    }
+
+    /// Carries a message by the rules that have not had it. Without patience nothing waits.
+    fn carry(&self, one: &mut Held<'_>, patience: Option<Duration>) -> Progress {
+        let Held { message, rules } = one;
+        while let Some(rule) = self.rules.get(*rules) {
+            if rule.from == message.topic() {
+                match self.carry_by(rule, message, patience) {
+                    Progress::Carried => {}
+                    other => return other,
+                }
+            }
+            *rules += 1;
+        }
+        Progress::Carried
+    }
+
+    fn carry_by(
+        &self,
+        rule: &ToZonda,
+        message: &BorrowedMessage<'_>,
+        patience: Option<Duration>,
+    ) -> Progress {
+        let published = key(rule, message).map(|key| self.put(rule, &key, message, patience));
+        let refused = match published {
+            Ok(Ok(Outcome::Sent | Outcome::Queued)) => None,
+            Ok(Err(PublishError::Closed)) => return Progress::Stopped,
+            // the link of a neighbour has ended, or its queue is full
+            Ok(Ok(_) | Err(PublishError::Timeout { .. } | PublishError::WouldBlock { .. })) => {
+                count(&self.counts.retries);
+                return Progress::Waits;
+            }
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(reason) => Some(reason),
+        };
+        self.counts.count_rule(rule.number, |rule| &rule.taken);
+        match refused {
+            Some(reason) => self.bury(rule, message, &reason),
+            None => {
+                count(&self.counts.published);
+                self.counts.count_rule(rule.number, |rule| &rule.carried);
             }
         }
-        Ok(())
+        Progress::Carried
     }
 
     fn bury(&self, rule: &ToZonda, message: &BorrowedMessage<'_>, reason: &str) {
@@ -103,37 +163,13 @@ impl Reader {
         });
     }
 
-    /// Publishes until every neighbour that wants the message has it in its queue. The reason, if that cannot be.
-    fn publish(
-        &self,
-        rule: &ToZonda,
-        key: &KeyExpr<'_>,
-        message: &BorrowedMessage<'_>,
-    ) -> Result<Result<(), String>, Stopped> {
-        loop {
-            match self.put(rule, key, message) {
-                Ok(Outcome::Sent | Outcome::Queued) => {
-                    count(&self.counts.published);
-                    self.counts.count_rule(rule.number, |rule| &rule.carried);
-                    return Ok(Ok(()));
-                }
-                Ok(_) => thread::sleep(PAUSE),
-                Err(PublishError::Timeout { .. } | PublishError::WouldBlock { .. }) => {}
-                Err(PublishError::Closed) => return Err(Stopped),
-                Err(error) => return Ok(Err(error.to_string())),
-            }
-            count(&self.counts.retries);
-            if self.stop.has_begun() {
-                return Err(Stopped);
-            }
-        }
-    }
-
+    /// Publishes a message: every neighbour that wants it has it in its queue then.
     fn put(
         &self,
         rule: &ToZonda,
         key: &KeyExpr<'_>,
         message: &BorrowedMessage<'_>,
+        patience: Option<Duration>,
     ) -> Result<Outcome, PublishError> {
         // a message without a payload says that its key has no value any more
         let put = match message.payload() {
@@ -143,12 +179,14 @@ impl Reader {
         let content_type = header(message, CONTENT_TYPE).and_then(|b| std::str::from_utf8(b).ok());
         let encoding = content_type.or(rule.encoding.as_deref());
         let attachment = header(message, ATTACHMENT).map(<[u8]>::to_vec);
-        put.encoding(encoding.map_or_else(Encoding::default, Encoding::from))
+        let put = put
+            .encoding(encoding.map_or_else(Encoding::default, Encoding::from))
             .attachment(attachment)
-            .congestion_control(CongestionControl::Block)
-            .timeout(PATIENCE)
-            .outcome()
-            .wait()
+            .congestion_control(CongestionControl::Block);
+        match patience {
+            Some(patience) => put.timeout(patience).outcome().wait(),
+            None => put.try_publish(),
+        }
     }
 }
 

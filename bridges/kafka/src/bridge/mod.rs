@@ -3,14 +3,15 @@
 //!
 //! Of each rule from a key one thread takes samples out of a bounded queue and gives them to the producer. When the producer's
 //! queue is full it waits, the bounded queue fills, and the node stops reading: the source feels it. One thread reads
-//! all topics; a message counts as read when the node has taken it. What cannot be delivered goes to a key for dead
-//! letters, and is counted.
+//! all topics; a message counts as read when the node has taken it, and a partition whose message waits for a neighbour of the
+//! node does not hold up the others. What cannot be delivered goes to a key for dead letters, and is counted.
 
 mod arguments;
 mod config;
 mod counts;
 mod dead;
 mod from_kafka;
+mod held;
 mod places;
 mod running;
 mod stop;

@@ -21,7 +21,8 @@ use super::stop::{GRACE, Stop};
 use super::to_kafka::Forwarder;
 use crate::producer::{OnFailure, Producer, Undelivered};
 
-/// A bridge that runs.
+/// A bridge that runs. End it with [`Bridge::end`]: one that is dropped takes nothing more, gives the broker no time for what was
+/// taken (that becomes dead letters, as far as the neighbours take them within 3 s), and its threads end in the background.
 pub struct Bridge {
     session: Session,
     producer: Arc<Producer>,
@@ -29,8 +30,8 @@ pub struct Bridge {
     stop: Arc<Stop>,
     /// Of each rule from a key.
     subscribers: Vec<Subscriber<()>>,
-    /// Given to each thread.
-    running: mpsc::Sender<Never>,
+    /// Given to each thread; none while the bridge ends.
+    running: Option<mpsc::Sender<Never>>,
     /// Closed when no thread has the other end any more.
     all_ended: mpsc::Receiver<Never>,
 }
@@ -76,7 +77,7 @@ impl Bridge {
             counts,
             stop,
             subscribers: Vec::new(),
-            running,
+            running: Some(running),
             all_ended,
         };
         bridge.answer_metrics(config)?;
@@ -98,11 +99,15 @@ impl Bridge {
     }
 
     fn answer_metrics(&self, config: &BridgeConfig) -> Result<(), Failure> {
-        let (producer, counts) = (Arc::clone(&self.producer), Arc::clone(&self.counts));
+        // the producer has the session, for dead letters: a callback that had the producer would keep both for ever
+        let (producer, counts) = (Arc::downgrade(&self.producer), Arc::clone(&self.counts));
         let key = config.metrics.clone();
         let queryable = self.session.declare_queryable(config.metrics.clone());
         queryable
             .callback(move |query| {
+                let Some(producer) = producer.upgrade() else {
+                    return;
+                };
                 let text = counts.text(&producer.deliveries(), producer.queued());
                 if let Err(error) = query.reply(&key, text).wait() {
                     tracing::debug!("a question for the counters is not answered: {error}");
@@ -178,10 +183,10 @@ impl Bridge {
     ///
     /// # Blocking
     /// At most `limit` for the broker, and some seconds for the node.
-    pub fn end(self, limit: Duration) -> BridgeEnding {
+    pub fn end(mut self, limit: Duration) -> BridgeEnding {
         self.stop.begin(limit);
-        drop(self.subscribers);
-        drop(self.running);
+        self.subscribers.clear();
+        drop(self.running.take());
         // a thread that hangs in the client library is left to itself: what it has read comes again next time
         let left = self.stop.left_to_say().unwrap_or(limit);
         let ended = self.all_ended.recv_timeout(left);
@@ -211,6 +216,13 @@ impl Bridge {
     }
 }
 
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        // without `end` the broker has no time, and nobody waits; the threads see it and let go of everything
+        self.stop.begin(Duration::ZERO);
+    }
+}
+
 /// Waits for the broker as long as it has time, and has what it did not take reported; how many messages are not even that.
 fn settle(producer: &Producer, stop: &Stop) -> u64 {
     let zero = Duration::ZERO;
@@ -234,4 +246,38 @@ fn buries(dead: &Arc<DeadLetters>) -> OnFailure {
             payload: undelivered.payload,
         });
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use rdkafka::mocking::MockCluster;
+
+    use super::*;
+
+    /// Nothing may be left of it: what its threads, the client library and the node have of it keeps the counters.
+    #[test]
+    fn a_bridge_that_is_dropped_leaves_nothing_behind() {
+        let cluster = MockCluster::new(1).expect("a mock cluster");
+        cluster.create_topic("commands", 1, 1).expect("a topic");
+        let servers = cluster.bootstrap_servers();
+        let text = format!(
+            "{{ zonda: {{ mode: 'peer', listen: {{ endpoints: [] }} }}, kafka: {{ brokers: '{servers}' }},
+                rules: [{{ from: {{ key: 'source' }}, to: {{ topic: 'sink' }} }},
+                    {{ from: {{ topic: 'commands' }}, to: {{ key: 'command' }} }}] }}"
+        );
+        let config = BridgeConfig::from_json5(&text).expect("a good configuration");
+        let bridge = Bridge::start(&config).expect("a bridge");
+        let (counts, producer) = (
+            Arc::downgrade(&bridge.counts),
+            Arc::downgrade(&bridge.producer),
+        );
+        drop(bridge);
+        let end = Instant::now() + Duration::from_secs(60);
+        while counts.strong_count() + producer.strong_count() > 0 {
+            assert!(Instant::now() < end, "something is left");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 }

@@ -7,4 +7,5 @@ mod world;
 mod bridged;
 mod carrying;
 mod ending;
+mod holding;
 mod lasting;
