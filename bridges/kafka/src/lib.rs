@@ -10,4 +10,5 @@ pub mod http;
 pub mod ingest;
 pub mod perf;
 pub mod producer;
+pub mod settings;
 pub mod sink;

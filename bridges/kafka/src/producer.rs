@@ -36,8 +36,8 @@ pub struct ProducerArgs {
     /// The most bytes of one batch
     #[arg(long, value_name = "BYTES", default_value_t = 131_072)]
     pub batch_bytes: u32,
-    /// How batches are compressed: none, lz4 or snappy
-    #[arg(long, value_name = "NAME", default_value = "lz4", value_parser = ["none", "lz4", "snappy"])]
+    /// How batches are compressed: none, gzip, snappy, lz4 or zstd
+    #[arg(long, value_name = "NAME", default_value = "lz4", value_parser = ["none", "gzip", "snappy", "lz4", "zstd"])]
     pub compression: String,
     /// The most messages that wait for the broker; beyond it new ones are refused
     #[arg(long, value_name = "N", default_value_t = 100_000)]

@@ -12,6 +12,7 @@ use zonda::key_expr::KeyExpr;
 
 use super::places::Places;
 use super::template::{Field, Template};
+use crate::settings::{self, Problem, Purpose};
 
 /// The file as it is written.
 #[derive(Deserialize)]
@@ -184,8 +185,8 @@ impl BridgeConfig {
             problems.push("rules: there are none".to_owned());
         }
         let node = node(&file.zonda, &places).map_err(|error| problems.push(error));
-        let producer = file.producer().map_err(|error| problems.push(error));
-        let consumer = file.consumer().map_err(|error| problems.push(error));
+        let producer = file.producer().map_err(|errors| problems.extend(errors));
+        let consumer = file.consumer().map_err(|errors| problems.extend(errors));
         match (dead_letters, metrics, node, producer, consumer) {
             (Some(dead_letters), Some(metrics), Ok(node), Ok(producer), Ok(consumer))
                 if problems.is_empty() =>
@@ -214,7 +215,7 @@ impl BridgeConfig {
 }
 
 impl File {
-    fn producer(&self) -> Result<ClientConfig, String> {
+    fn producer(&self) -> Result<ClientConfig, Vec<String>> {
         let mut config = self.client();
         config
             .set("linger.ms", "5")
@@ -230,10 +231,10 @@ impl File {
                 self.limits.queue_kib.to_string(),
             )
             .set("message.timeout.ms", self.limits.delivery_ms.to_string());
-        checked("kafka.producer", config, &self.kafka.producer)
+        checked(Purpose::Producer, config, &self.kafka.producer)
     }
 
-    fn consumer(&self) -> Result<ClientConfig, String> {
+    fn consumer(&self) -> Result<ClientConfig, Vec<String>> {
         let mut config = self.client();
         config
             .set("group.id", &self.name)
@@ -250,7 +251,7 @@ impl File {
             .set("max.poll.interval.ms", "86400000")
             // a topic that is made later is found
             .set("topic.metadata.refresh.interval.ms", "2000");
-        checked("kafka.consumer", config, &self.kafka.consumer)
+        checked(Purpose::Consumer, config, &self.kafka.consumer)
     }
 
     fn client(&self) -> ClientConfig {
@@ -263,23 +264,36 @@ impl File {
     }
 }
 
-/// The client's properties with those of the file, which the client library knows.
+/// The client's properties with those of the file, all of which have an effect.
 fn checked(
-    place: &str,
+    purpose: Purpose,
     mut config: ClientConfig,
     properties: &BTreeMap<String, Value>,
-) -> Result<ClientConfig, String> {
+) -> Result<ClientConfig, Vec<String>> {
+    let place = match purpose {
+        Purpose::Producer => "kafka.producer",
+        Purpose::Consumer => "kafka.consumer",
+    };
     for (name, value) in properties {
         let value = match value {
             Value::String(text) => text.clone(),
             Value::Number(_) | Value::Bool(_) => value.to_string(),
-            _ => return Err(format!("{place}.{name}: is no text, number or truth value")),
+            _ => {
+                let what = "is no text, number or truth value";
+                return Err(vec![format!("{place}.{name}: {what}")]);
+            }
         };
         config.set(name, value);
     }
-    match config.create_native_config() {
-        Ok(_) => Ok(config),
-        Err(error) => Err(format!("{place}: {error}")),
+    match settings::check(&config, purpose) {
+        Ok(()) => Ok(config),
+        Err(problems) => {
+            let in_file = |problem: &Problem| match &problem.setting {
+                Some(name) if properties.contains_key(name) => format!("{place}.{problem}"),
+                _ => format!("{place}: {problem}"),
+            };
+            Err(problems.iter().map(in_file).collect())
+        }
     }
 }
 
@@ -429,7 +443,15 @@ mod tests {
             ),
             (
                 "{ kafka: { brokers: 'a:1', producer: { 'linger.mss': 5 } }, rules: [{ from: { key: 'a' }, to: { topic: 't' } }] }".to_owned(),
-                "kafka.producer: ",
+                "kafka.producer.linger.mss: ",
+            ),
+            (
+                "{ kafka: { brokers: 'a:1', consumer: { 'linger.ms': 5 } }, rules: [{ from: { key: 'a' }, to: { topic: 't' } }] }".to_owned(),
+                "kafka.consumer.linger.ms: ",
+            ),
+            (
+                "{ kafka: { brokers: 'a:1', producer: { 'security.protocol': 'ssl' } }, rules: [{ from: { key: 'a' }, to: { topic: 't' } }] }".to_owned(),
+                "kafka.producer.security.protocol: ",
             ),
             (with("dead_letters: 'a/*', rules: []"), "dead_letters"),
         ] {
@@ -444,7 +466,7 @@ mod tests {
             "line 12: rules[0]: ",
             "line 14: rules[1]: to.key: ",
             "line 6: zonda: unknown key `connect/endpoint`",
-            "line 9: kafka.producer: ",
+            "line 10: kafka.producer.linger.mss: ",
         ];
         let problems_of_lines = problems(lines);
         assert_eq!(

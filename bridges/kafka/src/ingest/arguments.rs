@@ -17,6 +17,7 @@ use super::server::{On, Server};
 use super::service::{Patience, Service};
 use crate::http::{Budget, Limits};
 use crate::producer::{Producer, ProducerArgs};
+use crate::settings::{self, Problem, Purpose};
 use crate::sink::{KafkaSink, Sink, ZondaSink};
 
 /// Descriptors that are left for the broker, the log and the runtime.
@@ -173,7 +174,12 @@ impl IngestArgs {
         }
         Ok(match self.sink {
             SinkKind::Kafka => {
-                let producer = Producer::start(&self.producer.to_config(), None)?;
+                let config = self.producer.to_config();
+                settings::check(&config, Purpose::Producer).map_err(|problems| {
+                    let problems: Vec<_> = problems.iter().map(Problem::to_string).collect();
+                    Failure::Usage(problems.join("; "))
+                })?;
+                let producer = Producer::start(&config, None)?;
                 let by_broker = self.ack == Ack::Broker;
                 Sink::Kafka(KafkaSink::new(producer, self.topic.clone(), by_broker))
             }
