@@ -34,6 +34,9 @@ pub enum Answer {
     VersionNotSupported,
 }
 
+/// What an answer takes at most.
+const ROOM: usize = 128;
+
 /// How many answers there are.
 pub const STATUSES: usize = Answer::ALL.len();
 
@@ -103,6 +106,8 @@ impl Answer {
 
     /// Appends the whole answer. `last` says that the connection ends with it.
     pub fn write(self, last: bool, out: &mut Vec<u8>) {
+        // room for all of it at once
+        out.reserve(ROOM);
         out.extend_from_slice(self.head().as_bytes());
         if last {
             out.extend_from_slice(b"Connection: close\r\n");
@@ -121,6 +126,7 @@ mod tests {
             assert_eq!(answer.index(), index);
             let mut out = Vec::new();
             answer.write(true, &mut out);
+            assert!(out.len() <= ROOM, "{answer:?}");
             let text = String::from_utf8(out).expect("ASCII");
             assert!(text.starts_with(&format!("HTTP/1.1 {} ", answer.code())));
             assert!(text.ends_with("\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"));

@@ -13,13 +13,16 @@ use socket2::{Domain, Type};
 use zonda_program::complain;
 use zonda_runtime::{Runtime, Socket, oneshot};
 
-use super::carry::carry;
+use super::carry::{carry, set_no_delay};
 use super::counts::count;
 use super::service::Service;
 use super::ticks::Ticks;
 
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 4096;
+
+/// How many connections may come one right after the other before something else is looked at.
+const CROWD: u32 = 64;
 
 /// How long accepting rests when there is no room.
 const REST: Duration = Duration::from_millis(50);
@@ -116,22 +119,30 @@ pub(super) async fn accept<R: Runtime>(
     service: Arc<Service>,
     mut stop: oneshot::Receiver<()>,
 ) -> io::Result<()> {
+    set_no_delay(&socket);
     let mut listener = runtime.listen(socket)?;
     let mut pause = Pause::default();
     let ticks = Closed(Arc::default());
     let ticking = ticks.0.run(&runtime);
     let mut ticking = pin!(ticking);
+    let mut in_a_row = 0;
     loop {
         let accepted = {
             let next = next(&runtime, &mut listener, &service, &mut pause);
             let mut next = pin!(next);
             std::future::poll_fn(|context| {
+                let next = next.as_mut().poll(context).map(Some);
+                if next.is_ready() && in_a_row < CROWD {
+                    in_a_row += 1;
+                    return next;
+                }
+                in_a_row = 0;
                 if std::pin::Pin::new(&mut stop).poll(context).is_ready() {
                     return Poll::Ready(None);
                 }
                 // this never ends
                 let _ = ticking.as_mut().poll(context);
-                next.as_mut().poll(context).map(Some)
+                next
             })
             .await
         };

@@ -19,6 +19,14 @@ use super::ticks::{Alarm, Ticks};
 const LINGER_BYTES: usize = 256 * 1024;
 const LINGER: Duration = Duration::from_secs(1);
 
+/// Whether a connection has what its listening socket was given. Elsewhere it is not known, and set for each.
+const INHERITS: bool = cfg!(target_os = "linux");
+
+/// Small answers must not wait for the acknowledgement of others. Without it they are late, not wrong.
+pub(super) fn set_no_delay(socket: &Socket) {
+    let _ = socket.set_tcp_nodelay(true);
+}
+
 /// Answers on their way to the socket.
 struct Answers(Vec<u8>);
 
@@ -51,8 +59,9 @@ pub(super) async fn carry<R: Runtime>(
     service: Arc<Service>,
     ticks: Arc<Ticks>,
 ) {
-    // small answers must not wait for the acknowledgement of others; without it they are late, not wrong
-    let _ = socket.set_tcp_nodelay(true);
+    if !INHERITS {
+        set_no_delay(&socket);
+    }
     match runtime.adopt(socket) {
         Ok((read, write)) => {
             let conversation = Conversation::new(&service);
@@ -101,8 +110,8 @@ impl<R: Runtime> Line<R> {
             }
         }
         match conversation.is_agreed() {
-            // Whether the client still hears the end is its own matter.
-            true => drop(self.write.shutdown().await),
+            // closing says the end as well
+            true => {}
             false => self.linger(buf).await,
         }
     }
@@ -115,8 +124,8 @@ impl<R: Runtime> Line<R> {
         match (was_within, self.within) {
             // the time for a request runs from its first byte on
             (true, true) => {}
-            (false, true) => self.alarm.set(zonda_runtime::after(patience.request)),
-            (_, false) => self.alarm.set(zonda_runtime::after(patience.idle)),
+            (false, true) => self.alarm.set(patience.request),
+            (_, false) => self.alarm.set(patience.idle),
         }
         let Line {
             read, write, alarm, ..
@@ -129,7 +138,7 @@ impl<R: Runtime> Line<R> {
             None if self.within => {
                 conversation.time_out();
                 if let Some(out) = conversation.output() {
-                    alarm.set(zonda_runtime::after(patience.request));
+                    alarm.set(patience.request);
                     let mut writing = pin!(write.write_all(Answers(out)));
                     let _ = alarm.before(&mut writing).await;
                 }
@@ -145,9 +154,14 @@ impl<R: Runtime> Line<R> {
             return Ok(());
         };
         self.within = false;
-        self.alarm
-            .set(zonda_runtime::after(self.service.patience.request));
-        let mut writing = pin!(self.write.write_all(Answers(out)));
+        self.alarm.set(self.service.patience.request);
+        let (write, is_last) = (&mut self.write, conversation.is_ended());
+        let mut writing = pin!(async move {
+            match is_last {
+                true => write.write_last(Answers(out)).await,
+                false => write.write_all(Answers(out)).await,
+            }
+        });
         match self.alarm.before(&mut writing).await {
             Some((Ok(()), Answers(out))) => {
                 conversation.written(out);
@@ -169,7 +183,7 @@ impl<R: Runtime> Line<R> {
         if self.write.shutdown().await.is_err() {
             return;
         }
-        self.alarm.set(zonda_runtime::after(LINGER));
+        self.alarm.set(LINGER);
         let mut heard = 0;
         while heard < LINGER_BYTES {
             buf.clear();

@@ -4,6 +4,7 @@
 //! kept in one place that is looked at now and then, by the task that accepts.
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -20,11 +21,17 @@ pub(super) struct Ticks {
     timers: Timers,
     /// Woken when there is something to look at.
     resting: Mutex<Option<Waker>>,
+    /// Nobody looks after them any more. Written before all waits end.
+    is_closed: AtomicBool,
 }
 
 impl Ticks {
     fn resting(&self) -> MutexGuard<'_, Option<Waker>> {
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
     }
 
     /// Looks after the deadlines, for ever. Nothing is woken while there are none.
@@ -47,6 +54,7 @@ impl Ticks {
 
     /// Ends all waits, also those to come: nobody looks after them any more.
     pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
         self.timers.close();
     }
 
@@ -59,38 +67,62 @@ impl Ticks {
     }
 }
 
-/// A deadline that moves with every request, and is noted only when nothing else is ready. A later one is noted when the
-/// earlier has come, not whenever it moves: that would cost something for each request.
+/// A deadline that moves with every request, and is noted only when nothing else is ready: what is ready at once does not
+/// even look at the clock. A later one is noted when the earlier has come, not whenever it moves: that would cost something
+/// for each request.
 pub(super) struct Alarm {
     ticks: Arc<Ticks>,
-    deadline: Instant,
-    noted: Option<Key>,
+    wait: Duration,
+    /// Known from the first time on that nothing is ready.
+    deadline: Option<Instant>,
+    noted: Option<Note>,
+}
+
+/// An alarm that was noted.
+struct Note {
+    key: Key,
+    waker: Waker,
 }
 
 impl Alarm {
     pub(super) fn new(ticks: Arc<Ticks>, wait: Duration) -> Alarm {
         Alarm {
             ticks,
-            deadline: zonda_runtime::after(wait),
+            wait,
+            deadline: None,
             noted: None,
         }
     }
 
-    pub(super) fn set(&mut self, deadline: Instant) {
-        self.deadline = deadline;
+    /// Has it end so long after the next time that nothing is ready.
+    pub(super) fn set(&mut self, wait: Duration) {
+        self.wait = wait;
+        self.deadline = None;
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let waker = context.waker();
-        if let Some(key) = self.noted
-            && key.0 <= self.deadline
-            && self.ticks.timers.update(key, waker)
+        self.poll_at(Instant::now(), context.waker())
+    }
+
+    fn poll_at(&mut self, now: Instant, waker: &Waker) -> Poll<()> {
+        let wait = self.wait;
+        let later = || now.checked_add(wait);
+        let deadline = *self
+            .deadline
+            .get_or_insert_with(|| later().unwrap_or_else(|| zonda_runtime::after(wait)));
+        if let Some(note) = &mut self.noted
+            && note.key.0 <= deadline
+            && note.stands(&self.ticks, now, waker)
         {
             return Poll::Pending;
         }
         self.forget();
-        if Instant::now() < self.deadline {
-            self.noted = self.ticks.insert(self.deadline, waker);
+        if now < deadline {
+            let key = self.ticks.insert(deadline, waker);
+            self.noted = key.map(|key| Note {
+                key,
+                waker: waker.clone(),
+            });
         }
         match self.noted {
             Some(_) => Poll::Pending,
@@ -99,9 +131,20 @@ impl Alarm {
     }
 
     fn forget(&mut self) {
-        if let Some(key) = self.noted.take() {
-            self.ticks.timers.remove(key);
+        if let Some(note) = self.noted.take() {
+            self.ticks.timers.remove(note.key);
         }
+    }
+}
+
+impl Note {
+    /// Whether it will wake this one. What is not due yet was not taken away, except by the end of all.
+    fn stands(&mut self, ticks: &Ticks, now: Instant, waker: &Waker) -> bool {
+        if now < self.key.0 && self.waker.will_wake(waker) && !ticks.is_closed() {
+            return true;
+        }
+        self.waker.clone_from(waker);
+        ticks.timers.update(self.key, waker)
     }
 }
 
@@ -114,7 +157,7 @@ impl Drop for Alarm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
     use std::task::Wake;
 
     #[derive(Default)]
@@ -143,16 +186,17 @@ mod tests {
         let mut alarm = Alarm::new(Arc::clone(&ticks), HOUR);
         for number in 0..3 {
             // an answer has less time, and is written before anybody waits for that
-            alarm.set(zonda_runtime::after(HOUR / 2));
-            alarm.set(zonda_runtime::after(HOUR * 2 + HOUR * number));
+            alarm.set(HOUR / 2);
+            alarm.set(HOUR * 2 + HOUR * number);
             assert!(alarm.poll(&mut context).is_pending());
         }
-        let (first, number) = alarm.noted.expect("a note");
-        assert_eq!(number, 1);
+        let number = |alarm: &Alarm| alarm.noted.as_ref().map(|note| note.key.1);
+        assert_eq!(number(&alarm), Some(1));
+        let first = alarm.noted.as_ref().expect("a note").key.0;
         ticks.timers.fire(|| first);
         assert_eq!(woken.count(), 1);
-        assert!(alarm.poll(&mut context).is_pending(), "it has moved");
-        assert_eq!(alarm.noted.map(|(_, number)| number), Some(2));
+        assert!(alarm.poll_at(first, &waker).is_pending(), "it has moved");
+        assert_eq!(number(&alarm), Some(2));
         drop(alarm);
         assert_eq!(ticks.timers.left(), None);
     }
@@ -165,7 +209,7 @@ mod tests {
         let mut context = Context::from_waker(&waker);
         let mut soon = Alarm::new(Arc::clone(&ticks), HOUR);
         assert!(soon.poll(&mut context).is_pending());
-        soon.set(Instant::now());
+        soon.set(Duration::ZERO);
         assert!(soon.poll(&mut context).is_ready(), "an earlier one counts");
         let mut late = Alarm::new(Arc::clone(&ticks), HOUR);
         assert!(late.poll(&mut context).is_pending());
