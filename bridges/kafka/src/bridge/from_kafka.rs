@@ -74,11 +74,6 @@ impl Reader {
     fn meet<'c>(&self, message: BorrowedMessage<'c>, held: &mut HeldBack<'c>) -> bool {
         count(&self.counts.messages);
         let mut one = Held::new(message);
-        if header(&one.message, BRIDGE) == Some(self.name.as_bytes()) {
-            count(&self.counts.own);
-            held.store(&one);
-            return true;
-        }
         let progress = match held.is_behind(&one) {
             true => Progress::Waits,
             false => self.carry(&mut one, Some(PATIENCE)),
@@ -112,6 +107,10 @@ impl Reader {
     /// Carries a message by the rules that have not had it. Without patience nothing waits.
     fn carry(&self, one: &mut Held<'_>, patience: Option<Duration>) -> Progress {
         let Held { message, rules } = one;
+        if header(message, BRIDGE) == Some(self.name.as_bytes()) {
+            count(&self.counts.own);
+            return Progress::Carried;
+        }
         while let Some(rule) = self.rules.get(*rules) {
             if rule.from == message.topic() {
                 match self.carry_by(rule, message, patience) {
