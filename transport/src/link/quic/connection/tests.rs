@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! The end of a connection, and datagrams that come while another task works on it.
+
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::mpsc;
 use std::thread;
