@@ -115,11 +115,18 @@ impl Session {
         self.0.publish_limit
     }
 
-    /// What the configuration (`qos/publication`) says about publications on a key, whatever the program says.
+    /// Whether the configuration (`qos/publication`) says anything about publications.
     #[inline(always)]
+    pub(crate) fn has_publication_rules(&self) -> bool {
+        !self.0.publication_rules.is_empty()
+    }
+
+    /// What it says about publications on a key, whatever the program says: the first rule that is for the key.
+    #[cold]
     pub(crate) fn service_given(&self, key: &KeyExpr<'_>) -> Option<ServiceGiven> {
-        let rules = &self.0.publication_rules;
-        (!rules.is_empty()).then(|| given(rules, key)).flatten()
+        let is_for = |rule: &&PublicationRule| rule.keys.iter().any(|own| own.includes(key));
+        let rule = self.0.publication_rules.iter().find(is_for)?;
+        Some(rule.service)
     }
 
     /// The key as others know it: the same, unless the session has a namespace.
@@ -135,13 +142,6 @@ impl Session {
             Some(namespace) => namespace.outgoing(key).map(Cow::Owned),
         }
     }
-}
-
-/// Of the first rule that is for the key.
-#[cold]
-fn given(rules: &[PublicationRule], key: &KeyExpr<'_>) -> Option<ServiceGiven> {
-    let is_for = |rule: &&PublicationRule| rule.keys.iter().any(|own| own.includes(key));
-    rules.iter().find(is_for).map(|rule| rule.service)
 }
 
 /// Where a text is. No other one comes to the same place as long as this one is remembered.

@@ -114,6 +114,15 @@ impl Message {
     /// The schema is too long for the protocol.
     #[inline]
     pub fn view(&self) -> Result<Publication<'_>, PublishError> {
+        self.view_as(self.delivery)
+    }
+
+    /// The same for a message that is carried otherwise than it says.
+    ///
+    /// # Errors
+    /// As [`Message::view`].
+    #[inline]
+    pub fn view_as(&self, service: Service) -> Result<Publication<'_>, PublishError> {
         let encoding = self.encoding.wire();
         match encoding.schema.map_or(0, <[u8]>::len) {
             len if len > Encoding::SCHEMA_BYTES_MAX => {
@@ -128,8 +137,8 @@ impl Message {
             attachment: self.attachment.as_ref().map(ZBytes::as_slice),
             timestamp: self.timestamp,
             source_info: self.source_info,
-            qos: self.delivery.qos(),
-            reliability: self.delivery.reliability,
+            qos: service.qos(),
+            reliability: service.reliability,
         })
     }
 }

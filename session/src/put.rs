@@ -7,8 +7,8 @@ use zonda_router::node::{Outcome, PublishError, Wait as Limit};
 
 use crate::handle::Session;
 use crate::publication::{
-    Given, Message, OutcomeBuilder, Publish, Publishing, forgive_drop, message_setters, patience,
-    service_setters,
+    Given, Message, OutcomeBuilder, Publish, Publishing, Service, forgive_drop, message_setters,
+    patience, service_setters,
 };
 use crate::sample::Locality;
 use crate::wait::{Operation, OperationLater, awaited};
@@ -55,58 +55,83 @@ impl SessionPutBuilder<'_, '_> {
     ///
     /// # Errors
     /// [`PublishError::WouldBlock`] or [`PublishError::Dropped`] with the slow peer, when a queue is full.
-    pub fn try_publish(mut self) -> Result<Outcome, PublishError> {
-        self.configure();
-        self.publish(Limit::Never)
+    pub fn try_publish(self) -> Result<Outcome, PublishError> {
+        self.publish(Some(Limit::Never))
     }
 
-    /// Takes over what the configuration says about publications on this key.
     #[inline(always)]
-    fn configure(&mut self) {
-        let Ok(key) = &self.key else {
-            return;
+    fn publish(self, limit: Option<Limit>) -> Result<Outcome, PublishError> {
+        let (session, key) = (self.session, self.key?);
+        let asked_for = Carried {
+            service: self.message.delivery,
+            destination: self.destination,
         };
-        if let Some(given) = self.session.service_given(key) {
-            self.message.delivery.take_over(&given);
-            self.destination = given.destination.unwrap_or(self.destination);
+        let carried = asked_for.on(session, &key);
+        let patience = patience(carried.service.congestion_control, self.message.limit);
+        let key = &*session.outgoing(&key)?;
+        let (node, view) = (session.node(), self.message.view_as(carried.service)?);
+        node.publish(key, carried.destination, &view, limit.unwrap_or(patience))
+    }
+}
+
+/// How a publication is carried, and to which subscribers.
+#[derive(Clone, Copy)]
+struct Carried {
+    service: Service,
+    destination: Locality,
+}
+
+impl Carried {
+    /// As the configuration says about publications on this key, and else as the program does.
+    #[inline(always)]
+    fn on(self, session: &Session, key: &KeyExpr<'_>) -> Carried {
+        match session.has_publication_rules() {
+            true => self.configured(session, key),
+            false => self,
         }
     }
 
-    fn publish(self, limit: Limit) -> Result<Outcome, PublishError> {
-        let (session, key) = (self.session, self.key?);
-        let key = &*session.outgoing(&key)?;
-        let (node, view) = (session.node(), self.message.view()?);
-        node.publish(key, self.destination, &view, limit)
+    #[cold]
+    fn configured(mut self, session: &Session, key: &KeyExpr<'_>) -> Carried {
+        if let Some(given) = session.service_given(key) {
+            self.service.take_over(&given);
+            self.destination = given.destination.unwrap_or(self.destination);
+        }
+        self
     }
 }
 
 impl SessionPutBuilder<'_, '_> {
     #[inline(always)]
-    fn now<T: Given>(mut self) -> Result<T, PublishError> {
-        self.configure();
-        let message = &self.message;
-        let limit = patience(message.delivery.congestion_control, message.limit);
-        forgive_drop(self.publish(limit))
+    fn now<T: Given>(self) -> Result<T, PublishError> {
+        forgive_drop(self.publish(None))
     }
 }
 
 impl<'a> SessionPutBuilder<'a, 'a> {
-    fn later<T: Given>(mut self) -> Publishing<'a, T> {
-        self.configure();
-        if self.message.delivery.congestion_control != CongestionControl::Block {
+    fn later<T: Given>(self) -> Publishing<'a, T> {
+        let asked_for = Carried {
+            service: self.message.delivery,
+            destination: self.destination,
+        };
+        let carried = match &self.key {
+            Ok(key) => asked_for.on(self.session, key),
+            Err(_) => asked_for,
+        };
+        if carried.service.congestion_control != CongestionControl::Block {
             return Publishing::at_once(self.now());
         }
         let SessionPutBuilder {
             session,
             key,
             message,
-            destination,
+            ..
         } = self;
         Publishing::waiting(async move {
             let key = key?;
             let key = &*session.outgoing(&key)?;
-            let (node, view) = (session.node(), message.view()?);
-            let publishing = node.publish_async(key, destination, &view, message.limit);
+            let (node, view) = (session.node(), message.view_as(carried.service)?);
+            let publishing = node.publish_async(key, carried.destination, &view, message.limit);
             forgive_drop(publishing.await)
         })
     }
