@@ -84,7 +84,12 @@ mod placement;
 ))]
 mod resolve;
 mod segments;
-#[cfg(any(feature = "tokio", feature = "smol", feature = "async-std"))]
+#[cfg(any(
+    feature = "tokio",
+    feature = "smol",
+    feature = "async-std",
+    all(feature = "uring", target_os = "linux")
+))]
 mod sending;
 pub mod serial;
 #[cfg(feature = "smol")]

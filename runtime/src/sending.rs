@@ -12,6 +12,7 @@ const FLAGS: i32 = rustix::net::SendFlags::NOSIGNAL.bits() as i32;
 const FLAGS: i32 = 0;
 
 /// Gives the socket what it takes; tells how many bytes that is.
+#[cfg(any(feature = "tokio", feature = "smol", feature = "async-std"))]
 pub(crate) fn send(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     send_with(socket, slices, FLAGS)
 }
