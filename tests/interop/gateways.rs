@@ -78,7 +78,7 @@ impl Pair {
         }
     }
 
-    /// Those to whom something of `from` comes once.
+    /// The receivers that get something of `from` once.
     fn others(&self, from: usize) -> Vec<usize> {
         let is_repeated = |to: usize| self.repeats && PEERS.contains(&from) && to == LESSER;
         let all = 0..self.everyone.len();
@@ -146,7 +146,7 @@ impl Pair {
         }
     }
 
-    /// Each queryable is asked once, whoever asks.
+    /// Each queryable is asked once, by each of the nodes that ask.
     fn queries_are_answered_once(&self) {
         for from in 0..self.everyone.len() {
             let others = self.others(from).into_iter();

@@ -127,15 +127,13 @@ impl ForwardingTable {
             });
             concerned.sort_unstable();
             concerned.dedup();
-            let key = &key;
+            let changed = Changed {
+                entity,
+                key: &key,
+                by: change.slot,
+                came,
+            };
             for concerned in concerned {
-                let by = change.slot;
-                let changed = Changed {
-                    entity,
-                    key,
-                    by,
-                    came,
-                };
                 self.announce_to(concerned, &changed, &steps, actions);
             }
         }
@@ -193,14 +191,13 @@ impl ForwardingTable {
         let (entity, key) = (one.entity, &one.key);
         let (concerned, done) = self.next_concerned(entity.kind, key, &mut one.search, &steps);
         let came = self.announcing.came(entity);
+        let changed = Changed {
+            entity,
+            key,
+            by: slot,
+            came,
+        };
         for concerned in concerned {
-            let by = slot;
-            let changed = Changed {
-                entity,
-                key,
-                by,
-                came,
-            };
             self.announce_to(concerned, &changed, &steps, actions);
         }
         if !done {
@@ -234,14 +231,13 @@ impl ForwardingTable {
             steps.spend(1 + pattern.take_work());
         }
         let (key, came) = (&key, self.announcing.came(entity));
+        let changed = Changed {
+            entity,
+            key,
+            by: slot,
+            came,
+        };
         for concerned in concerned {
-            let by = slot;
-            let changed = Changed {
-                entity,
-                key,
-                by,
-                came,
-            };
             self.announce_to(concerned, &changed, &steps, actions);
         }
         if at >= end || !self.announcing.set_few_at(entity, at) {

@@ -106,7 +106,7 @@ fn check_publication(world: &mut World, node: usize, message: (&str, Option<u32>
         expected.extend(matching.map(|(id, _)| (at, *id)));
     }
     assert_eq!(delivered, expected, "{now}: {message:?} from node {node}");
-    // A publisher has asked who is there; and whoever is asked on behalf of others knows as well. Of those behind another gateway
+    // A publisher has asked who is there; and a node that is asked on behalf of others knows as well. Of those behind another gateway
     // of a peer it is not known which are peers that this one delivers to.
     if publisher.is_some() && !has_shared_peers(world) {
         assert_eq!(in_vain, [0; 0], "{now}: {message:?} from node {node}");

@@ -25,6 +25,16 @@ pub struct World {
     pub config: BridgeConfig,
 }
 
+/// Waits until a bridge knows a subscriber of this key.
+pub fn until_known(bridge: &Bridge, key: &'static str) {
+    let publisher = bridge.session().declare_publisher(key);
+    let publisher = publisher.wait().expect("a publisher");
+    until("the bridge knows the subscriber", || {
+        let status = publisher.matching_status().wait();
+        status.expect("a status").matching()
+    });
+}
+
 impl World {
     /// With these rules, and these properties of the producer.
     pub fn new(broker: Broker, rules: &str, producer: &str) -> World {
@@ -66,15 +76,7 @@ impl World {
     pub fn subscribe(&self, key: &'static str) -> Subscriber<FifoChannelHandler<Sample>> {
         let subscriber = self.node.declare_subscriber(key).wait();
         let subscriber = subscriber.expect("a subscriber");
-        let session = self.bridge.session();
-        let publisher = session.declare_publisher(key).wait().expect("a publisher");
-        until("the bridge knows the subscriber", || {
-            publisher
-                .matching_status()
-                .wait()
-                .expect("a status")
-                .matching()
-        });
+        until_known(&self.bridge, key);
         subscriber
     }
 

@@ -12,7 +12,7 @@ use zonda::{Config, Session, Wait};
 use zonda_kafka::bridge::{Bridge, BridgeConfig};
 use zonda_kafka::producer::{Producer, Record};
 
-use super::bridged::{next, text};
+use super::bridged::{next, text, until_known};
 use super::world::{Broker, LIMIT, until};
 
 /// Few of them fill what lies between two nodes, and the simulated broker keeps some: it has room for 5 MB of a topic.
@@ -55,15 +55,7 @@ fn subscribe(
 ) -> Subscriber<FifoChannelHandler<Sample>> {
     let subscriber = node.declare_subscriber(key).with(FifoChannel::new(1));
     let subscriber = subscriber.wait().expect("a subscriber");
-    let publisher = bridge.session().declare_publisher(key);
-    let publisher = publisher.wait().expect("a publisher");
-    until("the bridge knows the subscriber", || {
-        publisher
-            .matching_status()
-            .wait()
-            .expect("a status")
-            .matching()
-    });
+    until_known(bridge, key);
     subscriber
 }
 
