@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_router::config::{Config, PublicationRule, ServiceGiven};
+use zonda_router::config::{Config, PublicationRule};
 use zonda_router::node::{CloseError, Node};
 
 use crate::calls::{Declared, Registry};
@@ -123,10 +123,9 @@ impl Session {
 
     /// What it says about publications on a key, whatever the program says: the first rule that is for the key.
     #[cold]
-    pub(crate) fn service_given(&self, key: &KeyExpr<'_>) -> Option<ServiceGiven> {
+    pub(crate) fn publication_rule(&self, key: &KeyExpr<'_>) -> Option<&PublicationRule> {
         let is_for = |rule: &&PublicationRule| rule.keys.iter().any(|own| own.includes(key));
-        let rule = self.0.publication_rules.iter().find(is_for)?;
-        Some(rule.service)
+        self.0.publication_rules.iter().find(is_for)
     }
 
     /// The key as others know it: the same, unless the session has a namespace.

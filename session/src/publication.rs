@@ -71,7 +71,7 @@ impl Service {
         })
     }
 
-    /// Takes over what a rule of the configuration gives; the destination is not part of it.
+    /// Takes over what a rule of the configuration gives.
     #[cold]
     pub fn take_over(&mut self, given: &ServiceGiven) {
         let take = given.congestion_control;

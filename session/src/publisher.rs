@@ -78,9 +78,9 @@ impl<'b> Operation for PublisherBuilder<'_, 'b> {
     /// Declares the publisher; does not block.
     fn perform(mut self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?;
-        if let Some(given) = self.session.service_given(&key) {
-            self.service.take_over(&given);
-            self.destination = given.destination.unwrap_or(self.destination);
+        if let Some(rule) = self.session.publication_rule(&key) {
+            self.service.take_over(&rule.service);
+            self.destination = rule.destination.unwrap_or(self.destination);
         }
         Ok(Publisher {
             face: self

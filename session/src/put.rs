@@ -93,9 +93,9 @@ impl Carried {
 
     #[cold]
     fn configured(mut self, session: &Session, key: &KeyExpr<'_>) -> Carried {
-        if let Some(given) = session.service_given(key) {
-            self.service.take_over(&given);
-            self.destination = given.destination.unwrap_or(self.destination);
+        if let Some(rule) = session.publication_rule(key) {
+            self.service.take_over(&rule.service);
+            self.destination = rule.destination.unwrap_or(self.destination);
         }
         self
     }

@@ -42,6 +42,8 @@ pub struct Asked {
     pub source: Option<String>,
     /// Answers may have any key.
     pub any_key: bool,
+    /// The reference does not tell.
+    pub priority: Option<u8>,
     to: Asker,
 }
 
@@ -115,6 +117,7 @@ impl Asked {
             attachment: query.attachment().map(|a| hex(a.as_slice())),
             source: query.source_info().map(source),
             any_key: query.accepts_replies() == ReplyKeyExpr::Any,
+            priority: Some(query.priority() as u8),
             to: Asker::Ours {
                 query,
                 session: session.clone(),
@@ -133,6 +136,7 @@ impl Asked {
             attachment: text("attachment"),
             source: text("source"),
             any_key: told["any_key"] == true,
+            priority: None,
             to: Asker::Theirs {
                 process: process.clone(),
                 number: told["number"].clone(),

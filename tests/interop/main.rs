@@ -37,6 +37,7 @@ mod multilink;
 #[cfg(target_os = "linux")]
 #[path = "../discovery/namespace.rs"]
 mod namespace;
+mod network_rules;
 mod others;
 mod party;
 mod positions;

@@ -9,7 +9,7 @@ use zonda_transport::link::{EndpointProblem, Protocol};
 
 use crate::config::{
     kind::Kind,
-    low_pass, publication,
+    low_pass, network, publication,
     value::{Located, Value},
     weights,
 };
@@ -112,6 +112,7 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
         Kind::Roles => list.is_some_and(|names| names.iter().all(|n| n.parse::<WhatAmI>().is_ok())),
         Kind::LowPass => low_pass::rules(value).map(|_| true)?,
         Kind::Publications => publication::rules(value).map(|_| true)?,
+        Kind::Network => network::rules(value).map(|_| true)?,
         Kind::Weights => weights::weights(value).map(|_| true)?,
         Kind::Endpoints => matches!(value, Value::List(_)) && endpoints(value).map(|_| true)?,
     })
@@ -143,6 +144,7 @@ pub fn in_words(kind: Kind) -> String {
         }
         Kind::LowPass => "a list of rules such as [{messages: [\"put\"], key_exprs: [\"a/**\"], size_limit: 1000}]".into(),
         Kind::Publications => "a list of rules such as [{key_exprs: [\"a/**\"], config: {priority: \"data_high\"}}]".into(),
+        Kind::Network => "a list of rules such as [{messages: [\"put\"], key_exprs: [\"a/**\"], overwrite: {priority: \"data_high\"}}]".into(),
         Kind::Weights => "a list of weights such as [{dst_zid: \"a1b2\", weight: 10}]".into(),
         Kind::Tree => "any value".into(),
         Kind::PerRole(kind) => in_words(*kind),

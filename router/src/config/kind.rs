@@ -68,6 +68,8 @@ pub enum Kind {
     LowPass,
     /// The rules for publications of a session.
     Publications,
+    /// The rules for what passes links.
+    Network,
     /// The weights of links to other routers.
     Weights,
     /// Anything; may be addressed below its own path.

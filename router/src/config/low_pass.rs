@@ -2,26 +2,17 @@
 
 //! The rules of `low_pass_filter`: messages above a size are dropped, by key, kind, direction and link.
 
-use zonda_codec::KeyExpr;
-
 use crate::config::{
-    rule::{Flow, MessageKind, flow, key, kind, named, text, texts},
+    rule::{self, members},
+    scope::{Ids, Scope},
     value::Value,
 };
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LowPassRule {
-    /// The interfaces of the links that it is for; `None` for all.
-    pub interfaces: Option<Vec<String>>,
-    /// The protocols of the links that it is for; `None` for all.
-    pub protocols: Option<Vec<String>>,
-    /// The directions that it is for.
-    pub flows: Vec<Flow>,
-    /// The kinds of messages that it is for.
-    pub messages: Vec<MessageKind>,
-    /// It is for the keys that one of these includes.
-    pub keys: Vec<KeyExpr<'static>>,
+    /// The messages that it is for.
+    pub scope: Scope,
     /// Bytes of payload and attachment that pass.
     pub size_limit: usize,
 }
@@ -31,64 +22,29 @@ pub struct LowPassRule {
 /// # Errors
 /// What is wrong with the first rule that is none, in words: what was expected.
 pub fn rules(value: &Value) -> Result<Vec<LowPassRule>, String> {
-    let Value::List(items) = value else {
-        return Err("a list of rules".into());
-    };
-    let mut rules = Vec::new();
-    let mut ids = Vec::new();
-    for (number, item) in items.iter().enumerate() {
-        let at = |what: String| format!("rules (rule {}: {what})", number + 1);
-        let (id, rule) = rule(&item.value).map_err(at)?;
-        if let Some(id) = id {
-            if ids.contains(&id) {
-                return Err(at(format!("the id {id:?} is taken already")));
-            }
-            ids.push(id);
-        }
-        rules.push(rule);
-    }
-    Ok(rules)
+    let mut ids = Ids::default();
+    rule::rules(value, |value| {
+        let rule = rule(value)?;
+        ids.take(&rule.scope)?;
+        Ok(rule)
+    })
 }
 
-fn rule(value: &Value) -> Result<(Option<String>, LowPassRule), String> {
-    let Value::Object(members) = value else {
-        return Err("is not an object".into());
-    };
-    let mut id = None;
-    let mut rule = LowPassRule {
-        interfaces: None,
-        protocols: None,
-        flows: vec![Flow::Ingress, Flow::Egress],
-        messages: Vec::new(),
-        keys: Vec::new(),
-        size_limit: 0,
-    };
-    let mut limit = None;
-    for (name, member) in members {
-        let value = &member.value;
-        if matches!(value, Value::Null) {
-            // As if it were not there: so the reference writes what is not set.
-            continue;
-        }
-        match name.as_str() {
-            "id" => id = Some(text(name, member)?.to_owned()),
-            "interfaces" => rule.interfaces = Some(texts(name, value)?),
-            "link_protocols" => rule.protocols = Some(texts(name, value)?),
-            "flows" => rule.flows = named(name, value, flow)?,
-            "messages" => rule.messages = named(name, value, kind)?,
-            "key_exprs" => rule.keys = named(name, value, key)?,
-            "size_limit" => limit = Some(size(value)?),
+fn rule(value: &Value) -> Result<LowPassRule, String> {
+    let (mut scope, mut limit) = (Scope::new(), None);
+    for (name, member) in members("", value)? {
+        match name {
+            "size_limit" => limit = Some(size(&member.value)?),
+            _ if scope.take(name, member)? => {}
             other => return Err(format!("{other:?} is not a part of a rule")),
         }
     }
-    if rule.messages.is_empty() {
-        return Err("it has no messages".into());
-    }
-    if rule.keys.is_empty() {
+    let scope = scope.checked()?;
+    if scope.keys.is_none() {
         return Err("it has no key_exprs".into());
     }
-    rule.size_limit = limit.ok_or("it has no size_limit")?;
-    Ok((id, rule))
+    let size_limit = limit.ok_or("it has no size_limit")?;
+    Ok(LowPassRule { scope, size_limit })
 }
 
 fn size(value: &Value) -> Result<usize, String> {
@@ -103,7 +59,7 @@ fn size(value: &Value) -> Result<usize, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::json5;
+    use crate::config::{Flow, MessageKind, json5};
 
     fn read(text: &str) -> Result<Vec<LowPassRule>, String> {
         rules(&json5::parse(text).expect("it is JSON5").value)
@@ -117,12 +73,17 @@ mod tests {
                key_exprs: ['b', 'c/*'], size_limit: 0}]",
         )
         .expect("they are rules");
-        assert_eq!(rules[0].flows, [Flow::Ingress, Flow::Egress]);
-        assert_eq!(rules[0].messages, [MessageKind::Put, MessageKind::Reply]);
-        assert_eq!((rules[0].size_limit, rules[0].keys.len()), (10, 1));
-        assert_eq!((&rules[0].interfaces, &rules[0].protocols), (&None, &None));
-        assert_eq!(rules[1].flows, [Flow::Egress]);
-        assert_eq!(rules[1].interfaces.as_deref(), Some(&["lo".to_owned()][..]));
+        let [first, second] = &rules[..] else {
+            panic!("two rules")
+        };
+        assert_eq!((first.size_limit, second.size_limit), (10, 0));
+        let (first, second) = (&first.scope, &second.scope);
+        assert_eq!(first.flows, [Flow::Ingress, Flow::Egress]);
+        assert_eq!(first.messages, [MessageKind::Put, MessageKind::Reply]);
+        assert_eq!(first.keys.as_ref().map(Vec::len), Some(1));
+        assert_eq!((&first.interfaces, &first.protocols), (&None, &None));
+        assert_eq!(second.flows, [Flow::Egress]);
+        assert_eq!(second.interfaces.as_deref(), Some(&["lo".to_owned()][..]));
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 //! The rules of `qos/publication`: how the publications of a session are carried, whatever the program says, by key.
 
-use zonda_codec::{CongestionControl, KeyExpr, Priority, Reliability};
+use zonda_codec::KeyExpr;
 
 use crate::config::{
-    rule::{key, named, text},
-    value::{Located, Value},
+    rule::{self, key, members, named, one_of},
+    service::ServiceGiven,
+    value::Value,
 };
 use crate::table::Locality;
 
@@ -17,20 +18,7 @@ pub struct PublicationRule {
     pub keys: Vec<KeyExpr<'static>>,
     /// What it has in the place of what the program asked for.
     pub service: ServiceGiven,
-}
-
-/// How a publication is carried, as far as a rule says it: `None` for what is left to the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ServiceGiven {
-    /// Which messages go first.
-    pub priority: Option<Priority>,
-    /// What happens when a neighbour is slow.
-    pub congestion_control: Option<CongestionControl>,
-    /// Whether a message is not to wait for company in a batch.
-    pub express: Option<bool>,
-    /// Whether hops may lose a message.
-    pub reliability: Option<Reliability>,
-    /// Whether subscribers of the session get it, those of others, or both.
+    /// Whether subscribers of the session get it, those of others, or both; `None` leaves that to the program.
     pub destination: Option<Locality>,
 }
 
@@ -39,81 +27,35 @@ pub struct ServiceGiven {
 /// # Errors
 /// What is wrong with the first rule that is none, in words: what was expected.
 pub fn rules(value: &Value) -> Result<Vec<PublicationRule>, String> {
-    let Value::List(items) = value else {
-        return Err("a list of rules".into());
-    };
-    let each = items.iter().enumerate();
-    let read = |(number, item): (usize, &Located)| {
-        rule(&item.value).map_err(|what| format!("rules (rule {}: {what})", number + 1))
-    };
-    each.map(read).collect()
+    rule::rules(value, rule)
 }
 
 fn rule(value: &Value) -> Result<PublicationRule, String> {
-    let Value::Object(members) = value else {
-        return Err("is not an object".into());
-    };
-    let (mut keys, mut given) = (Vec::new(), None);
-    for (name, member) in members {
-        match name.as_str() {
+    let (mut keys, mut config) = (Vec::new(), None);
+    for (name, member) in members("", value)? {
+        match name {
             "key_exprs" => keys = named(name, &member.value, key)?,
-            "config" => given = Some(service(&member.value)?),
+            "config" => config = Some(&member.value),
             other => return Err(format!("{other:?} is not a part of a rule")),
         }
     }
     if keys.is_empty() {
         return Err("it has no key_exprs".into());
     }
-    let service = given.ok_or("it has no config")?;
-    Ok(PublicationRule { keys, service })
-}
-
-fn service(value: &Value) -> Result<ServiceGiven, String> {
-    let Value::Object(members) = value else {
-        return Err("config is not an object".into());
-    };
-    let mut given = ServiceGiven::default();
-    for (name, member) in members {
-        if matches!(member.value, Value::Null) {
-            // As if it were not there: so the reference writes what is not set.
-            continue;
-        }
-        match name.as_str() {
-            "priority" => given.priority = Some(one_of(name, member, &PRIORITIES)?),
-            "congestion_control" => {
-                given.congestion_control = Some(one_of(name, member, &CONGESTION_CONTROLS)?);
-            }
-            "express" => given.express = Some(yes_or_no(name, member)?),
-            "reliability" => given.reliability = Some(one_of(name, member, &RELIABILITIES)?),
-            "allowed_destination" => {
-                given.destination = Some(one_of(name, member, &DESTINATIONS)?);
-            }
+    let (mut service, mut destination) = (ServiceGiven::default(), None);
+    for (name, member) in members("config ", config.ok_or("it has no config")?)? {
+        match name {
+            "allowed_destination" => destination = Some(one_of(name, member, &DESTINATIONS)?),
+            _ if service.take(name, member)? => {}
             other => return Err(format!("{other:?} is not a part of config")),
         }
     }
-    Ok(given)
+    Ok(PublicationRule {
+        keys,
+        service,
+        destination,
+    })
 }
-
-const PRIORITIES: [(&str, Priority); 7] = [
-    ("real_time", Priority::RealTime),
-    ("interactive_high", Priority::InteractiveHigh),
-    ("interactive_low", Priority::InteractiveLow),
-    ("data_high", Priority::DataHigh),
-    ("data", Priority::Data),
-    ("data_low", Priority::DataLow),
-    ("background", Priority::Background),
-];
-
-const CONGESTION_CONTROLS: [(&str, CongestionControl); 3] = [
-    ("drop", CongestionControl::Drop),
-    ("block", CongestionControl::Block),
-    ("block_first", CongestionControl::BlockFirst),
-];
-
-const RELIABILITIES: [(&str, Reliability); 2] = [
-    ("best_effort", Reliability::BestEffort),
-    ("reliable", Reliability::Reliable),
-];
 
 const DESTINATIONS: [(&str, Locality); 3] = [
     ("session_local", Locality::SessionLocal),
@@ -121,25 +63,10 @@ const DESTINATIONS: [(&str, Locality); 3] = [
     ("any", Locality::Any),
 ];
 
-/// What a text means.
-fn one_of<T: Copy>(name: &str, member: &Located, meanings: &[(&str, T)]) -> Result<T, String> {
-    let said = text(name, member)?;
-    let found = meanings.iter().find(|(meaning, _)| *meaning == said);
-    found.map(|(_, value)| *value).ok_or_else(|| {
-        let names: Vec<_> = meanings.iter().map(|(meaning, _)| *meaning).collect();
-        format!("{name} {said:?} is none of {}", names.join(", "))
-    })
-}
-
-fn yes_or_no(name: &str, member: &Located) -> Result<bool, String> {
-    match &member.value {
-        Value::Bool(value) => Ok(*value),
-        other => Err(format!("{name} is {}, not true or false", other.kind())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use zonda_codec::{CongestionControl, Priority, Reliability};
+
     use super::*;
     use crate::config::json5;
 
@@ -161,9 +88,9 @@ mod tests {
             congestion_control: Some(CongestionControl::BlockFirst),
             express: Some(false),
             reliability: Some(Reliability::BestEffort),
-            destination: Some(Locality::SessionLocal),
         };
         assert_eq!(rules[0].service, all);
+        assert_eq!(rules[0].destination, Some(Locality::SessionLocal));
         let priority = Some(Priority::Background);
         let one = ServiceGiven {
             priority,

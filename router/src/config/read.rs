@@ -15,6 +15,7 @@ use crate::{
     config::{
         check,
         low_pass::{self, LowPassRule},
+        network::{self, NetworkRule},
         publication::{self, PublicationRule},
         value::Value,
         weights,
@@ -194,6 +195,10 @@ pub fn low_pass(found: &Found) -> Vec<LowPassRule> {
 
 pub fn publications(found: &Found) -> Vec<PublicationRule> {
     publication::rules(&found.value).unwrap_or_default()
+}
+
+pub fn network(found: &Found) -> Vec<NetworkRule> {
+    network::rules(&found.value).unwrap_or_default()
 }
 
 pub fn weights(found: &Found) -> Vec<(ZenohId, u16)> {

@@ -17,6 +17,7 @@ use crate::config::{
         Support::{self, Full, Gone, Not, Only},
     },
     low_pass::LowPassRule,
+    network::NetworkRule,
     publication::PublicationRule,
     read::*,
 };
@@ -68,7 +69,6 @@ const AUTH: Support = Not("authentication by keys is not supported; use transpor
 const ACL: Support = Not("access control is not supported yet");
 const ROUTING: Support = Not("regions of routers are not supported yet");
 const PLUGINS: Support = Not("plugins are not supported");
-const FILTERS: Support = Not("not supported yet; no message is changed or filtered");
 const AUTOCONNECT: &str =
     "{router: [], peer: ['router', 'peer', 'client'], client: ['router', 'peer', 'client']}";
 const STRATEGY: &str = "{peer: {to_router: 'always', to_peer: 'always'}}";
@@ -249,14 +249,17 @@ rows! {
         "how publications of a session are carried, whatever the program says: rules with `key_exprs` and `config`, which \
          has some of `priority`, `congestion_control`, `express`, `reliability`, `allowed_destination`; the first rule \
          whose key includes that of the publication counts" => publication_rules: Vec<PublicationRule>, publications;
-    "qos/network", Tree, "[]", FILTERS,
-        "priority, congestion control and the like of what passes the node, by key";
-    "downsampling", Tree, "[]", FILTERS,
+    "qos/network", Network, "[]", Full,
+        "how messages are carried from a link on: rules with `messages` (put, delete, query), `overwrite` (some of `priority`, a name \
+         or steps from -7 to 7, `congestion_control`, `express`) and, if they are not for all, `key_exprs`, `flows` (ingress, egress), \
+         `interfaces`, `link_protocols`, `zids` of neighbours, `qos` that messages have before, `payload_size` such as \"1000..\"; \
+         rules apply one after another" => network_rules: Vec<NetworkRule>, network;
+    "downsampling", Tree, "[]", Not("not supported yet; no message is left out"),
         "rates that messages are thinned out to, by key";
     "low_pass_filter", LowPass, "[]", Full,
         "sizes above which messages are dropped: rules with `messages` (put, delete, query, reply), `key_exprs`, \
          `size_limit` (bytes of payload and attachment) and, if they are not for all, `flows` (ingress, egress), \
-         `interfaces`, `link_protocols`" => low_pass_rules: Vec<LowPassRule>, low_pass;
+         `interfaces`, `link_protocols`, `zids` of neighbours" => low_pass_rules: Vec<LowPassRule>, low_pass;
     "access_control/enabled", Bool, "false", ACL,
         "apply the rules of access control";
     "access_control/default_permission", Choice(&["allow", "deny"]), "'deny'", ACL,

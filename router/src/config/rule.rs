@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the rules of all hooks are made of: directions, kinds of messages, keys, and how they are read.
+//! What rules are made of: directions, kinds of messages, keys, and how they are read.
 
-use zonda_codec::KeyExpr;
+use zonda_codec::{KeyExpr, ZenohId};
 
 use crate::config::value::{Located, Value};
 
@@ -60,6 +60,61 @@ impl MessageKind {
     }
 }
 
+/// The rules of a list, each read by `read`.
+///
+/// # Errors
+/// What is wrong with the first one that is none, in words: what was expected.
+pub(super) fn rules<R>(
+    value: &Value,
+    mut read: impl FnMut(&Value) -> Result<R, String>,
+) -> Result<Vec<R>, String> {
+    let Value::List(items) = value else {
+        return Err("a list of rules".into());
+    };
+    let each = items.iter().enumerate();
+    let read = |(number, item): (usize, &Located)| {
+        read(&item.value).map_err(|what| format!("rules (rule {}: {what})", number + 1))
+    };
+    each.map(read).collect()
+}
+
+/// The members of an object, but those that are null: so the reference writes what is not set. `name` is what the object is
+/// called in an error, with a space behind it.
+pub(super) fn members<'v>(
+    name: &str,
+    value: &'v Value,
+) -> Result<impl Iterator<Item = (&'v str, &'v Located)>, String> {
+    let Value::Object(members) = value else {
+        return Err(format!("{name}is not an object"));
+    };
+    let set = members
+        .iter()
+        .filter(|(_, member)| !matches!(member.value, Value::Null));
+    Ok(set.map(|(name, member)| (name.as_str(), member)))
+}
+
+/// What a text means.
+pub(super) fn one_of<T: Copy>(
+    name: &str,
+    member: &Located,
+    meanings: &[(&str, T)],
+) -> Result<T, String> {
+    let said = text(name, member)?;
+    let found = meanings.iter().find(|(meaning, _)| *meaning == said);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<_> = meanings.iter().map(|(meaning, _)| *meaning).collect();
+        format!("{name} {said:?} is none of {}", names.join(", "))
+    })
+}
+
+/// True or false.
+pub(super) fn yes_or_no(name: &str, member: &Located) -> Result<bool, String> {
+    match &member.value {
+        Value::Bool(value) => Ok(*value),
+        other => Err(format!("{name} is {}, not true or false", other.kind())),
+    }
+}
+
 /// A text.
 pub(super) fn text<'v>(name: &str, member: &'v Located) -> Result<&'v str, String> {
     match &member.value {
@@ -107,4 +162,9 @@ pub(super) fn kind(text: &str) -> Result<MessageKind, String> {
 /// A key expression.
 pub(super) fn key(text: &str) -> Result<KeyExpr<'static>, String> {
     KeyExpr::try_from(text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// The id of a node.
+pub(super) fn id(text: &str) -> Result<ZenohId, String> {
+    text.parse().map_err(|_| format!("{text:?} is no id"))
 }

@@ -144,6 +144,7 @@ fn no_key_is_silently_ignored() {
             Weights => vec!["[{dst_zid: 'a1', weight: 7}]".into()],
             LowPass => vec!["[{messages: ['put'], key_exprs: ['a'], size_limit: 1}]".into()],
             Publications => vec!["[{key_exprs: ['a'], config: {express: true}}]".into()],
+            Network => vec!["[{messages: ['put'], overwrite: {express: true}}]".into()],
             Scheduling => vec!["'nice:1'".into()],
             Texts | Roles => vec!["['peer']".into()],
             Endpoints => vec!["['tcp/1.2.3.4:5']".into()],

@@ -4,7 +4,10 @@
 
 use zonda_codec::ZenohId;
 
-use crate::config::{rule::text, value::Value};
+use crate::config::{
+    rule::{id, text},
+    value::Value,
+};
 
 /// The weights of a value, each with the router at the other end.
 ///
@@ -34,8 +37,7 @@ fn weight(value: &Value) -> Result<(ZenohId, u16), String> {
     for (name, member) in members {
         match name.as_str() {
             "dst_zid" => {
-                let id = text(name, member)?;
-                zid = Some(id.parse().map_err(|_| format!("{id:?} is no id"))?);
+                zid = Some(id(text(name, member)?)?);
             }
             "weight" => weight = Some(number(&member.value)?),
             other => return Err(format!("{other:?} is not a part of a weight")),

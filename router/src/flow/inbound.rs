@@ -150,6 +150,7 @@ impl Inbound {
             push,
             raw_body,
             context,
+            stamped: None,
         };
         message.pass(&route, &self.shared, &mut self.burst);
     }
@@ -172,6 +173,7 @@ impl Inbound {
                 push,
                 raw_body,
                 context,
+                stamped: None,
             };
             message.pass(&route, &self.shared, &mut self.burst);
         });
@@ -197,6 +199,7 @@ impl Deliver for Inbound {
             push,
             raw_body,
             context,
+            stamped: None,
         };
         message.pass(route, &self.shared, &mut self.burst);
     }
@@ -212,7 +215,7 @@ impl Deliver for Inbound {
         };
         match &route.hooked {
             None => alike.pass(route, run, &mut self.burst),
-            Some(hooked) if hooked.lets_pass(push, run) => {
+            Some(hooked) if hooked.leaves(seen(push, context.reliability), run) => {
                 alike.pass(hooked.route(), run, &mut self.burst);
             }
             // What is left is checked one by one.
@@ -290,6 +293,8 @@ struct Incoming<'a> {
     push: &'a Push<'a>,
     raw_body: &'a [u8],
     context: &'a Context<'a>,
+    /// The timestamp that this node has given it already.
+    stamped: Option<Timestamp>,
 }
 
 impl Incoming<'_> {
@@ -323,10 +328,22 @@ impl Incoming<'_> {
     #[cold]
     #[inline(never)]
     fn pass_checked(&self, hooked: &Hooked, shared: &Shared, burst: &mut Burst) {
-        let Some(way) = hooked.way_of(seen(self.push)) else {
+        // the ways are of one message, which has one timestamp
+        let Ok(stamped) = self.stamp(shared, burst) else {
             return;
         };
-        self.pass(&way, shared, burst);
+        for way in hooked.ways_of(seen(self.push, self.context.reliability)) {
+            let push = Push {
+                qos: way.qos,
+                ..*self.push
+            };
+            let carried = Incoming {
+                push: &push,
+                stamped,
+                ..*self
+            };
+            carried.pass(&way.route, shared, burst);
+        }
         // The way may be gone now, and another route at its address.
         burst.close();
     }
@@ -383,6 +400,7 @@ impl Incoming<'_> {
     /// What becomes of the timestamp: this node gives one only to a PUT, only where there is none or an impossible one.
     fn stamp(&self, shared: &Shared, burst: &mut Burst) -> Result<Option<Timestamp>, TooFarAhead> {
         match &self.push.body {
+            PushBody::Put(_) if shared.stamps && self.stamped.is_some() => Ok(self.stamped),
             PushBody::Put(put) if shared.stamps => {
                 shared.stamp(put.timestamp.as_ref(), || burst.now())
             }

@@ -128,6 +128,7 @@ impl Shared {
             false => Vec::new(),
         };
         let links = LinkFacts {
+            zid: face.status.zid,
             protocols: local.map(|local| local.proto().to_owned()).collect(),
             interfaces,
         };

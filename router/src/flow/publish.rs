@@ -6,7 +6,6 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -25,6 +24,7 @@ use crate::{
         receiving::{Deliveries, Delivery, Opened},
         route::{Hop, Route},
     },
+    hooks::Hooked,
     model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
     node::{clock::ntp64_now, shared::Shared},
 };
@@ -183,6 +183,16 @@ impl Verdict {
         self.outcome = Outcome::LinkLost { peer };
     }
 
+    /// What became of the message on one of several ways.
+    fn add(&mut self, result: Result<Outcome, PublishError>) {
+        match result {
+            Ok(Outcome::Sent) => {}
+            Ok(Outcome::Queued) => self.took(Passed::Queued),
+            Ok(outcome) => self.outcome = outcome,
+            Err(failure) => self.failed(failure),
+        }
+    }
+
     fn failed(&mut self, failure: PublishError) {
         self.failure.get_or_insert(failure);
     }
@@ -205,13 +215,9 @@ impl Shared {
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
-        let checked = route
-            .hooked
-            .as_ref()
-            .map(|hooked| hooked.way_of(publication.into()));
-        let route = checked
-            .as_ref()
-            .map_or(route, |way| way.as_deref().unwrap_or(route));
+        if let Some(hooked) = &route.hooked {
+            return self.dispatch_checked(hooked, publication, wait);
+        }
         let body = self.checked_body(publication)?;
         let sending = Sending {
             publication,
@@ -275,9 +281,10 @@ impl Shared {
         publication: &Publication<'_>,
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
-        let hooked = route.hooked.as_ref();
-        if let Some(way) = hooked.and_then(|hooked| hooked.way_of(publication.into())) {
-            return self.dispatch_checked(way, publication, limit).await;
+        if let Some(hooked) = &route.hooked {
+            return self
+                .dispatch_checked_async(hooked, publication, limit)
+                .await;
         }
         let body = self.checked_body(publication)?;
         let sending = Sending {
@@ -307,14 +314,60 @@ impl Shared {
         verdict.end()
     }
 
-    /// The same along the way that hooks leave of a route. In a box, as it is rarely there and would make every future larger.
-    fn dispatch_checked<'a>(
+    /// Publishes along the ways that hooks leave of a route. They share the time that neighbours may take.
+    #[cold]
+    fn dispatch_checked(
+        &self,
+        hooked: &Hooked,
+        publication: &Publication<'_>,
+        wait: Wait,
+    ) -> Result<Outcome, PublishError> {
+        let publication = self.stamped(publication)?;
+        let deadline = match wait {
+            Wait::Never => None,
+            Wait::AtMost(limit) => Some(zonda_runtime::after(limit)),
+        };
+        let mut verdict = Verdict::new();
+        for way in hooked.ways_of((&publication).into()) {
+            let wait = deadline.map_or(Wait::Never, |deadline| Wait::AtMost(until(deadline)));
+            let qos = way.qos;
+            let carried = Publication { qos, ..publication };
+            verdict.add(self.dispatch(&way.route, &carried, wait));
+        }
+        verdict.end()
+    }
+
+    /// The same without holding the thread. In a box, as it is rarely there and would make every future larger.
+    fn dispatch_checked_async<'a>(
         &'a self,
-        way: Arc<Route>,
+        hooked: &'a Hooked,
         publication: &'a Publication<'a>,
         limit: Duration,
     ) -> Pin<Box<dyn Future<Output = Result<Outcome, PublishError>> + Send + 'a>> {
-        Box::pin(async move { self.dispatch_async(&way, publication, limit).await })
+        Box::pin(async move {
+            let publication = self.stamped(publication)?;
+            let deadline = zonda_runtime::after(limit);
+            let mut verdict = Verdict::new();
+            for way in hooked.ways_of((&publication).into()) {
+                let qos = way.qos;
+                let carried = Publication { qos, ..publication };
+                let limit = until(deadline);
+                verdict.add(self.dispatch_async(&way.route, &carried, limit).await);
+            }
+            verdict.end()
+        })
+    }
+
+    /// A publication with the timestamp that all get of it.
+    fn stamped<'a>(&self, publication: &Publication<'a>) -> Result<Publication<'a>, PublishError> {
+        let timestamp = match self.checked_body(publication)? {
+            PushBody::Put(put) => put.timestamp,
+            PushBody::Del(del) => del.timestamp,
+        };
+        Ok(Publication {
+            timestamp,
+            ..*publication
+        })
     }
 
     #[inline]
@@ -353,6 +406,11 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// What is left of the time until then.
+fn until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
 }
 
 /// Calls the node's own subscribers, on the publishing thread, with no lock held.

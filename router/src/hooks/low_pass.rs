@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use zonda_codec::KeyExpr;
+use zonda_codec::{KeyExpr, Qos};
 
 use crate::{
     config::{Flow, LowPassRule, MessageKind},
@@ -49,21 +49,6 @@ impl LowPass {
     }
 }
 
-impl LowPassRule {
-    /// Whether it is for messages on `key` that pass these links this way. A message whose key could not be found out may be
-    /// on any key.
-    fn is_for(&self, links: &LinkFacts, flow: Flow, key: Option<&KeyExpr<'_>>) -> bool {
-        let all_in = |listed: &Option<Vec<String>>, own: &[String]| match listed {
-            None => true,
-            Some(listed) => !own.is_empty() && own.iter().all(|name| listed.contains(name)),
-        };
-        self.flows.contains(&flow)
-            && all_in(&self.protocols, &links.protocols)
-            && all_in(&self.interfaces, &links.interfaces)
-            && key.is_none_or(|key| self.keys.iter().any(|own| own.includes(key)))
-    }
-}
-
 impl Hook for LowPass {
     fn check(
         &self,
@@ -75,11 +60,11 @@ impl Hook for LowPass {
         for rule in self
             .rules
             .iter()
-            .filter(|rule| rule.is_for(links, flow, key))
+            .filter(|rule| rule.scope.has(links, flow, key))
         {
             // without a key nothing but an empty message passes
             let limit = key.map_or(0, |_| rule.size_limit);
-            for &kind in &rule.messages {
+            for &kind in &rule.scope.messages {
                 let least = &mut limits[kind as usize];
                 *least = limit.min(*least);
             }
@@ -113,7 +98,9 @@ impl Hook for LowPass {
     }
 
     fn needs_interfaces(&self) -> bool {
-        self.rules.iter().any(|rule| rule.interfaces.is_some())
+        self.rules
+            .iter()
+            .any(|rule| rule.scope.interfaces.is_some())
     }
 }
 
@@ -126,8 +113,8 @@ struct Limits {
 
 impl Check for Limits {
     #[inline]
-    fn passes(&self, seen: Seen) -> bool {
-        seen.bytes <= self.limits[seen.kind as usize]
+    fn carried(&self, seen: Seen) -> Option<Qos> {
+        (seen.bytes() <= self.limits[seen.kind as usize]).then_some(seen.qos)
     }
 
     fn note_dropped(&self, seen: Seen) {
@@ -135,28 +122,44 @@ impl Check for Limits {
         dropped.messages.fetch_add(1, Ordering::Relaxed);
         dropped
             .bytes
-            .fetch_add(seen.bytes as u64, Ordering::Relaxed);
+            .fetch_add(seen.bytes() as u64, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use zonda_codec::Reliability;
+
     use super::*;
+    use crate::config::Scope;
 
     fn rule(keys: &[&str], size_limit: usize) -> LowPassRule {
         let key = |key: &&str| KeyExpr::try_from((*key).to_owned()).expect("a key");
-        LowPassRule {
+        let scope = Scope {
+            id: None,
+            zids: None,
             interfaces: None,
             protocols: None,
             flows: FLOWS.to_vec(),
             messages: vec![MessageKind::Put],
-            keys: keys.iter().map(key).collect(),
-            size_limit,
+            keys: Some(keys.iter().map(key).collect()),
+        };
+        LowPassRule { scope, size_limit }
+    }
+
+    fn put(payload: usize) -> Seen {
+        Seen {
+            kind: MessageKind::Put,
+            payload,
+            attachment: 0,
+            qos: Qos::DATA,
+            reliability: Reliability::Reliable,
         }
     }
 
     fn links() -> LinkFacts {
         LinkFacts {
+            zid: "a1".parse().expect("an id"),
             protocols: vec!["tcp".into()],
             interfaces: vec!["lo".into()],
         }
@@ -167,11 +170,9 @@ mod tests {
         let hook = LowPass::new(rules)?;
         let key = key.map(|key| KeyExpr::try_from(key).expect("a key"));
         let check = hook.check(&links(), Flow::Egress, key.as_ref())?;
-        let put = |bytes| Seen {
-            kind: MessageKind::Put,
-            bytes,
-        };
-        (0..1000).rev().find(|&bytes| check.passes(put(bytes)))
+        (0..1000)
+            .rev()
+            .find(|&bytes| check.carried(put(bytes)).is_some())
     }
 
     #[test]
@@ -187,14 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_for_links_that_all_fit_and_for_their_direction() {
+    fn rules_are_for_their_links_and_for_their_direction() {
         let with = |interfaces: &[&str], protocols: &[&str]| {
             let texts = |all: &[&str]| Some(all.iter().map(|t| (*t).to_owned()).collect());
-            LowPassRule {
-                interfaces: texts(interfaces),
-                protocols: texts(protocols),
-                ..rule(&["**"], 10)
-            }
+            let mut rule = rule(&["**"], 10);
+            rule.scope.interfaces = texts(interfaces);
+            rule.scope.protocols = texts(protocols);
+            rule
         };
         assert_eq!(
             limit(&[with(&["lo", "eth0"], &["tcp"])], Some("a")),
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(limit(&[with(&["eth0"], &["tcp"])], Some("a")), None);
         assert_eq!(limit(&[with(&["lo"], &["tls"])], Some("a")), None);
         let mut ingress = rule(&["**"], 10);
-        ingress.flows = vec![Flow::Ingress];
+        ingress.scope.flows = vec![Flow::Ingress];
         assert_eq!(limit(&[ingress], Some("a")), None);
     }
 
@@ -213,8 +213,7 @@ mod tests {
         let key = KeyExpr::try_from("a").expect("a key");
         let check = hook.check(&links(), Flow::Ingress, Some(&key));
         let check = check.expect("a limit");
-        let (kind, bytes) = (MessageKind::Put, 11);
-        check.note_dropped(Seen { kind, bytes });
+        check.note_dropped(put(11));
         let samples = hook.samples();
         let counted = samples.iter().filter(|one| one.value() > 0);
         let counted: Vec<_> = counted

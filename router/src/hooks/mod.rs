@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What looks at messages between a neighbour and this node: filters, and later rights and rates. One file each.
+//! What looks at messages between a neighbour and this node: filters, what says how they are carried, and later rights and
+//! rates. One file each.
 //!
 //! A hook is asked when a route is made, once for each neighbour on it, whether it has something to [check](Check) there.
 //! Routes on which nothing is checked are what they would be without hooks, and cost as much. A route with checks
 //! ([`Hooked`]) has its own way at the end of the usual one, where nobody was found to give the message to.
 
 mod low_pass;
+mod overwrite;
 mod route;
+mod scope;
 
-use zonda_codec::KeyExpr;
+use zonda_codec::{KeyExpr, Qos, Reliability, ZenohId};
 
 use crate::{
     config::{Flow, MessageKind, Settings},
@@ -19,10 +22,12 @@ use crate::{
 pub(crate) use route::{Hooked, seen};
 
 use low_pass::LowPass;
+use overwrite::Overwriting;
 
-/// The links to a neighbour, as far as rules are about them.
-#[derive(Debug, Default)]
+/// A neighbour and the links to it, as far as rules are about them.
+#[derive(Debug)]
 pub(crate) struct LinkFacts {
+    pub(crate) zid: ZenohId,
     /// The protocol of each link.
     pub(crate) protocols: Vec<String>,
     /// The interfaces that the links use.
@@ -33,8 +38,21 @@ pub(crate) struct LinkFacts {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) kind: MessageKind,
+    /// Bytes of the payload.
+    pub(crate) payload: usize,
+    /// Bytes of the attachment.
+    pub(crate) attachment: usize,
+    /// How it is carried.
+    pub(crate) qos: Qos,
+    /// Whether hops may lose it.
+    pub(crate) reliability: Reliability,
+}
+
+impl Seen {
     /// Bytes of payload and attachment.
-    pub(crate) bytes: usize,
+    fn bytes(&self) -> usize {
+        self.payload + self.attachment
+    }
 }
 
 /// Something that looks at messages between a neighbour and this node.
@@ -49,7 +67,9 @@ pub(crate) trait Hook: Send + Sync {
     ) -> Option<Box<dyn Check>>;
 
     /// What it has counted.
-    fn samples(&self) -> Vec<Sample>;
+    fn samples(&self) -> Vec<Sample> {
+        Vec::new()
+    }
 
     /// It has rules about interfaces, which the system is to be asked for.
     fn needs_interfaces(&self) -> bool {
@@ -59,10 +79,10 @@ pub(crate) trait Hook: Send + Sync {
 
 /// What a hook checks on one route, at one neighbour, one way.
 pub(crate) trait Check: Send + Sync {
-    /// Whether a message passes.
-    fn passes(&self, seen: Seen) -> bool;
+    /// How a message that passes is carried from here on; `None` if it does not pass. Nothing is counted.
+    fn carried(&self, seen: Seen) -> Option<Qos>;
 
-    /// Counts one that did not.
+    /// Counts one that did not pass.
     fn note_dropped(&self, seen: Seen);
 }
 
@@ -75,19 +95,25 @@ impl Checks {
         self.0.is_empty()
     }
 
-    /// Whether a message passes. Nothing is counted.
+    /// Whether a message passes as it is. Nothing is counted.
     #[inline]
-    pub(crate) fn pass(&self, seen: Seen) -> bool {
-        self.0.iter().all(|check| check.passes(seen))
+    pub(crate) fn leave(&self, seen: Seen) -> bool {
+        let left = Some(seen.qos);
+        self.0.iter().all(|check| check.carried(seen) == left)
     }
 
-    /// Whether a message passes. The first check that drops it counts it.
-    pub(crate) fn judge(&self, seen: Seen) -> bool {
-        let dropping = self.0.iter().find(|check| !check.passes(seen));
-        if let Some(check) = dropping {
-            check.note_dropped(seen);
+    /// How a message is carried that passes. The first check that drops it counts it.
+    pub(crate) fn judge(&self, mut seen: Seen) -> Option<Qos> {
+        for check in &self.0 {
+            match check.carried(seen) {
+                Some(qos) => seen.qos = qos,
+                None => {
+                    check.note_dropped(seen);
+                    return None;
+                }
+            }
         }
-        dropping.is_none()
+        Some(seen.qos)
     }
 }
 
@@ -100,6 +126,7 @@ pub(crate) struct Hooks {
 impl Hooks {
     pub(crate) fn new(settings: &Settings) -> Hooks {
         let mut all: Vec<Box<dyn Hook>> = Vec::new();
+        all.extend(Overwriting::new(&settings.network_rules).map(|hook| Box::new(hook) as _));
         all.extend(LowPass::new(&settings.low_pass_rules).map(|hook| Box::new(hook) as _));
         Hooks { all }
     }

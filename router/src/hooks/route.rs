@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Push, PushBody, PushRun};
+use zonda_codec::{Push, PushBody, PushRun, Qos, Reliability};
 
 use crate::{
     config::MessageKind,
@@ -48,65 +48,88 @@ impl Hooked {
         self.route.memory() + size_of::<Self>() + 64 * (self.egress.len() + 1)
     }
 
-    /// The way of a message: all of the route, a part of it, or `None`. What does not pass is counted.
-    pub(crate) fn way_of(&self, seen: Seen) -> Option<Arc<Route>> {
-        if !self.ingress.judge(seen) {
-            return None;
+    /// The ways of a message, together a part of the route, each with how the message is carried there. The first one has
+    /// this node's own subscribers. Messages that are not let pass are counted.
+    pub(crate) fn ways_of(&self, seen: Seen) -> Vec<Way> {
+        let Some(qos) = self.ingress.judge(seen) else {
+            return Vec::new();
+        };
+        let seen = Seen { qos, ..seen };
+        if self.egress.iter().all(|checks| checks.leave(seen)) {
+            let route = Arc::clone(&self.route);
+            return vec![Way { qos, route }];
         }
-        if self.egress.iter().all(|checks| checks.pass(seen)) {
-            return Some(Arc::clone(&self.route));
+        let mut hops: Vec<(Qos, Vec<Hop>)> = vec![(qos, Vec::new())];
+        for (hop, checks) in self.route.remote.iter().zip(&self.egress) {
+            let Some(qos) = checks.judge(seen) else {
+                continue;
+            };
+            match hops.iter_mut().find(|(carried, _)| *carried == qos) {
+                Some((_, like)) => like.push(hop.clone()),
+                None => hops.push((qos, vec![hop.clone()])),
+            }
         }
-        let hops = self.route.remote.iter().zip(&self.egress);
-        let passing = hops.filter(|(_, checks)| checks.judge(seen));
-        let hops = passing.map(|(hop, _)| Hop::clone(hop));
-        Some(Arc::new(Route {
-            validity: Arc::clone(&self.route.validity),
-            key: self.route.key.clone(),
-            remote: hops.collect(),
-            local: self.route.local.clone(),
-            hooked: None,
-        }))
+        let each = hops.into_iter().enumerate();
+        let way = |(number, (qos, hops)): (usize, (Qos, Vec<Hop>))| Way {
+            qos,
+            route: Arc::new(Route {
+                validity: Arc::clone(&self.route.validity),
+                key: self.route.key.clone(),
+                remote: hops.into(),
+                local: match number {
+                    0 => self.route.local.clone(),
+                    _ => Box::default(),
+                },
+                hooked: None,
+            }),
+        };
+        each.map(way).collect()
     }
 
-    /// Whether all messages of a run pass everywhere. Nothing is counted.
-    pub(crate) fn lets_pass(&self, push: &Push<'_>, run: &PushRun<'_>) -> bool {
-        let first = seen(push);
-        let payload = first.bytes - attachment(push);
-        let passes = |bytes: usize| {
-            let bytes = first.bytes - payload + bytes;
-            let seen = Seen { bytes, ..first };
-            self.ingress.pass(seen) && self.egress.iter().all(|checks| checks.pass(seen))
+    /// Whether all messages of a run pass everywhere as they are. Nothing is counted.
+    pub(crate) fn leaves(&self, first: Seen, run: &PushRun<'_>) -> bool {
+        let is_left = |payload: usize| {
+            let seen = Seen { payload, ..first };
+            self.ingress.leave(seen) && self.egress.iter().all(|checks| checks.leave(seen))
         };
-        run.clone().all(|again| passes(again.payload.len()))
+        run.clone().all(|again| is_left(again.payload.len()))
     }
+}
+
+/// A part of a route.
+pub(crate) struct Way {
+    /// How the message is carried on it.
+    pub(crate) qos: Qos,
+    pub(crate) route: Arc<Route>,
 }
 
 /// A data message as hooks see it.
-pub(crate) fn seen(push: &Push<'_>) -> Seen {
-    let (kind, payload) = match &push.body {
-        PushBody::Put(put) => (MessageKind::Put, put.payload.len()),
-        PushBody::Del(_) => (MessageKind::Delete, 0),
+pub(crate) fn seen(push: &Push<'_>, reliability: Reliability) -> Seen {
+    let (kind, payload, attachment) = match &push.body {
+        PushBody::Put(put) => (MessageKind::Put, put.payload.len(), put.attachment),
+        PushBody::Del(del) => (MessageKind::Delete, 0, del.attachment),
     };
-    let bytes = payload + attachment(push);
-    Seen { kind, bytes }
-}
-
-fn attachment(push: &Push<'_>) -> usize {
-    let attachment = match &push.body {
-        PushBody::Put(put) => put.attachment,
-        PushBody::Del(del) => del.attachment,
-    };
-    attachment.map_or(0, <[u8]>::len)
+    Seen {
+        kind,
+        payload,
+        attachment: attachment.map_or(0, <[u8]>::len),
+        qos: push.qos,
+        reliability,
+    }
 }
 
 impl From<&Publication<'_>> for Seen {
     fn from(publication: &Publication<'_>) -> Seen {
-        let attachment = publication.attachment.map_or(0, <[u8]>::len);
         let (kind, payload) = match publication.kind {
             SampleKind::Put => (MessageKind::Put, publication.payload.as_slice().len()),
             SampleKind::Delete => (MessageKind::Delete, 0),
         };
-        let bytes = payload + attachment;
-        Seen { kind, bytes }
+        Seen {
+            kind,
+            payload,
+            attachment: publication.attachment.map_or(0, <[u8]>::len),
+            qos: publication.qos,
+            reliability: publication.reliability,
+        }
     }
 }

@@ -131,18 +131,19 @@ impl Shared {
             attachment: query.attachment,
             unknown: RawExtensions::default(),
         };
-        let seen = seen_query(&request, payload.bytes().len());
+        let seen = seen_query(&request, payload.bytes().len(), query.qos);
         for hop in &branches.hops {
-            if !self.passes(state, hop.face, Flow::Egress, Some(query.key), seen) {
+            let carried = self.carried(state, hop.face, Flow::Egress, Some(query.key), seen);
+            let Some(qos) = carried else {
                 state.table.finish_branch(hop.face, hop.rid);
                 continue;
-            }
+            };
             let Some(face) = state.faces.get(&hop.face) else {
                 continue;
             };
             let wire_expr = hop.wire_expr(query.key.as_str());
             let request = Request {
-                qos: query.qos,
+                qos,
                 target: query.target,
                 timeout: Some(whole_milliseconds(query.timeout)),
                 ..Request::new(hop.rid, wire_expr, request)
@@ -151,7 +152,7 @@ impl Shared {
                 request,
                 payload_len: payload.bytes().len(),
             };
-            let (touched, priority) = (&mut after.touched, query.qos.priority());
+            let (touched, priority) = (&mut after.touched, qos.priority());
             keep(touched, &face.outbox, priority, &head, payload);
         }
         for branch in &branches.local {

@@ -2,7 +2,7 @@
 
 //! Queries and replies as hooks see them.
 
-use zonda_codec::{KeyExpr, PushBody, Query, ResponseBody};
+use zonda_codec::{KeyExpr, PushBody, Qos, Query, Reliability, ResponseBody};
 
 use crate::{
     config::{Flow, MessageKind},
@@ -12,40 +12,49 @@ use crate::{
 };
 
 impl Shared {
-    /// Whether a query or a reply on `key` passes the links of a neighbour; what does not is counted. Without a key it could
-    /// not be found out. At this node's own session everything passes.
-    pub(crate) fn passes(
+    /// How a query or a reply on `key` that passes the links of a neighbour is carried; `None` if it does not pass, which is
+    /// counted. Without a key it could not be found out. At this node's own session everything passes as it is.
+    pub(crate) fn carried(
         &self,
         state: &State,
         face: FaceId,
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
         seen: Seen,
-    ) -> bool {
-        self.hooks.is_empty() || self.checks(state, face, flow, key).judge(seen)
+    ) -> Option<Qos> {
+        match self.hooks.is_empty() {
+            true => Some(seen.qos),
+            false => self.checks(state, face, flow, key).judge(seen),
+        }
     }
 }
 
-/// A query with a payload of this length.
-pub(crate) fn seen_query(query: &Query<'_>, payload_len: usize) -> Seen {
+/// A query that is carried like this, with a payload of this length.
+pub(crate) fn seen_query(query: &Query<'_>, payload_len: usize, qos: Qos) -> Seen {
     Seen {
         kind: MessageKind::Query,
-        bytes: payload_len + query.attachment.map_or(0, <[u8]>::len),
+        payload: payload_len,
+        attachment: query.attachment.map_or(0, <[u8]>::len),
+        qos,
+        reliability: Reliability::Reliable,
     }
 }
 
-/// A reply with a payload of this length. One that says that there is no value has none.
-pub(crate) fn seen_reply(body: &ResponseBody<'_>, payload_len: usize) -> Seen {
-    let bytes = match body {
+/// A reply that is carried like this, with a payload of this length. One that says that there is no value has none.
+pub(crate) fn seen_reply(body: &ResponseBody<'_>, payload_len: usize, qos: Qos) -> Seen {
+    let (payload, attachment) = match body {
         ResponseBody::Reply(reply) => match &reply.payload {
-            PushBody::Put(put) => payload_len + put.attachment.map_or(0, <[u8]>::len),
-            PushBody::Del(del) => del.attachment.map_or(0, <[u8]>::len),
+            PushBody::Put(put) => (payload_len, put.attachment),
+            PushBody::Del(del) => (0, del.attachment),
         },
-        ResponseBody::Err(_) => payload_len,
+        ResponseBody::Err(_) => (payload_len, None),
     };
     Seen {
         kind: MessageKind::Reply,
-        bytes,
+        payload,
+        attachment: attachment.map_or(0, <[u8]>::len),
+        qos,
+        reliability: Reliability::Reliable,
     }
 }
 

@@ -50,7 +50,7 @@ impl Shared {
         search: &mut QuerySearch,
         burst: &mut Burst,
     ) -> bool {
-        let Ok((request, raw_body)) = Request::decode_with_raw(&mut Reader::new(context.raw))
+        let Ok((mut request, raw_body)) = Request::decode_with_raw(&mut Reader::new(context.raw))
         else {
             return true;
         };
@@ -67,14 +67,14 @@ impl Shared {
                 state.table.refuse_query(asker);
                 return;
             };
-            let seen = seen_query(
-                &request.body,
-                request.body.body.map_or(0, |b| b.payload.len()),
-            );
-            if !self.passes(state, face, Flow::Ingress, Some(&key), seen) {
+            let payload_len = request.body.body.map_or(0, |b| b.payload.len());
+            let seen = seen_query(&request.body, payload_len, request.qos);
+            let Some(qos) = self.carried(state, face, Flow::Ingress, Some(&key), seen) else {
                 state.table.refuse_query(asker);
                 return;
-            }
+            };
+            request.qos = qos;
+            let seen = Seen { qos, ..seen };
             let timeout = request
                 .timeout
                 .unwrap_or_else(|| self.settings.query_timeout);
@@ -130,8 +130,11 @@ impl Shared {
                 }
             },
         };
-        let seen = seen_reply(&response.body, payload_len(&response.body));
-        let passes = |face, flow| self.passes(&state, face, flow, key.as_ref(), seen);
+        let seen = seen_reply(&response.body, payload_len(&response.body), asker.qos);
+        let passes = |face, flow| {
+            let carried = self.carried(&state, face, flow, key.as_ref(), seen);
+            carried.is_some()
+        };
         if !passes(face, Flow::Ingress) || !passes(asker.face, Flow::Egress) {
             return;
         }
@@ -190,10 +193,10 @@ impl Passing<'_> {
     fn forward(&self, branches: &Branches, state: &mut State, downstream: &mut Downstream) {
         for hop in &branches.hops {
             let (shared, key) = (self.shared, Some(self.key));
-            if !shared.passes(state, hop.face, Flow::Egress, key, self.seen) {
+            let Some(qos) = shared.carried(state, hop.face, Flow::Egress, key, self.seen) else {
                 state.table.finish_branch(hop.face, hop.rid);
                 continue;
-            }
+            };
             let Some(face) = state.faces.get(&hop.face) else {
                 continue;
             };
@@ -202,6 +205,7 @@ impl Passing<'_> {
                 wire_expr: hop.wire_expr(self.key.as_str()),
                 timestamp: None,
                 node_id: hop.node_id,
+                qos,
                 ..self.request
             });
             let message = Outgoing {
@@ -212,7 +216,7 @@ impl Passing<'_> {
                     part: self.raw_body,
                 },
             };
-            if !downstream.pass(&face.outbox, self.request.qos, &message) {
+            if !downstream.pass(&face.outbox, qos, &message) {
                 state.table.finish_branch(hop.face, hop.rid);
             }
         }

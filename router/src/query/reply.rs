@@ -209,8 +209,9 @@ impl Shared {
             }
             return Ok(Outcome::Sent);
         }
-        let seen = seen_reply(&unsaid.body, unsaid.payload.as_slice().len());
-        if !self.passes(&state, asker.face, Flow::Egress, Some(unsaid.key), seen) {
+        let seen = seen_reply(&unsaid.body, unsaid.payload.as_slice().len(), asker.qos);
+        let carried = self.carried(&state, asker.face, Flow::Egress, Some(unsaid.key), seen);
+        if carried.is_none() {
             return Ok(Outcome::Sent);
         }
         let found = state.faces.get(&asker.face).ok_or(AnswerError::Over)?;

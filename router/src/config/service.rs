@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How messages are carried, as rules say it: priority, congestion control, express, reliability.
+
+use zonda_codec::{CongestionControl, Priority, Reliability};
+
+use crate::config::{
+    rule::{one_of, yes_or_no},
+    value::Located,
+};
+
+/// How a message is carried, as far as a rule says it: `None` for what the rule says nothing about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServiceGiven {
+    /// Which messages go first.
+    pub priority: Option<Priority>,
+    /// What happens when a neighbour is slow.
+    pub congestion_control: Option<CongestionControl>,
+    /// Whether a message is not to wait for company in a batch.
+    pub express: Option<bool>,
+    /// Whether hops may lose a message.
+    pub reliability: Option<Reliability>,
+}
+
+impl ServiceGiven {
+    /// Takes a member of an object; false if it is about something else.
+    pub(super) fn take(&mut self, name: &str, member: &Located) -> Result<bool, String> {
+        match name {
+            "priority" => self.priority = Some(one_of(name, member, &PRIORITIES)?),
+            "congestion_control" => {
+                self.congestion_control = Some(one_of(name, member, &CONGESTION_CONTROLS)?);
+            }
+            "express" => self.express = Some(yes_or_no(name, member)?),
+            "reliability" => self.reliability = Some(one_of(name, member, &RELIABILITIES)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+pub(super) const PRIORITIES: [(&str, Priority); 7] = [
+    ("real_time", Priority::RealTime),
+    ("interactive_high", Priority::InteractiveHigh),
+    ("interactive_low", Priority::InteractiveLow),
+    ("data_high", Priority::DataHigh),
+    ("data", Priority::Data),
+    ("data_low", Priority::DataLow),
+    ("background", Priority::Background),
+];
+
+const CONGESTION_CONTROLS: [(&str, CongestionControl); 3] = [
+    ("drop", CongestionControl::Drop),
+    ("block", CongestionControl::Block),
+    ("block_first", CongestionControl::BlockFirst),
+];
+
+const RELIABILITIES: [(&str, Reliability); 2] = [
+    ("best_effort", Reliability::BestEffort),
+    ("reliable", Reliability::Reliable),
+];

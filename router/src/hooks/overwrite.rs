@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Has messages carried otherwise from a link on (`qos/network`). Rules apply one after another, each to what the one before
+//! has made of a message.
+
+use zonda_codec::{KeyExpr, Qos};
+
+use crate::config::{Flow, NetworkRule, Overwrite};
+
+use super::{Check, Hook, LinkFacts, Seen};
+
+/// The rules of a node.
+#[derive(Debug)]
+pub(super) struct Overwriting {
+    rules: Vec<NetworkRule>,
+}
+
+impl Overwriting {
+    /// `None` without a rule.
+    pub(super) fn new(rules: &[NetworkRule]) -> Option<Overwriting> {
+        (!rules.is_empty()).then(|| Overwriting {
+            rules: rules.into(),
+        })
+    }
+}
+
+impl Hook for Overwriting {
+    fn check(
+        &self,
+        links: &LinkFacts,
+        flow: Flow,
+        key: Option<&KeyExpr<'_>>,
+    ) -> Option<Box<dyn Check>> {
+        // which rules are for a key cannot be said of a message without one: it is left as it is
+        key?;
+        let here = self
+            .rules
+            .iter()
+            .filter(|rule| rule.scope.has(links, flow, key));
+        let here: Vec<_> = here.cloned().collect();
+        (!here.is_empty()).then(|| Box::new(Rules(here)) as _)
+    }
+
+    fn needs_interfaces(&self) -> bool {
+        self.rules
+            .iter()
+            .any(|rule| rule.scope.interfaces.is_some())
+    }
+}
+
+/// The rules on one route, at one neighbour, one way.
+struct Rules(Vec<NetworkRule>);
+
+impl Check for Rules {
+    fn carried(&self, mut seen: Seen) -> Option<Qos> {
+        for rule in &self.0 {
+            if rule.is_for(seen) {
+                seen.qos = rule.overwrite.of(seen.qos);
+            }
+        }
+        Some(seen.qos)
+    }
+
+    /// All of them pass.
+    fn note_dropped(&self, _: Seen) {}
+}
+
+impl NetworkRule {
+    /// Whether it is for a message on its links and keys.
+    fn is_for(&self, seen: Seen) -> bool {
+        let (carried, qos) = (&self.carried, seen.qos);
+        self.scope.messages.contains(&seen.kind)
+            && self.payload_bytes.contains(&(seen.payload as u64))
+            && carried.priority.is_none_or(|own| own == qos.priority())
+            && carried
+                .congestion_control
+                .is_none_or(|own| own == qos.congestion_control())
+            && carried.express.is_none_or(|own| own == qos.is_express())
+            && carried
+                .reliability
+                .is_none_or(|own| own == seen.reliability)
+    }
+}
+
+impl Overwrite {
+    /// How a message is carried that was carried like this.
+    fn of(&self, before: Qos) -> Qos {
+        let priority = before.priority();
+        Qos::new(
+            self.priority.map_or(priority, |change| change.of(priority)),
+            self.congestion_control
+                .unwrap_or(before.congestion_control()),
+            self.express.unwrap_or(before.is_express()),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zonda_codec::{CongestionControl, Priority, Reliability};
+
+    use super::*;
+    use crate::config::{Config, MessageKind};
+
+    const BEFORE: Qos = Qos::new(Priority::DataLow, CongestionControl::Drop, false);
+
+    /// How a put on `key` with a payload of so many bytes is carried by these rules.
+    fn carried(rules: &str, key: &str, payload: usize) -> Qos {
+        let mut config = Config::default();
+        config
+            .insert_json5("qos/network", rules)
+            .expect("they are rules");
+        let hook = Overwriting::new(&config.settings().network_rules);
+        let links = LinkFacts {
+            zid: "a1".parse().expect("an id"),
+            protocols: vec!["tcp".into(), "tls".into()],
+            interfaces: vec!["lo".into()],
+        };
+        let key = KeyExpr::try_from(key).expect("a key");
+        let check = hook.and_then(|hook| hook.check(&links, Flow::Egress, Some(&key)));
+        let seen = Seen {
+            kind: MessageKind::Put,
+            payload,
+            attachment: 0,
+            qos: BEFORE,
+            reliability: Reliability::Reliable,
+        };
+        check.map_or(BEFORE, |check| check.carried(seen).expect("all pass"))
+    }
+
+    #[test]
+    fn a_rule_says_what_it_names_and_leaves_the_rest() {
+        let all = "[{messages: ['put'], overwrite: {priority: 'real_time', congestion_control: 'block', express: true}}]";
+        let everything = Qos::new(Priority::RealTime, CongestionControl::Block, true);
+        assert_eq!(carried(all, "a", 0), everything);
+        let express = "[{messages: ['put'], overwrite: {express: true}}]";
+        let alone = Qos::new(Priority::DataLow, CongestionControl::Drop, true);
+        assert_eq!(carried(express, "a", 0), alone);
+    }
+
+    #[test]
+    fn a_rule_is_for_what_all_of_its_parts_are_for() {
+        let rule = |part: &str| {
+            format!("[{{messages: ['put', 'query'], overwrite: {{express: true}}, {part}}}]")
+        };
+        for (part, is_for) in [
+            ("key_exprs: ['a/**', 'b']", true),
+            ("key_exprs: ['b/**']", false),
+            ("zids: ['a1', 'b2']", true),
+            ("zids: ['b2']", false),
+            ("link_protocols: ['tls']", true),
+            ("link_protocols: ['quic']", false),
+            ("interfaces: ['lo', 'eth0']", true),
+            ("interfaces: ['eth0']", false),
+            ("flows: ['egress']", true),
+            ("flows: ['ingress']", false),
+            ("messages: ['delete']", false),
+            ("payload_size: '10..'", true),
+            ("payload_size: '..10'", true),
+            ("payload_size: '11..'", false),
+            (
+                "qos: {priority: 'data_low', congestion_control: 'drop'}",
+                true,
+            ),
+            ("qos: {priority: 'data'}", false),
+            ("qos: {congestion_control: 'block'}", false),
+            ("qos: {express: false}", true),
+            ("qos: {express: true}", false),
+            ("qos: {reliability: 'reliable'}", true),
+            ("qos: {reliability: 'best_effort'}", false),
+        ] {
+            let is_express = carried(&rule(part), "a/b", 10).is_express();
+            assert_eq!(is_express, is_for, "{part}");
+        }
+    }
+
+    #[test]
+    fn rules_apply_to_what_the_ones_before_have_made() {
+        let rules = "[{messages: ['put'], overwrite: {priority: 'data'}},
+                      {messages: ['put'], qos: {priority: 'data'}, overwrite: {priority: -1}},
+                      {messages: ['put'], qos: {priority: 'data_low'}, overwrite: {express: true}}]";
+        let after = Qos::new(Priority::DataHigh, CongestionControl::Drop, false);
+        assert_eq!(carried(rules, "a", 0), after);
+    }
+}
