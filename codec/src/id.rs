@@ -79,6 +79,7 @@ impl ZenohId {
     /// ```
     /// use zonda_codec::ZenohId;
     /// assert_ne!(ZenohId::rand(), ZenohId::rand());
+    /// assert_ne!(ZenohId::default(), ZenohId::default());
     /// ```
     pub fn rand() -> Self {
         let half = || u128::from(RandomState::new().hash_one(()));
@@ -160,6 +161,13 @@ impl ZenohId {
     #[inline]
     pub(crate) fn sized_len(&self) -> usize {
         1 + self.length()
+    }
+}
+
+/// [`ZenohId::rand`]: another one each time.
+impl Default for ZenohId {
+    fn default() -> Self {
+        Self::rand()
     }
 }
 

@@ -6,6 +6,10 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+#[allow(dead_code, reason = "not all of it is tried")]
+#[path = "../../transport/src/link/quic/desk.rs"]
+mod desk;
+#[cfg(test)]
 #[path = "../../transport/src/outbox/election.rs"]
 mod election;
 #[path = "../../runtime/src/guard.rs"]

@@ -184,7 +184,7 @@ impl ForwardingTable {
         if self.topology.at(slot).is_some_and(is_mesh) {
             return self.announce_to_mesh(entity, info, &key, actions);
         }
-        let spelling = self.spell(slot, &key, actions);
+        let spelling = self.spell_for(kind, slot, &key, actions);
         let Some(face) = self.topology.at_mut(slot) else {
             return;
         };
@@ -197,6 +197,22 @@ impl ForwardingTable {
         if known.is_none() {
             self.entities_mut(kind).add_announced(index, slot);
         }
+    }
+
+    /// How to write the key of an entity of this kind to `slot`. A token gets no id of its own: no data goes to its key, and tokens
+    /// that come and go would use the ids up.
+    pub(super) fn spell_for(
+        &mut self,
+        kind: Kind,
+        slot: u32,
+        key: &str,
+        actions: &mut Vec<Action>,
+    ) -> Spelling {
+        if kind != Kind::Token {
+            return self.spell(slot, key, actions);
+        }
+        let face = self.topology.at(slot);
+        face.map_or(Spelling::full(), |face| face.ids.spell_declared(key))
     }
 
     /// How to write a key to `slot` in a declaration or an interest. Declares an id for its plain beginning first

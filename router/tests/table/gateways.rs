@@ -216,7 +216,7 @@ fn a_peer_relays_the_tokens_its_gateway_has() {
     assert_eq!(bench.lines(client), ["@3 token 0 live/here"]);
     assert_eq!(
         bench.lines(router),
-        ["keyexpr 2 live", "interest 1 Current T 2+/*"]
+        ["keyexpr 1 live", "interest 1 Current T 1+/*"]
     );
     bench.declare(router, Some(1), token(0, "live/there"));
     bench.declare(router, Some(1), Declaration::Final);

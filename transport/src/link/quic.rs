@@ -7,6 +7,7 @@
 
 mod carry;
 mod connection;
+mod desk;
 mod greeting;
 mod hub;
 mod incoming;

@@ -221,7 +221,7 @@ impl ForwardingTable {
         News { kind, key, info }: News<'_>,
         actions: &mut Vec<Action>,
     ) {
-        let spelling = self.spell(link.index, key, actions);
+        let spelling = self.spell_for(kind, link.index, key, actions);
         let expr = spelling.wire_expr(key);
         let body = match info {
             Some(info) => message::declaration(kind, 0, expr, info),

@@ -7,8 +7,8 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -23,6 +23,7 @@ use rustls::pki_types::CertificateDer;
 
 use super::super::carriage::{Carries, Framed};
 use super::super::tls::first_end;
+use super::desk::Desk;
 use super::hub::Hub;
 use super::incoming::Incoming;
 use super::outgoing;
@@ -60,11 +61,8 @@ pub(super) struct Connection {
     hub: Arc<Hub>,
     handle: ConnectionHandle,
     remote: SocketAddr,
-    state: Mutex<State>,
-    /// Datagrams that came and were not looked at.
-    inbox: Mutex<Vec<ConnectionEvent>>,
-    /// Who has the state will look at the inbox when it has given that back.
-    is_worked_on: AtomicBool,
+    /// The state, and datagrams that came and were not looked at.
+    desk: Desk<State, ConnectionEvent>,
     opening: AtomicWaker,
     reader: AtomicWaker,
     writer: AtomicWaker,
@@ -177,9 +175,7 @@ impl Connection {
             hub,
             handle,
             remote: state.proto.remote_address(),
-            state: Mutex::new(state),
-            inbox: Mutex::default(),
-            is_worked_on: AtomicBool::new(false),
+            desk: Desk::new(state),
             opening: AtomicWaker::new(),
             reader: AtomicWaker::new(),
             writer: AtomicWaker::new(),
@@ -191,33 +187,16 @@ impl Connection {
         self.remote
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Changes the state, and does what follows from that.
     fn work<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        let done = self.work_on(self.lock(), act);
+        let (done, woken) = self.desk.work(|state, arrived| {
+            state.take_in(arrived);
+            let done = act(state);
+            (done, self.settle(state))
+        });
+        self.wake(&woken);
         self.see_to_inbox();
         done
-    }
-
-    fn work_on<T>(&self, mut state: MutexGuard<'_, State>, act: impl FnOnce(&mut State) -> T) -> T {
-        self.is_worked_on.store(true, Ordering::SeqCst);
-        let arrived = std::mem::take(&mut *self.inbox());
-        for event in arrived {
-            state.proto.handle_event(event);
-        }
-        let done = act(&mut state);
-        let woken = self.settle(&mut state);
-        self.is_worked_on.store(false, Ordering::SeqCst);
-        drop(state);
-        self.wake(&woken);
-        done
-    }
-
-    fn inbox(&self) -> MutexGuard<'_, Vec<ConnectionEvent>> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wake(&self, woken: &Woken) {
@@ -234,23 +213,18 @@ impl Connection {
 
     /// Takes in a datagram; [`Connection::see_to_inbox`] does what follows.
     pub(super) fn take_in(&self, event: ConnectionEvent) {
-        self.inbox().push(event);
+        self.desk.bring(event);
     }
 
     /// Looks at the datagrams that came, or leaves that to the task that works on the state at the moment: that one would have to
     /// be waited for while it encrypts and sends, for each confirmation anew.
     pub(super) fn see_to_inbox(&self) {
-        while !self.inbox().is_empty() {
-            let state = match self.state.try_lock() {
-                Ok(state) => state,
-                Err(TryLockError::WouldBlock) if self.is_worked_on.load(Ordering::SeqCst) => {
-                    return;
-                }
-                // Somebody has a look, which takes no time.
-                Err(_) => self.lock(),
-            };
-            self.work_on(state, State::handle_due);
-        }
+        let look = |state: &mut State, arrived| {
+            state.take_in(arrived);
+            state.handle_due();
+            self.settle(state)
+        };
+        self.desk.see_to_inbox(look, |woken| self.wake(&woken));
     }
 
     /// Does what is due.
@@ -287,7 +261,7 @@ impl Connection {
     pub(super) async fn opened(&self) -> Result<(), Lost> {
         poll_fn(|context| {
             self.opening.register(context.waker());
-            let state = self.lock();
+            let state = self.desk.lock();
             match &state.lost {
                 Some(lost) => Poll::Ready(Err(lost.clone())),
                 None if state.is_open => Poll::Ready(Ok(())),
@@ -299,19 +273,19 @@ impl Connection {
 
     /// When the first of the certificates expires that the peer has shown.
     pub(super) fn valid_until(&self) -> Option<SystemTime> {
-        let shown = self.lock().proto.crypto_session().peer_identity()?;
+        let shown = self.desk.lock().proto.crypto_session().peer_identity()?;
         let shown: &Vec<CertificateDer<'static>> = shown.downcast_ref()?;
         first_end(shown)
     }
 
     /// What carries the batches of the link.
     pub(super) fn carrier(&self) -> Carrier {
-        self.lock().carrier
+        self.desk.lock().carrier
     }
 
     /// Whether each priority has a stream of its own.
     pub(super) fn has_lanes(&self) -> bool {
-        self.lock().streams.has_lanes()
+        self.desk.lock().streams.has_lanes()
     }
 
     /// Has bytes of a link sent; tells how many are dealt with.
@@ -396,7 +370,7 @@ impl Connection {
 
     /// Whether no datagram waits to be sent. Nobody is woken when that is so.
     pub(super) fn has_sent(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.desk.lock();
         // There is room for as many as ever.
         let most = DATAGRAM_BUFFER_BYTES - DATAGRAM_OVERHEAD;
         state.lost.is_some() || state.proto.datagrams().send_buffer_space() >= most
@@ -450,7 +424,7 @@ impl Connection {
     pub(super) async fn finished(&self) {
         poll_fn(|context| {
             self.writer.register(context.waker());
-            let state = self.lock();
+            let state = self.desk.lock();
             match state.streams.is_finished() || state.lost.is_some() {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
@@ -529,7 +503,7 @@ impl Connection {
 impl Carries for Connection {
     fn held(&self) -> usize {
         // A task that holds the lock sends or receives: the figure of the last look stands.
-        if let Ok(mut state) = self.state.try_lock() {
+        if let Some(mut state) = self.desk.try_lock() {
             state.streams.recycled().look_after(Instant::now());
             let copies = state.streams.recycled().bytes();
             let now = state.unconfirmed().max(copies) + state.unread();
@@ -548,6 +522,13 @@ impl Carries for Connection {
 }
 
 impl State {
+    /// Takes datagrams in.
+    fn take_in(&mut self, arrived: Vec<ConnectionEvent>) {
+        for event in arrived {
+            self.proto.handle_event(event);
+        }
+    }
+
     /// Does what is due.
     fn handle_due(&mut self) {
         let now = Instant::now();
