@@ -51,7 +51,7 @@ pub fn sizes(text: &str) -> Result<Sizes, String> {
 /// What is wrong with it, in words for the user.
 pub fn one_size(text: &str) -> Result<usize, String> {
     let size = size(text).ok().filter(|size| *size > 0);
-    size.ok_or_else(|| format!("{text:?}: expected one size, such as 10M"))
+    size.ok_or_else(|| format!("{text:?}: expected one size from 1 to 1G, such as 10M"))
 }
 
 /// A number of bytes with a unit: `k`, `M` and `G` are powers of 1024, with or without `B` or `iB`.
