@@ -9,11 +9,18 @@ use zonda_runtime::{LinkRead, RxBuf};
 const READ_BYTES_MAX: usize = 64 * 1024;
 const READ_BYTES_MIN: usize = 4 * 1024;
 
+/// A read that brings less is a small one. After so many of them in a row the buffer is small again: large messages have a small
+/// read between them, which brings their last bytes.
+const SMALL_BYTES: usize = READ_BYTES_MIN / 8;
+const SMALL_READS_MAX: u8 = 8;
+
 /// Bytes from the socket that are not dealt with yet.
 #[derive(Debug, Default)]
 pub(super) struct Raw {
     bytes: RxBuf,
     taken: usize,
+    /// Small reads in a row.
+    small: u8,
 }
 
 impl Raw {
@@ -22,7 +29,10 @@ impl Raw {
         let mut bytes = RxBuf::new(READ_BYTES_MIN.max(behind.len()));
         bytes.spare_mut()[..behind.len()].copy_from_slice(behind);
         bytes.advance(behind.len());
-        Raw { bytes, taken: 0 }
+        Raw {
+            bytes,
+            ..Raw::default()
+        }
     }
 
     /// The bytes.
@@ -39,13 +49,13 @@ impl Raw {
         self.taken += count;
     }
 
-    /// Bytes of the buffer that [`Raw::fill`] reads into next: large while each read fills it, small again once little comes.
+    /// Bytes of the buffer that [`Raw::fill`] reads into next: large once reads fill it, small again once little comes.
     pub(super) fn next_capacity(&self) -> usize {
         let (bytes, had) = (self.bytes.capacity(), self.bytes.filled().len());
         match had {
             _ if bytes == 0 => READ_BYTES_MIN,
             _ if had == bytes => (bytes * 4).min(READ_BYTES_MAX),
-            _ if had < READ_BYTES_MIN / 8 => READ_BYTES_MIN,
+            _ if self.small >= SMALL_READS_MAX => READ_BYTES_MIN,
             _ => bytes,
         }
     }
@@ -76,6 +86,10 @@ impl Raw {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let (result, buffer) = link.read(buffer).await;
+        self.small = match buffer.filled().len() < SMALL_BYTES {
+            true => self.small.saturating_add(1),
+            false => 0,
+        };
         self.bytes = buffer;
         result
     }

@@ -15,9 +15,6 @@ const MESSAGE_BYTES_MAX: usize = 65_535;
 /// The longest content of a frame that is no message.
 const CONTROL_BYTES_MAX: usize = 125;
 
-/// Bytes that are copied before their mask is changed: half of the fastest cache of small processors, both copies together.
-const PIECE_BYTES: usize = 8 * 1024;
-
 /// Bytes of masks that are drawn at once.
 const MASKS_BYTES: usize = 256;
 
@@ -192,7 +189,9 @@ impl Unframing {
         let most = frame.left.min(input.len());
         let passed = match &mut self.parts {
             Some(parts) => {
-                append(&mut frame.mask, &input[..most], parts);
+                let start = parts.len();
+                parts.extend_from_slice(&input[..most]);
+                apply(&mut frame.mask, &mut parts[start..]);
                 Passed {
                     taken: most,
                     given: 0,
@@ -200,11 +199,8 @@ impl Unframing {
             }
             None => {
                 let count = most.min(output.len());
-                let pieces = output[..count].chunks_mut(PIECE_BYTES);
-                for (to, from) in pieces.zip(input.chunks(PIECE_BYTES)) {
-                    to.copy_from_slice(&from[..to.len()]);
-                    apply(&mut frame.mask, to);
-                }
+                output[..count].copy_from_slice(&input[..count]);
+                apply(&mut frame.mask, &mut output[..count]);
                 Passed {
                     taken: count,
                     given: count,
@@ -312,15 +308,6 @@ impl Unframing {
     }
 }
 
-/// Appends bytes with their mask changed, as [`apply`] does. The piece that is masked is in the fastest cache still.
-fn append(mask: &mut Option<[u8; 4]>, bytes: &[u8], out: &mut Vec<u8>) {
-    for piece in bytes.chunks(PIECE_BYTES) {
-        let start = out.len();
-        out.extend_from_slice(piece);
-        apply(mask, &mut out[start..]);
-    }
-}
-
 /// Masks bytes or takes their mask away, and turns the mask to what comes behind them.
 fn apply(mask: &mut Option<[u8; 4]>, bytes: &mut [u8]) {
     let Some(mask) = mask else {
@@ -396,7 +383,9 @@ impl Framing {
                 continue;
             }
             let (content, rest) = bytes.split_at(self.left.min(bytes.len()));
-            append(&mut self.mask, content, out);
+            let start = out.len();
+            out.extend_from_slice(content);
+            apply(&mut self.mask, &mut out[start..]);
             self.left -= content.len();
             bytes = rest;
         }
@@ -430,7 +419,9 @@ impl Framing {
 
     fn control(&mut self, control: Control, content: &[u8], out: &mut Vec<u8>) {
         let mut mask = self.head(OpCode::Control(control), content.len(), out);
-        append(&mut mask, content, out);
+        let start = out.len();
+        out.extend_from_slice(content);
+        apply(&mut mask, &mut out[start..]);
     }
 
     fn head(&mut self, opcode: OpCode, length: usize, out: &mut Vec<u8>) -> Option<[u8; 4]> {
