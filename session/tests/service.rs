@@ -109,6 +109,7 @@ fn a_publisher_is_declared_as_the_first_rule_for_its_key_says() {
 fn a_key_that_no_rule_includes_is_left_to_the_program() {
     let (session, other) = told();
     let queue = other.declare_subscriber("**").wait().unwrap();
+    until_matched(&session.declare_publisher("other").wait().unwrap());
     // wider than the rules
     for key in ["other", "*/told/a"] {
         let publisher = asked!(session.declare_publisher(key));
