@@ -3,6 +3,8 @@
 //! Has messages carried otherwise from a link on (`qos/network`). Rules apply one after another, each to what the one before
 //! has made of a message.
 
+use std::sync::Arc;
+
 use zonda_codec::{KeyExpr, Qos};
 
 use crate::config::{Flow, NetworkRule, Overwrite};
@@ -12,14 +14,14 @@ use super::{Check, Hook, LinkFacts, Seen};
 /// The rules of a node.
 #[derive(Debug)]
 pub(super) struct Overwriting {
-    rules: Vec<NetworkRule>,
+    rules: Vec<Arc<NetworkRule>>,
 }
 
 impl Overwriting {
     /// `None` without a rule.
     pub(super) fn new(rules: &[NetworkRule]) -> Option<Overwriting> {
         (!rules.is_empty()).then(|| Overwriting {
-            rules: rules.into(),
+            rules: rules.iter().cloned().map(Arc::new).collect(),
         })
     }
 }
@@ -49,7 +51,7 @@ impl Hook for Overwriting {
 }
 
 /// The rules on one route, at one neighbour, one way.
-struct Rules(Vec<NetworkRule>);
+struct Rules(Vec<Arc<NetworkRule>>);
 
 impl Check for Rules {
     fn carried(&self, mut seen: Seen) -> Option<Qos> {
