@@ -3,8 +3,8 @@
 //! The rules of `low_pass_filter`: messages above a size are dropped, by key, kind, direction and link.
 
 use crate::config::{
-    rule::{self, members},
-    scope::{Ids, Scope},
+    rule::members,
+    scope::{self, Scope},
     value::Value,
 };
 
@@ -22,12 +22,7 @@ pub struct LowPassRule {
 /// # Errors
 /// What is wrong with the first rule that is none, in words: what was expected.
 pub fn rules(value: &Value) -> Result<Vec<LowPassRule>, String> {
-    let mut ids = Ids::default();
-    rule::rules(value, |value| {
-        let rule = rule(value)?;
-        ids.take(&rule.scope)?;
-        Ok(rule)
-    })
+    scope::rules(value, rule, |rule| &rule.scope)
 }
 
 fn rule(value: &Value) -> Result<LowPassRule, String> {

@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 use zonda_codec::{CongestionControl, Priority};
 
 use crate::config::{
-    rule::{self, MessageKind, members, one_of, text},
-    scope::{Ids, Scope},
+    rule::{MessageKind, members, one_of, text},
+    scope::{self, Scope},
     service::{PRIORITIES, ServiceGiven},
     value::{Located, Value},
 };
@@ -70,12 +70,7 @@ impl PriorityChange {
 /// # Errors
 /// What is wrong with the first rule that is none, in words: what was expected.
 pub fn rules(value: &Value) -> Result<Vec<NetworkRule>, String> {
-    let mut ids = Ids::default();
-    rule::rules(value, |value| {
-        let rule = rule(value)?;
-        ids.take(&rule.scope)?;
-        Ok(rule)
-    })
+    scope::rules(value, rule, |rule| &rule.scope)
 }
 
 fn rule(value: &Value) -> Result<NetworkRule, String> {

@@ -2,11 +2,13 @@
 
 //! Which messages a rule about what passes a link is for: by neighbour, link, direction, kind and key.
 
+use std::collections::HashSet;
+
 use zonda_codec::{KeyExpr, ZenohId};
 
 use crate::config::{
-    rule::{Flow, MessageKind, flow, id, key, kind, named, text, texts},
-    value::Located,
+    rule::{self, Flow, MessageKind, flow, id, key, kind, named, text, texts},
+    value::{Located, Value},
 };
 
 /// Which messages a rule is for.
@@ -70,21 +72,21 @@ impl Scope {
     }
 }
 
-/// The ids of the rules of a list.
-#[derive(Debug, Default)]
-pub(super) struct Ids(Vec<String>);
-
-impl Ids {
-    /// # Errors
-    /// Another rule has the same.
-    pub(super) fn take(&mut self, scope: &Scope) -> Result<(), String> {
-        let Some(id) = &scope.id else {
-            return Ok(());
-        };
-        if self.0.contains(id) {
-            return Err(format!("the id {id:?} is taken already"));
+/// The rules of a list, each read by `read`. No two have the same id.
+///
+/// # Errors
+/// What is wrong with the first one that is none, in words: what was expected.
+pub(super) fn rules<R>(
+    value: &Value,
+    read: impl Fn(&Value) -> Result<R, String>,
+    scope: impl Fn(&R) -> &Scope,
+) -> Result<Vec<R>, String> {
+    let mut ids = HashSet::new();
+    rule::rules(value, |value| {
+        let rule = read(value)?;
+        match &scope(&rule).id {
+            Some(id) if !ids.insert(id.clone()) => Err(format!("the id {id:?} is taken already")),
+            _ => Ok(rule),
         }
-        self.0.push(id.clone());
-        Ok(())
-    }
+    })
 }

@@ -104,3 +104,49 @@ impl Read for Raw {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A socket whose reads bring so many bytes, or as many as there is room for.
+    struct Given(Vec<usize>);
+
+    impl LinkRead for Given {
+        async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+            let count = self.0.remove(0).min(buf.spare_mut().len());
+            buf.advance(count);
+            (Ok(count), buf)
+        }
+    }
+
+    /// The buffers that reads of these lengths go into, each taken at once.
+    fn capacities(reads: Vec<usize>) -> Vec<usize> {
+        let (count, mut given) = (reads.len(), Given(reads));
+        let mut raw = Raw::default();
+        let mut fill = |_| {
+            let capacity = raw.next_capacity();
+            let read = zonda_runtime::block_on(raw.fill(&mut given));
+            Raw::take(&mut raw, read.expect("bytes"));
+            capacity
+        };
+        (0..count).map(&mut fill).collect()
+    }
+
+    #[test]
+    fn one_small_read_between_large_ones_leaves_the_buffer_large() {
+        let large = READ_BYTES_MAX;
+        let read = capacities(vec![large, large, large, 10, large, 10, large]);
+        assert_eq!(read[..2], [READ_BYTES_MIN, 4 * READ_BYTES_MIN]);
+        assert_eq!(read[2..], [large; 5]);
+    }
+
+    #[test]
+    fn small_reads_alone_make_it_small_again() {
+        let mut reads = vec![READ_BYTES_MAX; 3];
+        reads.extend([10; SMALL_READS_MAX as usize + 1]);
+        let read = capacities(reads);
+        assert_eq!(read[read.len() - 2], READ_BYTES_MAX);
+        assert_eq!(read[read.len() - 1], READ_BYTES_MIN);
+    }
+}
