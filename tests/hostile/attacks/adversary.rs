@@ -2,7 +2,7 @@
 //! The adversary: several attackers that make moves by chance, one after the other, against a router under honest
 //! load, whose clients are watched all the time. A seed repeats what they do.
 //!
-//! 20 seconds in `cargo test`; 10 minutes in `./check --long`. By hand, for an hour, or to repeat what failed:
+//! 10 seconds in `cargo test`; 10 minutes in `./check --long`. By hand, for an hour, or to repeat what failed:
 //!
 //! ```sh
 //! ZONDA_HOSTILE_SECONDS=3600 ZONDA_HOSTILE_SEED=7 cargo test --test hostile adversary::adversary -- --nocapture
@@ -62,7 +62,7 @@ fn number(name: &str) -> Option<u64> {
 
 #[test]
 fn adversary() {
-    let length = number("ZONDA_HOSTILE_SECONDS").unwrap_or(20);
+    let length = number("ZONDA_HOSTILE_SECONDS").unwrap_or(10);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let by_chance = now.map_or(1, |now| now.as_millis() as u64 % 1_000_000);
     // The short run is the same each time, so that it passes or fails for what a change does; longer ones go by chance.
