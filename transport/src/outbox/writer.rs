@@ -262,8 +262,7 @@ impl Outbox {
         drained: &mut Drained,
     ) -> bool {
         while !transmit.is_full() {
-            let ready = self.ready.load(Ordering::SeqCst);
-            let index = ready.trailing_zeros() as usize;
+            let index = self.most_urgent();
             let Some(lane) = self.lanes.get(index) else {
                 return true;
             };
@@ -275,6 +274,11 @@ impl Outbox {
                     None => return false,
                 },
             };
+            // Who queued here before it was locked may have queued something more urgent first, which is to leave first: a
+            // declaration of the key that the message names by its id.
+            if self.most_urgent() < index {
+                continue;
+            }
             while !transmit.is_full() {
                 let Some(batch) = lane.pop(free) else { break };
                 transmit.push(batch);
@@ -285,6 +289,12 @@ impl Outbox {
             drained.note(index, lane.has_drained());
         }
         false
+    }
+
+    /// The first lane that has something to write; beyond the last one if none has.
+    #[inline]
+    fn most_urgent(&self) -> usize {
+        self.ready.load(Ordering::SeqCst).trailing_zeros() as usize
     }
 
     /// Wakes those who wait for room if there is some, and those who watch the backlog.

@@ -6,7 +6,9 @@ mod framed;
 use std::{
     future::Future,
     pin::Pin,
+    sync::atomic::AtomicBool,
     task::{Context, Waker},
+    thread,
 };
 
 use proptest::prelude::*;
@@ -180,6 +182,41 @@ fn an_urgent_message_waits_for_the_batch_under_way_alone() {
         let order: Vec<u64> = heard(&wire).messages.iter().map(|m| m.1).collect();
         assert_eq!(order, [3, 1, 2], "after {taken}");
     }
+}
+
+/// What a thread queues after an urgent message of its own leaves after it, whatever the writer does meanwhile. A key that was declared
+/// with an id is used in the next message: one that went first would name an id that the peer has not heard of.
+#[test]
+fn what_follows_an_urgent_message_never_overtakes_it() {
+    const ROUNDS: u64 = 20_000;
+    let outbox = outbox();
+    let is_over = AtomicBool::new(false);
+    let mut wire = Vec::new();
+    let order = thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..ROUNDS {
+                push(&outbox, URGENT, &numbered(number, 8));
+                push(&outbox, DATA, &numbered(number, 8));
+                while outbox.queued_bytes() > QUEUE_BYTES_MAX / 2 {
+                    thread::yield_now();
+                }
+            }
+            is_over.store(true, Ordering::Release);
+        });
+        while !is_over.load(Ordering::Acquire) {
+            write(&outbox, &mut wire, usize::MAX);
+        }
+        write(&outbox, &mut wire, usize::MAX);
+        heard(&wire).messages
+    });
+    let mut announced = 0;
+    for (channel, number, _) in order {
+        match channel == URGENT {
+            true => announced = number + 1,
+            false => assert!(number < announced, "{number} came before its announcement"),
+        }
+    }
+    assert_eq!(announced, ROUNDS);
 }
 
 #[test]
