@@ -18,6 +18,8 @@ pub mod guard;
 pub mod serial;
 
 #[cfg(test)]
+mod lanes;
+#[cfg(test)]
 mod spin;
 #[cfg(test)]
 mod writer;
