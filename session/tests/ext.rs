@@ -380,14 +380,11 @@ fn nothing_goes_on_behind_the_end() {
     subscriber.undeclare().wait().unwrap();
     // A question of another kind, sent after the end, arrives behind the last of them.
     let last = far.get("ext/key/@adv/last").wait().unwrap();
-    while asked
-        .recv_timeout(LONG)
-        .unwrap()
-        .expect("the last")
-        .key_expr()
-        .as_str()
-        != "ext/key/@adv/last"
-    {}
+    let is_last = || {
+        let question = asked.recv_timeout(LONG).unwrap().expect("the last one");
+        question.key_expr().as_str() == "ext/key/@adv/last"
+    };
+    while !is_last() {}
     drop(last);
     std::thread::sleep(5 * BEAT);
     assert!(asked.try_recv().unwrap().is_none(), "the questions stop");

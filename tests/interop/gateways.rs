@@ -210,8 +210,8 @@ impl Pair {
             sees(1, true);
             let second = self.everyone[from].token(&key(2));
             sees(2, true);
-            // The lesser router hears of a peer's token by its own link as well as by the other router. One that is gone again by the one
-            // before it has come by the other seems to come twice.
+            // The lesser router hears of a peer's token from the peer and from the other router. A client of it sees a token twice that the
+            // peer undeclares before the other router has told of it, so that is waited for.
             settles(&self.everyone[GREATER], &self.everyone[LESSER]);
             first.undeclare();
             sees(1, false);

@@ -274,8 +274,8 @@ impl Outbox {
                     None => return false,
                 },
             };
-            // Who queued here before it was locked may have queued something more urgent first, which is to leave first: a
-            // declaration of the key that the message names by its id.
+            // Between the choice of this lane and its lock a thread may have queued a more urgent message and then one here. The
+            // urgent one has to leave first: it may declare the id by which the other one names its key.
             if self.most_urgent() < index {
                 continue;
             }
