@@ -12,20 +12,24 @@ struct Read {
     end: Result<(), Broken>,
 }
 
-/// Gives `input` in pieces of `step` bytes, with room for `room` at a time.
+/// Gives `input` in pieces of `step` bytes, in a buffer of `room` bytes.
 fn read(side: Side, lengths: Lengths, input: &[u8], [step, room]: [usize; 2]) -> Read {
     let mut unframing = Unframing::new(side);
     unframing.lengths = lengths;
     let (mut stream, mut start, mut end) = (Vec::new(), 0, 0);
-    let mut output = vec![0; room];
+    let mut buffer = vec![0; room];
     let outcome = loop {
-        let passed = match unframing.pass(&input[start..end], &mut output) {
+        let place = unframing.place_in(room);
+        let at = place.unwrap_or(0);
+        let count = place.map_or(0, |at| (end - start).min(room - at));
+        buffer[at..at + count].copy_from_slice(&input[start..start + count]);
+        let passed = match unframing.pass(&mut buffer, at..at + count) {
             Ok(passed) => passed,
             Err(broken) => break Err(broken),
         };
-        assert!(passed.taken <= end - start && passed.given <= room);
+        assert!(passed.taken <= count && passed.given <= room);
         start += passed.taken;
-        stream.extend_from_slice(&output[..passed.given]);
+        stream.extend_from_slice(&buffer[..passed.given]);
         if passed.taken == 0 && passed.given == 0 {
             if end == input.len() {
                 break Ok(());

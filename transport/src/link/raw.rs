@@ -24,17 +24,6 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    /// With bytes that were read already.
-    pub(super) fn beginning_with(behind: &[u8]) -> Raw {
-        let mut bytes = RxBuf::new(READ_BYTES_MIN.max(behind.len()));
-        bytes.spare_mut()[..behind.len()].copy_from_slice(behind);
-        bytes.advance(behind.len());
-        Raw {
-            bytes,
-            ..Raw::default()
-        }
-    }
-
     /// The bytes.
     pub(super) fn rest(&self) -> &[u8] {
         self.bytes.filled().get(self.taken..).unwrap_or(&[])

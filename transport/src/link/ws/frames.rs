@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io::Cursor;
+use std::ops::Range;
 
 use tungstenite::protocol::frame::FrameHeader;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
@@ -14,6 +15,12 @@ const MESSAGE_BYTES_MAX: usize = 65_535;
 
 /// The longest content of a frame that is no message.
 const CONTROL_BYTES_MAX: usize = 125;
+
+/// The longest header with the content of a control frame.
+const HEAD_BYTES_MAX: usize = 14 + CONTROL_BYTES_MAX;
+
+/// Bytes that are moved and masked at once: what was just moved is still in the nearest cache.
+const STEP_BYTES: usize = 4096;
 
 /// Bytes of masks that are drawn at once.
 const MASKS_BYTES: usize = 256;
@@ -75,8 +82,52 @@ impl std::error::Error for Broken {}
 pub(crate) struct Passed {
     /// Bytes of the socket that are dealt with.
     pub(crate) taken: usize,
-    /// Bytes of the link that were given out.
+    /// Bytes of the link that were given out, at the front of the buffer.
     pub(crate) given: usize,
+}
+
+/// A buffer whose bytes of the socket become bytes of the link.
+#[derive(Debug)]
+struct Place<'b> {
+    bytes: &'b mut [u8],
+    /// Bytes of the socket that are not dealt with.
+    came: Range<usize>,
+    /// Bytes of the link, at the front: never beyond what came.
+    given: usize,
+}
+
+impl Place<'_> {
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.came.clone()]
+    }
+
+    /// Room for bytes of the link that are no bytes of the socket.
+    fn room(&self) -> usize {
+        let end = match self.came.is_empty() {
+            true => self.bytes.len(),
+            false => self.came.start,
+        };
+        end - self.given
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.given..][..bytes.len()].copy_from_slice(bytes);
+        self.given += bytes.len();
+    }
+
+    /// Makes the next `count` bytes of the socket bytes of the link.
+    fn unmask(&mut self, count: usize, mask: &mut Option<[u8; 4]>) {
+        let end = self.came.start + count;
+        while self.came.start < end {
+            let from = self.came.start..end.min(self.came.start + STEP_BYTES);
+            let to = self.given..self.given + from.len();
+            (self.came.start, self.given) = (from.end, to.end);
+            if to != from {
+                self.bytes.copy_within(from, to.start);
+            }
+            apply(mask, &mut self.bytes[to]);
+        }
+    }
 }
 
 /// The content of a frame that has begun.
@@ -96,6 +147,8 @@ pub(crate) struct Unframing {
     /// Bytes of the link that come next, up to `carried_at` given out already: lengths, and messages of several frames.
     carried: Vec<u8>,
     carried_at: usize,
+    /// The front of a header that has not come as a whole.
+    head: Vec<u8>,
     frame: Option<Content>,
     /// The message of several frames that has begun.
     parts: Option<Vec<u8>>,
@@ -110,6 +163,7 @@ impl Unframing {
             lengths: Lengths::Introduction,
             carried: Vec::new(),
             carried_at: 0,
+            head: Vec::new(),
             frame: None,
             parts: None,
             ping: None,
@@ -127,43 +181,71 @@ impl Unframing {
         self.ping.take()
     }
 
-    /// Takes bytes of the socket, and gives out bytes of the link, as far as there are and as there is room. What is not taken
-    /// has to be given again with more behind it.
-    ///
-    /// # Errors
-    /// The peer broke the rules: the link is of no use any more.
-    pub(crate) fn pass(&mut self, input: &[u8], output: &mut [u8]) -> Result<Passed, Broken> {
-        let mut passed = Passed::default();
-        loop {
-            passed.given += self.give_carried(&mut output[passed.given..]);
-            if !self.carried.is_empty() {
-                return Ok(passed);
-            }
-            let rest = &input[passed.taken..];
-            if self.frame.is_some() {
-                let step = self.take_content(rest, &mut output[passed.given..]);
-                passed.taken += step.taken;
-                passed.given += step.given;
-                if self.frame.is_some() {
-                    return Ok(passed);
-                }
-                continue;
-            }
-            let is_enough = self.lengths == Lengths::Introduction && passed.given > 0;
-            if self.is_over || is_enough {
-                return Ok(passed);
-            }
-            match self.take_header(rest)? {
-                0 => return Ok(passed),
-                count => passed.taken += count,
-            }
+    /// Where in a buffer of so many bytes to put what [`Unframing::pass`] is given next: bare messages may be longer than their
+    /// frames, by a length of four bytes instead of a header of two. `None` when nothing may be given, as there are bytes for the link
+    /// already.
+    pub(crate) fn place_in(&self, bytes: usize) -> Option<usize> {
+        match self.lengths {
+            _ if self.has_carried() => None,
+            Lengths::Introduction | Lengths::Batches => Some(0),
+            Lengths::Bare => Some(bytes / 2),
         }
     }
 
-    fn give_carried(&mut self, output: &mut [u8]) -> usize {
+    fn has_carried(&self) -> bool {
+        !self.carried.is_empty()
+    }
+
+    /// Bytes of memory that messages and headers take which have not come as a whole.
+    pub(super) fn held(&self) -> usize {
+        let parts = self.parts.as_ref().map_or(0, Vec::capacity);
+        self.carried.capacity() + self.head.capacity() + parts
+    }
+
+    /// Makes bytes of the socket, those of the buffer at `came`, bytes of the link, from the buffer's start on. What is not taken
+    /// has to be given again: there is no room in front of it for what goes before, or it must not be looked at yet.
+    ///
+    /// # Errors
+    /// The peer broke the rules: the link is of no use any more.
+    pub(crate) fn pass(&mut self, buffer: &mut [u8], came: Range<usize>) -> Result<Passed, Broken> {
+        let start = came.start;
+        let mut place = Place {
+            bytes: buffer,
+            came,
+            given: 0,
+        };
+        self.pass_all(&mut place)?;
+        Ok(Passed {
+            taken: place.came.start - start,
+            given: place.given,
+        })
+    }
+
+    fn pass_all(&mut self, place: &mut Place<'_>) -> Result<(), Broken> {
+        loop {
+            self.give_carried(place);
+            if self.has_carried() {
+                return Ok(());
+            }
+            if self.frame.is_some() {
+                self.take_content(place);
+                if self.frame.is_some() {
+                    return Ok(());
+                }
+                continue;
+            }
+            let is_enough = self.lengths == Lengths::Introduction && place.given > 0;
+            if self.is_over || is_enough || place.came.is_empty() {
+                return Ok(());
+            }
+            place.came.start += self.take_head(place.rest())?;
+        }
+    }
+
+    fn give_carried(&mut self, place: &mut Place<'_>) {
         let rest = &self.carried[self.carried_at..];
-        let count = rest.len().min(output.len());
-        output[..count].copy_from_slice(&rest[..count]);
+        let count = rest.len().min(place.room());
+        place.put(&rest[..count]);
         self.carried_at += count;
         if self.carried_at == self.carried.len() {
             self.carried.clear();
@@ -171,7 +253,6 @@ impl Unframing {
             self.carried.shrink_to(Lengths::Bare.bytes());
             self.carried_at = 0;
         }
-        count
     }
 
     /// Puts the length of a message in front of it.
@@ -182,32 +263,19 @@ impl Unframing {
     }
 
     /// Content of the frame that has begun, which is over when it is complete.
-    fn take_content(&mut self, input: &[u8], output: &mut [u8]) -> Passed {
+    fn take_content(&mut self, place: &mut Place<'_>) {
         let Some(frame) = &mut self.frame else {
-            return Passed::default();
+            return;
         };
-        let most = frame.left.min(input.len());
-        let passed = match &mut self.parts {
+        let count = frame.left.min(place.came.len());
+        match &mut self.parts {
             Some(parts) => {
-                let start = parts.len();
-                parts.extend_from_slice(&input[..most]);
-                apply(&mut frame.mask, &mut parts[start..]);
-                Passed {
-                    taken: most,
-                    given: 0,
-                }
+                append(&mut frame.mask, &place.rest()[..count], parts);
+                place.came.start += count;
             }
-            None => {
-                let count = most.min(output.len());
-                output[..count].copy_from_slice(&input[..count]);
-                apply(&mut frame.mask, &mut output[..count]);
-                Passed {
-                    taken: count,
-                    given: count,
-                }
-            }
-        };
-        frame.left -= passed.taken;
+            None => place.unmask(count, &mut frame.mask),
+        }
+        frame.left -= count;
         if frame.left == 0 {
             let is_final = frame.is_final;
             self.frame = None;
@@ -218,7 +286,30 @@ impl Unframing {
                 self.parts = None;
             }
         }
-        passed
+    }
+
+    /// Takes the next header, or as much of it as has come. Tells how many bytes that is.
+    fn take_head(&mut self, input: &[u8]) -> Result<usize, Broken> {
+        if self.head.is_empty() {
+            let count = self.take_header(input)?;
+            if count == 0 {
+                self.head.extend_from_slice(input);
+                return Ok(input.len());
+            }
+            return Ok(count);
+        }
+        let had = self.head.len();
+        let mut head = std::mem::take(&mut self.head);
+        head.extend_from_slice(&input[..input.len().min(HEAD_BYTES_MAX - had)]);
+        let count = match self.take_header(&head)? {
+            0 => head.len(),
+            count => {
+                head.clear();
+                count
+            }
+        };
+        self.head = head;
+        Ok(count - had)
     }
 
     /// The header of the next frame, with its content unless that is a message's; 0 if it is not there as a whole.
@@ -313,19 +404,35 @@ fn apply(mask: &mut Option<[u8; 4]>, bytes: &mut [u8]) {
     let Some(mask) = mask else {
         return;
     };
-    let [a, b, c, d] = *mask;
-    let wide = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
-    let mut words = bytes.chunks_exact_mut(8);
-    for word in &mut words {
-        if let Some(word) = word.first_chunk_mut::<8>() {
-            *word = (u64::from_ne_bytes(*word) ^ wide).to_ne_bytes();
-        }
+    let (words, rest) = bytes.as_chunks_mut();
+    let masked = masked(*mask);
+    for word in words {
+        *word = masked(*word);
     }
-    let rest = words.into_remainder();
     for (byte, mask) in rest.iter_mut().zip(mask.iter().cycle()) {
         *byte ^= mask;
     }
     mask.rotate_left(rest.len() % 4);
+}
+
+/// The same for bytes that go to another place: they are read and written once.
+fn append(mask: &mut Option<[u8; 4]>, bytes: &[u8], out: &mut Vec<u8>) {
+    let Some(wide) = *mask else {
+        out.extend_from_slice(bytes);
+        return;
+    };
+    let (words, rest) = bytes.as_chunks();
+    let masked = masked(wide);
+    out.extend(words.iter().flat_map(|word| masked(*word)));
+    let start = out.len();
+    out.extend_from_slice(rest);
+    apply(mask, &mut out[start..]);
+}
+
+/// Masks eight bytes.
+fn masked([a, b, c, d]: [u8; 4]) -> impl Fn([u8; 8]) -> [u8; 8] {
+    let wide = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
+    move |word| (u64::from_ne_bytes(word) ^ wide).to_ne_bytes()
 }
 
 /// From the stream of the link to frames.
@@ -383,9 +490,7 @@ impl Framing {
                 continue;
             }
             let (content, rest) = bytes.split_at(self.left.min(bytes.len()));
-            let start = out.len();
-            out.extend_from_slice(content);
-            apply(&mut self.mask, &mut out[start..]);
+            append(&mut self.mask, content, out);
             self.left -= content.len();
             bytes = rest;
         }
@@ -419,9 +524,7 @@ impl Framing {
 
     fn control(&mut self, control: Control, content: &[u8], out: &mut Vec<u8>) {
         let mut mask = self.head(OpCode::Control(control), content.len(), out);
-        let start = out.len();
-        out.extend_from_slice(content);
-        apply(&mut mask, &mut out[start..]);
+        append(&mut mask, content, out);
     }
 
     fn head(&mut self, opcode: OpCode, length: usize, out: &mut Vec<u8>) -> Option<[u8; 4]> {

@@ -4,13 +4,13 @@
 #[cfg(target_os = "linux")]
 use std::io::Write;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use crate::link::LinkStream;
 use crate::link::parts::first_part;
-use crate::link::raw::Raw;
 #[cfg(target_os = "linux")]
 use crate::link::{
     Coding, tls,
@@ -35,8 +35,8 @@ pub struct Session {
     sending: Mutex<Sending>,
     /// What is received goes through this; away while a runtime has the link.
     receiving: Mutex<Option<Receiving>>,
-    /// Bytes of the buffer that the link is read into.
-    reads: AtomicUsize,
+    /// Bytes that were received and are kept beside the buffer that the link is read into.
+    keeps: AtomicUsize,
     /// For what is sent between the link's own bytes: answers to Pings, the end.
     #[cfg(target_os = "linux")]
     beside: Beside,
@@ -91,7 +91,8 @@ impl Beside {
 #[derive(Debug)]
 struct Receiving {
     unframing: Unframing,
-    raw: Raw,
+    /// What was read and has to be given to `unframing` again.
+    unread: Vec<u8>,
 }
 
 impl Session {
@@ -101,7 +102,6 @@ impl Session {
         let _ = stream;
         let framing = Framing::new(side);
         let unframing = Unframing::new(side);
-        let raw = Raw::beginning_with(behind);
         let sending = Sending {
             framing,
             waiting: Vec::new(),
@@ -110,20 +110,24 @@ impl Session {
             is_lent: false,
             has_said_close: false,
         };
+        let receiving = Receiving {
+            unframing,
+            unread: behind.to_vec(),
+        };
         Arc::new(Session {
             sending: Mutex::ranked(Rank::Frames, sending),
-            receiving: Mutex::new(Some(Receiving { unframing, raw })),
-            reads: AtomicUsize::new(0),
+            receiving: Mutex::new(Some(receiving)),
+            keeps: AtomicUsize::new(0),
             #[cfg(target_os = "linux")]
             beside: Beside::of(stream),
         })
     }
 
-    /// Bytes of the buffers of its frames, about: what is read and not taken apart, and what is framed and not sent.
+    /// Bytes of the buffers of its frames, about: what was received of them and is kept, and what is framed and not sent.
     pub(in crate::link) fn held(&self) -> usize {
         let sending = self.sending.try_lock();
         let waiting = sending.map_or(0, |sending| sending.waiting.capacity());
-        self.reads.load(Ordering::Relaxed) + waiting
+        self.keeps.load(Ordering::Relaxed) + waiting
     }
 
     /// The introduction is over, and no runtime has the link.
@@ -287,14 +291,70 @@ impl<L> Reading<L> {
 }
 
 impl Receiving {
-    /// Gives out what there is for the link.
-    fn pass(&mut self, session: &Session, output: &mut [u8]) -> io::Result<usize> {
-        let passed = self.unframing.pass(self.raw.rest(), output);
+    /// Puts what is to be given again into `buffer`, as far as there is room. Tells how many bytes that is.
+    fn recall(&mut self, buffer: &mut [u8]) -> usize {
+        let count = self.unread.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&self.unread[..count]);
+        self.unread.drain(..count);
+        if self.unread.is_empty() {
+            // Much is rarely left, and its memory is not kept.
+            self.unread = Vec::new();
+        }
+        count
+    }
+
+    /// Puts bytes of the socket into the buffer's spare part: those that were left, or what one read brings. Tells where they are;
+    /// `None` at the end of the stream.
+    async fn bring(
+        &mut self,
+        session: &Session,
+        link: &mut impl LinkRead,
+        mut buf: RxBuf,
+    ) -> (io::Result<Option<Range<usize>>>, RxBuf) {
+        let spare = buf.spare_mut();
+        let Some(start) = self.unframing.place_in(spare.len()) else {
+            return (Ok(Some(0..0)), buf);
+        };
+        let mut count = self.recall(&mut spare[start..]);
+        if count == 0 && self.unframing.is_over() {
+            session.say_close(NORMAL);
+            return (Ok(None), buf);
+        }
+        if count == 0 {
+            let filled = buf.filled().len();
+            buf.advance(start);
+            let (result, back) = link.read(buf).await;
+            buf = back;
+            count = match result {
+                Ok(0) => return (Ok(None), buf),
+                Ok(count) => count,
+                Err(error) => return (Err(error), buf),
+            };
+            buf.set_filled(filled);
+        }
+        (Ok(Some(start..start + count)), buf)
+    }
+
+    /// Makes what `came` in `buffer` bytes of the link, at its front.
+    fn pass(
+        &mut self,
+        session: &Session,
+        buffer: &mut [u8],
+        came: Range<usize>,
+    ) -> io::Result<usize> {
+        let passed = self.unframing.pass(buffer, came.clone());
         let passed = passed.map_err(|broken| {
             session.say_close(broken.code);
             io::Error::new(io::ErrorKind::InvalidData, broken)
         })?;
-        self.raw.take(passed.taken);
+        let left = came.start + passed.taken..came.end;
+        if self.unframing.is_over() {
+            self.unread = Vec::new();
+        } else if !left.is_empty() {
+            self.unread.splice(..0, buffer[left].iter().copied());
+        }
+        let keeps = self.unframing.held() + self.unread.capacity();
+        session.keeps.store(keeps, Ordering::Relaxed);
         if let Some(ping) = self.unframing.take_ping() {
             session.answer(ping);
         }
@@ -303,6 +363,7 @@ impl Receiving {
 }
 
 impl<L: LinkRead> LinkRead for Reading<L> {
+    /// Frames are read into the buffer of the link, and become bytes of the link where they are.
     async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
         let Some(receiving) = self
             .receiving
@@ -311,30 +372,24 @@ impl<L: LinkRead> LinkRead for Reading<L> {
         else {
             return (Err(io::ErrorKind::InvalidInput.into()), buf);
         };
-        let mut is_again = false;
         loop {
-            match receiving.pass(&self.session, buf.spare_mut()) {
-                Ok(0) if receiving.unframing.is_over() => {
-                    self.session.say_close(NORMAL);
-                    return (Ok(0), buf);
-                }
+            let (came, back) = receiving.bring(&self.session, &mut self.link, buf).await;
+            buf = back;
+            let came = match came {
+                Ok(Some(came)) => came,
+                Ok(None) => return (Ok(0), buf),
+                Err(error) => return (Err(error), buf),
+            };
+            match receiving.pass(&self.session, buf.spare_mut(), came) {
                 Ok(0) => {}
-                Ok(count) => {
-                    buf.advance(count);
-                    return (Ok(count), buf);
+                Ok(given) => {
+                    buf.advance(given);
+                    return (Ok(given), buf);
                 }
                 Err(error) => return (Err(error), buf),
             }
             // What is nothing for the link takes no more turns than others have.
-            if std::mem::replace(&mut is_again, true) {
-                pause().await;
-            }
-            let bytes = receiving.raw.next_capacity();
-            self.session.reads.store(bytes, Ordering::Relaxed);
-            match receiving.raw.fill(&mut self.link).await {
-                Ok(1..) => {}
-                end => return (end, buf),
-            }
+            pause().await;
         }
     }
 }

@@ -46,7 +46,7 @@ fn server(lengths: Lengths) -> Unframing {
     unframing
 }
 
-/// Gives the input in pieces, and room in pieces.
+/// Gives the input in pieces, in a buffer of `room` bytes.
 fn read(
     unframing: &mut Unframing,
     input: &[u8],
@@ -54,11 +54,15 @@ fn read(
     room: usize,
 ) -> Result<Vec<u8>, Broken> {
     let (mut out, mut start, mut end) = (Vec::new(), 0, 0);
-    let mut output = vec![0; room];
+    let mut buffer = vec![0; room];
     loop {
-        let passed = unframing.pass(&input[start..end], &mut output)?;
+        let place = unframing.place_in(room);
+        let at = place.unwrap_or(0);
+        let count = place.map_or(0, |at| (end - start).min(room - at));
+        buffer[at..at + count].copy_from_slice(&input[start..start + count]);
+        let passed = unframing.pass(&mut buffer, at..at + count)?;
         start += passed.taken;
-        out.extend_from_slice(&output[..passed.given]);
+        out.extend_from_slice(&buffer[..passed.given]);
         if passed == Passed::default() {
             if end == input.len() {
                 assert!(start == end || unframing.is_over(), "{start} of {end}");
@@ -67,6 +71,16 @@ fn read(
             end = (end + step).min(input.len());
         }
     }
+}
+
+/// Gives all of `input` at once, in a buffer of 100 bytes. What it brings, and how many bytes are taken.
+fn at_once(unframing: &mut Unframing, input: &[u8]) -> Result<(Vec<u8>, usize), Broken> {
+    let mut buffer = [0; 100];
+    let start = unframing.place_in(100).expect("nothing is left");
+    let came = start..start + input.len();
+    buffer[came.clone()].copy_from_slice(input);
+    let passed = unframing.pass(&mut buffer, came)?;
+    Ok((buffer[..passed.given].to_vec(), passed.taken))
 }
 
 #[test]
@@ -103,8 +117,7 @@ fn messages_come_whole_wherever_they_are_cut() {
         assert!(found == expected, "step {step}, room {room}");
         assert_eq!(unframing.take_ping().as_deref(), Some(&b"between"[..]));
         assert_eq!(unframing.take_ping(), None);
-        let found = unframing.pass(&frame(FINAL | CLOSE, &[3, 232]), &mut [0; 9]);
-        found.expect("the end");
+        at_once(&mut unframing, &frame(FINAL | CLOSE, &[3, 232])).expect("the end");
         assert!(unframing.is_over());
     }
 }
@@ -113,15 +126,14 @@ fn messages_come_whole_wherever_they_are_cut() {
 fn the_introduction_comes_one_message_at_a_time() {
     let input = [frame(FINAL | BINARY, b"one"), frame(FINAL | BINARY, b"two")].concat();
     let mut unframing = Unframing::new(Side::Server);
-    let mut output = [0; 100];
-    let first = unframing.pass(&input, &mut output).expect("well formed");
-    assert_eq!(output[..first.given], batch(b"one"));
+    let (first, taken) = at_once(&mut unframing, &input).expect("well formed");
+    assert_eq!(first, batch(b"one"));
     // Behind it bare messages may be agreed on.
     unframing.lengths = Lengths::Bare;
-    let rest = &input[first.taken..];
-    let second = unframing.pass(rest, &mut output).expect("well formed");
-    assert_eq!(&output[..second.given], b"\x03\0\0\0two");
-    assert_eq!(first.taken + second.taken, input.len());
+    let rest = &input[taken..];
+    let (second, taken) = at_once(&mut unframing, rest).expect("well formed");
+    assert_eq!(second, b"\x03\0\0\0two");
+    assert_eq!(taken, rest.len());
 }
 
 #[test]
@@ -162,7 +174,7 @@ fn what_breaks_the_rules_ends_the_link() {
         assert!(broken.to_string().contains(expected), "{broken}");
     }
     let mut client = Unframing::new(Side::Client);
-    let broken = client.pass(&frame(FINAL | BINARY, b"x"), &mut [0; 9]);
+    let broken = at_once(&mut client, &frame(FINAL | BINARY, b"x"));
     let text = broken.expect_err("it is masked").to_string();
     assert!(text.contains("masked frame from the server"), "{text}");
 }
@@ -231,19 +243,82 @@ proptest::proptest! {
             let length = content.len() as u64 + more.saturating_sub(2);
             input.extend(lying(first, length, &content));
         }
-        let mut unframing = server(Lengths::Batches);
-        let (mut out, mut start, mut end) = (Vec::new(), 0, 0);
-        let mut output = [0; 64];
-        while let Ok(passed) = unframing.pass(&input[start..end], &mut output) {
-            start += passed.taken;
-            out.extend_from_slice(&output[..passed.given]);
+        let (mut unframing, mut out, mut unread) = (server(Lengths::Batches), Vec::new(), Vec::new());
+        let mut steps = input.chunks(step);
+        let mut buffer = [0; 64];
+        loop {
+            let room = unframing.place_in(buffer.len()).map_or(0, |at| buffer.len() - at);
+            let count = unread.len().min(room);
+            buffer[..count].copy_from_slice(&unread[..count]);
+            let Ok(passed) = unframing.pass(&mut buffer, 0..count) else {
+                break;
+            };
+            unread.drain(..passed.taken);
+            out.extend_from_slice(&buffer[..passed.given]);
             if passed == Passed::default() {
-                if end == input.len() {
-                    break;
+                match steps.next() {
+                    Some(more) => unread.extend_from_slice(more),
+                    None => break,
                 }
-                end = (end + step).min(input.len());
             }
         }
         proptest::prop_assert!(out.len() <= 2 * input.len());
     }
+
+    /// Frames as a client may send them: they bring what tungstenite reads of them, wherever they are cut.
+    #[test]
+    fn messages_are_those_that_tungstenite_reads(
+        messages in proptest::collection::vec(
+            proptest::collection::vec(proptest::collection::vec(0_u8.., 0..300), 1..4),
+            0..20,
+        ),
+        pings in proptest::bool::ANY,
+        step in 1_usize..2000,
+        room in 1_usize..2000,
+    ) {
+        let mut input = Vec::new();
+        for parts in &messages {
+            for (index, part) in parts.iter().enumerate() {
+                let opcode = if index == 0 { BINARY } else { CONTINUE };
+                let end = if index + 1 == parts.len() { FINAL } else { 0 };
+                input.extend(frame(opcode | end, part));
+                if pings {
+                    input.extend(frame(FINAL | PING, &part[..part.len().min(125)]));
+                }
+            }
+        }
+        let found = read(&mut server(Lengths::Batches), &input, step, room);
+        proptest::prop_assert_eq!(found, Ok(read_by_tungstenite(&input)));
+    }
+}
+
+/// The messages that are not empty, as batches.
+fn read_by_tungstenite(input: &[u8]) -> Vec<u8> {
+    use tungstenite::protocol::{Role, WebSocket};
+
+    /// What was received, and what answers Pings.
+    struct Line<'i>(&'i [u8]);
+
+    impl std::io::Read for Line<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            self.0.read(buffer)
+        }
+    }
+
+    impl std::io::Write for Line<'_> {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut socket = WebSocket::from_raw_socket(Line(input), Role::Server, None);
+    let messages = std::iter::from_fn(|| socket.read().ok());
+    let binary = messages.filter(|message| message.is_binary() && !message.is_empty());
+    binary
+        .flat_map(|message| batch(&message.into_data()))
+        .collect()
 }
