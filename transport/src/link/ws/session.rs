@@ -158,11 +158,7 @@ impl Session {
         if std::mem::take(&mut sending.owes) {
             return Ok(1);
         }
-        let mut count = 0;
-        for slice in slices {
-            sending.frame(slice);
-            count += slice.len();
-        }
+        let count = sending.frame(slices);
         match sending.write_out(sink) {
             Ok(()) => Ok(count),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && count > 0 => {
@@ -210,17 +206,20 @@ impl Session {
     #[cfg(not(target_os = "linux"))]
     fn send_beside(&self, _sending: &mut Sending, _say: impl FnOnce(&mut Sending)) {}
 
-    /// The frames of what comes next of the segments, for the runtime to write; `None` when there is nothing left.
-    fn lend(&self, segments: &impl Segments, at: &mut Cursor) -> Option<Vec<u8>> {
+    /// The frames of what comes next of the segments, for the runtime to write; `None` when there is nothing left. `written` is what
+    /// the runtime has written before, whose memory is used again.
+    fn lend(&self, segments: &impl Segments, at: &mut Cursor, written: Lent) -> Option<Lent> {
         let mut sending = self.sending.lock();
+        if sending.waiting.is_empty() && written.bytes.capacity() > sending.waiting.capacity() {
+            sending.waiting = written.bytes;
+            sending.waiting.clear();
+        }
         loop {
             let mut slices = [IoSlice::new(&[]); SLICES];
             let used = at.gather(segments, &mut slices);
             let mut part = [IoSlice::new(&[]); SLICES];
             let (count, bytes) = first_part(&slices[..used], &mut part);
-            for slice in &part[..count] {
-                sending.frame(slice);
-            }
+            sending.frame(&part[..count]);
             at.advance(segments, bytes);
             if used == 0 {
                 let Sending {
@@ -235,16 +234,40 @@ impl Session {
             }
         }
         let sent = std::mem::take(&mut sending.sent);
-        let mut frames = std::mem::take(&mut sending.waiting);
-        frames.drain(..sent);
-        sending.is_lent = !frames.is_empty();
-        sending.is_lent.then_some(frames)
+        sending.is_lent = sent < sending.waiting.len();
+        sending.is_lent.then(|| Lent {
+            bytes: std::mem::take(&mut sending.waiting),
+            sent,
+        })
+    }
+}
+
+/// Frames that the runtime writes, without those up to `sent`.
+#[derive(Default)]
+struct Lent {
+    bytes: Vec<u8>,
+    sent: usize,
+}
+
+impl Segments for Lent {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn segment(&self, _index: usize) -> &[u8] {
+        &self.bytes[self.sent..]
     }
 }
 
 impl Sending {
-    fn frame(&mut self, bytes: &[u8]) {
-        self.framing.frame(bytes, &mut self.waiting);
+    /// Appends the frames of these bytes of the link. Tells how many bytes those are.
+    fn frame(&mut self, slices: &[IoSlice<'_>]) -> usize {
+        let count = slices.iter().map(|slice| slice.len()).sum();
+        self.waiting.reserve(count);
+        for slice in slices {
+            self.framing.frame(slice, &mut self.waiting);
+        }
+        count
     }
 
     #[cfg(target_os = "linux")]
@@ -256,7 +279,7 @@ impl Sending {
             }
         }
         // Large while much is sent, nothing once little is.
-        if self.waiting.len() < self.waiting.capacity() / 16 {
+        if (1..self.waiting.capacity() / 16).contains(&self.waiting.len()) {
             self.waiting = Vec::new();
         }
         self.waiting.clear();
@@ -426,11 +449,13 @@ impl<L> Writing<L> {
 
 impl<L: LinkWrite> LinkWrite for Writing<L> {
     async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
-        let mut at = Cursor::default();
-        while let Some(frames) = self.session.lend(&segments, &mut at) {
-            if let (Err(error), _) = self.link.write_all(vec![frames]).await {
+        let (mut at, mut written) = (Cursor::default(), Lent::default());
+        while let Some(frames) = self.session.lend(&segments, &mut at, written) {
+            let (result, back) = self.link.write_all(frames).await;
+            if let Err(error) = result {
                 return (Err(error), segments);
             }
+            written = back;
         }
         (Ok(()), segments)
     }

@@ -68,6 +68,30 @@ fn frames_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     drop(far);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_of_frames_is_used_again_while_much_is_sent() {
+    use std::os::unix::net::UnixStream;
+
+    let (near, _far) = UnixStream::pair().expect("two sockets");
+    let session = Session::new(Side::Server, &zonda_runtime::Socket::from(near).into(), b"");
+    session.agree(false);
+    let mut socket = Narrow {
+        room: 1_000_000,
+        ..Narrow::default()
+    };
+    let mut memory = Vec::new();
+    for size in [50_000_u16, 40_000, 20_000, 10] {
+        let mut batch = size.to_le_bytes().to_vec();
+        batch.resize(usize::from(size) + 2, 7);
+        let sent = session.send(&[IoSlice::new(&batch)], &mut socket);
+        assert_eq!(sent.expect("room"), batch.len());
+        memory.push(session.held());
+    }
+    assert!(memory[0] >= 50_000, "{memory:?}");
+    assert_eq!(memory[1..], [memory[0], memory[0], 0]);
+}
+
 /// Pings are answered and the end is said on the socket itself, where a link has nothing under way.
 #[cfg(target_os = "linux")]
 #[test]
