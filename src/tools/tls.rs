@@ -102,7 +102,7 @@ fn lines(at: &Path, hosts: &[String]) -> String {
          \x20   --cfg 'transport/link/tls/listen_certificate:\"{at}/server.pem\"' \\\n\
          \x20   --cfg 'transport/link/tls/listen_private_key:\"{at}/server.key\"'\n\
          A node that connects:\n\
-         \x20 zonda sub -k 'demo/**' -e tls/{}:7447 \\\n\
+         \x20 zonda sub -m client -k 'demo/**' -e tls/{}:7447 \\\n\
          \x20   --cfg 'transport/link/tls/root_ca_certificate:\"{at}/ca.pem\"'\n\
          To let in only nodes that show a certificate too, add to the first\n\
          \x20   --cfg transport/link/tls/enable_mtls:true --cfg 'transport/link/tls/root_ca_certificate:\"{at}/ca.pem\"'\n\

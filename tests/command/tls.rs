@@ -62,6 +62,7 @@ fn two_programs_talk_by_what_it_prints() {
     };
     assert!(listening.contains("robot.lan, localhost"), "{made:?}");
     let (connecting, both) = rest.split_once("To let in only").expect("mTLS");
+    assert!(connecting.contains("zonda sub -m client "), "{made:?}");
     let (more_here, more_there) = both.split_once("and to those").expect("both ends");
     for mutual in [false, true] {
         let mut here = flags(listening);
@@ -75,7 +76,7 @@ fn two_programs_talk_by_what_it_prints() {
         let at = router.after("listening on ");
         assert!(at.starts_with("tls/127.0.0.1:"), "{at}");
         let sub = start(&with(
-            &["sub", "-k", "demo/**", "-e", &at, "-n", "1"],
+            &["sub", "-m", "client", "-k", "demo/**", "-e", &at, "-n", "1"],
             &there,
         ));
         let mut put = start(&with(
