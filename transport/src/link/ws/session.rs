@@ -210,9 +210,9 @@ impl Session {
     /// the runtime has written before, whose memory is used again.
     fn lend(&self, segments: &impl Segments, at: &mut Cursor, written: Lent) -> Option<Lent> {
         let mut sending = self.sending.lock();
-        if sending.waiting.is_empty() && written.bytes.capacity() > sending.waiting.capacity() {
+        if !written.bytes.is_empty() {
             sending.waiting = written.bytes;
-            sending.waiting.clear();
+            sending.all_sent();
         }
         loop {
             let mut slices = [IoSlice::new(&[]); SLICES];
@@ -272,19 +272,26 @@ impl Sending {
 
     #[cfg(target_os = "linux")]
     fn write_out(&mut self, sink: &mut impl Write) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
         while self.sent < self.waiting.len() {
             match sink.write(&self.waiting[self.sent..])? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
                 count => self.sent += count,
             }
         }
-        // Large while much is sent, nothing once little is.
-        if (1..self.waiting.capacity() / 16).contains(&self.waiting.len()) {
+        self.all_sent();
+        Ok(())
+    }
+
+    /// The socket has all that waited. Its memory stays while much is sent, and is given back once little is.
+    fn all_sent(&mut self) {
+        if self.waiting.len() < self.waiting.capacity() / 16 {
             self.waiting = Vec::new();
         }
         self.waiting.clear();
         self.sent = 0;
-        Ok(())
     }
 }
 
@@ -349,11 +356,13 @@ impl Receiving {
             let (result, back) = link.read(buf).await;
             buf = back;
             count = match result {
-                Ok(0) => return (Ok(None), buf),
                 Ok(count) => count,
                 Err(error) => return (Err(error), buf),
             };
             buf.set_filled(filled);
+            if count == 0 {
+                return (Ok(None), buf);
+            }
         }
         (Ok(Some(start..start + count)), buf)
     }

@@ -28,20 +28,32 @@ fn a_host_is_named_as_in_the_endpoint() {
     }
 }
 
+/// A WebSocket, and the other end of its socket.
+#[cfg(target_os = "linux")]
+fn server() -> (std::sync::Arc<Session>, std::os::unix::net::UnixStream) {
+    let (near, far) = std::os::unix::net::UnixStream::pair().expect("two sockets");
+    let stream = zonda_runtime::Socket::from(near).into();
+    (Session::new(Side::Server, &stream, b""), far)
+}
+
+/// A batch of so many bytes.
+#[cfg(target_os = "linux")]
+fn batch_of(size: u16) -> Vec<u8> {
+    let mut batch = size.to_le_bytes().to_vec();
+    batch.resize(usize::from(size) + 2, 7);
+    batch
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn frames_that_wait_for_the_socket_keep_their_last_byte_under_way() {
-    use std::os::unix::net::UnixStream;
-
-    let (near, far) = UnixStream::pair().expect("two sockets");
-    let session = Session::new(Side::Server, &zonda_runtime::Socket::from(near).into(), b"");
+    let (session, far) = server();
     session.agree(false);
     let mut socket = Narrow {
         room: 1000,
         ..Narrow::default()
     };
-    let mut batch = 5000_u16.to_le_bytes().to_vec();
-    batch.extend([7; 5000]);
+    let batch = batch_of(5000);
     let slices = [IoSlice::new(&batch[..100]), IoSlice::new(&batch[100..])];
     let sent = session.send(&slices, &mut socket).expect("a part of it");
     assert_eq!(sent, 5001, "all but one byte");
@@ -71,10 +83,7 @@ fn frames_that_wait_for_the_socket_keep_their_last_byte_under_way() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_of_frames_is_used_again_while_much_is_sent() {
-    use std::os::unix::net::UnixStream;
-
-    let (near, _far) = UnixStream::pair().expect("two sockets");
-    let session = Session::new(Side::Server, &zonda_runtime::Socket::from(near).into(), b"");
+    let (session, _far) = server();
     session.agree(false);
     let mut socket = Narrow {
         room: 1_000_000,
@@ -82,8 +91,7 @@ fn the_memory_of_frames_is_used_again_while_much_is_sent() {
     };
     let mut memory = Vec::new();
     for size in [50_000_u16, 40_000, 20_000, 10] {
-        let mut batch = size.to_le_bytes().to_vec();
-        batch.resize(usize::from(size) + 2, 7);
+        let batch = batch_of(size);
         let sent = session.send(&[IoSlice::new(&batch)], &mut socket);
         assert_eq!(sent.expect("room"), batch.len());
         memory.push(session.held());
@@ -92,15 +100,47 @@ fn the_memory_of_frames_is_used_again_while_much_is_sent() {
     assert_eq!(memory[1..], [memory[0], memory[0], 0]);
 }
 
+/// The same where a runtime writes: what it has written comes back.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_of_frames_comes_back_from_a_runtime() {
+    use zonda_runtime::{LinkWrite, Segments, block_on};
+
+    /// A socket that always has room.
+    struct Wide;
+
+    impl LinkWrite for Wide {
+        async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
+            (Ok(()), segments)
+        }
+
+        async fn writable(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        async fn shutdown(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let (session, _far) = server();
+    session.agree(false);
+    let mut writing = Writing::new(Wide, std::sync::Arc::clone(&session));
+    let memory = [50_000, 40_000, 10].map(|size| {
+        let (written, _) = block_on(writing.write_all(vec![batch_of(size)]));
+        written.expect("room");
+        session.held()
+    });
+    assert!(memory[0] >= 50_000, "{memory:?}");
+    assert_eq!(memory[1..], [memory[0], 0]);
+}
+
 /// Pings are answered and the end is said on the socket itself, where a link has nothing under way.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_said_between_batches_waits_for_nobody() {
     use std::io::Read;
-    use std::os::unix::net::UnixStream;
-
-    let (near, mut far) = UnixStream::pair().expect("two sockets");
-    let session = Session::new(Side::Server, &zonda_runtime::Socket::from(near).into(), b"");
+    let (session, mut far) = server();
     session.answer(b"ping".to_vec());
     let mut found = [0; 6];
     far.read_exact(&mut found).expect("the answer");
