@@ -116,7 +116,9 @@ async fn handshake<R: Runtime>(
         let _ = write.shutdown().await;
         return Err(error);
     }
-    runtime.release(read, write)
+    let socket = runtime.release(read, write)?;
+    tcp::prepare_encrypted(&socket);
+    Ok(socket)
 }
 
 async fn exchange<R: Runtime>(

@@ -89,3 +89,17 @@ fn pacing_on_one_host() {
     pacing::decide(SockRef::from(&accepted), false);
     assert_eq!(name(&accepted), system);
 }
+
+/// What waits to be sent is little, and more where a stream within the machine is encrypted.
+#[test]
+#[cfg(all(target_os = "linux", feature = "tls"))]
+fn what_waits_to_be_sent_on_one_host() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let stream = Socket::from(TcpStream::connect(address).expect("loopback"));
+    prepare(&stream, &SocketOptions::default()).expect("it is connected");
+    let unsent = || stream.tcp_notsent_lowat().expect("an option");
+    assert_eq!(unsent(), UNSENT_BYTES_MAX);
+    prepare_encrypted(&stream);
+    assert_eq!(unsent(), SAME_HOST_ENCRYPTED_UNSENT_BYTES_MAX);
+}
