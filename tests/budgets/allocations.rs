@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the path of a message allocates: nothing for a small one, headers only for a large one.
 
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
 use zonda::bytes::ZBytes;
 use zonda::config::AnyRuntime;
 
@@ -12,10 +15,17 @@ use crate::scene::{Line, allocated_by};
 const MESSAGES: u64 = 2000;
 const AHEAD: u64 = 20;
 
-/// What is allocated on this thread by putting `MESSAGES` payloads like this.
-fn by_putting(line: &Line, payload: &ZBytes, express: bool) -> Allocated {
+/// What is allocated on this thread by putting `MESSAGES` payloads like this, by a call that waits or by a future.
+fn by_putting(line: &Line, payload: &ZBytes, express: bool, awaited: bool) -> Allocated {
     let publisher = line.publisher(express);
-    let put = || Line::put(&publisher, payload);
+    let put = || match awaited {
+        false => Line::put(&publisher, payload),
+        true => {
+            let put = pin!(publisher.put(payload).into_future());
+            let done = put.poll(&mut Context::from_waker(Waker::noop()));
+            assert!(matches!(done, Poll::Ready(Ok(()))), "there is room");
+        }
+    };
     line.pump(MESSAGES, AHEAD, put);
     let mut spent = Allocated::default();
     line.pump(MESSAGES, AHEAD, || {
@@ -55,11 +65,11 @@ fn a_small_put_allocates_nothing() {
         (Line::direct(), 1024),
     ] {
         let payload = ZBytes::from(vec![7; size]);
-        for express in [false, true] {
-            let spent = by_putting(&line, &payload, express);
+        for (express, awaited) in [(false, false), (true, false), (false, true), (true, true)] {
+            let spent = by_putting(&line, &payload, express, awaited);
             assert!(
                 spent.times <= BUFFERS_MAX,
-                "{size} bytes, express {express}: {spent:?}"
+                "{size} bytes, express {express}, awaited {awaited}: {spent:?}"
             );
         }
     }

@@ -140,6 +140,38 @@ impl Shared {
         }
     }
 
+    /// As [`Shared::dispatch_plain`] for one neighbour that has room; else nothing is done. It is counted if something was.
+    #[inline]
+    pub(crate) fn dispatch_plain_at_once<L: Label>(
+        &self,
+        way: &Way,
+        ready: &[Ready<L::Head>],
+        message: Labelled<'_, L>,
+        payload: &[u8],
+    ) -> Option<Passing> {
+        let [one] = ready else { return None };
+        if self.is_closed() {
+            return None;
+        }
+        let mut passed = Passed::Sent;
+        match offer(one, message, payload, &mut passed) {
+            Ok(()) => way.tally.count(passed, payload.len()),
+            Err(Refused::Full) => return None,
+            Err(refused) => {
+                let rest = Rest {
+                    index: 0,
+                    refused,
+                    passed,
+                };
+                return Some(self.dispatch_refused(way, &rest, message, Wait::Never));
+            }
+        }
+        Some(Passing {
+            passed,
+            unusual: None,
+        })
+    }
+
     #[inline(never)]
     pub(crate) fn dispatch_unusual<L: Label>(
         &self,

@@ -134,6 +134,26 @@ impl PublisherFace {
         self.publish_labelled(Labelled { plain, label }, wait)
     }
 
+    /// As [`PublisherFace::publish_plain`] where that needs no waiting: to one neighbour that has room. Else nothing is done, and
+    /// the answer is `None`: [`PublisherFace::publish_async_within`] can wait by waker.
+    #[inline]
+    pub fn publish_plain_at_once(&self, plain: &Plain<'_>) -> Option<Passing> {
+        let label = Unlabelled;
+        let message = Labelled { plain, label };
+        let mut recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
+        if recent.prepared.plain.is_none() {
+            self.prepare(&mut recent, message);
+        }
+        let Recent { way, prepared, .. } = &mut *recent;
+        let payload = plain.payload.as_slice();
+        let ready = prepared.plain.as_mut();
+        let ready = ready.and_then(|heads| heads.of(message, payload.len()));
+        let passing = ready
+            .and_then(|ready| (self.shared).dispatch_plain_at_once(way, ready, message, payload));
+        self.keep_at_hand(recent);
+        passing
+    }
+
     #[inline(always)]
     fn publish_labelled<L: Label>(&self, message: Labelled<'_, L>, wait: Wait) -> Passing {
         let passing = RECENT.try_with(|slots| {

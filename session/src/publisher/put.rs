@@ -145,6 +145,12 @@ impl<'a> PublisherPutBuilder<'a> {
         if delivery.congestion_control != CongestionControl::Block {
             return Publishing::at_once(self.now());
         }
+        let at_once = self
+            .plain()
+            .and_then(|plain| self.publisher.face.publish_plain_at_once(&plain));
+        if let Some(passing) = at_once {
+            return Publishing::at_once(given(passing));
+        }
         Publishing::waiting(async move {
             let face = &self.publisher.face;
             let message = self.rich_mut();
