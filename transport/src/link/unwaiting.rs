@@ -10,6 +10,14 @@ use super::tls;
 /// `MSG_DONTWAIT`: the call does not wait, whatever the descriptor's own mode.
 pub(crate) const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
 
+/// Gives the socket what it takes now; tells how many bytes that is. One slice goes by the call that takes less time.
+pub(crate) fn send_now(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    match slices {
+        [single] => socket.send_with_flags(single, SEND_FLAGS),
+        slices => socket.send_vectored_with_flags(slices, SEND_FLAGS),
+    }
+}
+
 /// Writes to a socket as far as it takes bytes now.
 pub(crate) struct Unwaiting<'a>(pub(crate) &'a Socket);
 
@@ -20,7 +28,7 @@ impl io::Write for Unwaiting<'_> {
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         loop {
-            match self.0.send_vectored_with_flags(slices, SEND_FLAGS) {
+            match send_now(self.0, slices) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => return result,
             }

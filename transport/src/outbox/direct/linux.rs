@@ -16,7 +16,7 @@ use crate::{
     framing::PREFIX_BYTES,
     link::{
         Coding, Flow, LinkStream, is_lost, send_parts,
-        unwaiting::{SEND_FLAGS, Sealing, Unwaiting},
+        unwaiting::{SEND_FLAGS, Sealing, Unwaiting, send_now},
     },
     outbox::{spent::SLICES_MAX, transmit::Transmit},
 };
@@ -110,7 +110,7 @@ impl DirectSocket {
     fn send_slices<const MOST: usize>(socket: &Socket, transmit: &Transmit) -> io::Result<usize> {
         let mut slices = [IoSlice::new(&[]); MOST];
         let count = transmit.slices(&mut slices);
-        socket.send_vectored_with_flags(&slices[..count], SEND_FLAGS)
+        send_now(socket, &slices[..count])
     }
 
     fn send_encoded(
@@ -129,7 +129,9 @@ impl DirectSocket {
         for index in 0..transmit.len() {
             let batch = transmit.datagram(index).map(IoSlice::new);
             let bytes = batch[0].len() + batch[1].len();
-            match socket.send_vectored_with_flags(&batch, SEND_FLAGS) {
+            // Most have no second piece.
+            let pieces = 1 + usize::from(!batch[1].is_empty());
+            match send_now(socket, &batch[..pieces]) {
                 Err(error) if !is_lost(&error) && sent == 0 => return Err(error),
                 // It comes again with the next call.
                 Err(error) if !is_lost(&error) => return Ok(sent),
