@@ -108,6 +108,42 @@ async fn an_awaited_put_keeps_its_limit_without_holding_the_thread() {
     drop(release);
 }
 
+/// Awaited puts that find room go the short way, others wait by waker: between them no message is lost, doubled or overtaken.
+#[tokio::test]
+async fn awaited_puts_to_a_slow_peer_arrive_once_each_in_their_order() {
+    const MESSAGES: u32 = 400;
+    let (a, b) = pair();
+    let (arrived, arrivals) = mpsc::channel();
+    b.declare_subscriber("demo")
+        .callback(move |sample| {
+            let number: [u8; 4] = sample.payload().to_bytes()[..4].try_into().unwrap();
+            let number = u32::from_le_bytes(number);
+            // The queue of the publisher is full in between.
+            if number % 100 == 0 {
+                std::thread::sleep(LIMIT);
+            }
+            arrived.send(number).unwrap();
+        })
+        .background()
+        .wait()
+        .unwrap();
+    let publisher = a
+        .declare_publisher("demo")
+        .congestion_control(CongestionControl::Block)
+        .await
+        .unwrap();
+    until_matched(&publisher);
+    for number in 0..MESSAGES {
+        let mut payload = vec![0; 100_000];
+        payload[..4].copy_from_slice(&number.to_le_bytes());
+        publisher.put(payload).await.unwrap();
+    }
+    for number in 0..MESSAGES {
+        assert_eq!(arrivals.recv_timeout(LONG), Ok(number));
+    }
+    assert!(arrivals.try_recv().is_err());
+}
+
 #[test]
 fn close_keeps_its_deadline_in_front_of_a_stuck_peer() {
     let (a, _b, release) = stuck();
