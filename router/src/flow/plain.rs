@@ -141,7 +141,7 @@ impl Shared {
     }
 
     /// As [`Shared::dispatch_plain`] for one neighbour that has room; else nothing is done. It is counted if something was.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn dispatch_plain_at_once<L: Label>(
         &self,
         way: &Way,

@@ -136,11 +136,15 @@ impl PublisherFace {
 
     /// As [`PublisherFace::publish_plain`] where that needs no waiting: to one neighbour that has room. Else nothing is done, and
     /// the answer is `None`: [`PublisherFace::publish_async_within`] can wait by waker.
-    #[inline]
     pub fn publish_plain_at_once(&self, plain: &Plain<'_>) -> Option<Passing> {
         let label = Unlabelled;
         let message = Labelled { plain, label };
-        let mut recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
+        let mut recent = match self.at_hand() {
+            Some(recent) => recent,
+            // It would not be kept, and made anew for each message.
+            None if self.route.load().is_local() => return None,
+            None => self.renewed_recent(),
+        };
         if recent.prepared.plain.is_none() {
             self.prepare(&mut recent, message);
         }
