@@ -119,7 +119,7 @@ async fn awaited_puts_to_a_slow_peer_arrive_once_each_in_their_order() {
             let number: [u8; 4] = sample.payload().to_bytes()[..4].try_into().unwrap();
             let number = u32::from_le_bytes(number);
             // The queue of the publisher is full in between.
-            if number % 100 == 0 {
+            if number.is_multiple_of(100) {
                 std::thread::sleep(LIMIT);
             }
             arrived.send(number).unwrap();
