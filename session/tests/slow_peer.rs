@@ -133,11 +133,13 @@ async fn awaited_puts_to_a_slow_peer_arrive_once_each_in_their_order() {
         .await
         .unwrap();
     until_matched(&publisher);
+    let begin = Instant::now();
     for number in 0..MESSAGES {
         let mut payload = vec![0; 100_000];
         payload[..4].copy_from_slice(&number.to_le_bytes());
         publisher.put(payload).await.unwrap();
     }
+    assert!(begin.elapsed() > 2 * LIMIT, "none had to wait");
     for number in 0..MESSAGES {
         assert_eq!(arrivals.recv_timeout(LONG), Ok(number));
     }

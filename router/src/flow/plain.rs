@@ -140,7 +140,7 @@ impl Shared {
         }
     }
 
-    /// As [`Shared::dispatch_plain`] for one neighbour that has room; else nothing is done. It is counted if something was.
+    /// As [`Shared::dispatch_plain`] for one neighbour that takes it. Else nothing is done, and nothing counted.
     #[inline(always)]
     pub(crate) fn dispatch_plain_at_once<L: Label>(
         &self,
@@ -148,28 +148,15 @@ impl Shared {
         ready: &[Ready<L::Head>],
         message: Labelled<'_, L>,
         payload: &[u8],
-    ) -> Option<Passing> {
+    ) -> Option<Passed> {
         let [one] = ready else { return None };
         if self.is_closed() {
             return None;
         }
         let mut passed = Passed::Sent;
-        match offer(one, message, payload, &mut passed) {
-            Ok(()) => way.tally.count(passed, payload.len()),
-            Err(Refused::Full) => return None,
-            Err(refused) => {
-                let rest = Rest {
-                    index: 0,
-                    refused,
-                    passed,
-                };
-                return Some(self.dispatch_refused(way, &rest, message, Wait::Never));
-            }
-        }
-        Some(Passing {
-            passed,
-            unusual: None,
-        })
+        offer(one, message, payload, &mut passed).ok()?;
+        way.tally.count(passed, payload.len());
+        Some(passed)
     }
 
     #[inline(never)]

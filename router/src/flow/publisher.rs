@@ -134,9 +134,9 @@ impl PublisherFace {
         self.publish_labelled(Labelled { plain, label }, wait)
     }
 
-    /// As [`PublisherFace::publish_plain`] where that needs no waiting: to one neighbour that has room. Else nothing is done, and
-    /// the answer is `None`: [`PublisherFace::publish_async_within`] can wait by waker.
-    pub fn publish_plain_at_once(&self, plain: &Plain<'_>) -> Option<Passing> {
+    /// As [`PublisherFace::publish_plain`] where one neighbour takes the message without waiting. Else nothing is done, and the
+    /// answer is `None`: [`PublisherFace::publish_async_within`] can wait by waker, and says what went wrong.
+    pub fn publish_plain_at_once(&self, plain: &Plain<'_>) -> Option<Outcome> {
         let label = Unlabelled;
         let message = Labelled { plain, label };
         let mut recent = match self.at_hand() {
@@ -150,12 +150,12 @@ impl PublisherFace {
         }
         let Recent { way, prepared, .. } = &mut *recent;
         let payload = plain.payload.as_slice();
-        let ready = prepared.plain.as_mut();
-        let ready = ready.and_then(|heads| heads.of(message, payload.len()));
-        let passing = ready
+        let heads = prepared.plain.as_mut();
+        let ready = heads.and_then(|heads| heads.of(message, payload.len()));
+        let passed = ready
             .and_then(|ready| (self.shared).dispatch_plain_at_once(way, ready, message, payload));
         self.keep_at_hand(recent);
-        passing
+        passed.map(Outcome::from)
     }
 
     #[inline(always)]

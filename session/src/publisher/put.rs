@@ -145,11 +145,12 @@ impl<'a> PublisherPutBuilder<'a> {
         if delivery.congestion_control != CongestionControl::Block {
             return Publishing::at_once(self.now());
         }
+        let face = &self.publisher.face;
         let at_once = self
             .plain()
-            .and_then(|plain| self.publisher.face.publish_plain_at_once(&plain));
-        if let Some(passing) = at_once {
-            return Publishing::at_once(given(passing));
+            .and_then(|plain| face.publish_plain_at_once(&plain));
+        if let Some(outcome) = at_once {
+            return Publishing::at_once(Ok(outcome));
         }
         Publishing::waiting(async move {
             let face = &self.publisher.face;

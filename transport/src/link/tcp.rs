@@ -142,7 +142,7 @@ const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 
 /// The same for a stream that is encrypted and stays within the machine. Its ends work several times as long on each message, so
 /// with less the socket runs dry or full between two of them: each end sleeps and is woken for every few messages, which cost
-/// a fifth of the processor time and a quarter of the throughput.
+/// a fifth of the throughput.
 #[cfg(feature = "tls")]
 const SAME_HOST_ENCRYPTED_UNSENT_BYTES_MAX: u32 = 512 * 1024;
 
