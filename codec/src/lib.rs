@@ -45,6 +45,7 @@ pub mod qos;
 pub mod reader;
 pub mod scouting;
 pub mod short;
+pub mod slice;
 mod texts;
 pub mod timestamp;
 pub mod transport;
@@ -72,6 +73,7 @@ pub use payload::Payload;
 pub use qos::{CongestionControl, Priority, Qos, Reliability};
 pub use reader::Reader;
 pub use scouting::{Hello, Locators, Scout, ScoutingMessage};
+pub use slice::{SliceBuffer, ZSlice};
 pub use timestamp::{Ntp64, Timestamp};
 pub use transport::{
     Close, Fragment, FrameHeader, InitAck, InitExt, InitSyn, Join, NextSn, OpenAck, OpenExt,
@@ -79,7 +81,6 @@ pub use transport::{
 };
 pub use wire_expr::{Mapping, WireExpr};
 pub use writer::{Encode, EncodeError, Writer};
-pub use zenoh_buffers::ZSlice;
 
 /// The protocol version this crate speaks, sent in INIT, JOIN, SCOUT and HELLO.
 pub const PROTOCOL_VERSION: u8 = 9;

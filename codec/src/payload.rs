@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Payload`]: the bytes a user sends and receives, shared without copying from the socket's buffer to the callback.
 //!
-//! A payload is a slice of a reference-counted `zenoh-buffers` buffer. It becomes [`bytes::Bytes`] and is made from it
+//! A payload is a [`ZSlice`] of a reference-counted buffer. It becomes [`bytes::Bytes`] and is made from it
 //! without a copy, in both directions.
 
-use std::any::Any;
 use std::fmt;
 use std::ops::{Deref, RangeBounds};
 use std::str::Utf8Error;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use zenoh_buffers::{ZSlice, ZSliceBuffer};
+
+use crate::{SliceBuffer, ZSlice};
 
 /// Contiguous shared bytes. Cloning counts a reference, it copies nothing.
 ///
@@ -64,8 +64,7 @@ impl Payload {
 /// copied into a buffer of its own.
 ///
 /// ```
-/// use zenoh_buffers::ZSlice;
-/// use zonda_codec::payload::shared_part;
+/// use zonda_codec::{ZSlice, payload::shared_part};
 /// let block = ZSlice::from(vec![1, 2, 3, 4]);
 /// let part = shared_part(&block, &block.as_slice()[1..3]);
 /// assert_eq!(part.as_slice().as_ptr(), block.as_slice()[1..].as_ptr());
@@ -109,17 +108,9 @@ fn copied(part: &[u8]) -> ZSlice {
 #[derive(Debug)]
 struct BytesBuffer(Bytes);
 
-impl ZSliceBuffer for BytesBuffer {
+impl SliceBuffer for BytesBuffer {
     fn as_slice(&self) -> &[u8] {
         &self.0
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 
@@ -149,8 +140,6 @@ impl From<Payload> for Bytes {
     }
 }
 
-/// For the slices of this library's own buffers. Behind others may stand a type whose bytes change their length, which a
-/// `ZSlice` does not look at again: make a payload of those by `Bytes::from_owner`.
 impl From<ZSlice> for Payload {
     #[inline]
     fn from(slice: ZSlice) -> Self {

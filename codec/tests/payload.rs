@@ -2,8 +2,8 @@
 //! Payloads: every conversion that promises not to copy is held to it by comparing addresses.
 
 use bytes::Bytes;
-use zenoh_buffers::ZSlice;
 use zonda_codec::Payload;
+use zonda_codec::ZSlice;
 use zonda_codec::payload::shared_part;
 
 #[test]

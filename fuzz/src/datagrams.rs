@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{NetworkMessage, Push, Reader, TransportMessage, WhatAmI, ZenohId};
 use zonda_transport::protocol::handshake::{AcceptStep, Acceptor, CookieKey, OpenStep, Opener};
 use zonda_transport::protocol::parameters::{Established, LocalParameters};

@@ -2,7 +2,7 @@
 //! Payloads in somebody else's shared memory: whatever their descriptors say, the message ends where its slices end, nothing of
 //! it is delivered, and what stands around it is.
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{DecodeError, NetworkMessage, Push, Reader, WhatAmI, ZenohId};
 use zonda_transport::protocol::parameters::Established;
 use zonda_transport::protocol::rx::{Context, Deliver, Receiver};

@@ -270,6 +270,25 @@ fn tokio_comes_with_its_own_feature_only() {
     assert_eq!(with_tokio, ["tokio"]);
 }
 
+/// An exact version of one of Zenoh's crates in the product would keep a program that has another release of Zenoh beside
+/// this library from resolving.
+#[test]
+fn the_library_depends_on_no_crate_of_zenoh() {
+    let tree = brought_by("tokio,smol,threads,compression,logs,multilink,tls,wss,quic,serial,ext");
+    let theirs: Vec<_> = tree.lines().filter(|l| l.starts_with("zenoh")).collect();
+    none("a dependency on Zenoh", &theirs);
+    let direct = |krate: &Value| -> Vec<String> {
+        let dependencies = krate["dependencies"].as_array().expect("dependencies");
+        let normal = dependencies.iter().filter(|d| d["kind"].is_null());
+        let names = normal.filter_map(|d| d["name"].as_str());
+        let theirs = names.filter(|name| name.starts_with("zenoh"));
+        theirs.map(|d| format!("{} -> {d}", name(krate))).collect()
+    };
+    let ours = crates().iter().filter(|krate| name(krate) != "zenoh-peers");
+    let theirs: Vec<_> = ours.flat_map(direct).collect();
+    none("a dependency on Zenoh", &theirs);
+}
+
 /// Most packages that a program on tokio and TCP may be built of, ours included.
 const PACKAGES_MAX: usize = 69;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A block of memory that a socket is read into, and that payloads may share.
 
-use std::{any::Any, fmt};
+use std::fmt;
 
-use zenoh_buffers::{ZSlice, ZSliceBuffer};
+use zonda_codec::{SliceBuffer, ZSlice};
 use zonda_runtime::RxBuf;
 
 use crate::ledger::Charge;
@@ -36,14 +36,8 @@ impl fmt::Debug for SharedBlock {
     }
 }
 
-impl ZSliceBuffer for SharedBlock {
+impl SliceBuffer for SharedBlock {
     fn as_slice(&self) -> &[u8] {
         self.0.filled()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

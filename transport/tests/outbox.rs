@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")] // elsewhere every write is the driver's
 
-use std::any::Any;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{
@@ -13,10 +12,10 @@ use std::sync::{
 };
 use std::time::{Duration, Instant};
 
-use zenoh_buffers::{ZSlice, ZSliceBuffer};
 use zonda_codec::{
     Encode, EncodeError, Priority, Push, PushBody, Put, Qos, Reliability, WhatAmI, WireExpr, Writer,
 };
+use zonda_codec::{SliceBuffer, ZSlice};
 use zonda_transport::outbox::{DirectSocket, Outbox, Overflow, Refused, Sent, Write};
 use zonda_transport::protocol::parameters::Established;
 use zonda_transport::protocol::patience::Isolation;
@@ -232,15 +231,9 @@ struct Sender {
     bytes: Vec<u8>,
 }
 
-impl ZSliceBuffer for Sender {
+impl SliceBuffer for Sender {
     fn as_slice(&self) -> &[u8] {
         &self.bytes
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{NetworkMessage, Push, Reader, TransportMessage, WhatAmI, ZenohId};
 use zonda_transport::protocol::handshake::{AcceptStep, Acceptor, CookieKey};
 use zonda_transport::protocol::parameters::{Established, LocalParameters};

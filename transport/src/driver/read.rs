@@ -8,7 +8,7 @@ mod turn;
 
 use std::{sync::Arc, time::Instant};
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
 use crate::{

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{
     Join, NetworkMessage, PROTOCOL_VERSION, Priority, Push, PushRun, Reader, Resolution,
     TransportMessage, WhatAmI, ZenohId,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_runtime::Runtime;
 
 use super::members::Members;

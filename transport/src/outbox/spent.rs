@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_runtime::guard::caught;
 
 use crate::protocol::tx::Batch;

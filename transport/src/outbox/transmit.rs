@@ -186,7 +186,7 @@ impl Segments for Transmit {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use zenoh_buffers::ZSlice;
+    use zonda_codec::ZSlice;
     use zonda_codec::{Encode, EncodeError, Priority, Reliability, Writer};
 
     use super::*;

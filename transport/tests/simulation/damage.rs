@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::protocol::handshake::{Acceptor, CookieKey, Opener};
 use crate::protocol::parameters::Established;
 use crate::protocol::rx::{Flow, Receiver};
-use zenoh_buffers::ZSlice;
 use zonda_codec::WhatAmI;
+use zonda_codec::ZSlice;
 
 use super::for_seeds;
 use super::pipe::Faults;

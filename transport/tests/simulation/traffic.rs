@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use crate::protocol::rx::{Context, Deliver, Received, Receiver};
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{
     Encode, EncodeError, NetworkMessage, Priority, Push, PushBody, Put, Qos, Reliability,
     ResponseFinal, WireExpr, Writer,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_runtime::{LinkRead, Runtime, RxBuf};
 
 use crate::{

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_runtime::Runtime;
 
 use crate::{

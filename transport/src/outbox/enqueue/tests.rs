@@ -2,7 +2,7 @@
 //! One by one, by the short cut or as runs: the same bytes, the same counts.
 
 use proptest::prelude::*;
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{ShortHead, WhatAmI};
 
 use super::*;

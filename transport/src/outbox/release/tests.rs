@@ -2,7 +2,6 @@
 //! A connection that has ended holds neither its socket nor what was queued, however long it is referred to.
 
 use std::{
-    any::Any,
     io::Read,
     net::{TcpListener, TcpStream},
     sync::{Arc, Weak},
@@ -10,10 +9,10 @@ use std::{
 };
 
 use socket2::SockRef;
-use zenoh_buffers::{ZSlice, ZSliceBuffer};
 use zonda_codec::{
     Encode, EncodeError, Priority, Push, Put, Qos, Reliability, WhatAmI, WireExpr, Writer,
 };
+use zonda_codec::{SliceBuffer, ZSlice};
 
 use crate::{
     driver::Ended,
@@ -58,15 +57,9 @@ impl Drop for Owned {
     }
 }
 
-impl ZSliceBuffer for Owned {
+impl SliceBuffer for Owned {
     fn as_slice(&self) -> &[u8] {
         &self.bytes
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 

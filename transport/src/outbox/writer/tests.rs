@@ -12,7 +12,7 @@ use std::{
 };
 
 use proptest::prelude::*;
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{
     Encode, EncodeError, NetworkMessage, Push, PushBody, Put, Qos, Reliability, WhatAmI, WireExpr,
     Writer,

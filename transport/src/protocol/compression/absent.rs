@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What stands for compression in a build without it: nothing is ever packed, and nobody agrees to it.
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 
 use crate::protocol::tx::Batch;
 

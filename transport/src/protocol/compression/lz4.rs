@@ -6,7 +6,7 @@ use std::fmt;
 use lz4_flex::block::{
     CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
 };
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 
 use super::PACKED;
 use crate::protocol::tx::Batch;

@@ -31,7 +31,7 @@ use lz4::unpack;
 
 use std::sync::Arc;
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 
 /// Whether this build can compress.
 pub const AVAILABLE: bool = cfg!(feature = "compression");

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 
 use crate::ledger::Share;
 

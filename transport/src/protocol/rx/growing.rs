@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The memory of a message that grows as its pieces arrive, and the memory kept for later ones.
 
-use std::{any::Any, collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
-use zenoh_buffers::{ZSlice, ZSliceBuffer};
+use zonda_codec::{SliceBuffer, ZSlice};
 
 use crate::ledger::{Charge, Ledger};
 
@@ -124,15 +124,9 @@ struct Memory {
     charge: Charge,
 }
 
-impl ZSliceBuffer for Memory {
+impl SliceBuffer for Memory {
     fn as_slice(&self) -> &[u8] {
         &self.bytes
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{
     DecodeError, Fragment, FrameHeader, NetworkMessage, NextSn, Priority, Push, PushRun, Reader,
     Reliability, TransportMessage,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{
     Close, Encode, Fragment, FrameHeader, NetworkMessage, Priority, Push, PushBody, Put,
     Reliability, ResponseFinal, TransportMessage, WhatAmI, WireExpr,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One write unit: a length prefix, the encoded messages, and at most one shared payload behind them.
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{Priority, payload::shared_part};
 
 use crate::protocol::options::Framing;

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 
 use crate::block::SharedBlock;
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{
     Encode, EncodeError, Fragment, NetworkMessage, Priority, Push, PushBody, Put, Qos, Reader,
     Reliability, TransportMessage, WireExpr, Writer,

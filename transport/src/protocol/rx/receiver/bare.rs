@@ -7,7 +7,7 @@
 //! +------------+-----------------------------------------------+
 //! ```
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{NetworkMessage, Priority, Reader, Reliability, TransportMessage};
 
 use super::{Deliver, Flow, Pass, Pause, PeerMisbehaved, Receiver};

@@ -2,7 +2,7 @@
 //! Streams of batches that are read in pieces, with fragments landing in their messages, against the same batches handed
 //! over one by one.
 
-use zenoh_buffers::ZSlice;
+use zonda_codec::ZSlice;
 use zonda_codec::{Priority, Reliability};
 
 use super::super::super::tests::{DATA, Seen, established, fragment, frame, put};
