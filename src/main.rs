@@ -21,7 +21,7 @@ Examples:
   zonda router -l tcp/0.0.0.0:7447                          forward between many
   zonda perf quick                                          measure this machine
 
-Behind any command, -v says more of what the node does on standard error and -q less; RUST_LOG=zonda_router=debug and the like \
+-v after any command logs more of what the node does on standard error, -q less; RUST_LOG=zonda_router=debug and the like \
 choose what. `zonda COMMAND --help` says what a command takes.";
 
 /// What the log has by default: of the tools without attempts to connect, as these say themselves whether they are connected.
@@ -48,15 +48,15 @@ enum Command {
     Pub(tools::Publish),
     /// Put one value and leave
     Put(tools::Put),
-    /// Tell subscribers that a key has no value any more, and leave
+    /// Delete the value of a key, and leave
     Delete(tools::Delete),
     /// Ask for the values of a selector, print the replies, and leave
     Get(Box<tools::Get>),
     /// Answer the queries on a key expression with a value
     Queryable(tools::Queryable),
-    /// Show which liveliness tokens come and go, or be alive
+    /// Watch liveliness tokens, or hold one
     Live(tools::Live),
-    /// Write down what is published, with the times at which it came
+    /// Record publications with the times at which they came
     Record(tools::Record),
     /// Publish a recording again, at its own times or faster
     Replay(tools::Replay),
@@ -76,7 +76,7 @@ enum Command {
     Perf(Box<Perf>),
     /// Print what makes a shell complete the command line
     Completions(tools::Completions),
-    /// Write the manual, a page for each sub-command
+    /// Show a page of the manual, or write all of them
     Man(tools::Man),
 }
 

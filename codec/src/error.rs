@@ -74,3 +74,16 @@ pub enum DecodeError {
         offset: usize,
     },
 }
+
+/// Writes `Debug` of error types as their text. `main` shows an error that it returns by `Debug`, and there the advice counts.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_as_text {
+    ($($error:ty),+) => {
+        $(impl ::std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(self, f)
+            }
+        })+
+    };
+}

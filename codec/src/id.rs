@@ -12,7 +12,7 @@ use crate::{
 
 /// A node id was not a number of 1 to 16 bytes other than zero.
 #[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// All bytes are zero, or there are none.
     #[error("id is zero")]
@@ -33,6 +33,8 @@ pub enum IdError {
     #[error("role is none of router, peer, client")]
     Role,
 }
+
+crate::debug_as_text!(IdError);
 
 /// The id of a node: a number of up to 128 bits, not zero.
 ///

@@ -5,12 +5,16 @@
 //! never sent. Both hold normalised text: keys sorted, empty entries dropped. Whether a protocol exists and what its
 //! address means is decided by the transport; here only the form is checked.
 
+mod change;
+
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::masked::masked;
+
+pub use change::{OptionsMut, PartMut};
 
 /// The longest locator in bytes that the wire can carry.
 pub const LOCATOR_BYTES_MAX: usize = 255;
@@ -47,7 +51,7 @@ pub struct Endpoint(Arc<str>);
 pub struct Locator(Arc<str>);
 
 /// What is wrong with the text of an endpoint or a locator. `text` is the whole text, quoted and shortened when long.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
     /// There is no `/`, or nothing before it.
@@ -118,6 +122,12 @@ pub enum EndpointError {
         /// The length found in bytes.
         length: usize,
     },
+    /// A text that would reach into another part of the endpoint. `text` is the text, quoted.
+    #[error("{text} cannot be a part of an endpoint: leave out `;`, `?`, `#` and, in keys, `=`")]
+    NotAPart {
+        /// The quoted text.
+        text: Box<str>,
+    },
     /// A locator with a `#`.
     #[error("locator {text} has a `#` part: local options belong to an endpoint, remove them here")]
     ConfigInLocator {
@@ -125,6 +135,8 @@ pub enum EndpointError {
         text: Box<str>,
     },
 }
+
+crate::debug_as_text!(EndpointError);
 
 impl Endpoint {
     /// The normalised text.
@@ -171,8 +183,8 @@ impl Endpoint {
     }
 
     /// The address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
-    pub fn address(&self) -> &str {
-        Parts::of(&self.0).address
+    pub fn address(&self) -> Part<'_> {
+        Part(Parts::of(&self.0).address)
     }
 
     /// The metadata, which peers hear of.
@@ -183,6 +195,16 @@ impl Endpoint {
     /// The options of the local side.
     pub fn config(&self) -> Options<'_> {
         Options(Parts::of(&self.0).config.unwrap_or(""))
+    }
+
+    /// Protocol, address, metadata and local options.
+    pub fn split(&self) -> (Part<'_>, Part<'_>, Options<'_>, Options<'_>) {
+        (
+            self.protocol(),
+            self.address(),
+            self.metadata(),
+            self.config(),
+        )
     }
 
     /// The reference's name of [`locator`](Self::locator).
@@ -237,8 +259,8 @@ impl Locator {
     }
 
     /// The address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
-    pub fn address(&self) -> &str {
-        Parts::of(&self.0).address
+    pub fn address(&self) -> Part<'_> {
+        Part(Parts::of(&self.0).address)
     }
 
     /// The metadata.
@@ -252,7 +274,7 @@ impl Locator {
     }
 }
 
-/// The protocol of an endpoint: a text, to which it dereferences.
+/// The protocol or the address of an endpoint: a text, to which it dereferences.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part<'a>(&'a str);
 

@@ -220,7 +220,7 @@ impl fmt::Display for Timestamp {
 
 /// A text is not a timestamp.
 #[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimestampError {
     /// There is no `/`.
     #[error("timestamp lacks the '/' between time and id")]
@@ -232,6 +232,8 @@ pub enum TimestampError {
     #[error(transparent)]
     Id(#[from] IdError),
 }
+
+crate::debug_as_text!(TimestampError);
 
 impl FromStr for Timestamp {
     type Err = TimestampError;

@@ -31,22 +31,22 @@ pub struct Connection {
     #[arg(short, long, value_name = "ENDPOINT", value_parser = endpoint)]
     pub listen: Vec<String>,
     /// Neither look for others by multicast nor answer those who do
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_multicast_scouting: bool,
     /// Configuration file (JSON5) [default: the one that ZENOH_CONFIG names]; ZONDA_CFG and other flags win over it
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", hide_short_help = true)]
     pub config: Option<PathBuf>,
     /// One configuration value, key/path:json5 (repeatable); wins over everything else
-    #[arg(long, value_name = "KEY:VALUE")]
+    #[arg(long, value_name = "KEY:VALUE", hide_short_help = true)]
     pub cfg: Vec<String>,
     /// Tell everything that is wrong with the configuration or has no effect, and exit: 0 if nothing is wrong, else 2
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub check_config: bool,
     /// Print each value that takes effect and where it comes from, and exit
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub print_config: bool,
     /// What the node's tasks run on
-    #[arg(long, value_name = "NAME", help = runtime_help())]
+    #[arg(long, value_name = "NAME", help = runtime_help(), hide_short_help = true)]
     pub runtime: Option<String>,
     /// Print one JSON object per line instead of text
     #[arg(long)]

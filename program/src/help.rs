@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Examples and explanations below a help, in lines that every terminal has room for: what is longer is put into lines of its own
-//! before the argument parser breaks it anywhere.
+//! Examples and explanations below a help, in lines that every terminal has room for. An example has its explanation in a comment above
+//! it; an explanation beside a name is wrapped in its column before the argument parser breaks it anywhere.
 
 use clap::Command;
 
@@ -10,6 +10,8 @@ const WIDTH: usize = 79;
 const LEAST: usize = 30;
 /// The indent of an explanation that has no room there.
 const BELOW: usize = 6;
+/// What is before the explanation of an example.
+const COMMENT: &str = "  # ";
 
 /// The command with what stands below its help, and that of its sub-commands, in lines that fit.
 pub fn fitted(command: Command) -> Command {
@@ -23,16 +25,22 @@ pub fn fitted(command: Command) -> Command {
 
 fn fit(text: &str) -> String {
     let mut lines = text.lines().peekable();
-    let mut fitting = Vec::new();
+    let (mut fitting, mut among_examples) = (Vec::new(), false);
     while let Some(line) = lines.next() {
+        if !line.is_empty() && !line.starts_with(' ') {
+            among_examples = line.starts_with("Example");
+        }
         let Some(mut entry) = Entry::of(line) else {
-            fitting.push(line.to_owned());
+            fitting.extend(wrapped_prose(line));
             continue;
         };
         while let Some(more) = lines.next_if(|next| entry.goes_on_in(next)) {
             entry.add(more);
         }
-        fitting.extend(entry.lines());
+        match among_examples {
+            true => fitting.extend(entry.commented()),
+            false => fitting.extend(entry.lines()),
+        }
     }
     fitting.join("\n")
 }
@@ -70,6 +78,16 @@ impl<'t> Entry<'t> {
         self.written.push(line);
     }
 
+    /// As an example: the explanation is a comment of a shell above the command.
+    fn commented(&self) -> Vec<String> {
+        let mut lines = wrapped(&self.words, WIDTH - COMMENT.len());
+        for line in &mut lines {
+            line.insert_str(0, COMMENT);
+        }
+        lines.push(self.head.to_owned());
+        lines
+    }
+
     fn lines(&self) -> Vec<String> {
         let is_short = |line: &&str| line.chars().count() <= WIDTH;
         if self.written.iter().all(is_short) {
@@ -87,6 +105,15 @@ impl<'t> Entry<'t> {
         }
         lines
     }
+}
+
+/// A paragraph in lines that fit. Lines with an indent keep their form, as commands and drawings do.
+fn wrapped_prose(line: &str) -> Vec<String> {
+    if line.starts_with(' ') || line.chars().count() <= WIDTH {
+        return vec![line.to_owned()];
+    }
+    let words: Vec<_> = line.split_whitespace().collect();
+    wrapped(&words, WIDTH)
 }
 
 fn wrapped(words: &[&str], width: usize) -> Vec<String> {
@@ -109,9 +136,35 @@ mod tests {
 
     #[test]
     fn what_fits_stays_as_it_is() {
-        let text =
-            "Examples:\n  zonda sub a      one\n  zonda pub b      two\n\nProse of any length.";
+        let text = "How to read it:\n  p      one\n  worse  two\n\nProse of any length.";
         assert_eq!(fit(text), text);
+    }
+
+    #[test]
+    fn examples_have_their_comments_above() {
+        let long = "word ".repeat(20);
+        let text = format!(
+            "Examples:\n  zonda sub a      one\n  zonda pub b\n  zonda put c   {long}\n\nProse."
+        );
+        let fitted = fit(&text);
+        let lines: Vec<_> = fitted.lines().collect();
+        assert_eq!(
+            lines[..4],
+            ["Examples:", "  # one", "  zonda sub a", "  zonda pub b"]
+        );
+        assert!(
+            lines[4].starts_with("  # word") && lines[5].starts_with("  # word"),
+            "{fitted}"
+        );
+        assert_eq!(lines[6..], ["  zonda put c", "", "Prose."]);
+    }
+
+    #[test]
+    fn prose_is_wrapped_as_a_whole() {
+        let text = "word ".repeat(40);
+        let fitted = fit(text.trim_end());
+        assert_eq!(fitted.lines().count(), 3);
+        assert!(fitted.lines().all(|line| line.len() <= WIDTH));
     }
 
     #[test]

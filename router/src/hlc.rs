@@ -39,7 +39,7 @@ pub struct Hlc {
 }
 
 /// A timestamp lies too far in the future to be believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "timestamp {timestamp} is {ahead:?} ahead of this node's clock, more than the {limit:?} allowed"
 )]
@@ -51,6 +51,8 @@ pub struct TooFarAhead {
     /// How far it may be.
     pub limit: Duration,
 }
+
+zonda_codec::debug_as_text!(TooFarAhead);
 
 impl Hlc {
     /// How far ahead of the local clock the timestamps of others may be.

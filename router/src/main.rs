@@ -7,23 +7,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
-use zonda_router::daemon::{self, DaemonArgs, terminal::Verbosity};
-
-/// A router of the Zenoh protocol: forwards between the clients, peers and routers that connect to it.
-///
-/// Takes the flags of the reference's daemon. Prints its id and each address it listens on; ends on
-/// SIGINT or SIGTERM after delivering what is queued, at once on a second one.
-#[derive(Parser)]
-#[command(name = "zondad", version)]
-struct Cli {
-    #[command(flatten)]
-    daemon: DaemonArgs,
-    #[command(flatten)]
-    verbosity: Verbosity,
-}
+use zonda_router::daemon::{self, program::Zondad};
 
 fn main() -> ExitCode {
-    match Cli::try_parse() {
+    match Zondad::try_parse() {
         Ok(cli) => {
             cli.verbosity.log("warn");
             daemon::run(&cli.daemon)

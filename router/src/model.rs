@@ -147,7 +147,7 @@ impl From<KeyOverLimit> for PublishError {
 }
 
 /// Why a subscriber or a publisher could not be declared.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclareError {
     /// This process was forked off from the one that opened the session, and has none of its threads.
@@ -183,8 +183,10 @@ pub enum DeclareError {
     Cancelled,
 }
 
+zonda_codec::debug_as_text!(DeclareError);
+
 /// Why a node could not be opened.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The configuration asks for something impossible.
@@ -236,8 +238,10 @@ pub enum OpenError {
     },
 }
 
+zonda_codec::debug_as_text!(OpenError);
+
 /// Why a close was not clean. The node is closed all the same.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CloseError {
     /// This process was forked off from the one that opened the session, and has none of its threads.
@@ -254,6 +258,8 @@ pub enum CloseError {
         after: Duration,
     },
 }
+
+zonda_codec::debug_as_text!(CloseError);
 
 /// Names a subscriber of a node until it is undeclared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

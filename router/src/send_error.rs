@@ -10,7 +10,7 @@ use zonda_codec::{Encoding, ZenohId};
 macro_rules! send_error {
     ($(#[$about:meta])* $seen:vis enum $name:ident { $($own:tt)* }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+        #[derive(Clone, PartialEq, Eq, thiserror::Error)]
         #[non_exhaustive]
         $seen enum $name {
             /// This process was forked off from the one that opened the session, and has none of its threads.
@@ -58,6 +58,8 @@ macro_rules! send_error {
             },
             $($own)*
         }
+
+        zonda_codec::debug_as_text!($name);
     };
     ($(#[$about:meta])* $seen:vis enum $name:ident from core { $($own:tt)* }) => {
         $crate::send_error::send_error! {

@@ -435,6 +435,7 @@ ready_at_once!([E: AboutConnections, H: IntoHandler<E>] BackgroundEventsListener
 
 /// Receives events of connections. Dropping it ends it, without blocking; the end of the session does as well, once
 /// all events were delivered. Dereferences to its handler.
+#[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct EventsListener<H = FifoChannelHandler<ConnectionEvent>> {
     ends: Listening,
     handler: H,

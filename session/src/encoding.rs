@@ -26,7 +26,7 @@ pub struct Encoding {
 }
 
 /// Why a text cannot be an encoding.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "an encoding schema of {len} bytes exceeds the limit of {} bytes",
     Encoding::SCHEMA_BYTES_MAX
@@ -35,6 +35,8 @@ pub struct EncodingError {
     /// Length of the schema in bytes.
     pub len: usize,
 }
+
+zonda_codec::debug_as_text!(EncodingError);
 
 /// The well-known encodings.
 impl Encoding {

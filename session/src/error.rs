@@ -58,9 +58,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// assert!(error.is::<zonda::session::SessionClosedError>());
 /// # Ok::<(), zonda::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the session is closed")]
 pub struct SessionClosedError;
+
+zonda_codec::debug_as_text!(SessionClosedError);
 
 /// Why an operation was not carried out.
 pub trait Refusal: std::error::Error + Send + Sync + Sized + 'static {

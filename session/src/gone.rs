@@ -106,13 +106,15 @@ impl Drop for Inside {
 }
 
 /// Why a key was not undeclared.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UndeclareError {
     /// It is none that this session has declared, and no clone of one.
     #[error("this session has declared no key {0}")]
     Unknown(KeyExpr<'static>),
 }
+
+zonda_codec::debug_as_text!(UndeclareError);
 
 /// Something has ended: no call of its callback begins any more. To wait for this is to wait until none runs any more and the
 /// callback has been dropped; who does not want that drops it. Inside of a callback nothing is waited for, as the

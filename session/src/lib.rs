@@ -133,6 +133,7 @@ pub mod scouting;
 pub mod session;
 mod subscriber;
 pub mod time;
+mod turns;
 mod undeclare;
 mod wait;
 

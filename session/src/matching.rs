@@ -163,6 +163,7 @@ ready_at_once!([] BackgroundMatchingListenerBuilder<'_>);
 /// assert!(!listener.recv()?.matching());
 /// # Ok::<(), zonda::Error>(())
 /// ```
+#[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct MatchingListener<H = FifoChannelHandler<MatchingStatus>> {
     listening: Listening,
     handler: H,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use zonda_codec::{CongestionControl, Priority, Qos, Reliability, SourceInfo, Timestamp};
@@ -16,6 +16,7 @@ use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::error::Refusal;
+use crate::turns::poll_turn;
 use crate::wait::{Pending, Resolvable, Wait};
 
 /// Everything about one publication but its key.
@@ -189,8 +190,11 @@ fn unusual(result: Result<Outcome, PublishError>) -> crate::Result<()> {
 
 /// The future of a put or delete.
 ///
+/// Once in 128 times on a thread it is pending although nothing is waited for, so that a loop of puts leaves timers and other tasks
+/// their turn, as tokio's own futures do.
+///
 /// # Cancel safety
-/// Dropping it before it is ready publishes the message to some peers or to none.
+/// Dropping it before it is ready publishes the message to all peers, to some or to none.
 pub struct Publishing<'a, T = ()> {
     stage: Stage<'a>,
     gives: PhantomData<fn() -> T>,
@@ -243,6 +247,7 @@ impl<T: Given> Future for Publishing<'_, T> {
     type Output = Result<T, PublishError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(poll_turn(context));
         let published = match &mut self.stage {
             Stage::AtOnce(result) => Poll::Ready(
                 result

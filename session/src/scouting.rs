@@ -22,7 +22,7 @@ pub use zonda_router::scouting::{InterfaceReport, ScoutError, ScoutReport, Use};
 
 /// Looks for nodes of these roles: sends a question to the multicast group on every interface at once and again after 1,
 /// 2, 4, 8, 8... seconds, until the [`Scout`] is dropped. Each answer is a [`Hello`]; the same node may answer several
-/// times. Of the configuration the address, the interfaces and the TTL of `scouting/multicast` matter.
+/// times. A configuration that cannot be made of `config` is an error of the search. Of the configuration the address, the interfaces and the TTL of `scouting/multicast` matter.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,10 +38,16 @@ pub use zonda_router::scouting::{InterfaceReport, ScoutError, ScoutReport, Use};
 /// scout.stop();
 /// # Ok::<(), zonda::Error>(())
 /// ```
-pub fn scout(what: impl Into<Roles>, config: impl Into<Config>) -> ScoutBuilder {
+pub fn scout<W, C>(what: W, config: C) -> ScoutBuilder
+where
+    W: Into<Roles>,
+    C: TryInto<Config>,
+    C::Error: fmt::Debug,
+{
+    let config = config.try_into().map_err(|e| format!("{e:?}"));
     ScoutBuilder {
         what: what.into(),
-        config: config.into(),
+        config: config.map_err(|reason| ScoutError::NotAConfig { reason }),
         handler: DefaultHandler::default(),
     }
 }
@@ -51,7 +57,7 @@ pub fn scout(what: impl Into<Roles>, config: impl Into<Config>) -> ScoutBuilder 
 #[must_use = "nothing is sent before .await or .wait()"]
 pub struct ScoutBuilder<H = DefaultHandler> {
     what: Roles,
-    config: Config,
+    config: Result<Config, ScoutError>,
     handler: H,
 }
 
@@ -74,7 +80,7 @@ impl<H: IntoHandler<Hello>> Operation for ScoutBuilder<H> {
                 tracing::error!("the callback of a scout panicked; this answer is lost to it");
             }
         };
-        let search = search(self.what, &self.config, sink)?;
+        let search = search(self.what, &self.config?, sink)?;
         Ok(Scout { search, handler })
     }
 }

@@ -133,6 +133,17 @@ ready_at_once!([] BackgroundSubscriberBuilder<'_, '_>);
 /// ```
 ///
 /// A subscriber does not keep its session open: samples end when the last clone of the session is gone.
+///
+/// The compiler warns of one that is not kept, as it would hear nothing:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use zonda::Wait;
+/// # let session = zonda::open(zonda::Config::peer()).wait()?;
+/// session.declare_subscriber("demo/**").callback(|sample| println!("{sample:?}")).wait()?;
+/// # Ok::<(), zonda::Error>(())
+/// ```
+#[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct Subscriber<H = FifoChannelHandler<Sample>> {
     entry: Kept,
     handler: H,

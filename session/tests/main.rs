@@ -56,6 +56,7 @@ mod timestamps;
 #[cfg(feature = "tls")]
 mod tls;
 mod traffic;
+mod turns;
 mod udp;
 mod writers;
 #[cfg(feature = "ws")]

@@ -2,6 +2,7 @@
 
 //! Programs that were written for the reference: what they write compiles, and does what they expect.
 
+use std::collections::HashMap;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use zonda::handlers::Callback;
 use zonda::key_expr::format::{ke, kedefine, keformat};
 use zonda::key_expr::{KeyExpr, keyexpr};
 use zonda::qos::{CongestionControl, Priority};
+use zonda::query::Parameters;
 use zonda::sample::{Sample, SampleBuilder};
 use zonda::time::TimestampId;
 use zonda::{Config, Operation, PublishError, Session, Wait};
@@ -304,5 +306,107 @@ fn times_and_places_have_parts() -> zonda::Result<()> {
     let transport = info.transports().wait().next().expect("it is connected");
     assert_eq!(info.links().transport(transport).wait().count(), 1);
     assert_eq!(far.info().locators().wait(), *far.info().locators());
+    Ok(())
+}
+
+#[test]
+fn parts_of_endpoints_are_changed() -> zonda::Result<()> {
+    let mut endpoint: EndPoint = "tcp/localhost:7447".parse()?;
+    assert_eq!(endpoint.address().as_str(), "localhost:7447");
+    endpoint.metadata_mut().insert("rel", "1")?;
+    let options = [("iface", "lo"), ("so_sndbuf", "65536")];
+    endpoint
+        .config_mut()
+        .extend_from_iter(options.into_iter())?;
+    endpoint.address_mut().set("localhost:7448")?;
+    endpoint.protocol_mut().set("udp")?;
+    endpoint.config_mut().remove("iface")?;
+    let (protocol, address, metadata, config) = endpoint.split();
+    assert_eq!(
+        (protocol.as_str(), address.as_str()),
+        ("udp", "localhost:7448")
+    );
+    assert_eq!(
+        (metadata.as_str(), config.as_str()),
+        ("rel=1", "so_sndbuf=65536")
+    );
+    Ok(())
+}
+
+/// A configuration of a program's own.
+struct Settings(&'static str);
+
+impl TryFrom<Settings> for Config {
+    type Error = zonda::Error;
+
+    fn try_from(Settings(text): Settings) -> zonda::Result<Config> {
+        Config::from_json5(text)
+    }
+}
+
+#[test]
+fn what_can_fail_to_be_a_configuration_scouts_and_opens() -> zonda::Result<()> {
+    let here = Settings("{ scouting: { multicast: { interface: '127.0.0.1' } } }");
+    zonda::scout(WhatAmI::Peer, here).wait()?.stop();
+    let wrong = Settings("{ mod: 'peer' }");
+    let error = zonda::scout(WhatAmI::Peer, wrong).wait().unwrap_err();
+    assert!(error.to_string().contains("did you mean `mode`"), "{error}");
+    let session = zonda::open(Settings("{ mode: 'peer', listen: { endpoints: [] } }")).wait()?;
+    assert_eq!(session.config().get("mode")?, "\"peer\"");
+    assert!(session.config().get("no/such/key").is_err());
+    Ok(())
+}
+
+#[test]
+fn parameters_are_lists_and_maps() {
+    let list = [("a", "1"), ("b", "2|3")];
+    let parameters = Parameters::from(&list[..]);
+    assert_eq!(parameters.as_str(), "a=1;b=2|3");
+    let map: HashMap<String, String> = parameters.into();
+    assert_eq!(map["b"], "2|3");
+    let owned = vec![("a".to_owned(), "1".to_owned())];
+    assert_eq!(Parameters::from(owned.as_slice()).get("a"), Some("1"));
+}
+
+/// The version that programs for Zenoh have, and the next one.
+#[cfg(feature = "flume-0-11")]
+#[test]
+fn channels_of_two_versions_of_flume_are_handlers() -> zonda::Result<()> {
+    let session = alone()?;
+    let old = session
+        .declare_subscriber("a")
+        .with(flume_0_11::bounded(8))
+        .wait()?;
+    let new = session
+        .declare_subscriber("a")
+        .with(flume::unbounded())
+        .wait()?;
+    let token = session.liveliness().declare_subscriber("a");
+    let tokens = token.with(flume_0_11::bounded(1)).wait()?;
+    session.put("a", "1").wait()?;
+    assert_eq!(
+        old.recv_timeout(LONG)?.payload(),
+        new.recv_timeout(LONG)?.payload()
+    );
+    let _token = session.liveliness().declare_token("a").wait()?;
+    assert_eq!(tokens.recv_timeout(LONG)?.key_expr().as_str(), "a");
+    Ok(())
+}
+
+#[test]
+fn errors_show_their_advice_where_main_returns_them() -> zonda::Result<()> {
+    let session = alone()?;
+    let nowhere = Config::client(["tcp/127.0.0.1:9"]).with("connect/timeout_ms", "0");
+    let errors: [zonda::Error; 5] = [
+        session.put("/a", "1").wait().unwrap_err(),
+        session.declare_subscriber("a//b").wait().unwrap_err(),
+        zonda::open(nowhere).wait().unwrap_err(),
+        Config::from_json5("{ mod: 'peer' }").unwrap_err(),
+        KeyExpr::new("a#b").unwrap_err().into(),
+    ];
+    for error in errors {
+        // This is what the standard library prints of it.
+        assert_eq!(format!("{error:?}"), error.to_string());
+    }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub struct OnKey {
     /// The key expression, by a flag
     #[arg(short, long, value_parser = key_expr)]
     key: Option<KeyExpr<'static>>,
-    /// Key expression, such as demo/**
+    /// Key expression, such as demo/** [default for sub and record: **, all keys]
     #[arg(value_name = "KEY", conflicts_with = "key", value_parser = key_expr)]
     word: Option<KeyExpr<'static>>,
 }
@@ -49,7 +49,7 @@ pub struct KeyAndValue {
     /// Key, such as demo/a
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     first: Option<String>,
-    /// The value
+    /// The value to send
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     second: Option<String>,
     /// How the value is given.
@@ -96,7 +96,7 @@ impl KeyAndValue {
 /// A value: its bytes, and how a receiver is to read them.
 #[derive(Args, Clone, Debug)]
 pub struct Given {
-    /// The value
+    /// The value to send, by a flag
     #[arg(short, long, alias = "value", allow_negative_numbers = true)]
     payload: Option<String>,
     /// The value is what this file contains; - is standard input
@@ -108,7 +108,7 @@ pub struct Given {
     /// The value is written in base64
     #[arg(long)]
     base64: bool,
-    /// How to read the value, such as application/json [default: text/plain; zenoh/bytes with -f, --hex or --base64]
+    /// Encoding of the value, such as application/json [default: text/plain; zenoh/bytes with -f, --hex or --base64]
     #[arg(long)]
     encoding: Option<String>,
 }

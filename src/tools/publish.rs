@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda pub`: a value now and then, or every line of standard input.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, IsTerminal};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,9 @@ use serde_json::json;
 use zonda::Wait;
 use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
-use zonda_program::{Connection, Failure, Interrupt, REACH_HELP, Reach, print, priority, seconds};
+use zonda_program::{
+    Connection, Failure, Interrupt, REACH_HELP, Reach, complain, print, priority, seconds,
+};
 
 use super::audience;
 use super::operands::KeyAndValue;
@@ -72,6 +74,11 @@ impl Publish {
         start.iter_mut().for_each(Start::look);
         let mut is_first = true;
         let mut left = self.number.unwrap_or(u64::MAX);
+        if value.is_none() && io::stdin().is_terminal() {
+            complain(format_args!(
+                "publishes each line of standard input; Ctrl-D ends"
+            ));
+        }
         let lines = value.is_none().then(lines_of_input);
         while left > 0 {
             let next = match (&value, &lines) {

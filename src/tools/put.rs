@@ -27,6 +27,7 @@ Example:
 
 /// Put one value and leave.
 #[derive(Args, Clone, Debug)]
+#[command(override_usage = "zonda put [OPTIONS] KEY VALUE\n       zonda put [OPTIONS] KEY -f FILE")]
 #[command(after_help = [PUT, REACH_HELP].concat())]
 pub struct Put {
     #[command(flatten)]

@@ -7,13 +7,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde::Serialize;
 use zonda::Wait;
 use zonda::sample::Sample;
 use zonda_program::{Connection, Failure, Interrupt, complain, seconds};
 
 use super::operands::OnKey;
-use super::recording::{FORMAT, Head, Message};
+use super::recording::{Head, Message, messages};
 use super::show::NOTICE;
 use super::start::Start;
 
@@ -26,11 +25,12 @@ Examples:
   zonda record 'robot/**' -e tcp/127.0.0.1:7447 -o walk.jsonl --seconds 60
   zonda replay walk.jsonl -e tcp/127.0.0.1:7447                          publishes it again
 
-A recording is a text: one JSON object in a line, with the seconds since the beginning, the key and the payload.
+A recording is text: one JSON object per line, with the seconds since the beginning, the key and the payload. The first line has the \
+time of the beginning (UTC); a message that carries a timestamp keeps it.
 
 Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad usage.";
 
-/// Write down what is published, with the times at which it came.
+/// Record publications with the times at which they came.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Record {
@@ -55,10 +55,7 @@ impl Record {
         let interrupt = Interrupt::listen()?;
         let key = self.what.or_all()?;
         let mut tape = Tape::new(self.output()?);
-        tape.line(&Head {
-            zonda_recording: FORMAT,
-            key: key.to_string(),
-        })?;
+        tape.line(serde_json::to_string(&Head::new(&key))?)?;
         tape.out.flush()?;
         let session = self.connection.open()?;
         let subscriber = session.declare_subscriber(&key).wait()?;
@@ -112,21 +109,16 @@ impl Tape {
         }
     }
 
-    fn line(&mut self, what: &impl Serialize) -> Result<(), Failure> {
-        let mut line = serde_json::to_vec(what)?;
-        line.push(b'\n');
-        Ok(self.out.write_all(&line)?)
+    fn line(&mut self, mut line: String) -> Result<(), Failure> {
+        line.push('\n');
+        Ok(self.out.write_all(line.as_bytes())?)
     }
 
     fn add(&mut self, sample: &Sample) -> Result<(), Failure> {
-        // The first message is the beginning.
-        if self.messages == 0 {
-            self.start = Instant::now();
-        }
         let at = self.start.elapsed().as_secs_f64();
         self.messages += 1;
         self.bytes += sample.payload().len();
-        self.line(&Message::new(sample, at))
+        self.line(Message::new(sample, at).line()?)
     }
 
     fn say_progress(&mut self) {
@@ -137,7 +129,7 @@ impl Tape {
     }
 
     fn summary(&self) -> String {
-        let (messages, bytes) = (self.messages, self.bytes);
-        format!("recorded: messages {messages}, payload bytes {bytes}")
+        let (messages, bytes) = (messages(self.messages), self.bytes);
+        format!("recorded {messages} ({bytes} bytes)")
     }
 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The format of a recording: JSON, one object in a line. The first line says what the file is, each other one is a message and
-//! the time from the beginning at which it came.
+//! The format of a recording: JSON, one object in a line. The first line says what the file is and when it was begun, each other one is
+//! a message and the seconds after that at which it came.
+
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use zonda::bytes::ZBytes;
+use zonda::key_expr::KeyExpr;
 use zonda::qos::Priority;
 use zonda::sample::{Sample, SampleKind};
+use zonda_program::build::VERSION;
 
 use super::form::{Form, base64};
+use super::show::time;
 
 /// The number of this format.
 pub const FORMAT: u32 = 1;
@@ -19,12 +24,32 @@ pub struct Head {
     pub zonda_recording: u32,
     /// What was subscribed to.
     pub key: String,
+    /// The wall clock at 0 seconds, in UTC. Recordings without it begin with their first message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    /// The program that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+}
+
+impl Head {
+    /// The head of a recording that begins now.
+    pub fn new(key: &KeyExpr<'_>) -> Self {
+        let now = humantime::format_rfc3339_micros(SystemTime::now());
+        Head {
+            zonda_recording: FORMAT,
+            key: key.to_string(),
+            started: Some(now.to_string()),
+            program: Some(format!("zonda {VERSION}")),
+        }
+    }
 }
 
 /// A message.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Message {
-    /// Seconds from the beginning.
+    /// Seconds from the beginning. Written by [`Message::line`], with six decimals.
+    #[serde(skip_serializing)]
     pub at: f64,
     /// Its key.
     pub key: String,
@@ -41,12 +66,26 @@ pub struct Message {
     pub encoding: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     attachment_base64: Option<String>,
+    /// When it was published, by the clock that stamped it: `time/id`, as the protocol has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timestamp: Option<String>,
+    /// The same in UTC, for readers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time: Option<String>,
     /// 1 (most urgent) to 7 (least).
     #[serde(default = "usual_priority")]
     pub priority: u8,
     /// Whether it was sent at once instead of in a batch.
     #[serde(default, skip_serializing_if = "is_false")]
     pub express: bool,
+}
+
+/// So many messages, in words.
+pub fn messages(count: u64) -> String {
+    match count {
+        1 => "1 message".to_owned(),
+        _ => format!("{count} messages"),
+    }
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -70,9 +109,21 @@ impl Message {
             payload_base64: text.is_none().then(|| base64(&bytes)),
             encoding: sample.encoding().to_string(),
             attachment_base64: sample.attachment().map(|bytes| base64(&bytes.to_bytes())),
+            timestamp: sample.timestamp().map(ToString::to_string),
+            time: sample.timestamp().map(time),
             priority: sample.priority() as u8,
             express: sample.express(),
         }
+    }
+
+    /// Its line in the file. Times are in decimals everywhere, never in powers of ten.
+    ///
+    /// # Errors
+    /// As of serde.
+    pub fn line(&self) -> serde_json::Result<String> {
+        let others = serde_json::to_string(self)?;
+        let others = others.strip_prefix('{').unwrap_or(&others);
+        Ok(format!("{{\"at\":{:.6},{others}", self.at))
     }
 
     /// Its payload.

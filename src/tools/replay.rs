@@ -11,7 +11,7 @@ use zonda::qos::CongestionControl;
 use zonda::{Session, Wait};
 use zonda_program::{Connection, Failure, Interrupt, REACH_HELP, Reach, complain, priority};
 
-use super::recording::{FORMAT, Head, Message};
+use super::recording::{FORMAT, Head, Message, messages};
 
 /// How often the tool says how far it is.
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -86,7 +86,7 @@ impl Replay {
             }
             recording = Recording::open(&self.file)?;
         }
-        complain(format_args!("published: messages {}", progress.messages));
+        complain(format_args!("published {}", messages(progress.messages)));
         let reached = reach.finish(&session);
         session.close().wait()?;
         reached
@@ -106,7 +106,8 @@ impl Replay {
         let start = Instant::now();
         while let Some(message) = recording.next()? {
             if !self.fast {
-                let due = start + Duration::from_secs_f64(message.at / self.speed);
+                let after = recording.since_first(message.at) / self.speed;
+                let due = start + Duration::from_secs_f64(after);
                 interrupt.wait_until(due);
             }
             if interrupt.happened() {
@@ -117,8 +118,8 @@ impl Replay {
             if progress.said.elapsed() >= PROGRESS {
                 progress.said = Instant::now();
                 complain(format_args!(
-                    "published: messages {} so far",
-                    progress.messages
+                    "published {} so far",
+                    messages(progress.messages)
                 ));
             }
         }
@@ -149,6 +150,8 @@ struct Recording {
     lines: io::Lines<Box<dyn BufRead>>,
     /// The number of the line that was read last.
     line: u64,
+    /// Seconds at which the replay begins: those of the first message, where the wall clock of 0 is known; else 0.
+    first: Option<f64>,
 }
 
 impl Recording {
@@ -167,16 +170,27 @@ impl Recording {
             name,
             lines: input.lines(),
             line: 0,
+            first: Some(0.0),
         };
         let head: Option<Head> = recording.read()?;
         match head {
-            Some(head) if head.zonda_recording == FORMAT => Ok(recording),
+            Some(head) if head.zonda_recording == FORMAT => {
+                if head.started.is_some() {
+                    recording.first = None;
+                }
+                Ok(recording)
+            }
             Some(head) => Err(recording.wrong(format_args!(
                 "format {}, this program knows {FORMAT}",
                 head.zonda_recording
             ))),
             None => Err(recording.wrong("it is empty, and no recording")),
         }
+    }
+
+    /// Seconds after the beginning of the replay for a message at `at`, which is never before it.
+    fn since_first(&mut self, at: f64) -> f64 {
+        (at - *self.first.get_or_insert(at)).max(0.0)
     }
 
     /// The next message.

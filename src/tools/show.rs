@@ -87,7 +87,7 @@ pub fn sample(sample: &Sample) -> Value {
 }
 
 /// The time of a timestamp as people write it, in UTC.
-fn time(stamp: &Timestamp) -> String {
+pub fn time(stamp: &Timestamp) -> String {
     let time = SystemTime::UNIX_EPOCH + stamp.time().to_unix();
     humantime::format_rfc3339_micros(time).to_string()
 }

@@ -14,7 +14,7 @@ const HELP: &str = "\
 Example:
   zonda tls init certs --host robot.lan     certificates for nodes that are reached as robot.lan, localhost, 127.0.0.1 or ::1
 
-The keys of the certificates, and that of the authority which signs them, are files that only you can read. The authority's key can
+The keys of the certificates, and that of the authority which signs them, are files that only you can read. The authority's key can \
 sign more: keep it safe, or remove it once it has signed all that you need.
 
 Exit code: 0 when all files are there; 1 when they cannot be written, or one of them exists; 2 for bad usage.";

@@ -45,6 +45,12 @@ fn compare(name: &str, before: &Value, after: &Value, more: &[&str]) -> Ended {
 #[test]
 fn equal_records_have_no_difference() {
     let ended = compare("equal", &record(1e6), &record(1e6), &[]);
+    assert_eq!(
+        (ended.code, ended.out.contains('|')),
+        (Some(0), false),
+        "{ended:?}"
+    );
+    let ended = compare("equal", &record(1e6), &record(1e6), &["--all"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{ended:?}");
     assert!(
         ended.out.contains("no difference: none of 2 figures"),
@@ -65,7 +71,7 @@ fn what_is_worse_fails() {
         ended.out
     );
     assert_eq!(ended.err, "error: 1 figures are worse");
-    let ended = compare("better", &slow, &fast, &["--changes"]);
+    let ended = compare("better", &slow, &fast, &[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(
         ended.out.contains("1 are better and 0 are worse"),

@@ -57,7 +57,8 @@ fn what_is_recorded_is_replayed() {
         assert_eq!(done.code, Some(0), "{done:?}");
     }
     assert_eq!(record.end().code(), Some(0));
-    assert_eq!(record.error(), "recorded: messages 3, payload bytes 6");
+    assert_eq!(record.error(), "recorded 3 messages (6 bytes)");
+    has_its_times(&fs::read_to_string(&file).expect("a text"));
 
     let (mut sub, there) = subscriber("6");
     let replay = [
@@ -67,7 +68,7 @@ fn what_is_recorded_is_replayed() {
         let done = run(&zonda(), &replay);
         assert_eq!(
             (done.code, done.err.as_str()),
-            (Some(0), "published: messages 3")
+            (Some(0), "published 3 messages")
         );
         let text = json_line(&mut sub);
         let seen = [
@@ -92,6 +93,81 @@ fn what_is_recorded_is_replayed() {
         );
         assert_eq!(json_line(&mut sub)["kind"], "DELETE");
     }
+    assert_eq!(sub.end().code(), Some(0));
+    fs::remove_file(&file).expect("it is ours");
+}
+
+/// The head says when it was begun and by which program; each message when it came, in decimals, and its timestamp.
+fn has_its_times(recording: &str) {
+    let mut lines = recording.lines();
+    let mut next = || -> (String, Value) {
+        let line = lines.next().expect("a line");
+        (line.to_owned(), serde_json::from_str(line).expect("JSON"))
+    };
+    let (_, head) = next();
+    let started = head["started"].as_str().expect("a time");
+    let started = humantime::parse_rfc3339(started).expect("a time");
+    assert!(started.elapsed().expect("it is over") < Duration::from_secs(600));
+    assert_eq!(
+        head["program"],
+        concat!("zonda ", env!("CARGO_PKG_VERSION"))
+    );
+    let mut last = 0.0;
+    for _ in 0..3 {
+        let (line, message) = next();
+        let at = line
+            .strip_prefix("{\"at\":")
+            .and_then(|rest| rest.split(',').next());
+        let decimals = at
+            .and_then(|at| at.split_once('.'))
+            .map(|(_, decimals)| decimals);
+        assert!(
+            decimals.is_some_and(|digits| digits.len() == 6 && digits.parse::<u32>().is_ok()),
+            "{line}"
+        );
+        assert!(
+            message["at"].as_f64().is_some_and(|at| at >= last),
+            "{line}"
+        );
+        last = message["at"].as_f64().expect("checked");
+        // The router stamps what its clients put.
+        if message["delete"] == true {
+            continue;
+        }
+        let time = message["time"]
+            .as_str()
+            .and_then(|time| humantime::parse_rfc3339(time).ok());
+        let lag = time.and_then(|time| time.duration_since(started).ok());
+        assert!(
+            lag.is_some_and(|lag| lag < Duration::from_secs(600)),
+            "{line}"
+        );
+        assert!(
+            message["timestamp"]
+                .as_str()
+                .is_some_and(|text| text.contains('/')),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_recording_that_knows_its_beginning_is_replayed_from_its_first_message() {
+    let file = file("late");
+    let head = "{\"zonda_recording\":1,\"key\":\"demo/**\",\"started\":\"2026-11-25T14:57:06.5Z\",\"of tomorrow\":1}";
+    let lines = format!(
+        "{head}\n{{\"at\":86400.000001,\"key\":\"demo/a\",\"payload\":\"1\"}}\n{{\"at\":86400.1,\"key\":\"demo/a\",\"payload\":\"2\"}}\n"
+    );
+    fs::write(&file, lines).expect("a file");
+    let name = file.to_str().expect("a name");
+    let (mut sub, address) = subscriber("2");
+    let done = run(&zonda(), &["replay", name, "-m", "client", "-e", &address]);
+    assert_eq!(
+        (done.code, done.err.as_str()),
+        (Some(0), "published 2 messages")
+    );
+    assert_eq!(json_line(&mut sub)["payload"], "1");
+    assert_eq!(json_line(&mut sub)["payload"], "2");
     assert_eq!(sub.end().code(), Some(0));
     fs::remove_file(&file).expect("it is ours");
 }
@@ -190,12 +266,46 @@ fn shells_and_manuals_know_every_command() {
             script.out.contains("queryable") && script.out.contains("hexdump"),
             "{shell}"
         );
+        let script = run(&zonda(), &["completions", shell, "zondad"]);
+        assert_eq!(script.code, Some(0));
+        let is_of_the_daemon =
+            script.out.contains("zondad") && script.out.contains("rest-http-port");
+        assert!(
+            is_of_the_daemon && !script.out.contains("queryable"),
+            "{shell}"
+        );
     }
     let directory = std::env::temp_dir().join(format!("zonda-man-{}", std::process::id()));
-    let made = run(&zonda(), &["man", directory.to_str().expect("a name")]);
+    let made = run(
+        &zonda(),
+        &["man", "--out", directory.to_str().expect("a name")],
+    );
     assert_eq!(made.code, Some(0), "{made:?}");
     let page = fs::read_to_string(directory.join("zonda-record.1")).expect("a page");
-    assert!(page.contains("Write down what is published"), "{page}");
+    assert!(
+        page.contains("Record publications with the times"),
+        "{page}"
+    );
     assert!(!directory.join("zonda-perf-bare-pub.1").exists());
+    let daemon = fs::read_to_string(directory.join("zondad.1")).expect("a page");
+    assert!(
+        daemon.contains("zondad") && daemon.contains("check"),
+        "{daemon}"
+    );
+    // What is not a terminal gets the source of the page.
+    for (words, text) in [
+        (&[][..], "SUBCOMMANDS"),
+        (&["perf", "quick"], "round trips"),
+        (&["zondad"], "rest"),
+    ] {
+        let shown = run(&zonda(), &[&["man"][..], words].concat());
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        assert!(
+            shown.out.contains(".TH") && shown.out.contains(text),
+            "{shown:?}"
+        );
+    }
+    let missing = run(&zonda(), &["man", "bare-pub"]);
+    assert_eq!(missing.code, Some(2), "{missing:?}");
     fs::remove_dir_all(&directory).expect("it is ours");
 }

@@ -275,7 +275,8 @@ fn tokio_comes_with_its_own_feature_only() {
 #[test]
 fn the_library_depends_on_no_crate_of_zenoh() {
     let tree = brought_by("tokio,smol,threads,compression,logs,multilink,tls,wss,quic,serial,ext");
-    let theirs: Vec<_> = tree.lines().filter(|l| l.starts_with("zenoh")).collect();
+    let theirs = tree.lines().filter(|line| line.starts_with("zenoh"));
+    let theirs: Vec<_> = theirs.map(str::to_owned).collect();
     none("a dependency on Zenoh", &theirs);
     let direct = |krate: &Value| -> Vec<String> {
         let dependencies = krate["dependencies"].as_array().expect("dependencies");

@@ -27,9 +27,11 @@ const WITH_REASON: [(&str, &str); 2] = [
 ];
 
 /// Where links may lead, beside anything under these.
-const HOSTS: [&str; 7] = [
+const HOSTS: [&str; 8] = [
     "github.com",
     "zenoh.io",
+    // the study of HTTP in, Kafka out
+    "shbhmrzd.github.io",
     "docs.rs",
     "crates.io",
     "www.apache.org",

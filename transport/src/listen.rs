@@ -140,7 +140,7 @@ impl ListenError {
 
     /// Nothing but a host name is waited for.
     fn timed_out(endpoint: Endpoint) -> Self {
-        let host = endpoint.address().to_owned();
+        let host = endpoint.address().as_str().to_owned();
         ListenError::Resolve {
             endpoint,
             host,
@@ -163,6 +163,7 @@ fn advice(endpoint: &Endpoint, failure: &IoFailure) -> String {
         io::ErrorKind::AddrInUse => {
             let host = endpoint
                 .address()
+                .as_str()
                 .rsplit_once(':')
                 .map_or("127.0.0.1", |(host, _)| host);
             format!(

@@ -5,7 +5,7 @@
 /// What is wrong with the text of a key expression.
 ///
 /// `key` is the quoted text, shortened when long, and `at` the offset in bytes of the first fault.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyExprError {
     /// The text is empty.
@@ -98,6 +98,8 @@ pub enum KeyExprError {
         right: Box<str>,
     },
 }
+
+crate::debug_as_text!(KeyExprError);
 
 /// At most this many bytes of a key are shown in an error.
 const SHOWN_BYTES_MAX: usize = 96;

@@ -53,9 +53,9 @@ pub struct Compare {
     /// Compare what is not comparable, too
     #[arg(long)]
     pub force: bool,
-    /// Print only what differs
+    /// Print what does not differ, too
     #[arg(long)]
-    pub changes: bool,
+    pub all: bool,
 }
 
 fn level(text: &str) -> Result<f64, String> {
@@ -89,7 +89,9 @@ impl Compare {
                 "the records have nothing in common to compare".into(),
             ));
         }
-        print_lines(format_args!("{}", table::table(&comparison, self.changes)));
+        if let Some(table) = table::table(&comparison, self.all) {
+            print_lines(format_args!("{table}"));
+        }
         print_lines(format_args!("{}", table::summary(&comparison)));
         for text in comparison.notes() {
             note(&text);

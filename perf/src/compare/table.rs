@@ -6,14 +6,15 @@ use crate::numbers::short;
 use crate::record::Spread;
 use crate::table::NONE;
 
-/// One row per metric and cell, or only those that have changed.
-pub fn table(comparison: &Comparison<'_>, changes_only: bool) -> String {
+/// One row per metric and cell that has changed, or for all of them; `None` if there is no row.
+pub fn table(comparison: &Comparison<'_>, with_all: bool) -> Option<String> {
     let header = [
         "system", "case", "at", "metric", "A", "B", "change", "p", "verdict",
     ];
     let all = comparison.own.iter().chain(&comparison.yardsticks);
-    let wanted = all.filter(|d| !changes_only || d.change != Change::None);
-    zonda_program::table(header, wanted.map(row), 4..8)
+    let wanted = all.filter(|d| with_all || d.change != Change::None);
+    let rows: Vec<_> = wanted.map(row).collect();
+    (!rows.is_empty()).then(|| zonda_program::table(header, rows.into_iter(), 4..8))
 }
 
 fn row(difference: &Difference<'_>) -> [String; 9] {

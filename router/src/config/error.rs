@@ -7,7 +7,7 @@ use std::fmt;
 use crate::config::{Origin, json5::SyntaxError};
 
 /// Why a configuration was refused. One line: where, what, what to try.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// The text is not JSON5.
@@ -71,6 +71,8 @@ pub enum ConfigError {
         argument: String,
     },
 }
+
+zonda_codec::debug_as_text!(ConfigError);
 
 impl From<SyntaxError> for ConfigError {
     fn from(e: SyntaxError) -> Self {

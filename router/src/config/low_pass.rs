@@ -113,7 +113,7 @@ mod tests {
             ),
             (
                 format!("[{{id: 'x', {whole}}}, {{id: 'x', {whole}}}]"),
-                "the id \"x\" is taken already",
+                "the id \"x\" is repeated",
             ),
             (
                 "[{messages: ['push'], key_exprs: ['a'], size_limit: 1}]".to_owned(),

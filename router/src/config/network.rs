@@ -229,7 +229,7 @@ mod tests {
             ),
             (
                 format!("[{{id: 'x', {rest}}}, {{id: 'x', {rest}}}]"),
-                "the id \"x\" is taken already",
+                "the id \"x\" is repeated",
             ),
             (
                 format!("[{{{rest}, flows: ['down']}}]"),

@@ -85,7 +85,7 @@ pub(super) fn rules<R>(
     rule::rules(value, |value| {
         let rule = read(value)?;
         match &scope(&rule).id {
-            Some(id) if !ids.insert(id.clone()) => Err(format!("the id {id:?} is taken already")),
+            Some(id) if !ids.insert(id.clone()) => Err(format!("the id {id:?} is repeated")),
             _ => Ok(rule),
         }
     })

@@ -16,6 +16,14 @@ impl Config {
         Ok(self.to_json(key)?)
     }
 
+    /// The same as [`get_json`](Self::get_json), by the name that a session's configuration has it under in the reference.
+    ///
+    /// # Errors
+    /// The key does not exist.
+    pub fn get(&self, key: &str) -> Result<String, AnyError> {
+        self.get_json(key)
+    }
+
     /// Puts the default of a key, or of every key of a section, back.
     ///
     /// ```

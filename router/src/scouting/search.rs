@@ -43,12 +43,18 @@ impl Greeting {
 }
 
 /// Why nobody can be looked for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScoutError {
     /// The configuration asks for something impossible.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
+    /// What was given is not a configuration.
+    #[error("{reason}")]
+    NotAConfig {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The system has no thread or descriptor left.
     #[error("cannot start scouting: {reason}")]
     Start {
@@ -56,6 +62,8 @@ pub enum ScoutError {
         reason: String,
     },
 }
+
+zonda_codec::debug_as_text!(ScoutError);
 
 /// A search under way. Dropping it ends it.
 #[derive(Debug)]

@@ -155,7 +155,7 @@ impl Limits {
 }
 
 /// What a key has too much of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a key of {value} {unit} exceeds the limit of {max} ({limit})")]
 pub struct KeyOverLimit {
     /// The name of the field in [`Limits`].
@@ -167,6 +167,8 @@ pub struct KeyOverLimit {
     /// The limit.
     pub max: usize,
 }
+
+zonda_codec::debug_as_text!(KeyOverLimit);
 
 /// Why a key of a neighbour cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use zonda_codec::{KeyExpr, KeyExprError};
 use crate::error::{DeclareError, Refusal};
 
 /// Why an advanced publisher or subscriber was not declared.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdvancedError {
     /// One of its declarations failed.
@@ -35,6 +35,8 @@ pub enum AdvancedError {
         key: KeyExpr<'static>,
     },
 }
+
+zonda_codec::debug_as_text!(AdvancedError);
 
 impl From<KeyExprError> for AdvancedError {
     fn from(error: KeyExprError) -> Self {

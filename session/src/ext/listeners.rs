@@ -96,6 +96,7 @@ ready_at_once!([] BackgroundSampleMissListenerBuilder<'_>);
 /// Hears of samples that are lost. Dropping it ends it, without blocking.
 ///
 /// It dereferences to its handler. Samples do not wait for one that is full: what it has no room for it does not hear of.
+#[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct SampleMissListener<H = FifoChannelHandler<Miss>> {
     /// `None` if it outlives this.
     listeners: Option<Listeners>,

@@ -40,6 +40,7 @@ use crate::sample::Sample;
 /// assert_eq!(late.recv()?.payload().try_to_string()?, "three");
 /// # Ok::<(), zonda::Error>(())
 /// ```
+#[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct AdvancedSubscriber<H = FifoChannelHandler<Sample>> {
     intake: Arc<Intake>,
     /// `None` once it lives as long as its session.

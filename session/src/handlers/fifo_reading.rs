@@ -5,12 +5,13 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::future::FusedFuture;
 use futures_core::stream::{FusedStream, Stream};
 
 use super::{FifoChannelHandler, RecvError};
+use crate::turns::poll_turn;
 
 /// The values of a [`FifoChannelHandler`] as they come; ends when nothing will come any more. Each step blocks.
 #[derive(Debug)]
@@ -46,6 +47,7 @@ impl<T> Stream for FifoStream<'_, T> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        ready!(poll_turn(context));
         let handler = self.handler;
         if let Some(value) = handler.pop_first() {
             return Poll::Ready(Some(value));
@@ -79,6 +81,7 @@ impl<T> Future for FifoRecv<'_, T> {
     type Output = Result<T, RecvError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(poll_turn(context));
         let handler = self.handler;
         let given = match handler.check() {
             Err(error) => Err(error),
@@ -123,6 +126,7 @@ impl<T: 'static> Stream for FifoIntoStream<T> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        ready!(poll_turn(context));
         if let Some(value) = self.handler.pop_first() {
             return Poll::Ready(Some(value));
         }

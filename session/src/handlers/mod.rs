@@ -23,6 +23,7 @@
 mod callback;
 mod fifo;
 mod fifo_reading;
+mod flume_channels;
 mod in_turn;
 mod patient;
 mod ring;
@@ -137,7 +138,7 @@ pub trait Stored: Sized {
 }
 
 /// Why nothing was received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecvError {
     /// Nothing is left, and nothing will come: the get has ended, the subscriber or queryable is undeclared, or the
@@ -151,34 +152,7 @@ pub enum RecvError {
     Forked,
 }
 
-impl<T> IntoHandler<T> for (flume::Sender<T>, flume::Receiver<T>)
-where
-    T: Send + 'static,
-{
-    type Handler = flume::Receiver<T>;
-
-    /// A flume channel; waits when a bounded one is full.
-    fn into_handler(self) -> (Callback<T>, Self::Handler) {
-        let (sender, receiver) = self;
-        let callback = Callback::from(move |value| {
-            // The receiver may be gone: then nobody wants the value.
-            let _ = sender.send(value);
-        });
-        (callback, receiver)
-    }
-
-    fn into_patient(self) -> (Patient<T>, Self::Handler) {
-        let (sender, receiver) = self;
-        let patient = Patient::new(move |value| match sender.try_send(value) {
-            Err(flume::TrySendError::Full(value)) => {
-                let taken = sender.clone().into_send_async(value);
-                Some(Box::pin(async move { drop(taken.await) }) as Taken)
-            }
-            _ => None,
-        });
-        (patient, receiver)
-    }
-}
+zonda_codec::debug_as_text!(RecvError);
 
 impl<T> IntoHandler<T> for (std::sync::mpsc::SyncSender<T>, std::sync::mpsc::Receiver<T>)
 where

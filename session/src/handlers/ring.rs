@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use zonda_runtime::Origin;
 
 use super::{Callback, IntoHandler, RecvError, Stored};
+use crate::turns::turn;
 
 /// A ring of the latest values. Writing never waits: the oldest value is dropped and counted.
 ///
@@ -151,6 +152,7 @@ impl<T> RingChannelHandler<T> {
     /// # Cancel safety
     /// Dropping the future loses nothing.
     pub async fn recv_async(&self) -> Result<T, RecvError> {
+        turn().await;
         loop {
             if let Some(value) = self.try_recv()? {
                 return Ok(value);

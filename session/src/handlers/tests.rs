@@ -162,6 +162,20 @@ fn the_end_of_a_callback_is_told_once() {
     );
 }
 
+#[cfg(feature = "flume-0-11")]
+#[test]
+fn channels_of_flume_0_11_work_as_handlers() {
+    let (callback, receiver) = IntoHandler::<u32>::into_handler(flume_0_11::bounded(1));
+    callback.call(1);
+    assert_eq!(receiver.recv(), Ok(1));
+    drop(receiver);
+    callback.call(2);
+    let (patient, receiver) = IntoHandler::<u32>::into_patient(flume_0_11::bounded(1));
+    assert!(patient.call(3).is_none());
+    assert!(patient.call(4).is_some(), "a full channel is waited for");
+    assert_eq!(receiver.recv(), Ok(3));
+}
+
 #[test]
 fn foreign_channels_work_as_handlers() {
     let (callback, receiver) = IntoHandler::<u32>::into_handler(flume::unbounded());

@@ -45,7 +45,7 @@ ready_at_once!([] LivelinessTokenBuilder<'_, '_>);
 /// token.undeclare().wait()?;
 /// # Ok::<(), zonda::Error>(())
 /// ```
-#[must_use = "a token that is dropped is gone"]
+#[must_use = "it is undeclared at once: keep it in a variable"]
 pub struct LivelinessToken {
     node: Node,
     id: TokenId,

@@ -225,6 +225,15 @@ impl<K: AsRef<str>, V: AsRef<str>> From<HashMap<K, V>> for Parameters<'_> {
     }
 }
 
+impl<K: AsRef<str>, V: AsRef<str>> From<&[(K, V)]> for Parameters<'_> {
+    fn from(entries: &[(K, V)]) -> Self {
+        let texts = entries
+            .iter()
+            .map(|(name, value)| (name.as_ref(), value.as_ref()));
+        texts.collect()
+    }
+}
+
 impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Parameters<'_> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut text = String::new();
@@ -238,6 +247,12 @@ impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Parameters<'_> {
 impl<'s> From<&'s Parameters<'_>> for HashMap<&'s str, &'s str> {
     fn from(parameters: &'s Parameters<'_>) -> Self {
         parameters.iter().collect()
+    }
+}
+
+impl From<Parameters<'_>> for HashMap<String, String> {
+    fn from(parameters: Parameters<'_>) -> Self {
+        HashMap::from(&parameters)
     }
 }
 

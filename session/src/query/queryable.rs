@@ -154,6 +154,7 @@ ready_at_once!([] BackgroundQueryableBuilder<'_, '_>);
 /// ```
 ///
 /// A queryable does not keep its session open.
+#[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct Queryable<H = FifoChannelHandler<Query>> {
     entry: Declaration<Call>,
     handler: H,

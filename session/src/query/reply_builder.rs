@@ -14,6 +14,7 @@ use crate::error::AnswerError;
 use crate::publication::{Message, Service, message_setters, patience};
 use crate::qos::{CongestionControl, Priority};
 use crate::sample::{Sample, SampleFields};
+use crate::turns::turn;
 use crate::wait::{Operation, OperationLater, Pending, awaited};
 
 /// Says that a [`ReplyBuilder`] answers with a value.
@@ -111,7 +112,10 @@ impl<'a, T: Send + 'a> OperationLater for ReplyBuilder<'a, 'a, T> {
             message,
             ..
         } = self;
-        Box::pin(async move { answer_async(query, &key?, &message).await })
+        Box::pin(async move {
+            turn().await;
+            answer_async(query, &key?, &message).await
+        })
     }
 }
 

@@ -58,7 +58,7 @@ pub enum TimeExpr {
 impl Eq for TimeExpr {}
 
 /// A text is not a time range, or not a time.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is not a {what}: expected [start..end] or [start;length] of times such as \
      2024-02-29T12:00:00Z or now(-1.5h)"
@@ -69,6 +69,8 @@ pub struct TimeRangeError {
     /// The text that is none.
     pub text: String,
 }
+
+zonda_codec::debug_as_text!(TimeRangeError);
 
 fn no(what: &'static str, text: &str) -> TimeRangeError {
     let text = text.to_owned();

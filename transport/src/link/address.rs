@@ -23,7 +23,7 @@ impl HostPort {
     /// # Errors
     /// [`EndpointProblem::Address`] with what is wrong.
     pub fn of(endpoint: &Endpoint) -> Result<HostPort, EndpointProblem> {
-        HostPort::parse(endpoint.address())
+        HostPort::parse(endpoint.address().as_str())
     }
 
     fn parse(address: &str) -> Result<HostPort, EndpointProblem> {

@@ -57,7 +57,7 @@ struct Line {
 
 impl Line {
     fn of(endpoint: &Endpoint) -> Result<Line, EndpointProblem> {
-        let device = endpoint.address();
+        let device = endpoint.address().as_str();
         if device.is_empty() || device.ends_with('/') {
             return Err(EndpointProblem::Path {
                 kind: "serial",

@@ -52,7 +52,7 @@ fn check_unicast(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     check(endpoint)?;
     match group::is_group(endpoint) {
         true => Err(EndpointProblem::Group {
-            address: endpoint.address().to_owned(),
+            address: endpoint.address().as_str().to_owned(),
         }),
         false => Ok(()),
     }

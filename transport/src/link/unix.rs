@@ -29,7 +29,7 @@ const RETRY: Duration = Duration::from_millis(5);
 
 /// The path of an endpoint.
 fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
-    let path = endpoint.address();
+    let path = endpoint.address().as_str();
     let problem = |what| {
         Err(EndpointProblem::Path {
             kind: "unixsock-stream",

@@ -46,7 +46,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 const TRIES: usize = 100;
 
 fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
-    let path = endpoint.address();
+    let path = endpoint.address().as_str();
     let problem = |what| EndpointProblem::Path {
         kind: "unixpipe",
         path: path.to_owned(),

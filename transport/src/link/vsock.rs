@@ -30,7 +30,7 @@ struct Place {
 
 impl Place {
     fn of(endpoint: &Endpoint) -> Result<Place, EndpointProblem> {
-        let address = endpoint.address();
+        let address = endpoint.address().as_str();
         let problem = |what| EndpointProblem::Cid {
             address: address.to_owned(),
             what,

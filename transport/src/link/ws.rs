@@ -45,7 +45,7 @@ pub(super) async fn ask<R: Runtime>(
         remote,
     } = connected;
     let (local, remote) = (local.over(protocol), remote.over(protocol));
-    let host = host(terms.endpoint.address());
+    let host = host(terms.endpoint.address().as_str());
     let asking = upgrade(runtime, stream, Side::Client, &host);
     let done = runtime.timeout_at(terms.deadline, asking).await;
     let done = done.ok_or(LinkFailure::Expired)?;

@@ -57,7 +57,7 @@ struct Spec<'s> {
 }
 
 /// Why there is no format, no key of one, or no values.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
     /// The text is no format.
@@ -100,8 +100,10 @@ pub enum FormatError {
     Key(#[from] KeyExprError),
 }
 
+crate::debug_as_text!(FormatError);
+
 /// Why a value was not accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum FormatSetError {
     /// The format has no part of that name.
     #[error("the format has no such part")]
@@ -110,6 +112,8 @@ pub enum FormatSetError {
     #[error("the pattern of the part does not include the value")]
     PatternNotMatched,
 }
+
+crate::debug_as_text!(FormatSetError);
 
 impl<'s> KeFormat<'s> {
     /// Reads a format.

@@ -143,7 +143,7 @@ impl Dials {
         now: Instant,
     ) -> Verdict {
         let limits = &self.limits;
-        if let Some(place) = self.places.get(locator.address())
+        if let Some(place) = self.places.get(locator.address().as_str())
             && now < place.not_before + MEMORY
         {
             let is_owner = place.owner == Some(*zid);
@@ -187,7 +187,7 @@ impl Dials {
             return false;
         }
         self.forget(now);
-        let place = self.places.entry(locator.address().to_owned());
+        let place = self.places.entry(locator.address().to_string());
         let place = place.or_insert(Place {
             failures: 0,
             not_before: now,
@@ -212,7 +212,7 @@ impl Dials {
 
     /// It has ended.
     pub(super) fn ended(&mut self, locator: &Locator, outcome: Outcome, now: Instant) {
-        let Some(place) = self.places.get_mut(locator.address()) else {
+        let Some(place) = self.places.get_mut(locator.address().as_str()) else {
             return;
         };
         let Some(teller) = place.under_way.take() else {

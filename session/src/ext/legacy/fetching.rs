@@ -192,6 +192,7 @@ impl Drop for Ending {
 /// assert_eq!(late.recv()?.payload().try_to_string()?, "three");
 /// # Ok::<(), zonda::Error>(())
 /// ```
+#[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct FetchingSubscriber<H = FifoChannelHandler<Sample>> {
     merging: Arc<Merging>,
     subscriber: Subscriber<()>,

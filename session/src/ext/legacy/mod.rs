@@ -58,7 +58,7 @@ impl From<LivelinessSpace> for KeySpace {
 }
 
 /// Why a [`FetchingSubscriber`] was not declared, or fetches nothing.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
     /// Its declaration failed.
@@ -71,6 +71,8 @@ pub enum FetchError {
         reason: String,
     },
 }
+
+zonda_codec::debug_as_text!(FetchError);
 
 impl From<KeyExprError> for FetchError {
     fn from(error: KeyExprError) -> Self {

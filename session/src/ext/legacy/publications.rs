@@ -188,6 +188,7 @@ ready_at_once!([] BackgroundPublicationCacheBuilder<'_, '_, '_>);
 /// assert_eq!(cache.not_kept(), 0);
 /// # Ok::<(), zonda::Error>(())
 /// ```
+#[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct PublicationCache {
     subscriber: Subscriber<()>,
     queryable: Queryable<()>,

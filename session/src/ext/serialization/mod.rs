@@ -24,9 +24,11 @@ use crate::bytes::ZBytes;
 pub use values::VarInt;
 
 /// Bytes are not what was to be read from them: they are too few or too many, or no such value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("deserialization error")]
 pub struct ZDeserializeError;
+
+zonda_codec::debug_as_text!(ZDeserializeError);
 
 /// A value that can be serialized.
 ///

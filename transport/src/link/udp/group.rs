@@ -96,7 +96,7 @@ pub(crate) fn join(endpoint: &Endpoint) -> Result<GroupSockets, LinkFailure> {
     let options = GroupOptions::of(endpoint)?;
     let Some(group) = address(endpoint) else {
         return Err(LinkFailure::Endpoint(EndpointProblem::Address {
-            address: endpoint.address().to_owned(),
+            address: endpoint.address().as_str().to_owned(),
             what: "is no multicast group",
         }));
     };

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The command line of the program `zondad`.
+
+use clap::Parser;
+
+use super::DaemonArgs;
+use super::terminal::Verbosity;
+
+/// A router of the Zenoh protocol: forwards between the clients, peers and routers that connect to it.
+///
+/// Takes the flags of the reference's daemon. Prints its id and each address it listens on; ends on
+/// SIGINT or SIGTERM after delivering what is queued, at once on a second one.
+#[derive(Parser, Debug)]
+#[command(name = "zondad", version)]
+pub struct Zondad {
+    /// What the router does.
+    #[command(flatten)]
+    pub daemon: DaemonArgs,
+    /// How much it logs.
+    #[command(flatten)]
+    pub verbosity: Verbosity,
+}
