@@ -24,6 +24,14 @@ Examples:
 -v after any command logs more of what the node does on standard error, -q less; RUST_LOG=zonda_router=debug and the like \
 choose what. `zonda COMMAND --help` says what a command takes.";
 
+/// Where to begin.
+const PERF: &str = "\
+Examples:
+  zonda perf quick                                     start here: about a minute
+  zonda perf thr --sizes 8,1k --json before.json       one figure, kept
+  zonda perf compare before.json after.json            what a change has brought
+  zonda perf plot before.json                          a page of a record";
+
 /// What the log has by default: of the tools without attempts to connect, as these say themselves whether they are connected.
 const LOG: &str = "warn,zonda_router::peers::connect=error";
 
@@ -72,7 +80,7 @@ enum Command {
     /// Measure between two nodes where they run: throughput, round trips, and the path between them
     Bench(Box<tools::Bench>),
     /// Measure this machine: throughput, latency, CPU time per message
-    #[command(subcommand, arg_required_else_help = true)]
+    #[command(subcommand, arg_required_else_help = true, after_help = PERF)]
     Perf(Box<Perf>),
     /// Print what makes a shell complete the command line
     Completions(tools::Completions),

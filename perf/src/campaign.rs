@@ -172,7 +172,11 @@ impl Campaign<'_> {
     pub fn run(&self, mut entries: Vec<Entry>) -> Result<Option<Outcome>, Failure> {
         if self.is_list {
             for entry in &entries {
-                print_lines(format_args!("{entry} ({} s)", entry.span.seconds));
+                match entry.span.seconds > 0.0 {
+                    true => print_lines(format_args!("{entry} ({} s)", entry.span.seconds)),
+                    // It takes a number of bytes or messages, not a time.
+                    false => print_lines(format_args!("{entry}")),
+                }
             }
             print_lines(format_args!("{}", self.length(&entries)));
             return Ok(None);

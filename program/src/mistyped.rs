@@ -24,6 +24,33 @@ pub fn meant(
     near.next().map(|long| format!("--{long}"))
 }
 
+/// Takes names of hidden sub-commands out of what an error proposes: they are the processes of a measurement.
+pub fn leave_out_hidden(
+    error: &mut Error,
+    command: &Command,
+    arguments: impl IntoIterator<Item = String>,
+) {
+    let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) else {
+        return;
+    };
+    let mut command = command;
+    for word in arguments {
+        command = command.find_subcommand(&word).unwrap_or(command);
+    }
+    let is_seen = |name: &&String| {
+        let found = command.find_subcommand(name);
+        found.is_some_and(|command| !command.is_hide_set())
+    };
+    let seen: Vec<String> = names.iter().filter(is_seen).cloned().collect();
+    match seen.is_empty() {
+        true => error.remove(ContextKind::SuggestedSubcommand),
+        false => error.insert(
+            ContextKind::SuggestedSubcommand,
+            ContextValue::Strings(seen),
+        ),
+    };
+}
+
 /// Whether the texts differ by one slip.
 fn is_slip(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());

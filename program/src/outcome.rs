@@ -81,7 +81,7 @@ pub fn parse<P: Parser>() -> P {
     let mut command = fitted(P::command());
     let parsed = command.try_get_matches_from_mut(env::args_os());
     let parsed = parsed.and_then(|matches| P::from_arg_matches(&matches));
-    parsed.unwrap_or_else(|error| {
+    parsed.unwrap_or_else(|mut error| {
         if !error.use_stderr() {
             let _ = error.print();
             process::exit(0);
@@ -89,6 +89,7 @@ pub fn parse<P: Parser>() -> P {
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             let _ = error.print();
         } else {
+            mistyped::leave_out_hidden(&mut error, &command, env::args().skip(1));
             let text = one_line(&error);
             match mistyped::meant(&error, &command, env::args().skip(1)) {
                 Some(meant) => {

@@ -24,6 +24,6 @@ mod topology;
 mod world;
 
 pub use outcome::{Bridge, Change, Delivery, LinkUse, Outcome, RouterUse};
-pub use page::page;
+pub use page::{About, page};
 pub use plan::{Plan, PlanError};
 pub use rehearsal::{Rehearsal, STAGES};

@@ -91,6 +91,56 @@ pub struct Delivery {
     pub hops: u64,
 }
 
+impl Delivery {
+    /// The headings above [`Delivery::cells`].
+    pub const COLUMNS: [&str; 7] = [
+        "messages",
+        "publishers",
+        "published",
+        "delivered",
+        "missing",
+        "repeated",
+        "on links",
+    ];
+
+    /// A row of a table for people, with its name.
+    #[must_use]
+    pub fn cells(&self, name: &str) -> [String; 7] {
+        [
+            name.to_owned(),
+            format!("{} of {}", self.publishers, self.of_publishers),
+            self.published.to_string(),
+            self.delivered.to_string(),
+            self.missing.to_string(),
+            self.repeated.to_string(),
+            self.hops.to_string(),
+        ]
+    }
+}
+
+impl Outcome {
+    /// The rows about the load: before anything is lost, and after it.
+    #[must_use]
+    pub fn deliveries(&self) -> [[String; 7]; 2] {
+        [
+            self.load.cells("load"),
+            self.after_loss.cells("after the loss"),
+        ]
+    }
+
+    /// The links whose loss cuts off more than one node, the worst first. A link of one client cuts off that client, as a matter of course.
+    #[must_use]
+    pub fn wide_bridges(&self) -> Vec<&Bridge> {
+        let mut wide: Vec<_> = self
+            .bridges
+            .iter()
+            .filter(|b| b.cut_off.len() > 1)
+            .collect();
+        wide.sort_by_key(|bridge| std::cmp::Reverse(bridge.cut_off.len()));
+        wide
+    }
+}
+
 /// What went over a link.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct LinkUse {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::f64::consts::TAU;
 use std::fmt::Write as _;
 
-use crate::outcome::{Change, LinkUse, Outcome};
+use crate::outcome::{Change, Delivery, LinkUse, Outcome};
 
 /// Links of a table; those that carry most.
 const ROWS_MAX: usize = 50;
@@ -14,23 +14,47 @@ const ROWS_MAX: usize = 50;
 /// Nodes that are named where they are drawn.
 const NAMED_MAX: usize = 60;
 
-const STYLE: &str = "body{font:15px system-ui,sans-serif;margin:2em auto;max-width:60em;color:#222}\
-table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .8em;border-bottom:1px solid #ddd;text-align:right}\
-td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}line{stroke:#7a8ba0}\
-line.bridge{stroke:#c33}circle{fill:#2a6fb0}circle.leaf{fill:#9bb}text{font-size:11px}";
+const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em;color:#222;background:#fff}\
+table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .8em;border-bottom:1px solid #8884;text-align:right}\
+td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}line{stroke:#7a8ba0}pre{overflow-x:auto;background:#8881;padding:.6em}\
+line.bridge{stroke:#c33}circle{fill:#2a6fb0}circle.leaf{fill:#9bb}text{font-size:13px;fill:#222;paint-order:stroke;stroke:#fff;stroke-width:3px}\
+@media (prefers-color-scheme: dark){body{color:#ddd;background:#181a1c}text{fill:#ddd;stroke:#181a1c}line.bridge{stroke:#f66}circle{fill:#5aa2e6}}";
+
+/// Where a page comes from.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// The plan, as it was written.
+    pub plan: String,
+    /// The program and its version.
+    pub program: String,
+    /// When it was rehearsed.
+    pub date: String,
+}
 
 /// A page with the network and what a rehearsal found.
-pub fn page(outcome: &Outcome) -> String {
+pub fn page(outcome: &Outcome, about: &About) -> String {
     let mut page = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Rehearsal</title><style>{STYLE}</style>\n\
-         <h1>Rehearsal of {} nodes, {} of them routers</h1>\n",
-        outcome.nodes, outcome.routers
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Rehearsal</title><style>{STYLE}</style>\n\
+         <h1>Rehearsal of {} nodes, {} of them routers</h1>\n<p>{}, {}</p>\n",
+        outcome.nodes,
+        outcome.routers,
+        escaped(&about.program),
+        escaped(&about.date)
+    );
+    page += &table(
+        &Delivery::COLUMNS,
+        outcome.deliveries().into_iter().map(Into::into),
     );
     page += &drawing(outcome);
-    page += "<p>Thick lines carry more messages of the load. A red link cuts off others when it is lost.</p>\n";
+    page += "<p>Blue: routers; pale: clients and peers. The thicker a line, the more messages of the load it carries. A red link cuts off more than one node when it is \
+             lost. Point at a node or a link for its name and figures.</p>\n";
     page += &changes(outcome);
     page += &links(outcome);
     page += &bridges(outcome);
+    page += &format!(
+        "<details><summary>The plan</summary><pre>{}</pre></details>\n",
+        escaped(&about.plan)
+    );
     page
 }
 
@@ -74,14 +98,15 @@ fn places(outcome: &Outcome) -> HashMap<&str, (f64, f64)> {
 
 fn drawing(outcome: &Outcome) -> String {
     let places = places(outcome);
-    let bridges: HashSet<&[String; 2]> = outcome.bridges.iter().map(|b| &b.ends).collect();
+    let wide = outcome.wide_bridges();
+    let bridges: HashSet<&[String; 2]> = wide.iter().map(|b| &b.ends).collect();
     let most = outcome.links.iter().map(|link| link.messages).max();
     let most = most.unwrap_or(0).max(1) as f64;
     let mut text = "<svg viewBox=\"-450 -450 900 900\">".to_owned();
     for link in &outcome.links {
         let at = [&link.ends[0], &link.ends[1]].map(|end| places.get(end.as_str()));
         if let [Some((x1, y1)), Some((x2, y2))] = at {
-            let width = 0.6 + 5.0 * link.messages as f64 / most;
+            let width = 0.6 + 3.0 * link.messages as f64 / most;
             let class = match bridges.contains(&link.ends) {
                 true => " class=\"bridge\"",
                 false => "",
@@ -108,7 +133,8 @@ fn drawing(outcome: &Outcome) -> String {
             text,
             "<circle{class} cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{name}</title></circle>"
         );
-        if places.len() <= NAMED_MAX {
+        let is_router = class.is_empty() && routers.len() <= NAMED_MAX;
+        if is_router || places.len() <= NAMED_MAX {
             let _ = write!(
                 text,
                 "<text x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
@@ -146,19 +172,25 @@ fn links(outcome: &Outcome) -> String {
 }
 
 fn bridges(outcome: &Outcome) -> String {
-    let mut most: Vec<_> = outcome.bridges.iter().collect();
-    most.sort_by_key(|bridge| std::cmp::Reverse(bridge.cut_off.len()));
-    let rows = most.into_iter().take(ROWS_MAX).map(|bridge| {
-        let named: Vec<&str> = bridge.cut_off.iter().take(10).map(String::as_str).collect();
-        let more = match bridge.cut_off.len() > named.len() {
-            true => ", ..",
-            false => "",
-        };
-        vec![
-            bridge.ends.join(" - "),
-            bridge.cut_off.len().to_string(),
-            format!("{}{more}", named.join(", ")),
-        ]
-    });
-    table(&["loss of", "cuts off", "of them"], rows)
+    let rows = outcome
+        .wide_bridges()
+        .into_iter()
+        .take(ROWS_MAX)
+        .map(|bridge| {
+            let named: Vec<&str> = bridge.cut_off.iter().take(10).map(String::as_str).collect();
+            let more = match bridge.cut_off.len() > named.len() {
+                true => ", ..",
+                false => "",
+            };
+            vec![
+                bridge.ends.join(" - "),
+                bridge.cut_off.len().to_string(),
+                format!("{}{more}", named.join(", ")),
+            ]
+        });
+    let rows: Vec<_> = rows.collect();
+    match rows.is_empty() {
+        true => "<p>No link cuts off more than one node when it is lost.</p>\n".to_owned(),
+        false => table(&["loss of", "cuts off", "of them"], rows.into_iter()),
+    }
 }

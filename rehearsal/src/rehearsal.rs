@@ -210,7 +210,7 @@ fn count_routers(graph: &Graph) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page;
+    use crate::{About, page};
 
     fn rehearse(text: &str) -> Outcome {
         let plan = Plan::parse(text).expect("a plan");
@@ -243,9 +243,30 @@ mod tests {
                 .iter()
                 .all(|r| r.routers == 5 && r.memory > 0)
         );
-        let drawn = page(&outcome);
+        let about = About {
+            plan: "{ topology: { shape: 'ring' } } // <ours>".to_owned(),
+            program: "zonda 0.1".to_owned(),
+            date: "2026-11-25".to_owned(),
+        };
+        let drawn = page(&outcome, &about);
         assert_eq!(drawn.matches("<circle").count(), 24);
         assert_eq!(drawn.matches("<line").count(), 24);
+        // No link but that of a client to its router cuts anything off, and that is no alarm.
+        assert!(
+            !drawn.contains("class=\"bridge\"") && drawn.contains("No link cuts off"),
+            "{drawn}"
+        );
+        for part in [
+            ">r0</text>",
+            "<td>after the loss</td>",
+            "<th>missing</th>",
+            "&lt;ours>",
+            "zonda 0.1",
+            "2026-11-25",
+            "prefers-color-scheme: dark",
+        ] {
+            assert!(drawn.contains(part), "{part} is missing in {drawn}");
+        }
     }
 
     #[test]

@@ -3,12 +3,13 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use clap::Args;
 use zonda_perf::Progress;
+use zonda_program::build::VERSION;
 use zonda_program::{Failure, complain, print_lines, table};
-use zonda_rehearsal::{Change, LinkUse, Outcome, Plan, Rehearsal, STAGES, page};
+use zonda_rehearsal::{About, Change, Delivery, LinkUse, Outcome, Plan, Rehearsal, STAGES, page};
 
 /// Links and bridges that are printed: those that carry most, and cut off most.
 const ROWS_MAX: usize = 10;
@@ -63,7 +64,12 @@ impl Rehearse {
         let outcome = Rehearsal::new(&plan).run(&mut |done, what| progress.reach(done, what));
         drop(progress);
         if let Some(file) = &self.html {
-            fs::write(file, page(&outcome))
+            let about = About {
+                plan: text,
+                program: format!("zonda {VERSION}"),
+                date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            };
+            fs::write(file, page(&outcome, &about))
                 .map_err(|error| Failure::doing(file.display(), error))?;
         }
         if self.json {
@@ -84,33 +90,8 @@ impl Rehearse {
 fn print_tables(outcome: &Outcome) {
     let changes = outcome.changes.iter().map(Change::cells);
     print_lines(format_args!("{}\n", table(Change::COLUMNS, changes, 1..)));
-    let loads = [
-        ("load", &outcome.load),
-        ("after the loss", &outcome.after_loss),
-    ];
-    let loads = loads.into_iter().map(|(name, load)| {
-        let followed = format!("{} of {}", load.publishers, load.of_publishers);
-        let counts = [
-            load.published,
-            load.delivered,
-            load.missing,
-            load.repeated,
-            load.hops,
-        ];
-        let mut row = vec![name.to_owned(), followed];
-        row.extend(counts.map(|count| count.to_string()));
-        row
-    });
-    let head = [
-        "messages",
-        "publishers",
-        "published",
-        "delivered",
-        "missing",
-        "repeated",
-        "on links",
-    ];
-    print_lines(format_args!("{}\n", table(head, loads, 1..)));
+    let loads = table(Delivery::COLUMNS, outcome.deliveries(), 1..);
+    print_lines(format_args!("{loads}\n"));
     let mut links: Vec<_> = outcome.links.iter().collect();
     links.sort_by_key(|link| std::cmp::Reverse((link.messages, link.bytes)));
     let links = links.into_iter().take(ROWS_MAX);
@@ -133,9 +114,7 @@ fn print_routers(outcome: &Outcome) {
 }
 
 fn print_bridges(outcome: &Outcome) {
-    let several = outcome.bridges.iter().filter(|b| b.cut_off.len() > 1);
-    let mut several: Vec<_> = several.collect();
-    several.sort_by_key(|bridge| std::cmp::Reverse(bridge.cut_off.len()));
+    let several = outcome.wide_bridges();
     print_lines(format_args!(
         "{} links cut off somebody when they are lost, {} of them more than one node",
         outcome.bridges.len(),

@@ -150,8 +150,8 @@ fn a_few_points_make_a_record_and_a_page() {
     }
     let page = std::fs::read_to_string(format!("{out}/curves.html")).expect("the page");
     for part in [
-        "throughput p2p by size",
-        "latency routed 64B by rate",
+        "Throughput, peer to peer by size",
+        "Round trip, through a router, 64 B by rate",
         "data-system=\"node\"",
     ] {
         assert!(page.contains(part), "{part}");

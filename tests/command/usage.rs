@@ -257,3 +257,34 @@ fn a_slip_in_an_option_is_seen_through() {
     let said = "error: unexpected argument '--kye' found; did you mean '--key'?";
     assert_eq!(ended.err, said);
 }
+
+#[test]
+fn hidden_commands_are_not_proposed() {
+    for (word, hidden) in [("latency", "lat-one-way"), ("runtime", "'router'")] {
+        let ended = run(&zonda(), &["perf", word]);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(!ended.err.contains(hidden), "{ended:?}");
+    }
+    let listed = run(&zonda(), &["perf", "quick", "--list"]);
+    assert!(listed.out.contains("8B"), "{listed:?}");
+    let listed = run(&zonda(), &["perf", "links", "--list"]);
+    assert!(
+        listed.code == Some(0) && !listed.out.contains("(0 s)"),
+        "{listed:?}"
+    );
+}
+
+#[test]
+fn examples_have_their_comments_above() {
+    let shown = run(&zonda(), &["perf", "--help"]);
+    let at = shown.out.find("# start here").expect("a comment");
+    assert!(
+        shown.out[at..].contains("\n  zonda perf quick\n"),
+        "{shown:?}"
+    );
+    let (short, long) = (
+        run(&zonda(), &["sub", "-h"]),
+        run(&zonda(), &["sub", "--help"]),
+    );
+    assert!(!short.out.contains("--print-config") && long.out.contains("--print-config"));
+}

@@ -79,7 +79,12 @@ fn their_scout_hears_the_addresses_behind_a_wildcard() {
         let process = Reference::start();
         let heard = heard_by_theirs(&process, "router", &router.zid().to_string());
         let listening = router.info().locators().remove(0);
-        let port = listening.address().as_str().rsplit(':').next().expect("a port");
+        let port = listening
+            .address()
+            .as_str()
+            .rsplit(':')
+            .next()
+            .expect("a port");
         let told = heard["locators"].as_array().expect("a list");
         assert_eq!(told[0], format!("tcp/{ADDRESS}:{port}"), "the best first");
         assert!(told.contains(&json!(format!("tcp/127.0.0.1:{port}"))));

@@ -88,7 +88,7 @@ impl Chart<'_> {
             return figure.finish();
         };
         let y = Logarithmic::new(low * 0.9, high * 1.1, frame.y.1, frame.y.0);
-        for mark in y.marks(LINE) {
+        for mark in y.marks_in(self.y, LINE) {
             figure.mark_y(y.at(mark), &self.y.label(mark));
         }
         let x = Across::new(self.places(), frame.x.0, frame.x.1);

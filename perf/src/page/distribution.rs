@@ -43,6 +43,8 @@ struct Latencies {
     tail: Curve,
 }
 
+/// Room that the name of a percentile takes in width.
+const PERCENTILE: f64 = 44.0;
 /// The percentiles that are marked, and one of how many messages is slower.
 const PERCENTILES: [(&str, f64); 7] = [
     ("0 %", 1.0),
@@ -100,9 +102,12 @@ fn percentiles(all: &[Latencies], at: &str) -> String {
     let high = points().map(|(_, us)| *us).fold(0.0, f64::max) * 1.1;
     let x = Logarithmic::new(1.0, rarest, frame.x.0, frame.x.1);
     let y = Logarithmic::new(low, high, frame.y.1, frame.y.0);
+    let mut free = f64::NEG_INFINITY;
     for (name, rarity) in PERCENTILES {
-        if rarity <= rarest {
+        // A mark that would touch the one before it is left out.
+        if rarity <= rarest && x.at(rarity) >= free {
             figure.mark_x(x.at(rarity), name);
+            free = x.at(rarity) + PERCENTILE;
         }
     }
     for mark in y.marks(LINE) {

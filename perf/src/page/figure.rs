@@ -15,7 +15,16 @@ pub struct Size {
     pub height: u32,
 }
 
-/// Where the frame begins and ends.
+/// Room beside the frame, in pixels.
+#[derive(Clone, Copy, Debug)]
+pub struct Margins {
+    /// Left of it.
+    pub left: f64,
+    /// Right of it.
+    pub right: f64,
+}
+
+/// Where the frame, or a bar in it, begins and ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// Left and right.
@@ -38,10 +47,19 @@ impl Figure {
 
     /// The same with so much room right of the frame.
     pub fn with_margin(size: Size, margin: f64, title: &str) -> Self {
+        let margins = Margins {
+            left: 64.0,
+            right: margin,
+        };
+        Figure::with_margins(size, margins, title)
+    }
+
+    /// The same with room on both sides of the frame.
+    pub fn with_margins(size: Size, margins: Margins, title: &str) -> Self {
         let Size { width, height } = size;
         let title = escape(title);
         let frame = Frame {
-            x: (64.0, f64::from(width) - margin),
+            x: (margins.left, f64::from(width) - margins.right),
             y: (26.0, f64::from(height) - 42.0),
         };
         let svg = format!(
@@ -75,6 +93,26 @@ impl Figure {
              <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
             left - 6.0,
             y + 4.0
+        ));
+    }
+
+    /// The name of a row, left of the frame.
+    pub fn name_row(&mut self, y: f64, name: &str) {
+        let x = self.frame.x.0 - 8.0;
+        self.add(&format!(
+            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            y + 4.0,
+            escape(name)
+        ));
+    }
+
+    /// A bar that says something when it is pointed at.
+    pub fn bar(&mut self, place: Frame, text: &str) {
+        let ((left, right), (top, bottom)) = (place.x, place.y);
+        let (width, height) = ((right - left).max(1.0), bottom - top);
+        self.add(&format!(
+            "<rect class=\"bar\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"><title>{}</title></rect>",
+            escape(text)
         ));
     }
 

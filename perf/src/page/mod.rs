@@ -3,6 +3,7 @@
 //! what is not wanted, and the facts about the run. [`chart`] draws curves, [`distribution`] latencies, and [`record`] makes the
 //! page of a [`Record`](super::record::Record).
 
+mod bars;
 mod chart;
 mod distribution;
 mod export;
@@ -10,6 +11,7 @@ mod figure;
 mod plot;
 mod record;
 mod scale;
+mod words;
 
 pub use plot::{Plot, plot, reserve, write};
 
@@ -58,15 +60,18 @@ fn fact(name: &str, value: &str) -> String {
     format!("<tr><th>{}<td>{}\n", escape(name), escape(value))
 }
 
-/// A row of boxes for values, each with the class that gives it its colour. A part of the page with `data-<name>="<value>"` is
+/// A row of boxes for values, each with its name on the page and the class that gives it its colour. A part of the page with `data-<name>="<value>"` is
 /// seen while the box of that value is checked.
-fn boxes(name: &str, values: impl Iterator<Item = (String, String)>) -> String {
-    let each = values.map(|(value, class)| {
-        let value = escape(&value);
+fn boxes(name: &str, values: impl Iterator<Item = [String; 3]>) -> String {
+    let each = values.map(|[value, shown, class]| {
+        let (value, shown) = (escape(&value), escape(&shown));
         let input = format!("<input type=\"checkbox\" checked name=\"{name}\" value=\"{value}\">");
-        format!("<label class=\"{class}\">{input}{value}</label> ")
+        format!("<label class=\"{class}\">{input}{shown}</label> ")
     });
     let all: String = each.collect();
+    if all.is_empty() {
+        return all;
+    }
     format!("<fieldset><legend>{name}</legend>{all}</fieldset>")
 }
 
@@ -103,14 +108,17 @@ mod tests {
             title: "A & B".into(),
             facts: fact("command", "zonda <x>"),
             legend: "One round.".into(),
-            boxes: boxes("case", [("p2p".to_owned(), String::new())].into_iter()),
+            boxes: boxes(
+                "case",
+                [["p2p", "peer to peer", ""].map(str::to_owned)].into_iter(),
+            ),
             body: section("p2p", "p2p", "<svg></svg>"),
         };
         let html = page.html();
         for part in [
             "<title>A &amp; B</title>",
             "<td>zonda &lt;x>",
-            "name=\"case\" value=\"p2p\"",
+            "name=\"case\" value=\"p2p\">peer to peer</label>",
             "<section data-part data-case=\"p2p\">",
         ] {
             assert!(html.contains(part), "{part} is missing in {html}");

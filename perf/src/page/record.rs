@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::chart::{Chart, Place, Point, Series};
 use super::distribution;
-use super::{Page, boxes, colour, escape, fact, section};
+use super::{Page, bars, boxes, colour, escape, fact, section, words};
 use crate::numbers::Unit;
 use crate::record::{Better, Cell, Record, X};
 use crate::scenario::distinct;
@@ -28,25 +28,51 @@ const SYSTEMS: [(&str, &str); 6] = [
 const OTHERS: usize = 3;
 
 /// How to read the figures.
-const LEGEND: &str = "zonda: by a session, as applications are. node: by the node's own calls below a session. bare sockets: blocking \
-                      sockets with the least framing. zenoh: the reference. Lines: median of the rounds; bands: slowest to fastest round, or around p50 from 2.5 to 97.5 % of the \
-                      round trips where these are known. Point at a dot for its figures. Both axes are logarithmic.";
+const LEGEND: &str = "Curves: median of the rounds; bands: slowest to fastest round, or around p50 from 2.5 to 97.5 % of the round trips where \
+                      these are known; both axes are logarithmic. Bars: median, with a line from the slowest to the fastest round. Point at a dot or a bar for its figures.";
+/// The case of a section that holds several, which no box hides.
+const SIDE_BY_SIDE: &str = "";
+/// What bars are drawn of.
+const BARRED: [&str; 6] = [
+    "bits",
+    "p50",
+    "p99",
+    "cpu_sender",
+    "cpu_router",
+    "cpu_receiver",
+];
 
 /// The whole page.
 pub fn page(record: &Record) -> String {
     let systems = distinct(record.cells.iter().map(|c| c.system.clone()));
     let groups = groups(record);
-    let mut body: String = groups.iter().map(|g| g.section(&systems)).collect();
+    let sections: Vec<String> = groups.iter().map(|g| g.section(&systems)).collect();
+    let mut body = sections.concat();
+    body += &side_by_side(&groups, &systems);
     // without a figure, the table is what there is to see
     let is_open = body.is_empty();
     body += &everything(record, is_open);
-    let cases = distinct(groups.iter().map(|g| g.case.clone())).into_iter();
-    let cases = boxes("case", cases.map(|case| (case, String::new())));
-    let coloured = systems.iter().map(|s| (s.clone(), class(s, &systems)));
+    // Cases side by side are in one figure, which no box of a case hides.
+    let drawn = groups.iter().zip(&sections);
+    let drawn = drawn.filter(|(_, section)| !section.is_empty());
+    let cases = distinct(drawn.map(|(group, _)| group.case.clone())).into_iter();
+    let cases = boxes(
+        "case",
+        cases.map(|case| [case.clone(), words::case(&case), String::new()]),
+    );
+    let coloured = systems.iter();
+    let coloured = coloured.map(|s| [s.clone(), s.clone(), class(s, &systems)]);
+    let summary = words::summary(record, &systems).into_iter();
+    let summary: Vec<String> = summary.map(|line| escape(&line)).collect();
+    let legend = words::legend(&systems);
     Page {
         title: format!("zonda perf {}", record.tool),
         facts: facts(record),
-        legend: LEGEND.into(),
+        legend: format!(
+            "<b>{}</b></p>\n<p>{}{LEGEND}",
+            summary.join("<br>\n"),
+            escape(&legend)
+        ),
         boxes: cases + &boxes("system", coloured),
         body,
     }
@@ -121,13 +147,36 @@ impl Group<'_> {
             return String::new();
         }
         let title = match self.x.0.as_str() {
-            "" => self.case.clone(),
-            x => format!("{} by {x}", self.case),
+            "" => words::case(&self.case),
+            x => format!("{} by {x}", words::case(&self.case)),
         };
         let content = format!(
             "<div class=\"wide\">{ratios}{first}</div>\n<div class=\"small\">{others}</div>"
         );
         section(&self.case, &title, &content)
+    }
+
+    /// Whether all its cells are at one place, so that they make no curve.
+    fn is_one_place(&self) -> bool {
+        distinct(self.cells.iter().map(|cell| &cell.x)).len() == 1
+    }
+
+    /// A bar for each system.
+    fn row(&self, name: &str, metric: &str, systems: &[String]) -> bars::Row {
+        let bar = |cell: &&Cell| {
+            let (point, _) = point(cell, metric)?;
+            Some(bars::Bar {
+                system: cell.system.clone(),
+                class: class(&cell.system, systems),
+                median: point.median,
+                band: point.band,
+                tip: point.tip,
+            })
+        };
+        bars::Row {
+            name: name.to_owned(),
+            bars: self.cells.iter().filter_map(bar).collect(),
+        }
     }
 
     /// The cells at each place, with its name.
@@ -239,6 +288,42 @@ impl Group<'_> {
             series,
         }
     }
+}
+
+/// Cases that make no curve, those at the same place in one section: a figure of bars for each metric.
+fn side_by_side(groups: &[Group<'_>], systems: &[String]) -> String {
+    let alone: Vec<&Group<'_>> = groups.iter().filter(|group| group.is_one_place()).collect();
+    let place = |group: &Group<'_>| group.cells.first().and_then(|cell| cell.x.clone());
+    let mut body = String::new();
+    for at in distinct(alone.iter().map(|group| place(group))) {
+        let here: Vec<_> = alone.iter().filter(|group| place(group) == at).collect();
+        let names: Vec<&str> = here.iter().map(|group| group.case.as_str()).collect();
+        let (common, names) = words::apart(&names);
+        let mut figures = String::new();
+        for metric in BARRED {
+            let rows = here.iter().zip(&names);
+            let rows = rows.map(|(group, name)| group.row(name, metric, systems));
+            let rows: Vec<_> = rows.filter(|row| !row.bars.is_empty()).collect();
+            // One bar beside nothing says less than its row in the table.
+            if rows.iter().map(|row| row.bars.len()).sum::<usize>() > 1 {
+                let unit = here.iter().flat_map(|group| &group.cells);
+                let unit = unit
+                    .filter_map(|cell| point(cell, metric))
+                    .map(|(_, unit)| unit);
+                let unit = unit.last().unwrap_or_default();
+                figures += &bars::draw(&heading(metric, &unit), Unit::named(&unit), &rows);
+            }
+        }
+        if figures.is_empty() {
+            continue;
+        }
+        let at = at.map(|x| format!("{} {}", x.name, Unit::named(&x.unit).label(x.value)));
+        let title = [Some(common), at].into_iter().flatten();
+        let title: Vec<_> = title.filter(|part| !part.is_empty()).collect();
+        let content = format!("<div class=\"wide\">{figures}</div>");
+        body += &section(SIDE_BY_SIDE, &title.join(", "), &content);
+    }
+    body
 }
 
 /// What a figure is about, in words. Marks have their unit beside them, but for plain numbers.
@@ -385,12 +470,21 @@ fn in_words(name: &str, value: &Value) -> String {
             format!("{memory} of memory")
         }
         ("cores", _) => format!("{} processors", listed(value)),
+        ("rustc", Value::String(text)) => text.clone(),
         ("debug_assertions", Value::Bool(false)) => "without debug assertions".to_owned(),
         ("load_average", Value::Array(loads)) => {
             let loads: Vec<String> = loads.iter().map(listed).collect();
             format!("load {}", loads.join(" / "))
         }
         _ => format!("{} {}", name.replace('_', " "), listed(value)),
+    }
+}
+
+/// What is left of a unit behind figures that have theirs beside them.
+fn behind(unit: &str) -> &str {
+    match Unit::named(unit) {
+        Unit::Count => unit,
+        _ => unit.split_once('/').map_or("", |(_, per)| per),
     }
 }
 
@@ -413,7 +507,12 @@ fn everything(record: &Record, is_open: bool) -> String {
             let figures: String = [spread.median, spread.min, spread.max]
                 .map(|f| format!("<td class=\"number\">{}", of.label(f)))
                 .concat();
-            let name = format!("<td>{}<td>{}", escape(name), escape(&metric.unit));
+            // Old records have the same memory under two names.
+            let twin = name.strip_prefix("resident_").map(|of| format!("rss_{of}"));
+            if twin.is_some_and(|twin| cell.metrics.contains_key(&twin)) {
+                continue;
+            }
+            let name = format!("<td>{}<td>{}", escape(name), escape(behind(&metric.unit)));
             rows += &format!("<tr>{head}{name}{figures}\n");
         }
         if let Some(note) = &cell.note {
@@ -426,7 +525,7 @@ fn everything(record: &Record, is_open: bool) -> String {
     let open = if is_open { " open" } else { "" };
     format!(
         "<details{open}><summary>All figures</summary><table><tr><th>case<th>system<th class=\"number\">x<th>metric\
-         <th>unit<th class=\"number\">median<th class=\"number\">least<th class=\"number\">most\n{rows}</table>\
+         <th>in<th class=\"number\">median<th class=\"number\">least<th class=\"number\">most\n{rows}</table>\
          </details>\n"
     )
 }
@@ -485,7 +584,7 @@ mod tests {
             assert!(html.contains(part), "{part} is missing in {html}");
         }
         let place = |part| html.find(part).expect(part);
-        assert!(place("how many times as fast") < place("messages per second"));
+        assert!(place(">zonda: how many times as fast") < place(">messages per second"));
     }
 
     #[test]
@@ -528,6 +627,36 @@ mod tests {
         assert_eq!(html.matches("<svg").count(), 1, "{html}");
         assert!(html.contains(">∞</text>"), "{html}");
         assert_eq!(html.matches("<circle").count(), 3);
+    }
+
+    #[test]
+    fn cases_at_one_place_are_bars_side_by_side() {
+        let mut cells = Vec::new();
+        for case in ["udp p2p", "tcp p2p"] {
+            for (system, rate) in [("native", 8e4), ("zonda", 9e4)] {
+                let mut cell = cell(system, Some(("size", 65_000.0)), &[("rate", "msg/s", rate)]);
+                cell.add("cpu_sender", "ns/msg", Better::Lower, 4510.0);
+                cell.add("rss_sender", "KiB", Better::Lower, 10_343.0);
+                cell.add("resident_sender", "KiB", Better::Neither, 10_343.0);
+                cell.case = case.into();
+                cells.push(cell);
+            }
+        }
+        let html = page(&record(cells));
+        assert_eq!(html.matches("class=\"bar\"").count(), 8, "{html}");
+        for part in [
+            "<h2>Peer to peer, size 63.5 KiB</h2>",
+            ">TCP</text>",
+            "zonda beside native: 1.12 times the messages per second.",
+            "native: the protocol by blocking sockets",
+            "<td>cpu_sender<td>msg<td class=\"number\">4.51 µs",
+        ] {
+            assert!(html.contains(part), "{part} is missing in {html}");
+        }
+        assert!(
+            !html.contains("<td>resident_sender") && !html.contains("node: "),
+            "{html}"
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where a value stands on an axis.
 
+use crate::numbers::Unit;
+
 /// An axis on which the same distance is the same factor.
 #[derive(Clone, Copy, Debug)]
 pub struct Logarithmic {
@@ -37,6 +39,21 @@ impl Logarithmic {
             0 | 1 => self.marks_by_step(),
             _ => marks,
         }
+    }
+
+    /// As [`marks`](Self::marks), in round numbers of the unit that the labels have: memory is counted in powers of 1024.
+    pub fn marks_in(&self, unit: Unit, apart: f64) -> Vec<f64> {
+        let bytes = match unit {
+            Unit::Kibibytes => 1024.0,
+            _ => return self.marks(apart),
+        };
+        let mut one = 1.0 / bytes;
+        while one * 1024.0 <= self.high {
+            one *= 1024.0;
+        }
+        let scaled = Logarithmic::new(self.low / one, self.high / one, self.from, self.to);
+        let marks = scaled.marks(apart).into_iter();
+        marks.map(|mark| mark * one).collect()
     }
 
     fn marks_by_step(&self) -> Vec<f64> {
@@ -85,6 +102,23 @@ mod tests {
         let up = Logarithmic::new(1.0, 10.0, 300.0, 20.0);
         assert!((up.at(10.0) - 20.0).abs() < 1e-9);
         assert!(Logarithmic::new(5.0, 5.0, 0.0, 1.0).at(5.0).is_finite());
+    }
+
+    #[test]
+    fn marks_of_memory_are_round_in_their_unit() {
+        let axis = Logarithmic::new(9_000.0, 19_000.0, 300.0, 0.0);
+        let marks = axis.marks_in(Unit::Kibibytes, 18.0);
+        let labels: Vec<_> = marks
+            .iter()
+            .map(|mark| Unit::Kibibytes.label(*mark))
+            .collect();
+        assert!(
+            labels
+                .iter()
+                .all(|label| !label.contains('.') && label.ends_with(" MiB")),
+            "{labels:?}"
+        );
+        assert!(labels.len() > 1, "{labels:?}");
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub struct Quick {
     /// Runtime of the nodes measured
     #[arg(long, value_name = "NAME")]
     runtime: Option<RuntimeKind>,
+    /// Print the cells and how long they take, and exit
+    #[arg(long)]
+    list: bool,
     #[command(flatten)]
     linked: Linked,
     #[command(flatten)]
@@ -81,7 +84,7 @@ impl Quick {
             settings: settings(self.rounds, span, runtime),
             rounds: self.rounds,
             json: self.kept.json.as_deref(),
-            is_list: false,
+            is_list: self.list,
             keeps_samples: true,
             measure: &measure,
         };
