@@ -74,7 +74,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
             outbox,
         } = drive;
         outbox.note_received(clock::now());
-        let valid_until = stream.valid_until();
+        let (valid_until, valve) = (stream.valid_until(), stream.valve());
         let halves = stream.adopt(&tasks);
         let (read, write) = match halves {
             Ok(halves) => halves,
@@ -90,6 +90,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
         let writer = writer.valid_until(valid_until);
         tasks.spawn("zonda-tx", move || writer.run(write));
         read::Reading::new(tasks, receiver, outbox, handler)
+            .holding_by(valve)
             .run(read, unread)
             .await;
     });

@@ -3,6 +3,7 @@
 
 pub(super) mod bundled;
 mod framed;
+mod held;
 mod landing;
 mod turn;
 
@@ -14,6 +15,7 @@ use zonda_runtime::{LinkRead, Runtime, RxBuf};
 use crate::{
     block::SharedBlock,
     clock,
+    link::Valve,
     outbox::Outbox,
     protocol::{
         options::Framing,
@@ -59,6 +61,9 @@ pub(super) struct Reading<R, H> {
     turn: turn::Turn,
     /// Where batches may be compressed. In a box, as it is rarely there.
     unpacking: Option<Box<framed::Unpacking>>,
+    /// The priorities that wait for a declaration, a bit for each, and what is to stop them on their way.
+    held: u8,
+    valve: Valve,
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
@@ -76,12 +81,22 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             thrown_away: 0,
             keeps_until: None,
             turn: turn::Turn::default(),
+            held: 0,
+            valve: Valve::default(),
         }
+    }
+
+    /// The same on a link whose priorities are stopped by this.
+    pub(super) fn holding_by(self, valve: Valve) -> Self {
+        Self { valve, ..self }
     }
 
     /// Reads until the connection ends, then tells the handler why.
     pub(super) async fn run<L: LinkRead>(mut self, mut link: L, unread: Vec<u8>) {
         let ended = self.read_all(&mut link, &unread).await;
+        if self.receiver.held_lanes() != 0 {
+            self.end_held(&ended).await;
+        }
         let ended = self.outbox.end_of_reading(ended);
         self.outbox.end(ended.clone());
         let lingers = ended == Ended::Local;
@@ -144,7 +159,15 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             if self.turn.is_over() {
                 self.runtime.yield_now().await;
             }
-            match self.read_once(link).await {
+            let held = self.receiver.held_lanes();
+            let read = match held | self.held {
+                0 => self.read_once(link).await,
+                _ => match self.read_beside_held(link).await {
+                    Ok(read) => read,
+                    Err(ended) => return ended,
+                },
+            };
+            match read {
                 Ok(0) if self.outbox.is_closed() => return self.why_closed(),
                 Ok(0) => return Ended::HungUp,
                 Ok(_) => {

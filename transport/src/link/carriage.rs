@@ -7,12 +7,19 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Poll, Waker};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use atomic_waker::AtomicWaker;
 
 use crate::protocol::options::Framing;
 use crate::protocol::parameters::Established;
+
+/// How late something may come in a stream, or by a link, beside which others bring what was sent later: a packet may get lost, and
+/// what is in it be sent again, several times.
+pub(super) const STREAM_LAG_MAX: Duration = Duration::from_secs(5);
+
+/// How late a datagram may come: what got lost does not come at all.
+pub(super) const DATAGRAM_LAG_MAX: Duration = Duration::from_millis(200);
 
 /// How what follows the introductions is framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +45,10 @@ pub struct Carriage {
     /// When what the peer has shown of itself expires.
     valid_until: Option<SystemTime>,
     framed: AtomicU8,
+    /// How late a batch may come behind one of another priority that was sent later.
+    lag_max: Option<Duration>,
+    /// The priorities of which the link takes nothing at the moment, a bit for each.
+    held: AtomicU8,
     /// Nobody has the link any more.
     is_left: AtomicBool,
     carrier: AtomicWaker,
@@ -73,10 +84,15 @@ impl Drop for Passenger {
 
 #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
 impl Carriage {
-    pub(super) fn new(by: Weak<dyn Carries>, valid_until: Option<SystemTime>) -> Carriage {
+    pub(super) fn new(
+        by: Weak<dyn Carries>,
+        valid_until: Option<SystemTime>,
+        lag_max: Option<Duration>,
+    ) -> Carriage {
         Carriage {
             by: Some(by),
             valid_until,
+            lag_max,
             ..Carriage::default()
         }
     }
@@ -142,10 +158,23 @@ impl Carriage {
         .await;
     }
 
-    /// How what follows is framed. A change wakes the one that has called this last.
-    pub(super) fn watch(&self, carrier: &Waker) -> Framed {
+    /// How what follows is framed, and of which priorities the link takes nothing. A change wakes the task that has called
+    /// this last.
+    pub(super) fn watch(&self, carrier: &Waker) -> (Framed, u8) {
         self.carrier.register(carrier);
-        self.framed()
+        (self.framed(), self.held.load(Ordering::SeqCst))
+    }
+
+    /// How much later than a message the receiver may get one of another priority that was sent before it.
+    pub(super) fn lag_max(&self) -> Option<Duration> {
+        self.lag_max.filter(|_| self.framed() == Framed::Lanes)
+    }
+
+    /// The link takes nothing of these priorities until the next call; a bit for each.
+    pub(super) fn hold(&self, priorities: u8) {
+        if self.held.swap(priorities, Ordering::SeqCst) != priorities {
+            self.carrier.wake();
+        }
     }
 
     pub(super) fn framed(&self) -> Framed {

@@ -76,7 +76,7 @@ pub(crate) use parts::send_parts;
 pub use place::LinkAddress;
 pub(crate) use quic::{Gate as SharedGate, Stranger as SharedStranger};
 pub use settings::{LinkSettings, Pem, TlsSettings};
-pub(crate) use stream::{Coding, Expiry};
+pub(crate) use stream::{Coding, Expiry, Valve};
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
 pub use udp::group::is_group;
 pub(crate) use udp::group::{GroupSockets, join as join_group};

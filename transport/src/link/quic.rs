@@ -32,8 +32,8 @@ use self::connection::{Held, Lost};
 use self::greeting::Greeting;
 use self::hub::Hub;
 use self::reasons::explain_lost;
-use self::terms::QuicOptions;
-use super::carriage::{Carriage, Passenger};
+use self::terms::{Carrier, QuicOptions};
+use super::carriage::{Carriage, DATAGRAM_LAG_MAX, Passenger, STREAM_LAG_MAX};
 use super::stream::Coding;
 use super::tls::{self, Credentials, Noted, Within};
 use super::{
@@ -193,7 +193,11 @@ fn link<R: Runtime>(
     let valid_until = || held.0.valid_until();
     let end = ends_with_certificate.then(valid_until).flatten();
     let by = Arc::downgrade(&held.0);
-    let carriage = Arc::new(Carriage::new(by, end));
+    let lag_max = match held.0.carrier() {
+        Carrier::Datagrams => Some(DATAGRAM_LAG_MAX),
+        Carrier::Streams => held.0.has_lanes().then_some(STREAM_LAG_MAX),
+    };
+    let carriage = Arc::new(Carriage::new(by, end, lag_max));
     let socket = carry::start(runtime, held, Arc::clone(&carriage))?;
     let coding = Coding::Carried(Passenger::of(carriage));
     Ok(LinkStream::coded(socket, coding))

@@ -3,11 +3,11 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
-use super::carriage::Passenger;
+use super::carriage::{DATAGRAM_LAG_MAX, Passenger, STREAM_LAG_MAX};
 use super::tls;
 use super::udp;
 use super::ws;
@@ -52,6 +52,24 @@ impl Coding {
             Coding::Ws(session) => session.held(),
             Coding::Wss(session, tls) => session.held() + tls.held(),
             Coding::Carried(carriage) => carriage.held(),
+        }
+    }
+}
+
+/// By which a link says to what carries it of which priorities it takes nothing for now. Where they share one way that is of no
+/// use, and nothing happens.
+#[derive(Debug, Default)]
+pub(crate) struct Valve(Option<Arc<Passenger>>);
+
+impl Valve {
+    /// Takes nothing of these priorities until the next call; a bit for each.
+    #[cfg_attr(
+        not(feature = "quic"),
+        allow(unused_variables, reason = "nothing carries")
+    )]
+    pub(crate) fn hold(&self, priorities: u8) {
+        if let Some(carriage) = &self.0 {
+            carriage.hold(priorities);
         }
     }
 }
@@ -119,6 +137,28 @@ impl LinkStream {
             Coding::Plain | Coding::Datagrams(_) | Coding::Ws(_) => None,
         };
         end.map(Expiry)
+    }
+
+    /// How much later than a message the receiver may get one of another priority that was sent before it; `None` where the order
+    /// is kept. Each priority may have a stream of its own, each batch a datagram, and there may be several links. To be asked
+    /// once the two ends have [agreed](LinkStream::agree).
+    #[must_use]
+    pub fn lag_max(&self, established: &Established) -> Option<Duration> {
+        let lag = match &self.coding {
+            Coding::Carried(carriage) => carriage.lag_max(),
+            Coding::Datagrams(_) => Some(DATAGRAM_LAG_MAX),
+            Coding::Plain | Coding::Tls(_) | Coding::Ws(_) | Coding::Wss(..) => None,
+        };
+        let of_links = established.options.multilink().map(|_| STREAM_LAG_MAX);
+        lag.max(of_links).filter(|_| established.qos)
+    }
+
+    /// By which a link says of which priorities it takes nothing.
+    pub(crate) fn valve(&self) -> Valve {
+        Valve(match &self.coding {
+            Coding::Carried(carriage) => Some(Arc::clone(carriage)),
+            _ => None,
+        })
     }
 
     /// The two ends have introduced themselves, and agreed on how to frame what follows. No runtime has the link.

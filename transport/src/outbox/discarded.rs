@@ -40,6 +40,17 @@ impl Outbox {
         }
     }
 
+    /// How often a priority of the peer waited for a declaration that was still on its way.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Notes how often that was so far.
+    pub(crate) fn note_held(&self, received: &Received) {
+        self.held.store(received.lanes_held, Ordering::Relaxed);
+    }
+
     /// Notes what was thrown away so far; true if a message that is too large is among it for the first time.
     #[cold]
     pub(crate) fn note_discarded(&self, received: &Received) -> bool {

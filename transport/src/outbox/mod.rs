@@ -127,6 +127,8 @@ pub struct Outbox {
     ended: OnceLock<Ended>,
     closing: Closing,
     discards: Discards,
+    /// How often a priority of the peer was held.
+    held: AtomicU64,
     signals: Signals,
     room: room::Room,
     over: Event,
@@ -216,6 +218,7 @@ impl Outbox {
             ended: OnceLock::new(),
             closing: Closing::default(),
             discards: Discards::default(),
+            held: AtomicU64::new(0),
             signals: Signals::default(),
             room: room::Room::default(),
             over: Event::new(),

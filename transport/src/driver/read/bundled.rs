@@ -2,7 +2,14 @@
 //! The reading task of a link that is one of several: as the plain one, but receiver and handler are borrowed for each
 //! read, and fragments are not read to their place.
 
-use std::sync::Arc;
+use std::{
+    future::{Future, poll_fn},
+    io,
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Instant,
+};
 
 use zonda_codec::ZSlice;
 use zonda_runtime::{LinkRead, Runtime, RxBuf};
@@ -22,7 +29,7 @@ use crate::{
     },
 };
 
-use super::{BLOCK_BYTES, SPARE_BYTES_MIN, next_batch, turn::Turn};
+use super::{BLOCK_BYTES, SPARE_BYTES_MIN, held::read_held, next_batch, turn::Turn};
 
 /// State of the reading task.
 pub(in crate::driver) struct Reading<R, H> {
@@ -33,6 +40,8 @@ pub(in crate::driver) struct Reading<R, H> {
     consumed: usize,
     unpacker: Unpacker,
     turn: Turn,
+    /// Until when priorities of the connection wait for declarations, as far as this link knows.
+    held_until: Option<Instant>,
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
@@ -45,6 +54,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             consumed: 0,
             unpacker: Unpacker::default(),
             turn: Turn::default(),
+            held_until: None,
         }
     }
 
@@ -59,6 +69,9 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             outbox.abort();
         }
         let lingers = ended == Ended::Local;
+        if self.held_until.is_some() && !outbox.is_closed() && self.bundle.links().len() == 1 {
+            self.end_held().await;
+        }
         self.bundle.reading_is_over(&self.member, ended);
         if lingers {
             discard(&mut link).await;
@@ -92,7 +105,13 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 self.runtime.yield_now().await;
             }
             let buffer = self.next_buffer();
-            let (result, buffer) = self.turn.watch(link.read(buffer)).await;
+            let (result, buffer) = match self.held_until {
+                None => self.turn.watch(link.read(buffer)).await,
+                Some(until) => match self.read_beside_held(link, buffer, until).await {
+                    Ok(read) => read,
+                    Err(ended) => return ended,
+                },
+            };
             self.block = Arc::new(SharedBlock(buffer, Charge::default()));
             match result {
                 _ if self.bundle.outbox().is_closed() => return self.why_closed(),
@@ -165,8 +184,59 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         if seat.receiver.thrown_away() > 0 && outbox.note_discarded(&seat.receiver.received()) {
             seat.handler.missed_too_large();
         }
+        self.held_until = seat.receiver.held_until(clock::now);
+        if self.held_until.is_some() {
+            outbox.note_held(&seat.receiver.received());
+        }
         self.bundle.put_back(seat);
         done
+    }
+
+    /// Nothing more comes by any link: hands on what can be used of what waits.
+    #[cold]
+    async fn end_held(&mut self) {
+        if let Some(mut seat) = self.bundle.take_seat().await {
+            let Seat { receiver, handler } = &mut seat;
+            receiver.give_up_held(None);
+            // What is wrong with it changes nothing any more.
+            let _ = read_held(&self.runtime, receiver, handler).await;
+            self.bundle.put_back(seat);
+        }
+    }
+
+    /// One read. Priorities whose time is over meanwhile wait no more.
+    #[cold]
+    async fn read_beside_held<L: LinkRead>(
+        &mut self,
+        link: &mut L,
+        buffer: RxBuf,
+        until: Instant,
+    ) -> Result<(io::Result<usize>, RxBuf), Ended> {
+        let mut reading = pin!(link.read(buffer));
+        let mut until = Some(until);
+        while let Some(at) = until {
+            let mut over = Box::pin(self.runtime.sleep_until(at));
+            let done = poll_fn(|context| {
+                if let Poll::Ready(done) = reading.as_mut().poll(context) {
+                    return Poll::Ready(Some(done));
+                }
+                self.turn.waited();
+                over.as_mut().poll(context).map(|()| None)
+            });
+            if let Some(done) = done.await {
+                return Ok(done);
+            }
+            let Some(mut seat) = self.bundle.take_seat().await else {
+                return Err(self.why_closed());
+            };
+            let Seat { receiver, handler } = &mut seat;
+            receiver.give_up_held(Some(clock::now()));
+            let done = read_held(&self.runtime, receiver, handler).await;
+            until = receiver.held_until(clock::now);
+            self.bundle.put_back(seat);
+            done?;
+        }
+        Ok(self.turn.watch(reading).await)
     }
 
     /// Hands one batch on, with as many pauses as the handler wants.

@@ -229,8 +229,8 @@ async fn receive(connection: &Connection, mut link: impl LinkWrite, carriage: &C
     let mut incoming = Incoming::default();
     loop {
         let reading = poll_fn(|context| {
-            let framed = carriage.watch(context.waker());
-            connection.poll_read(context, &mut incoming, framed)
+            let (framed, held) = carriage.watch(context.waker());
+            connection.poll_read(context, &mut incoming, framed, held)
         });
         match reading.await {
             Err(error) => {

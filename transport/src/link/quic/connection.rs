@@ -382,9 +382,10 @@ impl Connection {
         context: &mut Context<'_>,
         incoming: &mut Incoming,
         framed: Framed,
+        held: u8,
     ) -> Poll<io::Result<Vec<Bytes>>> {
         self.reader.register(context.waker());
-        let result = self.work(|state| state.read(incoming, framed));
+        let result = self.work(|state| state.read(incoming, framed, held));
         let kept = incoming.kept_bytes();
         self.kept.incoming.store(kept, Ordering::Relaxed);
         result
@@ -713,43 +714,79 @@ impl State {
         }
     }
 
-    /// What came before a connection was lost is read all the same.
-    fn read(&mut self, incoming: &mut Incoming, framed: Framed) -> Poll<io::Result<Vec<Bytes>>> {
+    /// Takes what has come, the most urgent stream first: the first one declares the ids that messages of the others name.
+    /// Streams that are `held` keep what they have, as long as the first one may bring what they wait for. What came before a
+    /// connection was lost is read all the same.
+    fn read(
+        &mut self,
+        incoming: &mut Incoming,
+        framed: Framed,
+        held: u8,
+    ) -> Poll<io::Result<Vec<Bytes>>> {
         let is_one = !self.streams.has_lanes() || framed == Framed::Bare;
-        // The first stream has the last word, behind all others.
+        let mut taken = Taken {
+            room: READ_BYTES_MAX,
+            ..Taken::default()
+        };
+        if is_one || !incoming.has_last() {
+            self.take(0, incoming, is_one, &mut taken);
+        }
+        let is_over = taken.is_end || incoming.has_last() || self.lost.is_some();
+        let held = if is_over { 0 } else { held };
         let beside = match is_one || !incoming.is_introduced() {
             true => 0..0,
             false => 1..STREAMS,
         };
         let is_each = is_one || !beside.is_empty();
-        let (mut found, mut room) = (Vec::new(), READ_BYTES_MAX);
-        for stream in beside.chain([0]) {
-            if room == 0 {
-                break;
-            }
-            let read = match self.streams.read(&mut self.proto, stream, room) {
-                Ok(read) => read,
-                Err(_) if !found.is_empty() => break,
-                Err(error) => return Poll::Ready(Err(error)),
-            };
-            room -= read.bytes;
-            match is_one {
-                true => incoming.take_bare(read.chunks, &mut found),
-                false => incoming.take(stream, read.chunks, &mut found),
-            }
-            if stream == 0 && read.is_end && found.is_empty() {
-                return Poll::Ready(Ok(found));
-            }
+        let before = taken.room;
+        for stream in beside.filter(|stream| held & 1 << stream == 0) {
+            self.take(stream, incoming, false, &mut taken);
         }
-        if is_each && room > 0 {
+        let is_all = taken.room > 0 && held == 0;
+        if is_all && before == taken.room {
+            // The last word stands behind all streams.
+            incoming.take_last(&mut taken.found);
+        }
+        if is_all && is_each {
             self.all_read = self.received();
         }
-        match &self.lost {
-            _ if !found.is_empty() => Poll::Ready(Ok(found)),
-            Some(lost) => Poll::Ready(Err(error_of(lost, io::ErrorKind::ConnectionReset))),
-            None => Poll::Pending,
+        match (taken.broken, &self.lost) {
+            _ if !taken.found.is_empty() || taken.is_end && is_all => Poll::Ready(Ok(taken.found)),
+            (Some(error), _) => Poll::Ready(Err(error)),
+            (None, Some(lost)) => Poll::Ready(Err(error_of(lost, io::ErrorKind::ConnectionReset))),
+            (None, None) => Poll::Pending,
         }
     }
+
+    /// Takes what has come on one stream, as far as there is room.
+    fn take(&mut self, stream: usize, incoming: &mut Incoming, is_one: bool, taken: &mut Taken) {
+        if taken.room == 0 {
+            return;
+        }
+        let read = match self.streams.read(&mut self.proto, stream, taken.room) {
+            Ok(read) => read,
+            Err(error) => return taken.broken = Some(error),
+        };
+        taken.room -= read.bytes;
+        taken.is_end |= stream == 0 && read.is_end;
+        match is_one {
+            true => incoming.take_bare(read.chunks, &mut taken.found),
+            false => incoming.take(stream, read.chunks, &mut taken.found),
+        }
+    }
+}
+
+/// What one look at the streams has brought.
+#[derive(Default)]
+struct Taken {
+    /// Whole batches, or what is no batch where there are none.
+    found: Vec<Bytes>,
+    /// Bytes that may still be taken.
+    room: usize,
+    /// Nothing more comes on the first stream.
+    is_end: bool,
+    /// Why nothing more comes on one of them.
+    broken: Option<io::Error>,
 }
 
 #[cfg(test)]

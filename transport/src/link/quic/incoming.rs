@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What comes on the streams of a connection, on its way to the link: whole batches one after the other, whatever stream they
-//! come on.
+//! come on. A batch that ends the link stays back until the other streams are empty.
 
 use bytes::Bytes;
 
@@ -8,6 +8,10 @@ use super::terms::STREAMS;
 
 /// Batches of an introduction. They come on the first stream, and what comes on the others belongs behind them.
 const INTRODUCTION: usize = 2;
+
+/// The message id lies in the low five bits of a batch's first byte.
+const ID_BITS: u8 = 0x1f;
+const CLOSE_ID: u8 = 0x03;
 
 /// What has come and is no whole batch yet, of each stream.
 #[derive(Debug, Default)]
@@ -22,8 +26,23 @@ struct Cutter {
     kept: Vec<u8>,
     /// The first byte of a length.
     low: Option<u8>,
-    /// Bytes that the batch under way still needs.
+    /// Bytes that the batch under way still needs, and whether the first of them is still to come.
     left: usize,
+    is_at_head: bool,
+    /// A batch of the first stream ends the link.
+    last: Last,
+}
+
+/// The batch that ends the link.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Last {
+    /// It has not come.
+    #[default]
+    No,
+    /// It has, and stays back.
+    Kept,
+    /// It was passed on; what follows it is nobody's concern.
+    Passed,
 }
 
 impl Incoming {
@@ -39,7 +58,25 @@ impl Incoming {
 
     /// Takes in what has come on a stream, and puts the whole batches into `found`.
     pub(super) fn take(&mut self, stream: usize, chunks: Vec<Bytes>, found: &mut Vec<Bytes>) {
-        self.heard += self.streams[stream].take(chunks, found);
+        let cutter = &mut self.streams[stream];
+        if cutter.last == Last::Passed {
+            return found.extend(chunks);
+        }
+        self.heard += cutter.take(chunks, found, stream == 0);
+    }
+
+    /// Whether the batch that ends the link has come and stays back.
+    pub(super) fn has_last(&self) -> bool {
+        self.streams[0].last == Last::Kept
+    }
+
+    /// Puts the batch that ends the link into `found`, if it has come.
+    pub(super) fn take_last(&mut self, found: &mut Vec<Bytes>) {
+        let first = &mut self.streams[0];
+        if first.last == Last::Kept {
+            first.last = Last::Passed;
+            found.push(std::mem::take(&mut first.kept).into());
+        }
     }
 
     /// The same of the first stream where there are no batches.
@@ -51,11 +88,12 @@ impl Incoming {
 }
 
 impl Cutter {
-    /// Tells how many batches with a content there are.
-    fn take(&mut self, chunks: Vec<Bytes>, found: &mut Vec<Bytes>) -> usize {
+    /// Tells how many batches with a content there are. One that ends the link is kept, with all behind it, where that is
+    /// `watched` for.
+    fn take(&mut self, chunks: Vec<Bytes>, found: &mut Vec<Bytes>, watched: bool) -> usize {
         let (mut batches, mut pending) = (0, Vec::new());
         for mut chunk in chunks {
-            let (end, count) = self.cut(&chunk);
+            let (end, count) = self.cut(&chunk, watched);
             batches += count;
             if end > 0 {
                 let kept = std::mem::take(&mut self.kept);
@@ -75,10 +113,17 @@ impl Cutter {
     }
 
     /// Where the last batch ends that does so in these bytes, and how many do.
-    fn cut(&mut self, bytes: &[u8]) -> (usize, usize) {
+    fn cut(&mut self, bytes: &[u8], watched: bool) -> (usize, usize) {
         let (mut at, mut end, mut batches) = (0, 0, 0);
-        while at < bytes.len() {
+        while at < bytes.len() && self.last == Last::No {
             if self.left > 0 {
+                if std::mem::take(&mut self.is_at_head)
+                    && watched
+                    && bytes[at] & ID_BITS == CLOSE_ID
+                {
+                    self.last = Last::Kept;
+                    break;
+                }
                 let count = self.left.min(bytes.len() - at);
                 at += count;
                 self.left -= count;
@@ -90,7 +135,10 @@ impl Cutter {
             }
             match self.low.take() {
                 None => self.low = Some(bytes[at]),
-                Some(low) => self.left = usize::from(u16::from_le_bytes([low, bytes[at]])),
+                Some(low) => {
+                    self.left = usize::from(u16::from_le_bytes([low, bytes[at]]));
+                    self.is_at_head = true;
+                }
             }
             at += 1;
             if self.low.is_none() && self.left == 0 {
@@ -111,7 +159,8 @@ mod tests {
             .map(|at| {
                 let length = at * 37 % 700;
                 let mut batch = length.to_le_bytes().to_vec();
-                batch.resize(2 + usize::from(length), at as u8);
+                // none of them ends the link
+                batch.resize(2 + usize::from(length), at as u8 | 4);
                 batch
             })
             .collect();
@@ -139,6 +188,31 @@ mod tests {
             }
             assert!(rest.is_empty() && incoming.is_introduced());
             assert!(incoming.streams.iter().all(|stream| stream.kept.is_empty()));
+        }
+    }
+
+    /// It may come in two pieces, with anything before and behind it.
+    #[test]
+    fn a_batch_that_ends_the_link_stays_back() {
+        let close = [5, 0, 0x03, 0, 1, 2, 3];
+        let before = [2, 0, 0x05, 0x03];
+        let all = [&before[..], &close].concat();
+        for cut in 0..all.len() {
+            let (mut incoming, mut found) = (Incoming::default(), Vec::new());
+            let pieces = [&all[..cut], &all[cut..]].map(Bytes::copy_from_slice);
+            incoming.take(3, vec![Bytes::copy_from_slice(&close)], &mut found);
+            assert_eq!(found.concat(), close, "on another stream it is none");
+            incoming.take(0, pieces.to_vec(), &mut found);
+            assert_eq!(
+                found.concat(),
+                [&close[..], &before].concat(),
+                "cut at {cut}"
+            );
+            assert!(incoming.has_last());
+            incoming.take_last(&mut found);
+            incoming.take(0, vec![Bytes::from_static(&[9])], &mut found);
+            assert_eq!(found.concat(), [&close[..], &all, &[9]].concat());
+            assert!(!incoming.has_last() && incoming.kept_bytes() == 0);
         }
     }
 

@@ -13,8 +13,12 @@ use super::super::{EndpointProblem, option};
 /// window is hardly larger.
 pub(super) const SEND_WINDOW: u64 = 1024 * 1024;
 
-/// Bytes of a peer that may wait here to be read, of all its streams: also those before which something is missing.
-pub(super) const RECEIVE_WINDOW: u32 = 1024 * 1024;
+/// Bytes of a peer that may wait here to be read, of one of its streams: also those before which something is missing.
+const STREAM_WINDOW: u32 = 1024 * 1024;
+
+/// The same of all its streams. A stream that nobody reads, as its messages wait for a declaration, leaves room for the one that
+/// brings it.
+pub(super) const RECEIVE_WINDOW: u32 = STREAM_WINDOW + 128 * 1024;
 
 /// Bytes of datagrams that may wait to be sent, and as many that came and wait to be read.
 pub(super) const DATAGRAM_BUFFER_BYTES: usize = 1024 * 1024;
@@ -189,6 +193,7 @@ impl QuicOptions {
         config.datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES);
         config.send_window(SEND_WINDOW);
         config.receive_window(VarInt::from_u32(RECEIVE_WINDOW));
+        config.stream_receive_window(VarInt::from_u32(STREAM_WINDOW));
         config.keep_alive_interval(Some(KEEP_ALIVE));
         config.enable_segmentation_offload(self.segmentation_offload.unwrap_or(true));
         if let Some(mtu) = self.initial_mtu {

@@ -9,8 +9,8 @@ mod sequence;
 
 pub use defragment::{Defragmenter, Piece, Reassembly, ReassemblyLimits};
 pub use receiver::{
-    Context, Deliver, Flow, Hopeless, Lent, Pause, PeerMisbehaved, Received, Receiver,
-    UNFINISHED_MAX,
+    Context, Deliver, Flow, HELD_BYTES_MAX, Hopeless, Lent, Pause, PeerMisbehaved, Received,
+    Receiver, UNFINISHED_MAX,
 };
 pub use sequence::Sequence;
 

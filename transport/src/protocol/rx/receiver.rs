@@ -7,6 +7,7 @@
 //! bytes and, in the long run, no allocation beyond a reference count.
 
 mod bare;
+mod held;
 mod landing;
 
 use std::{
@@ -24,6 +25,7 @@ use super::{CHANNELS, Defragmenter, Piece, Reassembly, ReassemblyLimits, Sequenc
 use crate::ledger::Share;
 use crate::protocol::{compression::Corrupt, options::Framing, parameters::Established};
 
+pub use held::HELD_BYTES_MAX;
 pub use landing::Lent;
 
 /// Message ids lie in the low five bits of the first byte.
@@ -62,6 +64,16 @@ pub trait Deliver {
     fn wants_pause(&self) -> bool {
         false
     }
+
+    /// How long the message that was given last may wait, if it needs a declaration that is still on its way: it is given again
+    /// then, and until then nothing of its priority is. To be said once, and only where the handler
+    /// [wants a pause](Deliver::wants_pause) as well, which ends with this call.
+    fn take_early(&mut self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether messages that are given from now on have waited as long as they may: none of them is early.
+    fn wait_no_more(&mut self, _is_over: bool) {}
 }
 
 /// What surrounds a received message.
@@ -179,6 +191,8 @@ pub struct Received {
     pub messages_in_shared_memory: u64,
     /// Transport messages without a meaning on an open link (INIT, OPEN, JOIN, OAM).
     pub ignored: u64,
+    /// How often a priority had to wait for a declaration that was still on its way.
+    pub lanes_held: u64,
 }
 
 /// The receiving half of an open link.
@@ -195,6 +209,9 @@ pub struct Receiver {
     landing: Option<landing::Landing>,
     /// The channel of the last batch, if that was a long fragment and more follow.
     unfinished: Option<(Priority, Reliability)>,
+    /// What waits for declarations. In a box, as it is rarely there.
+    held: Option<Box<held::Held>>,
+    message_size_max: usize,
     counters: Received,
     idle: Idle,
 }
@@ -244,6 +261,8 @@ impl Receiver {
             defragmenter: Defragmenter::new(established.patch, limits),
             landing: None,
             unfinished: None,
+            held: None,
+            message_size_max,
             counters: Received::default(),
             idle: Idle {
                 max: UNFINISHED_MAX,
@@ -357,6 +376,23 @@ impl Receiver {
         block: &ZSlice,
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
+        if self.held.is_some() {
+            return self.handle_beside_held(batch, block, deliver);
+        }
+        let flow = self.read_batch(batch, block, deliver)?;
+        match self.held {
+            None => Ok(flow),
+            Some(_) => self.after_batch(flow, batch, deliver),
+        }
+    }
+
+    #[inline]
+    fn read_batch<D: Deliver>(
+        &mut self,
+        batch: &[u8],
+        block: &ZSlice,
+        deliver: &mut D,
+    ) -> Result<Flow, PeerMisbehaved> {
         self.counters.batches += 1;
         self.unfinished = None;
         if batch.len() > usize::from(self.batch_size) {
@@ -380,6 +416,20 @@ impl Receiver {
     /// The peer broke the protocol; what came before in the batch has been delivered.
     #[cold]
     pub fn resume_batch<D: Deliver>(
+        &mut self,
+        pause: Pause,
+        batch: &[u8],
+        block: &ZSlice,
+        deliver: &mut D,
+    ) -> Result<Flow, PeerMisbehaved> {
+        let flow = self.read_rest(pause, batch, block, deliver)?;
+        match self.held {
+            None => Ok(flow),
+            Some(_) => self.after_batch(flow, batch, deliver),
+        }
+    }
+
+    fn read_rest<D: Deliver>(
         &mut self,
         pause: Pause,
         batch: &[u8],
@@ -473,8 +523,16 @@ impl<D: Deliver> Pass<'_, D> {
                 }
                 TransportMessage::Fragment(fragment) => {
                     self.receiver.idle.keep_alives = 0;
-                    self.fragment(&fragment)?;
-                    self.pause((fragment.priority, fragment.reliability), r)
+                    let (at, priority, reliability) =
+                        (r.position(), fragment.priority, fragment.reliability);
+                    match self.fragment(&fragment)? {
+                        false => self.pause((priority, reliability), at, r),
+                        true => Some(Pause {
+                            at,
+                            reliability,
+                            priority,
+                        }),
+                    }
                 }
                 TransportMessage::Close(close) => {
                     return Ok(Flow::Closed {
@@ -497,12 +555,17 @@ impl<D: Deliver> Pass<'_, D> {
         Ok(Flow::Open)
     }
 
-    /// Where to go on if the receiver of the messages wants a pause.
+    /// Where to go on if the receiver of the messages wants a pause, after the message that begins at `offset`.
     #[inline]
-    fn pause(&self, channel: (Priority, Reliability), r: &Reader<'_>) -> Option<Pause> {
+    fn pause(
+        &mut self,
+        channel: (Priority, Reliability),
+        offset: usize,
+        r: &Reader<'_>,
+    ) -> Option<Pause> {
         let (priority, reliability) = channel;
         self.deliver.wants_pause().then(|| Pause {
-            at: r.position(),
+            at: self.pause_at(offset, r.position()),
             reliability,
             priority,
         })
@@ -573,8 +636,9 @@ impl<D: Deliver> Pass<'_, D> {
                 self.deliver.message(message, &Context { raw, ..context });
             }
             messages += 1;
-            pause = self.pause((priority, reliability), r);
-            if pause.is_some() {
+            pause = self.pause((priority, reliability), offset, r);
+            if let Some(pause) = &pause {
+                messages -= u64::from(pause.at == offset);
                 break;
             }
         }
@@ -617,7 +681,8 @@ impl<D: Deliver> Pass<'_, D> {
         Ok(())
     }
 
-    fn fragment(&mut self, fragment: &Fragment<'_>) -> Result<(), PeerMisbehaved> {
+    /// True if it ends a message that came too early.
+    fn fragment(&mut self, fragment: &Fragment<'_>) -> Result<bool, PeerMisbehaved> {
         let Fragment {
             priority,
             reliability,
@@ -626,7 +691,7 @@ impl<D: Deliver> Pass<'_, D> {
         } = *fragment;
         let Some((channel, follows)) = self.receiver.admit(priority, reliability, sn)? else {
             self.receiver.counters.fragments_dropped += 1;
-            return Ok(());
+            return Ok(false);
         };
         let piece = Piece {
             follows,
@@ -640,28 +705,20 @@ impl<D: Deliver> Pass<'_, D> {
         }
         let complete;
         let (bytes, block) = match self.receiver.defragmenter.push(channel, piece) {
-            Reassembly::Pending => return Ok(()),
+            Reassembly::Pending => return Ok(false),
             Reassembly::Single(payload) => (payload, self.block),
             Reassembly::Complete(slice) => {
                 complete = slice;
                 (complete.as_slice(), &complete)
             }
         };
-        match deliver_one(
-            bytes,
-            &Context {
-                block,
-                reliability,
-                priority,
-                raw: &[],
-            },
-            self.deliver,
-        ) {
-            Ok(true) => self.receiver.counters.messages += 1,
-            Err(DecodeError::SharedMemory { .. }) => self.receiver.note_shared_memory(),
-            Ok(false) | Err(_) => self.receiver.counters.messages_undecodable += 1,
-        }
-        Ok(())
+        let context = Context {
+            block,
+            reliability,
+            priority,
+            raw: &[],
+        };
+        Ok((self.receiver).hand_on_whole(bytes, &context, self.deliver))
     }
 
     /// What a message that cannot be used means for the link: nothing where its payload lies in the sender's shared memory, as

@@ -12,9 +12,9 @@
 //! [looked at](Receiver::landed), until nothing is lent any more. A read goes a little beyond the fragment, so that the
 //! header of the next one comes with it; that is taken out by moving the few bytes behind it.
 
-use zonda_codec::{DecodeError, Fragment, Priority, Reader, Reliability, TransportMessage};
+use zonda_codec::{Fragment, Priority, Reader, Reliability, TransportMessage};
 
-use super::{Context, Deliver, ID_BITS, Piece, Receiver, channel, deliver_one};
+use super::{Context, Deliver, ID_BITS, Piece, Receiver, channel};
 
 /// The low bits of a fragment's first byte.
 const FRAGMENT_ID: u8 = 0x06;
@@ -91,7 +91,7 @@ impl Receiver {
     /// their place, or too little to tell where such a fragment is to be expected. If not, nothing has changed: the batch
     /// is to be handled once it is there as a whole.
     pub fn land(&mut self, bytes: &[u8]) -> bool {
-        if self.landing.is_some() {
+        if self.landing.is_some() || self.held.is_some() {
             return false;
         }
         let start = match self.glance(bytes) {
@@ -310,10 +310,8 @@ impl Receiver {
             priority: landing.priority,
             raw: &[],
         };
-        match deliver_one(message.as_slice(), &context, deliver) {
-            Ok(true) => self.counters.messages += 1,
-            Err(DecodeError::SharedMemory { .. }) => self.note_shared_memory(),
-            Ok(false) | Err(_) => self.counters.messages_undecodable += 1,
+        if self.hand_on_whole(message.as_slice(), &context, deliver) {
+            self.hold_landed(landing.priority, landing.reliability);
         }
     }
 }
