@@ -293,6 +293,8 @@ pub struct LinkStatus {
     pub ignored: FaceCounters,
     /// What was received from the peer and thrown away.
     pub discarded: Discarded,
+    /// How often a priority of the peer waited for a declaration that was still on its way.
+    pub held: u64,
     /// What the link has beyond the plain protocol.
     pub options: LinkOptions,
 }

@@ -6,12 +6,17 @@
 //! Forwarding is cut-through: of a data message only the head is written anew, with the neighbour's spelling of the
 //! key, and a timestamp where this node gives one; the body goes on as the bytes it came as.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
-use zonda_codec::{Declaration, NetworkMessage, Priority, Push, PushBody, PushRun, Timestamp};
+use zonda_codec::{
+    Declaration, NetworkMessage, Priority, Push, PushBody, PushRun, Timestamp, WireExpr,
+};
 use zonda_transport::{
     driver::{Ended, Handler},
     outbox::Outbox,
@@ -25,6 +30,7 @@ use crate::{
     flow::{
         burst::{Burst, WORK_MAX},
         congestion::Load,
+        early::{EarlyIds, key_of},
         looking::{Looking, Parked, ParkedQuestion},
         publish::call,
         receiving::Delivery,
@@ -62,6 +68,8 @@ pub(crate) struct Inbound {
     parked: Option<Box<Parked>>,
     /// Or its last question.
     parked_question: Option<Box<ParkedQuestion>>,
+    /// Which ids its messages need not wait for, where these may pass declarations. In a box, as it is rarely there.
+    early: Option<Box<EarlyIds>>,
 }
 
 impl Inbound {
@@ -85,7 +93,22 @@ impl Inbound {
             answering: false,
             parked: None,
             parked_question: None,
+            early: None,
         }
+    }
+
+    /// The same on a link on which a declaration may come so much later than what was sent behind it.
+    pub(crate) fn lagging(mut self, lag_max: Option<Duration>) -> Self {
+        self.early = lag_max.map(|lag_max| Box::new(EarlyIds::new(lag_max)));
+        self
+    }
+
+    /// Whether a message on this key has to wait for the declaration of its id. If so, it is given again.
+    fn comes_early(&mut self, expr: &WireExpr<'_>, context: &Context<'_>) -> bool {
+        let early = self.early.as_mut();
+        let holds = early.is_some_and(|early| early.holds(expr, context.priority));
+        self.answering |= holds;
+        holds
     }
 
     /// Notes that the neighbour makes use of its connection. Not for messages on known routes: one on an unknown route
@@ -103,6 +126,9 @@ impl Inbound {
     fn look_up(&mut self, push: &Push<'_>, context: &Context<'_>) -> Option<Arc<Route>> {
         let expr = &push.wire_expr;
         self.note_spoken();
+        if self.comes_early(expr, context) {
+            return None;
+        }
         self.burst.begin_work();
         let mut state = self.shared.state.lock();
         let key = state.table.push_key(self.face, expr);
@@ -229,6 +255,11 @@ impl Deliver for Inbound {
             return;
         }
         self.note_spoken();
+        if self.early.is_some()
+            && key_of(&message).is_some_and(|key| self.comes_early(key, context))
+        {
+            return;
+        }
         self.burst.begin_work();
         let face = self.face;
         let shared = &self.shared;
@@ -247,6 +278,11 @@ impl Deliver for Inbound {
                 {
                     self.burst.close();
                     self.cache.forget_id(id);
+                    match (&mut self.early, &declare.body) {
+                        (None, _) => {}
+                        (Some(early), Declaration::KeyExpr { .. }) => early.learn(id),
+                        (Some(early), _) => early.forget(id),
+                    }
                 }
                 if declare.interest_id == Some(INITIAL) {
                     shared.changed.notify(usize::MAX);
@@ -285,6 +321,18 @@ impl Deliver for Inbound {
     #[inline]
     fn wants_pause(&self) -> bool {
         self.burst.work >= WORK_MAX || self.answering
+    }
+
+    fn take_early(&mut self) -> Option<Duration> {
+        let early = self.early.as_mut()?.take()?;
+        self.answering = false;
+        Some(early)
+    }
+
+    fn wait_no_more(&mut self, is_over: bool) {
+        if let Some(early) = &mut self.early {
+            early.set_over(is_over);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //!   their copies are written once for several neighbours;
 //! - `route`: the table's answers, resolved to outboxes and callbacks, valid until something happens on their key;
 //!   `resolve`, `looking`: how they are found without keeping the node's lock; `key_cache`: those of keys without a declaration;
+//! - `early`: messages that wait for the declaration of their key's id;
 //! - `stamp`: the policy of timestamps;
 //! - `receiving`: how the node's own subscribers are called;
 //! - `deliver`: where messages enter the outboxes of neighbours, and on what terms;
@@ -18,6 +19,7 @@ pub(crate) mod backpressure;
 pub(crate) mod burst;
 pub(crate) mod congestion;
 pub(crate) mod deliver;
+pub(crate) mod early;
 pub(crate) mod head;
 pub(crate) mod inbound;
 pub(crate) mod key_cache;

@@ -199,6 +199,7 @@ fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
         Sample::of(&LINK_BYTES, sent.bytes),
         Sample::of(&LINK_FULL, sent.refused_full),
         Sample::of(&LINK_TOO_LONG, sent.refused_too_long),
+        Sample::of(&LINK_HELD, link.held),
     ];
     all.extend(single.into_iter().map(of_link));
     let writes = [

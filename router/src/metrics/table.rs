@@ -47,6 +47,7 @@ metrics! {
     LINK_QUEUED_BYTES Gauge "zonda_link_queued_bytes" "Bytes that wait for a neighbour, by priority.";
     LINK_IGNORED Counter "zonda_link_ignored" "What a neighbour declared, asked or sent and this node ignored, by reason.";
     LINK_DISCARDED Counter "zonda_link_discarded" "What was received from a neighbour and thrown away, by reason.";
+    LINK_HELD Counter "zonda_link_held" "How often a priority of a neighbour waited for a declaration that was still on its way.";
     SCOUTS Counter "zonda_scouts" "Nodes that scouted for this one, by what became of them.";
     CANDIDATES Counter "zonda_candidates" "What became of nodes that this one heard of.";
     GOSSIP Counter "zonda_gossip" "News of nodes, by what became of them.";

@@ -68,6 +68,7 @@ impl Node {
             priorities: Vec::new(),
             ignored: Default::default(),
             discarded: Default::default(),
+            held: 0,
             options: Default::default(),
         };
         let direct = DirectSocket::beside(socket)?;
@@ -80,6 +81,7 @@ impl Node {
             lease: established.remote_lease,
             spoken: Arc::clone(&spoken),
             holding: holding.clone(),
+            keeps_order: true,
         };
         let face = shared.update(|state| state.add_face(status, arrived));
         Ok(End {

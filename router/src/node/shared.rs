@@ -352,6 +352,7 @@ impl Shared {
             let priorities = face.outbox.priorities();
             let ignored = state.table.counters(id).unwrap_or_default();
             let discarded = face.outbox.discarded();
+            let held = face.outbox.held();
             let status = face.status.clone();
             let places = face.places().into_iter();
             let links = places.map(|(local, remote)| LinkStatus {
@@ -361,6 +362,7 @@ impl Shared {
                 priorities: priorities.clone(),
                 ignored,
                 discarded,
+                held,
                 ..status.clone()
             });
             links.collect()

@@ -158,6 +158,7 @@ impl Shared {
             return None;
         };
         let status = status_of(&established, local, remote, dialed);
+        let lag_max = stream.lag_max(&established);
         // By it the link is cut while its reader waits for a silent peer.
         let direct = DirectSocket::of(&stream);
         tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
@@ -177,11 +178,12 @@ impl Shared {
             lease: established.remote_lease,
             spoken: Arc::clone(&spoken),
             holding: holding.clone(),
+            keeps_order: lag_max.is_none(),
         };
         let face = shared.update(|state| state.add_face(status, arrived));
         shared.tell_connected(face, &told);
         let (node, way_out, routes) = (Arc::clone(shared), Arc::clone(&outbox), holding.routes);
-        let inbound = Inbound::new(node, face, way_out, spoken, routes);
+        let inbound = Inbound::new(node, face, way_out, spoken, routes).lagging(lag_max);
         let standing = match established.options.multilink() {
             None => {
                 with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
@@ -396,6 +398,9 @@ impl State {
         let face = self
             .table
             .add_face(info(&status, FaceKind::Remote), &mut self.actions);
+        if !arrived.keeps_order {
+            self.table.expect_reordering(face);
+        }
         self.gossip_first(face, &status, declarations);
         self.neighbours.settle(status.zid, face);
         self.keep_face(face, status, arrived);
@@ -417,6 +422,7 @@ impl State {
             lease,
             spoken,
             holding,
+            keeps_order: _,
         } = arrived;
         let now = Instant::now();
         self.faces.insert(
@@ -456,6 +462,8 @@ pub(crate) struct Arrived {
     /// Set once it has declared, asked or sent anything.
     pub(crate) spoken: Arc<AtomicBool>,
     pub(crate) holding: Holding,
+    /// What this node sends comes in the order in which it is sent, whatever its priority.
+    pub(crate) keeps_order: bool,
 }
 
 /// The first of perhaps several links to a neighbour.
@@ -484,6 +492,7 @@ pub(super) fn status_of(
         priorities: Vec::new(),
         ignored: Default::default(),
         discarded: Default::default(),
+        held: 0,
         options: established.options.clone(),
     }
 }

@@ -189,6 +189,7 @@ impl Shared {
             lease: established.remote_lease,
             spoken: Arc::clone(&spoken),
             holding: holding.clone(),
+            keeps_order: true,
         };
         let face = shared.update(|state| state.add_group(status, arrived));
         let (node, way_out) = (Arc::clone(shared), Arc::clone(&outbox));

@@ -281,7 +281,10 @@ impl ForwardingTable {
                 self.stop_waiting_for(face, actions);
                 self.queries.stir_held();
             }
-            (Relation::Upstream, Some(id)) => self.finalise(face, id, actions),
+            (Relation::Upstream, Some(id)) => {
+                source.ids.note_answered(id);
+                self.finalise(face, id, actions);
+            }
             _ => source.counters.misplaced += 1,
         }
     }

@@ -164,6 +164,13 @@ impl ForwardingTable {
         id
     }
 
+    /// Data may come to a neighbour before the declarations that were sent before it.
+    pub fn expect_reordering(&mut self, face: FaceId) {
+        if let Some(face) = self.face_mut(face) {
+            face.ids.expect_reordering();
+        }
+    }
+
     /// A neighbour is gone: nothing is routed to it any more. What it declared and asked is forgotten by
     /// [`sweep`](Self::sweep).
     pub fn remove_face(&mut self, face: FaceId, actions: &mut Vec<Action>) {

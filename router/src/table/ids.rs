@@ -6,12 +6,15 @@
 //! Ids this node declared are never taken back while the face lives: an U_KEYEXPR travels on the control lane and could
 //! overtake data that still uses the id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use zonda_codec::{Mapping, WireExpr, key_expr};
 
 use crate::table::key_tree::KeyTree;
+
+/// Interests without an answer that are remembered for what their answers tell.
+const ASKED_MAX: usize = 1024;
 
 /// The ids in both directions, and the way from a text to the best of them.
 #[derive(Debug, Default)]
@@ -21,6 +24,17 @@ pub(super) struct KeyIds {
     texts: KeyTree<(Mapping, u16)>,
     /// The highest id given out by this node.
     last: u16,
+    /// What the neighbour knows of them, where data may come to it before their declarations. In a box, as it is rarely there.
+    heard: Option<Box<Heard>>,
+}
+
+/// Ids of this node that the neighbour knows for sure: it answers an interest after all that was declared before it.
+#[derive(Debug, Default)]
+struct Heard {
+    /// It knows them up to this one.
+    last: u16,
+    /// Interests without an answer, each with the last id that was declared before it.
+    asked: VecDeque<(u32, u16)>,
 }
 
 /// An id the neighbour declared.
@@ -123,13 +137,49 @@ impl KeyIds {
         Some(id)
     }
 
-    /// The best spelling of a key towards the neighbour: by the longest text that has an id, of two for the
-    /// same text by the neighbour's.
+    /// Data may come to the neighbour before the declaration of an id that is in it.
+    pub(super) fn expect_reordering(&mut self) {
+        self.heard.get_or_insert_default();
+    }
+
+    /// An interest is sent to the neighbour.
+    pub(super) fn note_asked(&mut self, interest: u32) {
+        if let Some(heard) = self.heard.as_mut().filter(|heard| heard.last < self.last) {
+            heard.asked.push_back((interest, self.last));
+            if heard.asked.len() > ASKED_MAX {
+                heard.asked.pop_front();
+            }
+        }
+    }
+
+    /// The neighbour has answered an interest: it has heard all that was declared before that one.
+    pub(super) fn note_answered(&mut self, interest: u32) {
+        let Some(heard) = &mut self.heard else {
+            return;
+        };
+        if let Some(at) = heard.asked.iter().position(|(id, _)| *id == interest) {
+            let newest = heard.asked.drain(..=at).map(|(_, last)| last).max();
+            heard.last = heard.last.max(newest.unwrap_or_default());
+        }
+    }
+
+    /// The best spelling of a key in data to the neighbour: by the longest text that has an id, of two for the same text by the
+    /// neighbour's. An id that the neighbour may not know when the data comes is none.
     pub(super) fn spell(&self, key: &str) -> Spelling {
-        let Some((skip, ids)) = self.texts.longest_prefix(key) else {
+        let Some(heard) = &self.heard else {
+            return self.spell_with(key, |_| true);
+        };
+        self.spell_with(key, |(mapping, id)| match mapping {
+            Mapping::Receiver => true,
+            Mapping::Sender => *id <= heard.last,
+        })
+    }
+
+    fn spell_with(&self, key: &str, knows: impl Fn(&(Mapping, u16)) -> bool) -> Spelling {
+        let Some((skip, ids)) = self.texts.longest_prefix_with(key, &knows) else {
             return Spelling::full();
         };
-        match ids.iter().min() {
+        match ids.iter().filter(|id| knows(id)).min() {
             Some(&(mapping, scope)) => Spelling {
                 scope,
                 mapping,
@@ -141,7 +191,7 @@ impl KeyIds {
 
     /// The spelling of a key in a declaration: by an id for its whole [`beginning`], or in full.
     pub(super) fn spell_declared(&self, key: &str) -> Spelling {
-        let best = self.spell(key);
+        let best = self.spell_with(key, |_| true);
         if best.skip >= beginning(key).len() {
             best
         } else {
@@ -178,6 +228,35 @@ mod tests {
         assert_eq!(spell(&ids, "ab"), (0, Mapping::Sender, "ab".into()));
         assert!(ids.forget(7).is_some());
         assert_eq!(spell(&ids, "a/c"), (1, Mapping::Sender, "/c".into()));
+    }
+
+    /// Declarations come in their order, so these may be spelled with it at once.
+    #[test]
+    fn data_that_may_overtake_is_spelled_with_an_own_id_once_the_neighbour_has_answered() {
+        let mut ids = KeyIds::default();
+        ids.expect_reordering();
+        let full = |key: &str| (0, Mapping::Sender, key.to_owned());
+        assert_eq!(ids.declare("a"), Some(1));
+        ids.note_asked(10);
+        assert_eq!(ids.declare("a/b"), Some(2));
+        ids.note_asked(11);
+        assert_eq!(ids.declare("c"), Some(3));
+        assert_eq!(
+            (spell(&ids, "a/b"), spell(&ids, "c")),
+            (full("a/b"), full("c"))
+        );
+        assert_eq!(ids.spell_declared("a/b").scope, 2);
+        ids.note_answered(12);
+        assert_eq!(spell(&ids, "a/b"), full("a/b"));
+        ids.note_answered(10);
+        assert_eq!(spell(&ids, "a/b"), (1, Mapping::Sender, "/b".into()));
+        assert_eq!(ids.learn(7, "c".into()), Learned::New);
+        assert_eq!(spell(&ids, "c/d"), (7, Mapping::Receiver, "/d".into()));
+        ids.note_answered(11);
+        assert_eq!(spell(&ids, "a/b"), (2, Mapping::Sender, String::new()));
+        ids.note_asked(13);
+        ids.note_answered(13);
+        assert_eq!((ids.forget(7).is_some(), spell(&ids, "c").0), (true, 3));
     }
 
     #[test]

@@ -135,6 +135,15 @@ impl<V: Copy + Eq> KeyTree<V> {
     /// The longest beginning of `key`, up to a `/` or its end, that has values: its length in bytes and the
     /// values. Wildcards are compared as text.
     pub fn longest_prefix(&self, key: &str) -> Option<(usize, &[V])> {
+        self.longest_prefix_with(key, |_| true)
+    }
+
+    /// The same, where at least one of the values has to be accepted.
+    pub fn longest_prefix_with(
+        &self,
+        key: &str,
+        accepts: impl Fn(&V) -> bool,
+    ) -> Option<(usize, &[V])> {
         let mut at = (self.root != NONE).then_some(self.root)?;
         let (mut end, mut best) = (0, None);
         for chunk in key.split('/') {
@@ -143,7 +152,7 @@ impl<V: Copy + Eq> KeyTree<V> {
             };
             end += chunk.len();
             if let Some(node) = self.nodes.get(child)
-                && !node.values.as_slice().is_empty()
+                && node.values.as_slice().iter().any(&accepts)
             {
                 best = Some((end, node.values.as_slice()));
             }

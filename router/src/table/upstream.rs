@@ -328,6 +328,7 @@ impl ForwardingTable {
         let spelling = key.map(|key| (self.spell(slot, key, actions), key));
         let gateway = self.topology.at_mut(slot)?;
         let (face, id) = (gateway.id, gateway.sent.next_id());
+        gateway.ids.note_asked(id);
         let expr = spelling.map(|(spelling, key)| spelling.wire_expr(key));
         message::send(face, &message::interest(id, mode, options, expr), actions);
         self.wants.wait_for(face, id);

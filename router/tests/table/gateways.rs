@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::InterestMode::{Current, CurrentFuture, Final};
 use zonda_codec::WhatAmI::{Client, Peer, Router};
-use zonda_codec::{Declaration, Oam, OamBody, Qos};
+use zonda_codec::{Declaration, Oam, OamBody, Qos, WireExpr};
 use zonda_router::table::{Counterpart, Deadline, Kind, Locality, Own};
 
 use crate::bench::{Bench, encoded, key_expr, none, token, wire};
@@ -57,6 +57,38 @@ fn a_client_filters_its_puts_by_what_the_gateway_knows() {
     bench.subscribe(router, 11, "demo/late");
     assert!(!has_subscriber(&bench, "demo/late"));
     assert!(sends(&bench, None));
+}
+
+/// A gateway that may get data before the declarations that were sent before it.
+#[test]
+fn a_gateway_gets_keys_in_full_until_it_has_answered_behind_the_declaration_of_their_id() {
+    let mut bench = Bench::new(Client);
+    let gateway = bench.connect(0xd1, Router);
+    bench.table.expect_reordering(gateway);
+    let (local, key) = (bench.local, key_expr("demo/a"));
+    bench.act(|table, actions| table.local_sender(local.own(4), Kind::Subscriber, &key, actions));
+    let lines = bench.lines(gateway);
+    assert_eq!(lines[0], "keyexpr 1 demo/a");
+    let spelled = |bench: &Bench| bench.route(local, "demo/a", Some(4)).0;
+    assert_eq!(spelled(&bench), [(gateway, "demo/a".into())]);
+    let validity = bench.kept("demo/a");
+    bench.declare(
+        gateway,
+        Some(1),
+        Declaration::Subscriber {
+            id: 1,
+            wire_expr: WireExpr::full("demo/**"),
+        },
+    );
+    assert_eq!(spelled(&bench), [(gateway, "demo/a".into())]);
+    bench.declare(gateway, Some(1), Declaration::Final);
+    assert!(!validity.holds());
+    assert_eq!(spelled(&bench), [(gateway, "1+".into())]);
+    // The next id is another matter.
+    let next = key_expr("demo/b");
+    bench.act(|table, actions| table.local_sender(local.own(5), Kind::Subscriber, &next, actions));
+    let hops = bench.route(local, "demo/b", Some(5)).0;
+    assert_eq!(hops, [(gateway, "demo/b".into())]);
 }
 
 #[test]

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Messages that name a key by an id of the neighbour whose declaration is still on its way: where a link has several streams or
+//! sockets, a message may pass the declaration that was sent before it. Such a message waits; one with an id that the neighbour
+//! has not declared when its time is over is dropped, and the next ones with that id do not wait.
+
+use std::{collections::HashSet, time::Duration};
+
+use foldhash::fast::RandomState;
+use zonda_codec::{Declaration, Mapping, NetworkMessage, Priority, WireExpr};
+
+/// How long a message waits whose id the neighbour has taken back: it is a late one on the key of before, or the first on another
+/// key with the same id.
+const AGAIN_MAX: Duration = Duration::from_millis(200);
+
+/// What a reading task knows of the ids of its neighbour.
+#[derive(Debug)]
+pub(crate) struct EarlyIds {
+    /// How late a declaration may be.
+    lag_max: Duration,
+    /// Ids for which no message has to wait: they were declared, or the time for that is over.
+    known: HashSet<u16, RandomState>,
+    /// Those that it has taken back since.
+    ended: HashSet<u16, RandomState>,
+    /// The last message is to wait so long.
+    early: Option<Duration>,
+    /// What comes has waited long enough.
+    is_over: bool,
+}
+
+impl EarlyIds {
+    /// For a link on which declarations may be so late.
+    pub(crate) fn new(lag_max: Duration) -> Self {
+        EarlyIds {
+            lag_max,
+            known: HashSet::default(),
+            ended: HashSet::default(),
+            early: None,
+            is_over: false,
+        }
+    }
+
+    /// The neighbour has declared an id; the table may know better whether it may.
+    pub(crate) fn learn(&mut self, id: u16) {
+        self.known.insert(id);
+    }
+
+    /// The neighbour has taken an id back.
+    pub(crate) fn forget(&mut self, id: u16) {
+        if self.known.remove(&id) {
+            self.ended.insert(id);
+        }
+    }
+
+    /// Whether a message on this key has to wait. What comes with the declarations does not.
+    pub(crate) fn holds(&mut self, expr: &WireExpr<'_>, priority: Priority) -> bool {
+        let is_theirs = expr.scope != 0 && expr.mapping == Mapping::Sender;
+        if !is_theirs || priority == Priority::Control || self.known.contains(&expr.scope) {
+            return false;
+        }
+        if self.is_over {
+            self.known.insert(expr.scope);
+            return false;
+        }
+        self.early = Some(match self.ended.contains(&expr.scope) {
+            true => self.lag_max.min(AGAIN_MAX),
+            false => self.lag_max,
+        });
+        true
+    }
+
+    /// How long the last message is to wait, if it is; asked once.
+    pub(crate) fn take(&mut self) -> Option<Duration> {
+        self.early.take()
+    }
+
+    /// Whether what comes from now on has waited long enough.
+    pub(crate) fn set_over(&mut self, is_over: bool) {
+        self.is_over = is_over;
+    }
+}
+
+/// The key that a message names, other than a data message, if it stands on one.
+pub(crate) fn key_of<'m, 'a>(message: &'m NetworkMessage<'a>) -> Option<&'m WireExpr<'a>> {
+    match message {
+        NetworkMessage::Request(request) => Some(&request.wire_expr),
+        NetworkMessage::Response(response) => Some(&response.wire_expr),
+        NetworkMessage::Interest(interest) => interest.wire_expr.as_ref(),
+        NetworkMessage::Declare(declare) => match &declare.body {
+            Declaration::Subscriber { wire_expr, .. }
+            | Declaration::Queryable { wire_expr, .. }
+            | Declaration::Token { wire_expr, .. } => Some(wire_expr),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by(scope: u16, mapping: Mapping) -> WireExpr<'static> {
+        WireExpr {
+            scope,
+            suffix: "",
+            mapping,
+        }
+    }
+
+    #[test]
+    fn only_an_id_that_is_not_declared_yet_waits_and_only_once() {
+        let lag_max = Duration::from_secs(3);
+        let mut ids = EarlyIds::new(lag_max);
+        let theirs = by(7, Mapping::Sender);
+        for (expr, priority) in [
+            (by(0, Mapping::Sender), Priority::Data),
+            (by(7, Mapping::Receiver), Priority::Data),
+            (theirs, Priority::Control),
+        ] {
+            assert!(!ids.holds(&expr, priority), "{expr:?} {priority:?}");
+        }
+        assert!(ids.holds(&theirs, Priority::Data));
+        assert_eq!((ids.take(), ids.take()), (Some(lag_max), None));
+        ids.learn(7);
+        assert!(!ids.holds(&theirs, Priority::Data));
+        ids.forget(7);
+        assert!(ids.holds(&theirs, Priority::Data));
+        assert_eq!(ids.take(), Some(AGAIN_MAX));
+        let never = by(8, Mapping::Sender);
+        ids.set_over(true);
+        assert!(!ids.holds(&never, Priority::Data));
+        ids.set_over(false);
+        assert!(!ids.holds(&never, Priority::Data), "its time is over");
+        assert!(ids.holds(&by(9, Mapping::Sender), Priority::Data));
+    }
+}
