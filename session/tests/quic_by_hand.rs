@@ -14,8 +14,8 @@ use quinn::rustls::{ClientConfig, RootCertStore};
 use zonda::qos::Priority;
 use zonda::{Session, Wait};
 use zonda_codec::{
-    Declaration, Declare, Encode, FrameHeader, InitExt, InitSyn, OpenExt, OpenSyn, Push, PushBody,
-    Put, Reader, Reliability, Resolution, TransportMessage, WhatAmI, WireExpr, ZenohId,
+    Declaration, Declare, Encode, FrameHeader, InitExt, InitSyn, Mapping, OpenExt, OpenSyn, Push,
+    PushBody, Put, Reader, Reliability, Resolution, TransportMessage, WhatAmI, WireExpr, ZenohId,
 };
 
 use crate::authority::Authority;
@@ -185,6 +185,27 @@ impl Hand {
         [bytes(&header), bytes(message)].concat()
     }
 
+    /// A frame with a message on the key of an id.
+    fn push_on(&mut self, id: u16, priority: Priority, payload: &[u8]) -> Vec<u8> {
+        let expr = WireExpr {
+            scope: id,
+            suffix: "",
+            mapping: Mapping::Sender,
+        };
+        let body = PushBody::Put(Put::new(payload));
+        self.frame(priority, &Push::new(expr, body))
+    }
+
+    /// Declares an id, in its place.
+    async fn declare(&mut self, id: u16, key: &str) {
+        let declaration = Declare::new(Declaration::KeyExpr {
+            id,
+            wire_expr: WireExpr::full(key),
+        });
+        let batch = self.frame(Priority::Control, &declaration);
+        self.send(0, &batch).await;
+    }
+
     fn push(&mut self, priority: Priority) -> Vec<u8> {
         let body = PushBody::Put(Put::new(b"by hand"));
         self.frame(priority, &Push::new(WireExpr::full("test/hand"), body))
@@ -297,6 +318,95 @@ fn each_priority_has_a_stream_of_its_own_both_ways() {
     for _ in Priority::ALL {
         assert!(heard.recv_timeout(LONG).expect("open").is_some());
     }
+}
+
+/// The ids that messages name are declared in another stream than that of the messages, which may be behind. Nothing is lost for
+/// that, in whatever pieces the declaration comes.
+#[test]
+fn messages_wait_for_a_declaration_that_comes_after_them() {
+    let scene = Scene::open("");
+    let heard = scene.far.declare_subscriber("test/late/**").wait();
+    let heard = heard.expect("a subscriber");
+    scene.runtime.block_on(async {
+        let mut hand = scene.hand(b"zenoh-ms").await;
+        for round in 1..=20_u16 {
+            for count in 0..50_u16 {
+                let payload = (round * 100 + count).to_string();
+                let batch = hand.push_on(round, Priority::Data, payload.as_bytes());
+                hand.send(5, &batch).await;
+            }
+            // Another priority does not wait, and shows that the messages have come.
+            let urgent = hand.push(Priority::RealTime);
+            hand.send(1, &urgent).await;
+            if round % 2 == 0 {
+                until("the messages have come and wait", || {
+                    let links = scene.far.info().links();
+                    let held = links.iter().map(|link| link.held);
+                    held.sum::<u64>() >= u64::from(round / 2)
+                });
+            }
+            hand.declare(round, &format!("test/late/{round}")).await;
+            for count in 0..50_u16 {
+                let sample = heard.recv_timeout(LONG).expect("open").expect("it comes");
+                assert_eq!(sample.key_expr().as_str(), format!("test/late/{round}"));
+                let payload = String::from_utf8_lossy(sample.payload().as_slice()).into_owned();
+                assert_eq!(payload, (round * 100 + count).to_string());
+            }
+        }
+    });
+    scene.is_rid_of_others();
+}
+
+/// What the listener ignored and held of others than the honest client: messages on unknown keys, and waiting priorities.
+fn refused(scene: &Scene) -> (u64, u64) {
+    let links = scene.far.info().links();
+    let others = links.iter().filter(|link| link.zid != scene.near.zid());
+    others.fold((0, 0), |(ignored, held), link| {
+        (ignored + link.ignored.bad_pushes, held + link.held)
+    })
+}
+
+/// Bytes that a peer gets rid of in its streams while nothing of them is used: what QUIC takes in, what is on its way to the
+/// receiver, and what waits there.
+const WAITING_BYTES_MAX: usize = 4 << 20;
+
+/// A peer that names ids in all priorities and declares none of them is stopped, and costs neither memory nor anybody's time.
+#[test]
+fn who_declares_no_ids_is_stopped_and_costs_nobody_else() {
+    let scene = Scene::open("");
+    let heard = scene.far.declare_subscriber("test/hand").wait();
+    let heard = heard.expect("a subscriber");
+    scene.runtime.block_on(async {
+        let mut hand = scene.hand(b"zenoh-ms").await;
+        let (mut sent, mut stopped) = (0, None);
+        for priority in Priority::ALL[1..].iter().cycle() {
+            let batch = hand.push_on(9, *priority, &[7; 1000]);
+            let sending = hand.send(*priority as usize, &batch);
+            if (tokio::time::timeout(Duration::from_secs(1), sending).await).is_err() {
+                stopped = Some(*priority);
+                break;
+            }
+            sent += batch.len();
+            assert!(sent <= WAITING_BYTES_MAX, "it may go on after {sent} bytes");
+        }
+        // Others have their links, and the peer's declarations are heard.
+        check_traffic(&scene.near, &scene.far, &[8, 5000]);
+        hand.declare(1, "test/hand").await;
+        until("its time is over", || {
+            let (ignored, held) = refused(&scene);
+            ignored > 7 && held >= 7
+        });
+        // What follows does not wait for the same id again, in a stream that was not stopped within a batch.
+        let mut others = Priority::ALL[1..].iter();
+        let other = *others.find(|other| Some(**other) != stopped).expect("one");
+        for batch in [hand.push_on(9, other, b"never"), hand.push(other)] {
+            hand.send(other as usize, &batch).await;
+        }
+        let sample = heard.recv_timeout(LONG).expect("open").expect("it comes");
+        assert_eq!(sample.payload().as_slice(), b"by hand");
+    });
+    check_traffic(&scene.near, &scene.far, &[8, 5000]);
+    scene.is_rid_of_others();
 }
 
 /// What is said on the wrong stream, never ends, or is given up costs the one who does it its link at most.

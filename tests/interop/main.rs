@@ -9,6 +9,8 @@ mod advanced;
 mod agreed;
 mod answers;
 mod auth;
+#[cfg(feature = "quic")]
+mod busy;
 mod cases;
 mod closing;
 mod commands;
