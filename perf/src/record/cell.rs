@@ -98,7 +98,11 @@ impl Round {
         let is_shown = |name: &str| names.is_empty() || names.contains(&name);
         let shown = self.figures.iter().filter(|(name, ..)| is_shown(name));
         let texts: Vec<String> = shown
-            .map(|(name, unit, _, figure)| format!("{name} {figure:.1} {unit}"))
+            .map(|(name, unit, _, figure)| {
+                // Records write it without a letter beyond ASCII; people read it as tables have it.
+                let unit = if *unit == "us" { "µs" } else { *unit };
+                format!("{name} {figure:.1} {unit}")
+            })
             .collect();
         texts.join(", ")
     }
