@@ -42,11 +42,12 @@ mod values;
 pub use connection::Connection;
 pub use help::fitted;
 pub use interrupt::Interrupt;
-pub use outcome::{Failure, complain, finish, one_line, parse, print, print_lines, run, write};
+pub use outcome::{Failure, finish, one_line, parse, print_lines, run};
 pub use reach::{HELP as REACH_HELP, Reach, await_attempts, kept_from_scouting};
 pub use received::received;
 pub use table::table;
 pub use values::{
     consolidation, endpoint, key_expr, pattern, priority, seconds, selector, some_seconds, target,
 };
-pub use zonda_router::daemon::terminal::log;
+pub use zonda_router::daemon::output::{Output, complain, print, write, written};
+pub use zonda_router::daemon::terminal::{log, plain};

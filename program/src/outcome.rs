@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a program ends: exit code 0 when all went well, 1 for a failure at run time, 2 for bad usage,
-//! with one line on standard error. A reader of the output who leaves ends the program quietly.
+//! with one line on standard error. How output fails: [`zonda_router::daemon::output`].
 
 use std::env;
 use std::error::Error;
 use std::fmt::{self, Arguments};
-use std::io::{self, Write};
 use std::process::{self, ExitCode};
 
 use clap::Parser;
 use clap::error::ErrorKind;
 pub use zonda_router::daemon::one_line;
-use zonda_router::daemon::terminal::plain;
+use zonda_router::daemon::output::{complain, print, written};
 
 use crate::{fitted, mistyped};
 
@@ -22,6 +21,8 @@ pub enum Failure {
     Usage(String),
     /// Something failed while the program ran: exit code 1.
     Run(String),
+    /// The result is that there is none, which the program has said already: exit code 1.
+    NoResult,
 }
 
 impl Failure {
@@ -33,7 +34,10 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::Usage(text) | Failure::Run(text)) = self;
+        let text = match self {
+            Failure::Usage(text) | Failure::Run(text) => text,
+            Failure::NoResult => "no result",
+        };
         f.write_str(&text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }
@@ -64,12 +68,12 @@ pub fn run<P: Parser>(program: impl FnOnce(P) -> Result<(), Failure>) -> ExitCod
 pub fn finish(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::NoResult) => ExitCode::FAILURE,
         Err(failure) => {
             complain(format_args!("error: {failure}"));
-            ExitCode::from(if matches!(failure, Failure::Usage(_)) {
-                2
-            } else {
-                1
+            ExitCode::from(match failure {
+                Failure::Usage(_) => 2,
+                _ => 1,
             })
         }
     }
@@ -83,7 +87,7 @@ pub fn parse<P: Parser>() -> P {
     let parsed = parsed.and_then(|matches| P::from_arg_matches(&matches));
     parsed.unwrap_or_else(|mut error| {
         if !error.use_stderr() {
-            let _ = error.print();
+            written(error.print());
             process::exit(0);
         }
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -103,34 +107,8 @@ pub fn parse<P: Parser>() -> P {
     })
 }
 
-/// Prints one line at once, of [characters that can be seen](plain). Ends the program quietly when nobody reads it any more.
-pub fn print(line: Arguments<'_>) {
-    let line = line.to_string();
-    let mut out = io::stdout().lock();
-    if writeln!(out, "{}", plain(&line))
-        .and_then(|()| out.flush())
-        .is_err()
-    {
-        process::exit(0);
-    }
-}
-
-/// Writes bytes to standard output at once, as they are. Ends the program quietly when nobody reads them any more.
-pub fn write(bytes: &[u8]) {
-    let mut out = io::stdout().lock();
-    if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
-        process::exit(0);
-    }
-}
-
 /// Prints text of several lines, each as [`print()`] does.
 pub fn print_lines(text: Arguments<'_>) {
     let text = text.to_string();
     text.lines().for_each(|line| print(format_args!("{line}")));
-}
-
-/// Prints one line as [`print()`] does, on standard error.
-pub fn complain(line: Arguments<'_>) {
-    // it may be closed, and then nobody is left to tell
-    let _ = writeln!(io::stderr(), "{}", plain(&line.to_string()));
 }

@@ -2,14 +2,14 @@
 //! `zonda record`: writes down what is published, for `zonda replay`.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use zonda::Wait;
 use zonda::sample::Sample;
-use zonda_program::{Connection, Failure, Interrupt, complain, seconds};
+use zonda_program::{Connection, Failure, Interrupt, Output, complain, plain, seconds};
 
 use super::operands::OnKey;
 use super::recording::{Head, Message, messages};
@@ -55,7 +55,7 @@ impl Record {
         let interrupt = Interrupt::listen()?;
         let key = self.what.or_all()?;
         let mut tape = Tape::new(self.output()?);
-        tape.line(serde_json::to_string(&Head::new(&key))?)?;
+        tape.line(&serde_json::to_string(&Head::new(&key))?)?;
         tape.out.flush()?;
         let session = self.connection.open()?;
         let subscriber = session.declare_subscriber(&key).wait()?;
@@ -80,7 +80,7 @@ impl Record {
 
     fn output(&self) -> Result<Box<dyn Write>, Failure> {
         let Some(path) = &self.output else {
-            return Ok(Box::new(io::stdout()));
+            return Ok(Box::new(Output));
         };
         let file = File::create(path);
         let file =
@@ -109,16 +109,16 @@ impl Tape {
         }
     }
 
-    fn line(&mut self, mut line: String) -> Result<(), Failure> {
-        line.push('\n');
-        Ok(self.out.write_all(line.as_bytes())?)
+    /// Writes an object in characters that can be seen, as a recording may go to a terminal. The escapes are JSON's: nothing is lost.
+    fn line(&mut self, line: &str) -> Result<(), Failure> {
+        Ok(writeln!(self.out, "{}", plain(line))?)
     }
 
     fn add(&mut self, sample: &Sample) -> Result<(), Failure> {
         let at = self.start.elapsed().as_secs_f64();
         self.messages += 1;
         self.bytes += sample.payload().len();
-        self.line(Message::new(sample, at).line()?)
+        self.line(&Message::new(sample, at).line()?)
     }
 
     fn say_progress(&mut self) {

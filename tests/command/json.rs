@@ -6,6 +6,8 @@ use std::time::Instant;
 use serde_json::Value;
 use zonda::{Config, Session, Wait};
 
+#[cfg(target_os = "linux")]
+use super::program::run_full;
 use super::program::{DEADLINE, Running, run, run_unread, zonda};
 
 /// Each tool, with what makes it print something.
@@ -87,5 +89,27 @@ fn a_pipe_that_nobody_reads_ends_each_tool_quietly() {
     for tool in TOOLS {
         let ended = run_unread(&zonda(), &words(tool, "", &address));
         assert_eq!((ended.code, &*ended.err), (Some(0), ""), "{tool}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_ends_each_tool_with_one_line() {
+    let (session, address) = neighbour();
+    let _token = session.liveliness().declare_token("all/t").wait();
+    let client = ["-e", &address, "-m", "client"];
+    let tools = TOOLS.iter().map(|tool| words(tool, "", &address));
+    let others = ["info", "record"].map(|tool| [&[tool], &client[..]].concat());
+    let router = vec!["router", "-l", "tcp/127.0.0.1:0"];
+    let help = vec!["--help"];
+    for arguments in tools.chain(others).chain([router, help]) {
+        let ended = run_full(&zonda(), &arguments);
+        let line = "error: cannot write to standard output: No space left on device (os error 28)";
+        let said = ended.err.lines().filter(|line| line.starts_with("error: "));
+        assert_eq!(
+            (ended.code, said.collect::<Vec<_>>()),
+            (Some(1), vec![line]),
+            "{arguments:?}: {ended:?}"
+        );
     }
 }

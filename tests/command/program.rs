@@ -174,6 +174,17 @@ impl Drop for Running {
 pub fn run_unread(program: &Path, arguments: &[&str]) -> Ended {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
+    run_into(program, arguments, writer)
+}
+
+/// A program that writes its standard output to a full disk.
+#[cfg(target_os = "linux")]
+pub fn run_full(program: &Path, arguments: &[&str]) -> Ended {
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    run_into(program, arguments, full.expect("a disk that is full"))
+}
+
+fn run_into(program: &Path, arguments: &[&str], writer: impl Into<Stdio>) -> Ended {
     let out = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())

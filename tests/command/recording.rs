@@ -309,3 +309,35 @@ fn shells_and_manuals_know_every_command() {
     assert_eq!(missing.code, Some(2), "{missing:?}");
     fs::remove_dir_all(&directory).expect("it is ours");
 }
+
+/// A recording may go to a terminal: characters that act there are written as JSON writes them, and none is lost.
+#[test]
+fn what_acts_on_a_terminal_is_recorded_in_escapes() {
+    let text = "\u{9b}2J\u{7f}\u{202e}\u{2066}\u{1b}]0;x\u{7}\u{e0041}ü";
+    let arguments = ["record", "demo/**", "-n", "1", "-l", "tcp/127.0.0.1:0"];
+    let mut record = Running::start(&zonda(), &arguments);
+    let head = record.line();
+    assert!(head.contains("zonda_recording"), "{head}");
+    let ready = record.error();
+    let there = ready
+        .split(' ')
+        .find(|word| word.starts_with("tcp/"))
+        .expect(&ready);
+    let put = [
+        "put",
+        "demo/a",
+        text,
+        "-m",
+        "client",
+        "-e",
+        there.trim_end_matches([',', ';']),
+    ];
+    let done = run(&zonda(), &put);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let line = record.line();
+    let acts = |c: &char| c.is_control() || "\u{202e}\u{2066}\u{e0041}".contains(*c);
+    assert_eq!(line.chars().find(acts), None, "{line:?}");
+    let value: Value = serde_json::from_str(&line).expect("a JSON line");
+    assert_eq!(value["payload"], text);
+    assert_eq!(record.end().code(), Some(0));
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Arguments, Display};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
@@ -28,10 +28,13 @@ pub fn end(text: Arguments<'_>, code: i32) -> ! {
     process::exit(code)
 }
 
-/// Prints one line at once; a reader who has gone away ends the program quietly.
+/// Prints one line at once; a reader who has gone away ends the program quietly, any other failure with exit code 1.
 pub fn line(text: Arguments<'_>) {
     let mut out = std::io::stdout().lock();
-    if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
+    if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
+        if error.kind() != ErrorKind::BrokenPipe {
+            fail("standard output", error);
+        }
         process::exit(0);
     }
 }

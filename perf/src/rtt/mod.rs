@@ -31,7 +31,7 @@ use std::thread;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
-use zonda_program::{Failure, print, print_lines};
+use zonda_program::{Failure, Output, print, print_lines, written};
 
 use super::event::Event;
 use super::surroundings::{ENDS_EARLY, interrupt, note, warn_of_surroundings};
@@ -182,9 +182,8 @@ fn title(options: &Options) -> String {
     )
 }
 
-/// A reader who leaves ends the program quietly.
 fn print_samples(options: &Options, recording: &Recording, format: Format) {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(Output);
     let mut row = csv::Row {
         framework: options.framework(),
         transport: options.protocol.name(),
@@ -213,9 +212,7 @@ fn print_samples(options: &Options, recording: &Recording, format: Format) {
         writeln!(out, "{}", row.text(format))?;
         out.flush()
     };
-    if write().is_err() {
-        process::exit(0);
-    }
+    written(write());
 }
 
 fn answer(options: &Options) -> Result<(), Failure> {

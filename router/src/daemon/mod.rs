@@ -7,6 +7,7 @@
 mod allocator;
 mod arguments;
 mod failure;
+pub mod output;
 pub mod program;
 mod run;
 mod settings;

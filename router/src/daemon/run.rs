@@ -2,9 +2,7 @@
 
 //! Runs the node between start and signal.
 
-use std::fmt::Arguments;
-use std::io::{self, Write};
-use std::process::{self, ExitCode};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use zonda_codec::{Locator, ZenohId};
@@ -14,9 +12,10 @@ use crate::{
         allocator,
         arguments::DaemonArgs,
         failure::DaemonError,
+        output::{complain, print},
         settings::without_session,
         signals::Shutdown,
-        terminal::{self, plain},
+        terminal,
     },
     descriptors,
     node::handle::Node,
@@ -49,8 +48,8 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     if args.print_config {
         for value in config.effective() {
             match args.json {
-                true => say(format_args!("{}", value.to_json())),
-                false => say(format_args!("{value}")),
+                true => print(format_args!("{}", value.to_json())),
+                false => print(format_args!("{value}")),
             }
         }
         return Ok(());
@@ -70,7 +69,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
         .map_err(|e| DaemonError::Run(format!("cannot take over SIGINT and SIGTERM: {e}")))?;
     announce(node.zid(), &node.locators(), args.json);
     if is_kept_from_scouting && !args.json {
-        say(format_args!(
+        print(format_args!(
             "not scouting: ZONDA_MULTICAST_SCOUTING=off, so others need its address"
         ));
     }
@@ -85,7 +84,7 @@ fn check(args: &DaemonArgs) -> ExitCode {
     let mut more = args.flags_without_effect();
     more.extend(without_session(&examined.config));
     for line in examined.lines(&more, args.json) {
-        say(format_args!("{line}"));
+        print(format_args!("{line}"));
     }
     match examined.problems.is_empty() {
         true => ExitCode::SUCCESS,
@@ -97,31 +96,14 @@ fn announce(zid: ZenohId, locators: &[Locator], json: bool) {
     if json {
         // neither an id nor a locator holds anything that JSON would escape
         let listening: Vec<String> = locators.iter().map(|l| format!("\"{l}\"")).collect();
-        say(format_args!(
+        print(format_args!(
             "{{\"event\":\"ready\",\"zid\":\"{zid}\",\"listening\":[{}]}}",
             listening.join(",")
         ));
     } else {
-        say(format_args!("zid {zid}"));
+        print(format_args!("zid {zid}"));
         for locator in locators {
-            say(format_args!("listening on {locator}"));
+            print(format_args!("listening on {locator}"));
         }
     }
-}
-
-/// Prints a line at once. Ends the daemon quietly when nobody reads its output any more.
-fn say(line: Arguments<'_>) {
-    let line = line.to_string();
-    let mut out = io::stdout().lock();
-    if writeln!(out, "{}", plain(&line))
-        .and_then(|()| out.flush())
-        .is_err()
-    {
-        process::exit(0);
-    }
-}
-
-fn complain(line: Arguments<'_>) {
-    // standard error may be closed too, and then nobody is left to tell
-    let _ = writeln!(io::stderr(), "{}", plain(&line.to_string()));
 }
