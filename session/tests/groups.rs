@@ -3,7 +3,7 @@
 //! Multicast groups on loopback: what is said by one is heard by all, whatever else is said there.
 
 use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::pair::{LONG, until};
 use zonda::config::RuntimeKind;
@@ -51,12 +51,17 @@ impl Group {
 
     /// A member that is no node.
     fn stranger(&self) -> Stranger {
+        self.stranger_at([127, 0, 0, 1])
+    }
+
+    /// One at another address of this machine.
+    fn stranger_at(&self, at: [u8; 4]) -> Stranger {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None);
         let socket = socket.expect("a socket");
         let own = std::net::Ipv4Addr::LOCALHOST;
         socket.set_multicast_if_v4(&own).expect("loopback");
         socket
-            .bind(&SocketAddr::from((own, 0)).into())
+            .bind(&SocketAddr::from((at, 0)).into())
             .expect("bound");
         Stranger {
             socket: socket.into(),
@@ -399,4 +404,79 @@ fn a_group_is_for_peers_and_routers_and_is_not_connected_to() {
     let error = zonda::open(Config::client([&at])).wait();
     let error = error.expect_err("nobody to connect to").to_string();
     assert!(error.contains("listen/endpoints"), "{error}");
+}
+
+/// A datagram of nine bytes a minute must not keep a router from those who come.
+#[test]
+fn who_claims_to_be_a_router_does_not_silence_the_one_that_is_there() {
+    let group = Group::new();
+    let router = group.member(Config::router());
+    let first = group.member(Config::peer());
+    until("the router is there", || others(&first) == 1);
+    group.stranger().joins(0, 9, 60);
+    until("the claim is heard", || {
+        router.info().groups()[0].counts.refused > 0
+    });
+    let second = group.member(Config::peer());
+    until("the router introduces itself on", || {
+        let members = second.info().groups().remove(0).members;
+        members.iter().any(|member| member.zid == router.zid())
+    });
+}
+
+#[test]
+fn a_crowd_of_one_address_leaves_room_for_those_of_others() {
+    let group = Group::new();
+    let config = Config::peer().with("transport/multicast/max_sessions", "8");
+    let member = group.member(config);
+    let subscriber = listens(&member, "test/**");
+    let crowd: Vec<Stranger> = (0..20).map(|_| group.stranger()).collect();
+    let counts = || member.info().groups()[0].counts;
+    until("there are too many", || {
+        for (id, stranger) in crowd.iter().enumerate() {
+            stranger.joins(1, 10 + id as u8, 60);
+        }
+        counts().over_limit > 0 || others(&member) == 8
+    });
+    assert_eq!(others(&member), 6, "three quarters of eight places");
+    let honest = group.stranger_at([127, 0, 0, 2]);
+    until("it is heard", || {
+        honest.joins(1, 99, 10);
+        honest.puts(6);
+        subscriber
+            .recv_timeout(Duration::from_millis(50))
+            .expect("it is open")
+            .is_some()
+    });
+    for at in 3..7 {
+        group.stranger_at([127, 0, 0, at]).joins(1, at, 60);
+    }
+    until("the crowd has made room", || counts().evicted > 0);
+    assert_eq!(others(&member), 8);
+}
+
+/// Each contradiction would begin the member anew, with new numbers and a line of the log.
+#[test]
+fn a_member_that_contradicts_itself_begins_anew_once_in_a_while() {
+    let group = Group::new();
+    let [member] = group.members();
+    let stranger = group.stranger();
+    stranger.joins(1, 8, 10);
+    until("it is there", || others(&member) == 1);
+    let counts = || member.info().groups()[0].counts;
+    let begun = Instant::now();
+    for round in 0..1000_u32 {
+        stranger.joins(1, 8, 11 + (round % 2) as u8);
+        if round % 50 == 0 {
+            let seen = counts().contradicting;
+            until("it is counted", || {
+                counts().contradicting > seen || round == 0
+            });
+        }
+    }
+    let intervals = begun.elapsed().as_millis() as u64 / 200 + 1;
+    until("they are counted", || {
+        counts().contradicting >= 400_u64.saturating_sub(intervals)
+    });
+    assert_eq!(others(&member), 1);
 }

@@ -122,6 +122,8 @@ fn of_group(group: &GroupStatus) -> Vec<Sample> {
         ("malformed", counts.malformed),
         ("refused", counts.refused),
         ("over_limit", counts.over_limit),
+        ("evicted", counts.evicted),
+        ("contradicting", counts.contradicting),
         ("expired", counts.expired),
         ("misplaced", counts.misplaced),
         ("declaration", counts.declarations),

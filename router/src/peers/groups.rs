@@ -6,7 +6,7 @@
 use std::{
     io,
     sync::{Arc, atomic::AtomicBool},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use zonda_codec::{Endpoint, Locator, NetworkMessage, Push, PushRun, WhatAmI, ZenohId};
@@ -15,6 +15,7 @@ use zonda_transport::{
     driver::{Ended, Handler},
     link::EndpointProblem,
     listen::ListenError,
+    log_limit::LogLimit,
     multicast::{self, Group, GroupCounts, GroupHandler, Joined, Meeting, Member, Presence},
     outbox::{DirectSocket, Outbox, OutboxCounts},
     protocol::{
@@ -80,12 +81,20 @@ impl Node {
     }
 }
 
+/// Lines a minute about who is in a group.
+const TOLD_LINES: u32 = 20;
+
+/// Members that such a line names.
+const TOLD_MAX: usize = 20;
+
 /// What a group is to the node, while it is in it.
 struct Listener {
     inbound: Inbound,
     shared: Arc<Shared>,
     face: FaceId,
     endpoint: Endpoint,
+    /// Lines about who is there.
+    told: LogLimit,
 }
 
 impl Deliver for Listener {
@@ -136,9 +145,11 @@ impl GroupHandler for Listener {
             let ids = members.iter().map(|member| member.zid);
             state.table.set_members(self.face, ids);
         });
-        let ids: Vec<String> = members.iter().map(|m| m.zid.to_string()).collect();
-        let (count, ids) = (ids.len(), ids.join(", "));
-        tracing::info!("{count} others in {}: {ids}", self.endpoint);
+        if let Some(left_out) = self.told.admit(Instant::now()) {
+            let ids = members.iter().take(TOLD_MAX).map(|m| m.zid.to_string());
+            let (count, ids) = (members.len(), ids.collect::<Vec<_>>().join(", "));
+            tracing::info!("{count} others in {}: {ids}{left_out}", self.endpoint);
+        }
         self.shared.changed.notify(usize::MAX);
     }
 
@@ -198,6 +209,7 @@ impl Shared {
             shared: Arc::clone(shared),
             face,
             endpoint: endpoint.clone(),
+            told: LogLimit::several(TOLD_LINES),
         };
         let meeting = Meeting {
             joined,
@@ -242,13 +254,17 @@ impl Shared {
     /// What this node is in its groups.
     fn presence(&self) -> Presence {
         let settings = &self.settings;
+        let members_max = settings.multicast_members_max;
         Presence {
             local: LocalParameters {
                 qos: settings.multicast_qos,
                 ..self.parameters()
             },
             join_interval: settings.multicast_join_interval,
-            members_max: settings.multicast_members_max,
+            members_max,
+            members_per_address: settings
+                .sessions_per_address
+                .unwrap_or(members_max - members_max / 4),
             unfinished_max: settings.unfinished_max(),
             unfinished_time: settings.unfinished_time,
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use zonda_codec::{Encode, Join, NextSn, PROTOCOL_VERSION, Priority, WhatAmI, Writer};
+use zonda_codec::{Encode, Join, NextSn, PROTOCOL_VERSION, Priority, Writer};
 use zonda_runtime::{Runtime, Socket};
 
 use super::{Group, Presence, of_priority};
@@ -22,35 +22,6 @@ const WAITING: u32 = 16;
 
 /// More than the longest JOIN: a header, an id, a lease, and sequence numbers of eight priorities.
 const JOIN_BYTES_MAX: usize = 256;
-
-/// When this node says nothing of itself. The other implementation takes two routers in a group so ill that it never says
-/// anything there again: a router first listens whether there is one, and keeps quiet as long as there is.
-#[derive(Debug)]
-pub(super) struct Quiet {
-    until: Option<Instant>,
-}
-
-impl Quiet {
-    pub(super) fn at_first(presence: &Presence) -> Quiet {
-        let waits = presence.local.whatami == WhatAmI::Router;
-        Quiet {
-            until: waits.then(|| after(presence.join_interval.mul_f32(1.2))),
-        }
-    }
-
-    /// Another router was heard, which is there for so long at least.
-    pub(super) fn hear_router(&mut self, lease: Duration) {
-        self.until = self.until.max(Some(after(lease)));
-    }
-
-    fn is_over(&self) -> bool {
-        self.until.is_none_or(|until| Instant::now() >= until)
-    }
-}
-
-fn after(wait: Duration) -> Instant {
-    zonda_runtime::after(wait)
-}
 
 /// What the task works on.
 pub(super) struct Announcer<R> {
@@ -92,7 +63,7 @@ impl<R: Runtime> Announcer<R> {
 
     /// Sends a JOIN, unless another router has the group.
     pub(super) fn introduce(&self) {
-        if !self.group.quiet.lock().is_over() {
+        if !self.group.quiet.lock().may_speak(Instant::now()) {
             return;
         }
         let mut buffer = [0; JOIN_BYTES_MAX];

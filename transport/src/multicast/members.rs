@@ -2,30 +2,37 @@
 //! The members of a group: who was introduced by which address, and what each has begun to say.
 //!
 //! The other implementation leaves a group for good when it meets a datagram that it does not understand, or a JOIN that
-//! contradicts an earlier one. Here the former is counted, and the latter begins the member anew: it was restarted.
+//! contradicts an earlier one. Here the former is counted, and the latter begins the member anew, as a restart would: at most
+//! once in an interval between JOINs.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use zonda_codec::ZSlice;
 use zonda_codec::{
-    Join, NetworkMessage, PROTOCOL_VERSION, Priority, Push, PushRun, Reader, Resolution,
-    TransportMessage, WhatAmI, ZenohId,
+    Join, PROTOCOL_VERSION, Priority, Reader, Resolution, TransportMessage, WhatAmI, ZenohId,
 };
 
+use super::counts::count;
+use super::places::{Place, Places};
+use super::quiet::Claim;
+use super::sieve::Sieve;
 use super::{Group, GroupHandler, Presence, of_priority};
 use crate::ledger::Share;
 use crate::link::{LinkAddress, Protocol};
 use crate::log_limit::LogLimit;
 use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{Established, PATCH};
-use crate::protocol::rx::{Context, Deliver, Flow, Pause, PeerMisbehaved, Receiver};
+use crate::protocol::rx::{Flow, Pause, PeerMisbehaved, Receiver};
 
 /// A member that announces a number so far behind the last one heard was restarted at its old address.
 const RESTART: u32 = 1024;
+
+/// Intervals between JOINs after which a member that says nothing gives way to a newcomer.
+const SILENT: f32 = 1.5;
 
 /// Another node in a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,54 +43,6 @@ pub struct Member {
     pub whatami: WhatAmI,
     /// Where its datagrams come from.
     pub address: LinkAddress,
-}
-
-macro_rules! counters {
-    ($($(#[$help:meta])* $name:ident,)+) => {
-        /// What was heard in a group and not taken.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub struct GroupCounts {
-            $($(#[$help])* pub $name: u64,)+
-        }
-
-        #[derive(Debug, Default)]
-        pub(super) struct Counters {
-            $(pub(super) $name: AtomicU64,)+
-        }
-
-        impl Counters {
-            pub(super) fn snapshot(&self) -> GroupCounts {
-                GroupCounts {
-                    $($name: self.$name.load(Ordering::Relaxed),)+
-                }
-            }
-        }
-    };
-}
-
-counters! {
-    /// Datagrams of those who have not introduced themselves.
-    unknown,
-    /// Datagrams that are not what the protocol allows, or not to their end; also those whose payload is in shared memory.
-    malformed,
-    /// Introductions of nodes that cannot be members with this one: clients, routers where this one is a router, other
-    /// versions of the protocol, this node's own id.
-    refused,
-    /// Introductions of nodes for which there was no room (`transport/multicast/max_sessions`).
-    over_limit,
-    /// Members that were silent for their whole lease.
-    expired,
-    /// Messages that have no place in a group, such as questions, and keys that are not written out.
-    misplaced,
-    /// What members declare: everything is sent to the group anyway, and no questions pass it.
-    declarations,
-    /// Datagrams of members to which there is a link, by which the same comes.
-    repeated,
-}
-
-fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 /// What a member announces. It stays the same as long as the member runs.
@@ -116,6 +75,8 @@ struct Present {
     receiver: Receiver,
     /// When it was heard last.
     heard: Instant,
+    /// When its numbers were taken from a JOIN last.
+    begun: Instant,
     lease: Duration,
 }
 
@@ -125,12 +86,22 @@ pub(super) struct Members {
     share: Arc<Share>,
     group: Arc<Group>,
     present: HashMap<SocketAddr, Present>,
+    places: Places,
     /// How often somebody has come or gone.
     changes: u64,
     /// How often somebody has come.
     came: u64,
-    log_malformed: LogLimit,
-    log_refused: LogLimit,
+    logs: Logs,
+}
+
+/// Lines that strangers can cause, one limit for each cause.
+#[derive(Default)]
+struct Logs {
+    malformed: LogLimit,
+    refused: LogLimit,
+    full: LogLimit,
+    evicted: LogLimit,
+    batch_size: LogLimit,
 }
 
 impl Members {
@@ -140,23 +111,36 @@ impl Members {
             share,
             group,
             present: HashMap::new(),
+            places: Places::new(
+                presence.members_max,
+                presence.members_per_address,
+                presence.join_interval.mul_f32(SILENT),
+            ),
             changes: 0,
             came: 0,
-            log_malformed: LogLimit::new(),
-            log_refused: LogLimit::new(),
+            logs: Logs::default(),
         }
     }
 
     /// Looks at a datagram from `from`: an introduction is dealt with here. Tells whether there is more in it, for
-    /// [`deliver`](Self::deliver).
-    pub(super) fn hear(&mut self, from: SocketAddr, datagram: &[u8], now: Instant) -> bool {
+    /// [`deliver`](Self::deliver). `is_linked` tells whether there is a link to a node.
+    pub(super) fn hear(
+        &mut self,
+        from: SocketAddr,
+        datagram: &[u8],
+        now: Instant,
+        is_linked: impl Fn(&ZenohId) -> bool,
+    ) -> bool {
         if datagram.is_empty() {
             return false;
         }
         let mut reader = Reader::new(datagram);
         let decoded = TransportMessage::decode(&mut reader);
         if let Ok(TransportMessage::Join(join)) = &decoded {
-            self.introduced(from, join, now);
+            match self.problem_with(join, now, is_linked) {
+                Some(problem) => self.refuse(from, join, now, problem),
+                None => self.introduced(from, join, now),
+            }
             if reader.is_empty() {
                 return false;
             }
@@ -179,55 +163,106 @@ impl Members {
         }
     }
 
+    fn refuse(&self, from: SocketAddr, join: &Join<'_>, now: Instant, problem: &str) {
+        count(&self.group.counters.refused);
+        if let Some(left_out) = self.logs.refused.admit(now) {
+            let (endpoint, zid) = (&self.group.endpoint, join.zid);
+            tracing::warn!(
+                "{} {zid} at {from} is not heard in {endpoint}: {problem}{left_out}",
+                join.whatami
+            );
+        }
+    }
+
     /// Takes a JOIN. One that contradicts an earlier one from the same address is that of a node that was restarted.
     fn introduced(&mut self, from: SocketAddr, join: &Join<'_>, now: Instant) {
-        if let Some(problem) = self.problem_with(join) {
-            count(&self.group.counters.refused);
-            if let Some(left_out) = self.log_refused.admit(now) {
-                let (endpoint, zid) = (&self.group.endpoint, join.zid);
-                tracing::warn!(
-                    "{} {zid} at {from} is not heard in {endpoint}: {problem}{left_out}",
-                    join.whatami
-                );
-            }
-            return;
-        }
         let identity = Identity::of(join);
+        let mut has_come = true;
         if let Some(member) = self.present.get_mut(&from) {
-            let last = member.receiver.next_sn(Priority::Data);
-            let behind = last.wrapping_sub(join.next_sn.reliable) & identity.mask();
-            let is_restarted = behind > RESTART && behind <= identity.mask() / 2;
-            if member.identity == identity && !is_restarted {
+            if !member.contradicts(&identity, join) {
                 member.heard = now;
                 return;
             }
-        } else if self.present.len() >= self.presence.members_max {
-            return count(&self.group.counters.over_limit);
+            if now.saturating_duration_since(member.begun) < self.presence.join_interval {
+                return count(&self.group.counters.contradicting);
+            }
+            has_come = member.identity.zid != identity.zid;
+        } else if !self.make_room(from, join.zid, now) {
+            return;
         }
+        self.compare_batch_size(from, join, now);
+        let present = Present {
+            identity,
+            receiver: self.receiver(join),
+            heard: now,
+            begun: now,
+            lease: self.presence.local.accepted_lease(join.lease),
+        };
+        if self.present.insert(from, present).is_none() {
+            self.places.take(from);
+        }
+        self.came += 1;
+        if has_come {
+            self.publish();
+        }
+        self.group.news.notify(usize::MAX);
+    }
+
+    /// Makes sure that there is a place for a newcomer; false if there is none.
+    fn make_room(&mut self, from: SocketAddr, zid: ZenohId, now: Instant) -> bool {
+        let present = self.present.iter();
+        let heard = present.map(|(at, member)| (*at, member.heard));
+        let endpoint = &self.group.endpoint;
+        match self.places.find(from, heard, now) {
+            Place::Free => true,
+            Place::Of(other) => {
+                count(&self.group.counters.evicted);
+                if let Some(left_out) = self.logs.evicted.admit(now) {
+                    tracing::warn!(
+                        "{endpoint} is full (transport/multicast/max_sessions, limits/sessions_per_address): the member at \
+                         {other} gives way to {zid} at {from}{left_out}"
+                    );
+                }
+                self.take_out(other);
+                true
+            }
+            Place::None => {
+                count(&self.group.counters.over_limit);
+                if let Some(left_out) = self.logs.full.admit(now) {
+                    tracing::warn!(
+                        "{zid} at {from} is not heard in {endpoint}: there is no place left, or none for its address \
+                         (transport/multicast/max_sessions, limits/sessions_per_address){left_out}"
+                    );
+                }
+                false
+            }
+        }
+    }
+
+    /// Says that a member may not hear this node, as the other implementation takes only batches of its own size.
+    fn compare_batch_size(&self, from: SocketAddr, join: &Join<'_>, now: Instant) {
         let own = self.presence.local.batch_size.min(super::GROUP_BATCH_SIZE);
-        if join.batch_size != own {
+        if join.batch_size == own {
+            return;
+        }
+        if let Some(left_out) = self.logs.batch_size.admit(now) {
             tracing::warn!(
-                "{} {} at {from} announces a batch size of {}, and this node one of {own} (transport/link/tx/batch_size): it may not hear this node",
+                "{} {} at {from} announces a batch size of {}, and this node one of {own} (transport/link/tx/batch_size): it may \
+                 not hear this node{left_out}",
                 join.whatami,
                 join.zid,
                 join.batch_size,
             );
         }
-        let lease = self.presence.local.accepted_lease(join.lease);
-        let present = Present {
-            identity,
-            receiver: self.receiver(join),
-            heard: now,
-            lease,
-        };
-        self.present.insert(from, present);
-        self.came += 1;
-        self.publish();
-        self.group.news.notify(usize::MAX);
     }
 
     /// Why a node cannot be a member, if it cannot.
-    fn problem_with(&self, join: &Join<'_>) -> Option<&'static str> {
+    fn problem_with(
+        &self,
+        join: &Join<'_>,
+        now: Instant,
+        is_linked: impl Fn(&ZenohId) -> bool,
+    ) -> Option<&'static str> {
         let local = &self.presence.local;
         if join.version != PROTOCOL_VERSION {
             return Some("it speaks another version of the protocol");
@@ -238,9 +273,17 @@ impl Members {
         match (local.whatami, join.whatami) {
             (_, WhatAmI::Client) => Some("a client cannot be in a group"),
             (WhatAmI::Router, WhatAmI::Router) => {
-                let lease = local.accepted_lease(join.lease);
-                self.group.quiet.lock().hear_router(lease);
-                Some("a group has one router: this one keeps quiet as long as the other is there")
+                let claim = Claim {
+                    zid: join.zid,
+                    lease: local.accepted_lease(join.lease),
+                    is_linked: is_linked(&join.zid),
+                };
+                Some(match self.group.quiet.lock().hear_router(claim, now) {
+                    true => {
+                        "a group has one router: this one keeps quiet as long as the other is there"
+                    }
+                    false => "a group has one router: this one was there before, and goes on",
+                })
             }
             _ => None,
         }
@@ -321,7 +364,7 @@ impl Members {
     }
 
     fn say_malformed(&self, from: SocketAddr, error: &str) {
-        if let Some(left_out) = self.log_malformed.admit(Instant::now()) {
+        if let Some(left_out) = self.logs.malformed.admit(Instant::now()) {
             let endpoint = &self.group.endpoint;
             tracing::warn!("a datagram from {from} in {endpoint} is left out: {error}{left_out}");
         }
@@ -336,16 +379,30 @@ impl Members {
     }
 
     fn remove(&mut self, from: SocketAddr) {
-        if self.present.remove(&from).is_some() {
+        if self.take_out(from) {
             self.publish();
         }
+    }
+
+    fn take_out(&mut self, from: SocketAddr) -> bool {
+        let was_there = self.present.remove(&from).is_some();
+        if was_there {
+            self.places.give_back(from);
+        }
+        was_there
     }
 
     /// Lets those go that were silent for their whole lease at `now`.
     pub(super) fn expire(&mut self, now: Instant) {
         let before = self.present.len();
-        self.present
-            .retain(|_, member| now.saturating_duration_since(member.heard) < member.lease);
+        let places = &mut self.places;
+        self.present.retain(|at, member| {
+            let is_alive = now.saturating_duration_since(member.heard) < member.lease;
+            if !is_alive {
+                places.give_back(*at);
+            }
+            is_alive
+        });
         let gone = before - self.present.len();
         if gone > 0 {
             let counter = &self.group.counters.expired;
@@ -380,59 +437,18 @@ impl Members {
     }
 }
 
+impl Present {
+    /// Whether a JOIN is that of another node, or of one that was restarted.
+    fn contradicts(&self, identity: &Identity, join: &Join<'_>) -> bool {
+        let last = self.receiver.next_sn(Priority::Data);
+        let behind = last.wrapping_sub(join.next_sn.reliable) & identity.mask();
+        let is_restarted = behind > RESTART && behind <= identity.mask() / 2;
+        self.identity != *identity || is_restarted
+    }
+}
+
 impl Identity {
     fn mask(&self) -> u32 {
         self.resolution.frame_sn_mask()
-    }
-}
-
-/// Lets through what has a place in a group: data with its whole key.
-struct Sieve<'a, H> {
-    handler: &'a mut H,
-    is_muted: bool,
-    counters: &'a Counters,
-}
-
-impl<H: GroupHandler> Sieve<'_, H> {
-    fn takes(&self, push: &Push<'_>) -> bool {
-        if self.is_muted {
-            return false;
-        }
-        let takes = push.wire_expr.scope == 0;
-        if !takes {
-            count(&self.counters.misplaced);
-        }
-        takes
-    }
-}
-
-impl<H: GroupHandler> Deliver for Sieve<'_, H> {
-    fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
-        if self.takes(push) {
-            self.handler.push(push, raw_body, context);
-        }
-    }
-
-    fn run<'a>(&mut self, push: &Push<'a>, run: &mut PushRun<'a>, context: &Context<'_>) {
-        if self.takes(push) {
-            self.handler.run(push, run, context);
-        }
-    }
-
-    /// Declarations say what a member wants; everything is sent to the group anyway. Nothing else belongs here.
-    fn message(&mut self, message: NetworkMessage<'_>, _context: &Context<'_>) {
-        if !matches!(message, NetworkMessage::Declare(_)) {
-            return count(&self.counters.misplaced);
-        }
-        if self.counters.declarations.fetch_add(1, Ordering::Relaxed) == 0 {
-            tracing::info!(
-                "members of a multicast group declare what they want or have; that changes nothing, as everything is sent to the \
-                 group anyway, and no questions pass it"
-            );
-        }
-    }
-
-    fn wants_pause(&self) -> bool {
-        self.handler.wants_pause()
     }
 }

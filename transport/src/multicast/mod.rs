@@ -8,8 +8,12 @@
 //! elsewhere, costs more than the datagram that it is in.
 
 mod announce;
+mod counts;
 mod members;
+mod places;
+mod quiet;
 mod receive;
+mod sieve;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,10 +33,13 @@ use crate::protocol::parameters::{Established, LEASE_MAX, LocalParameters, PATCH
 use crate::protocol::timers::Timers;
 use crate::sync::Mutex;
 
-pub use members::{GroupCounts, Member};
+pub use counts::GroupCounts;
+pub use members::Member;
 
 use announce::Announcer;
-use members::{Counters, Members};
+use counts::Counters;
+use members::Members;
+use quiet::Quiet;
 pub use receive::LOOK_AFTER;
 use receive::Receiving;
 
@@ -49,6 +56,8 @@ pub struct Presence {
     pub join_interval: Duration,
     /// How many others may be in the group.
     pub members_max: usize,
+    /// How many of them may have the same address (IPv6: the same /64).
+    pub members_per_address: usize,
     /// Bytes of the unfinished messages of a member.
     pub unfinished_max: usize,
     /// How long a member may say nothing but signs of life amid a message.
@@ -144,8 +153,8 @@ pub struct Group {
     counters: Counters,
     /// Somebody new is there, who is to hear of this node soon.
     news: Event,
-    /// Until when this router keeps quiet, as another one is in the group.
-    quiet: Mutex<announce::Quiet>,
+    /// When this router says nothing, as another one is in the group.
+    quiet: Mutex<Quiet>,
 }
 
 impl Group {
@@ -214,7 +223,7 @@ pub fn start<R: Runtime, H: GroupHandler>(
         members: Mutex::new(Vec::new()),
         counters: Counters::default(),
         news: Event::new(),
-        quiet: Mutex::new(announce::Quiet::at_first(&presence)),
+        quiet: Mutex::new(Quiet::at_first(&presence, crate::clock::now())),
     });
     let announcer = Announcer {
         runtime: runtime.clone(),

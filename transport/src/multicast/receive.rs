@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use zonda_codec::ZSlice;
+use zonda_codec::{ZSlice, ZenohId};
 use zonda_runtime::Runtime;
 
 use super::members::Members;
@@ -170,7 +170,9 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
     /// Deals with one datagram of another node.
     async fn hear(&mut self, from: SocketAddr, datagram: &[u8]) {
         let before = self.members.changes();
-        if self.members.hear(from, datagram, Instant::now()) {
+        let handler = &self.handler;
+        let is_linked = |zid: &ZenohId| handler.hears_otherwise(zid);
+        if self.members.hear(from, datagram, Instant::now(), is_linked) {
             // Memory of its own: what subscribers keep of it is as large as what was sent.
             self.deliver(from, &ZSlice::from(datagram.to_vec())).await;
         }

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! When a router says nothing of itself in a group.
+//!
+//! The other implementation takes two routers in a group so ill that it never says anything there again. So a router first
+//! listens for another one, and keeps quiet while that one lives. Any node can claim to be a router, so the claim is
+//! believed as little as this purpose allows:
+//!
+//! * A router that has introduced itself goes on: whatever hears both has heard it first.
+//! * Each JOIN is believed for three intervals, whatever lease it announces.
+//! * Two that claim it at a time are no router of the other implementation, which would not have survived the first.
+//! * Two routers with a link to each other would deliver everything twice. The one with the greater id keeps quiet.
+
+use std::time::{Duration, Instant};
+
+use zonda_codec::{WhatAmI, ZenohId};
+
+use super::Presence;
+
+/// Intervals between two JOINs for which one is believed.
+const BELIEVED: u32 = 3;
+
+/// A JOIN of another router.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claim {
+    pub(super) zid: ZenohId,
+    /// The lease, as far as it is accepted.
+    pub(super) lease: Duration,
+    /// Whether there is a link to a node with this id.
+    pub(super) is_linked: bool,
+}
+
+/// What a node knows of other routers in a group.
+#[derive(Debug)]
+pub(super) struct Quiet {
+    own: ZenohId,
+    believed_max: Duration,
+    until: Option<Instant>,
+    has_spoken: bool,
+    /// The router that this one keeps quiet for, and until when.
+    other: Option<(ZenohId, Instant)>,
+}
+
+impl Quiet {
+    pub(super) fn at_first(presence: &Presence, now: Instant) -> Quiet {
+        let waits = presence.local.whatami == WhatAmI::Router;
+        let interval = presence.join_interval;
+        Quiet {
+            own: presence.local.zid,
+            believed_max: interval.saturating_mul(BELIEVED),
+            until: waits.then(|| later(now, interval.mul_f32(1.2))),
+            has_spoken: false,
+            other: None,
+        }
+    }
+
+    /// Notes what another router claims. Tells whether this one keeps quiet for it.
+    pub(super) fn hear_router(&mut self, claim: Claim, now: Instant) -> bool {
+        let until = later(now, claim.lease.min(self.believed_max));
+        if claim.is_linked && claim.zid < self.own {
+            self.until = self.until.max(Some(until));
+            return true;
+        }
+        if self.has_spoken {
+            return false;
+        }
+        match self.other {
+            Some((zid, until)) if zid != claim.zid && now < until => {
+                self.until = None;
+                self.has_spoken = true;
+                false
+            }
+            _ => {
+                self.other = Some((claim.zid, until));
+                self.until = self.until.max(Some(until));
+                true
+            }
+        }
+    }
+
+    /// Whether this node may introduce itself at `now`; it does so then.
+    pub(super) fn may_speak(&mut self, now: Instant) -> bool {
+        let may = self.until.is_none_or(|until| now >= until);
+        self.has_spoken |= may;
+        may
+    }
+}
+
+fn later(now: Instant, wait: Duration) -> Instant {
+    now.checked_add(wait).unwrap_or(now + super::LEASE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL: Duration = Duration::from_secs(2);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn zid(number: u128) -> ZenohId {
+        ZenohId::random_from(number)
+    }
+
+    fn quiet(now: Instant) -> Quiet {
+        Quiet {
+            own: zid(5),
+            believed_max: INTERVAL * BELIEVED,
+            until: Some(now + INTERVAL),
+            has_spoken: false,
+            other: None,
+        }
+    }
+
+    fn claim(number: u128) -> Claim {
+        Claim {
+            zid: zid(number),
+            lease: HOUR,
+            is_linked: false,
+        }
+    }
+
+    #[test]
+    fn a_router_that_was_there_first_goes_on() {
+        let now = Instant::now();
+        let mut quiet = quiet(now);
+        assert!(!quiet.may_speak(now));
+        let later = now + INTERVAL;
+        assert!(quiet.may_speak(later));
+        assert!(!quiet.hear_router(claim(1), later));
+        assert!(quiet.may_speak(later));
+    }
+
+    #[test]
+    fn a_claim_is_believed_for_three_intervals_at_most() {
+        let now = Instant::now();
+        let mut quiet = quiet(now);
+        assert!(quiet.hear_router(claim(1), now));
+        assert!(!quiet.may_speak(now + INTERVAL * 3 - Duration::from_millis(1)));
+        assert!(quiet.may_speak(now + INTERVAL * 3));
+        let mut short = super::tests::quiet(now);
+        let lease = INTERVAL * 2;
+        assert!(short.hear_router(Claim { lease, ..claim(1) }, now));
+        assert!(short.may_speak(now + lease));
+    }
+
+    #[test]
+    fn two_claims_at_a_time_are_not_believed() {
+        let now = Instant::now();
+        let mut quiet = quiet(now);
+        assert!(quiet.hear_router(claim(1), now));
+        assert!(quiet.hear_router(claim(1), now));
+        assert!(!quiet.hear_router(claim(2), now));
+        assert!(quiet.may_speak(now));
+    }
+
+    #[test]
+    fn of_two_routers_with_a_link_one_keeps_quiet() {
+        let now = Instant::now();
+        let mut quiet = quiet(now);
+        assert!(quiet.may_speak(now + INTERVAL));
+        let linked = |number| Claim {
+            is_linked: true,
+            ..claim(number)
+        };
+        assert!(!quiet.hear_router(linked(9), now + INTERVAL));
+        assert!(quiet.hear_router(linked(1), now + INTERVAL));
+        assert!(!quiet.may_speak(now + INTERVAL));
+        assert!(quiet.may_speak(now + INTERVAL * 4));
+    }
+}
