@@ -9,6 +9,7 @@ mod api;
 mod circles;
 mod dependencies;
 mod documents;
+mod doors;
 mod functions;
 mod imports;
 mod layout;

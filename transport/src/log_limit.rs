@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Log lines that strangers can cause: of each cause the first one in full, then at most one a minute, which says how many
-//! were left out. Text that comes from a peer is escaped and cut.
+//! were left out. A cause that ordinary neighbours have as well may have more lines a minute. Text that comes from a peer is escaped and cut.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -23,11 +23,17 @@ pub const PERIOD: Duration = Duration::from_secs(60);
 /// assert_eq!(later.to_string(), " (and 1 more since the last such line)");
 /// ```
 #[derive(Debug, Default)]
-pub struct LogLimit(Mutex<Lines>);
+pub struct LogLimit {
+    /// Lines in a period beyond the first.
+    more: u32,
+    lines: Mutex<Lines>,
+}
 
 #[derive(Debug, Default)]
 struct Lines {
-    last: Option<Instant>,
+    /// When the period of the last line began.
+    begun: Option<Instant>,
+    said: u32,
     left_out: u64,
 }
 
@@ -48,23 +54,35 @@ impl LogLimit {
     /// Nothing was logged yet.
     #[must_use]
     pub const fn new() -> Self {
-        LogLimit(Mutex::new(Lines {
-            last: None,
-            left_out: 0,
-        }))
+        LogLimit::several(1)
+    }
+
+    /// So many lines of the cause may be logged in each [`PERIOD`]; at least one.
+    #[must_use]
+    pub const fn several(most: u32) -> Self {
+        LogLimit {
+            more: most.saturating_sub(1),
+            lines: Mutex::new(Lines {
+                begun: None,
+                said: 0,
+                left_out: 0,
+            }),
+        }
     }
 
     /// Whether a line may be logged at `now`, and how many were left out since the one before.
     pub fn admit(&self, now: Instant) -> Option<LeftOut> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = lines
-            .last
-            .is_none_or(|last| now.saturating_duration_since(last) >= PERIOD);
-        if !is_due {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_over = |begun| now.saturating_duration_since(begun) >= PERIOD;
+        if lines.begun.is_none_or(is_over) {
+            lines.begun = Some(now);
+            lines.said = 0;
+        } else if lines.said < self.more {
+            lines.said += 1;
+        } else {
             lines.left_out += 1;
             return None;
         }
-        lines.last = Some(now);
         Some(LeftOut(std::mem::take(&mut lines.left_out)))
     }
 }
@@ -80,5 +98,15 @@ mod tests {
         let lines = (0..180_000).filter_map(|millis| limit.admit(at(millis)));
         let counts: Vec<u64> = lines.map(|left_out| left_out.0).collect();
         assert_eq!(counts, [0, 59_999, 59_999]);
+    }
+
+    #[test]
+    fn a_cause_may_have_several_lines_a_minute() {
+        let (limit, start) = (LogLimit::several(3), Instant::now());
+        let at = |second| start + Duration::from_secs(second);
+        let lines =
+            (0..120).filter_map(|second| limit.admit(at(second)).map(|left| (second, left.0)));
+        let lines: Vec<(u64, u64)> = lines.collect();
+        assert_eq!(lines, [(0, 0), (1, 0), (2, 0), (60, 57), (61, 0), (62, 0)]);
     }
 }

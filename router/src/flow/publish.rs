@@ -12,6 +12,7 @@ use std::{
 use zonda_codec::{CongestionControl, Payload, Push, PushBody, WireExpr, ZenohId};
 use zonda_runtime::guard::caught;
 use zonda_transport::{
+    log_limit::LogLimit,
     outbox::Refused,
     protocol::tx::{Outgoing, Tail},
 };
@@ -26,7 +27,7 @@ use crate::{
     },
     hooks::Hooked,
     model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
-    node::{clock::ntp64_now, shared::Shared},
+    node::{clock::ntp64_now, log::log_panic, shared::Shared},
 };
 
 /// One publication on its way to the hops of a route.
@@ -463,9 +464,11 @@ pub(crate) fn call_run(subscriber: &Opened, like: &Delivery<'_>, run: &mut Deliv
 #[inline]
 fn guarded(delivery: &Delivery<'_>, call: impl FnOnce()) {
     if caught(call).is_err() {
-        tracing::error!(
-            "a subscriber's callback on {} panicked; the message is lost for it",
-            delivery.key
+        static PANICKED: LogLimit = LogLimit::new();
+        let key = delivery.key;
+        log_panic(
+            &PANICKED,
+            format_args!("a subscriber's callback on {key} panicked; the message is lost for it"),
         );
     }
 }
@@ -473,6 +476,8 @@ fn guarded(delivery: &Delivery<'_>, call: impl FnOnce()) {
 /// Lets go of subscribers. What belongs to a user may be dropped with them; if that panics, it harms nobody else.
 pub(crate) fn let_go(subscribers: &mut Vec<Opened>) {
     if caught(|| subscribers.clear()).is_err() {
-        tracing::error!("what belonged to a subscriber's callback panicked while it was dropped");
+        static PANICKED: LogLimit = LogLimit::new();
+        let text = "what belonged to a subscriber's callback panicked while it was dropped";
+        log_panic(&PANICKED, format_args!("{text}"));
     }
 }

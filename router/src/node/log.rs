@@ -2,7 +2,7 @@
 
 //! Lines of the log that neighbours can cause, each limited.
 
-use std::{fmt::Display, time::Instant};
+use std::{fmt::Arguments, fmt::Display, time::Instant};
 
 use zonda_codec::ZenohId;
 use zonda_transport::{log_limit::LogLimit, text::shown};
@@ -17,6 +17,33 @@ pub(crate) fn log(notes: Vec<Note>) {
         if let Some(left_out) = LIMITS[cause as usize].admit(Instant::now()) {
             tracing::warn!("{}{left_out}", shown(&text));
         }
+    }
+}
+
+/// Lines a minute about links that come and go in good order, of each kind.
+const LINKS_TOLD: u32 = 60;
+
+/// Says that a link has come.
+pub(crate) fn log_link(text: Arguments<'_>) {
+    static LIMIT: LogLimit = LogLimit::several(LINKS_TOLD);
+    if let Some(left_out) = LIMIT.admit(Instant::now()) {
+        tracing::info!("{text}{left_out}");
+    }
+}
+
+/// Says that a link has ended.
+pub(crate) fn log_end(text: Arguments<'_>) {
+    static LIMIT: LogLimit = LogLimit::several(LINKS_TOLD);
+    if let Some(left_out) = LIMIT.admit(Instant::now()) {
+        tracing::info!("{text}{left_out}");
+    }
+}
+
+/// Says that code of the user has panicked, which a message may cause each time. `limit` is that of the caller.
+#[cold]
+pub(crate) fn log_panic(limit: &LogLimit, text: Arguments<'_>) {
+    if let Some(left_out) = limit.admit(Instant::now()) {
+        tracing::error!("{text}{left_out}");
     }
 }
 

@@ -26,7 +26,9 @@ use zonda_runtime::{
     serial::{SerialQueue, Turn, Waiting},
     with_runtime,
 };
+use zonda_transport::log_limit::LogLimit;
 
+use crate::node::log::log_panic;
 use crate::table::Notice;
 
 /// Notices that wait for a listener before changes cancel each other out.
@@ -219,7 +221,13 @@ impl Listener {
             match caught(|| self.listen.notice(notice)) {
                 Ok(None) => {}
                 Ok(Some(taken)) => self.wait_for(taken).await,
-                Err(_) => tracing::error!("a listener panicked; the notice is lost for it"),
+                Err(_) => {
+                    static PANICKED: LogLimit = LogLimit::new();
+                    log_panic(
+                        &PANICKED,
+                        format_args!("a listener panicked; the notice is lost for it"),
+                    );
+                }
             }
         }
         Some(turn)

@@ -27,6 +27,7 @@ use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{
+        log::{log_end, log_link},
         memory::{Holding, pace::Pace},
         shared::Shared,
         state::{Face, State},
@@ -161,7 +162,8 @@ impl Shared {
         let lag_max = stream.lag_max(&established);
         // By it the link is cut while its reader waits for a silent peer.
         let direct = DirectSocket::of(&stream);
-        tracing::info!("connected to {} {zid} at {}", status.whatami, status.remote);
+        let (role, at) = (status.whatami, &status.remote);
+        log_link(format_args!("connected to {role} {zid} at {at}"));
         let outbox = Arc::new(shared.outbox(&established, &status, direct.clone()));
         let holding = shared.memory.holding();
         let drive = Drive {
@@ -382,11 +384,8 @@ impl Shared {
             );
         }
         if let Some(face) = removed {
-            tracing::info!(
-                "link to {} {} ended: {ended}",
-                face.status.whatami,
-                face.status.zid
-            );
+            let (role, zid) = (face.status.whatami, face.status.zid);
+            log_end(format_args!("link to {role} {zid} ended: {ended}"));
         }
         self.changed.notify(usize::MAX);
     }

@@ -15,11 +15,13 @@ use zonda_runtime::guard::drop_guarded;
 use zonda_runtime::serial::{SerialQueue, Turn, Waiting};
 use zonda_transport::{
     link::LinkAddress,
+    log_limit::LogLimit,
     sync::{Mutex, Rank},
 };
 
 use crate::{
     model::LinkStatus,
+    node::log::log_panic,
     peers::reasons::{Loss, Refusal},
     table::FaceId,
 };
@@ -257,7 +259,11 @@ impl ConnectionListener {
             }
         };
         self.queue.drain(turn, call, |(), _| {
-            tracing::error!("a listener of connections panicked; this event is lost to it");
+            static PANICKED: LogLimit = LogLimit::new();
+            log_panic(
+                &PANICKED,
+                format_args!("a listener of connections panicked; this event is lost to it"),
+            );
         });
     }
 }

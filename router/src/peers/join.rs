@@ -16,7 +16,7 @@ use zonda_transport::{
 use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
-    node::{shared::Shared, state::State},
+    node::{log::log_link, shared::Shared, state::State},
     peers::links::{Links, Several, Standing},
     table::FaceId,
 };
@@ -109,7 +109,7 @@ impl Shared {
         let Some((local, remote)) = places else {
             return Joined::Standing(None);
         };
-        tracing::info!("one more link to {zid} at {remote}");
+        log_link(format_args!("one more link to {zid} at {remote}"));
         let joining = Joining {
             stream: link.stream,
             unread: link.unread,

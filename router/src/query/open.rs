@@ -21,7 +21,9 @@ use zonda_runtime::{
     guard::caught,
     serial::{self, SerialQueue, Waiting},
 };
+use zonda_transport::log_limit::LogLimit;
 
+use crate::node::log::log_panic;
 use crate::query::{
     copied::CopiedReply,
     outgoing::{IncomingReply, OutgoingQuery, QueryEnd, ReplySink},
@@ -248,7 +250,11 @@ impl OpenQuery {
     /// The net for the sink: a panic costs the call in which it happened.
     fn note_panic(&self, sink: &mut Sink) {
         let key = &self.key;
-        tracing::error!("the callback of a query on {key} panicked; what it was given is lost");
+        static PANICKED: LogLimit = LogLimit::new();
+        log_panic(
+            &PANICKED,
+            format_args!("the callback of a query on {key} panicked; what it was given is lost"),
+        );
         if let Some(sink) = sink {
             sink.panicked();
         }

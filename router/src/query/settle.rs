@@ -9,11 +9,15 @@ use zonda_codec::{
     ZenohId,
 };
 use zonda_runtime::{AnyRuntime, guard::caught};
-use zonda_transport::{outbox::Outbox, protocol::tx::Tail};
+use zonda_transport::{log_limit::LogLimit, outbox::Outbox, protocol::tx::Tail};
 
 use crate::{
     flow::{deliver::keep, outboxes::Outboxes},
-    node::{log::log, shared::Shared, state::State},
+    node::{
+        log::{log, log_panic},
+        shared::Shared,
+        state::State,
+    },
     notify::listeners::NoticeTask,
     query::{
         heads::response,
@@ -125,7 +129,11 @@ fn ask_all(query: IncomingQuery, sinks: &[SharedQuerySink]) {
         };
         let Some(asked) = asked else { return };
         if caught(move || opened(asked)).is_err() {
-            tracing::error!("a queryable's callback on {key} panicked; the query is lost for it");
+            static PANICKED: LogLimit = LogLimit::new();
+            log_panic(
+                &PANICKED,
+                format_args!("a queryable's callback on {key} panicked; the query is lost for it"),
+            );
         }
     }
 }

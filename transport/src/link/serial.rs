@@ -345,6 +345,7 @@ fn listen(line: Line) -> io::Result<Bound> {
         line,
         stopped,
         handed: Arc::clone(&handed),
+        failed: LogLimit::new(),
     };
     start("zonda-serial", move || desk.serve(port))?;
     Ok(Bound {
@@ -360,6 +361,7 @@ struct Desk {
     line: Line,
     stopped: Socket,
     handed: Arc<Handed>,
+    failed: LogLimit,
 }
 
 impl Desk {
@@ -376,15 +378,21 @@ impl Desk {
             match self.meet(&open) {
                 Ok(Some(frames)) => {
                     let device = &self.line.device;
-                    if let Err(error) = self.have_link(&open, frames) {
-                        tracing::warn!("{device}: there is no link: {error}");
+                    if let Err(error) = self.have_link(&open, frames)
+                        && let Some(left_out) = self.failed.admit(Instant::now())
+                    {
+                        tracing::warn!("{device}: there is no link: {error}{left_out}");
                     }
                     port = Some(open).filter(|_| !self.line.is_released);
                 }
                 Ok(None) => return,
                 Err(error) => {
                     let device = &self.line.device;
-                    tracing::warn!("{device}: the line has ended, and is opened again: {error}");
+                    if let Some(left_out) = self.failed.admit(Instant::now()) {
+                        tracing::warn!(
+                            "{device}: the line has ended, and is opened again: {error}{left_out}"
+                        );
+                    }
                     drop(open);
                     if self.wait_for_stop() {
                         return;

@@ -4,6 +4,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::log_limit::LogLimit;
 use crate::protocol::rx::Received;
 
 use super::Outbox;
@@ -56,10 +57,13 @@ impl Outbox {
     pub(crate) fn note_discarded(&self, received: &Received) -> bool {
         let before = self.discarded();
         if self.discards.is_shared_for_the_first_time(received) {
-            tracing::warn!(
-                "a neighbour sends messages that lie in its shared memory, though this node shares none; they are dropped, and \
-                 counted as undecodable"
-            );
+            static LIMIT: LogLimit = LogLimit::new();
+            if let Some(left_out) = LIMIT.admit(crate::clock::now()) {
+                tracing::warn!(
+                    "a neighbour sends messages that lie in its shared memory, though this node shares none; they are dropped, and \
+                     counted as undecodable{left_out}"
+                );
+            }
         }
         let counts = [
             received.frames_dropped,

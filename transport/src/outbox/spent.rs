@@ -9,6 +9,7 @@ use std::cell::Cell;
 use zonda_codec::ZSlice;
 use zonda_runtime::guard::caught;
 
+use crate::log_limit::LogLimit;
 use crate::protocol::tx::Batch;
 
 /// Most slices of one vectored write; two for each batch.
@@ -57,7 +58,10 @@ impl Spent {
     fn let_all_go(&mut self) {
         let mut room = std::mem::take(&mut self.0);
         if caught(|| room.clear()).is_err() {
-            tracing::error!("the owner of a payload panicked while it was dropped");
+            static LIMIT: LogLimit = LogLimit::new();
+            if let Some(left_out) = LIMIT.admit(crate::clock::now()) {
+                tracing::error!("the owner of a payload panicked while it was dropped{left_out}");
+            }
         }
         if room.capacity() <= KEPT_MAX {
             let _ = ROOM.try_with(|kept| kept.set(room));

@@ -9,9 +9,12 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
+use std::time::Instant;
 
 use zonda_codec::{PROTOCOL_VERSION, Reader, TransportMessage};
 use zonda_runtime::{LinkRead, LinkWrite, RxBuf, Segments, Socket, oneshot};
+
+use crate::log_limit::LogLimit;
 
 /// The longest batch that the other implementation sends in a datagram.
 pub(crate) const DATAGRAM_BYTES_MAX: u16 = 65_487;
@@ -125,10 +128,13 @@ impl Flow {
         if !is_too_long(error) || self.has_said.swap(true, Ordering::Relaxed) {
             return false;
         }
-        tracing::warn!(
-            "a link of udp loses messages: this machine sends no datagrams of {bytes} bytes there ({error}); set \
-             transport/link/tx/batch_size to less"
-        );
+        static LIMIT: LogLimit = LogLimit::new();
+        if let Some(left_out) = LIMIT.admit(Instant::now()) {
+            tracing::warn!(
+                "a link of udp loses messages: this machine sends no datagrams of {bytes} bytes there ({error}); set \
+                 transport/link/tx/batch_size to less{left_out}"
+            );
+        }
         true
     }
 
