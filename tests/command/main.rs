@@ -12,6 +12,8 @@ mod json;
 mod lat;
 mod links;
 mod live;
+#[cfg(target_os = "linux")]
+mod memory;
 mod perf;
 mod program;
 mod queries;

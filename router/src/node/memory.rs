@@ -29,6 +29,7 @@ use crate::{config::Settings, table::ForwardingTable};
 
 pub(crate) mod giving_way;
 pub(crate) mod leaving;
+mod machine;
 pub(crate) mod pace;
 
 /// Parts of it from which on nothing more is read.
@@ -186,33 +187,16 @@ const DEFAULT_MAX: usize = 2 << 30;
 /// The largest message of a node by default; where larger ones are allowed, the budget follows.
 const MESSAGE_MAX: usize = 1 << 30;
 
-/// What the configuration says; by default a quarter of the machine's memory and at most [`DEFAULT_MAX`], but four times the
+/// What the configuration says; by default a quarter of the [memory that this process may have](machine) and at most [`DEFAULT_MAX`], but four times the
 /// largest message where that was raised.
 fn budget(settings: &Settings) -> usize {
     settings.memory_max.unwrap_or_else(|| {
-        let quarter = machine_memory().map_or(DEFAULT_MAX, |bytes| bytes / 4);
+        let quarter = machine::available().map_or(DEFAULT_MAX, |bytes| bytes / 4);
         match settings.max_message_size {
             message @ MESSAGE_MAX.. if message > MESSAGE_MAX => message.saturating_mul(4),
             _ => quarter.min(DEFAULT_MAX),
         }
     })
-}
-
-/// Bytes of memory that the machine has.
-#[cfg(target_os = "linux")]
-fn machine_memory() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kib: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib.saturating_mul(1024))
-}
-
-/// Not known on other systems.
-#[cfg(not(target_os = "linux"))]
-fn machine_memory() -> Option<usize> {
-    None
 }
 
 #[cfg(test)]
