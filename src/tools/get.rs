@@ -28,8 +28,8 @@ const HELP: &str = "\
 Example:
   zonda get 'demo/*?unit=celsius' -m client -e tcp/127.0.0.1:7447
 
-Exit code: 0 when there was an answer, or when everybody was asked and nobody had one; 1 when there was none because of an \
-error, which is one line; 2 for bad usage. If only some of the answers came, standard error says what is missing.";
+Exit code: 0 when there was an answer; 1 when there was none, as nobody has one (a note on standard error says so) or because \
+of an error, which is one line; 2 for bad usage. If only some of the answers came, standard error says what is missing.";
 
 /// Ask for the values of a selector, print the replies, and leave.
 #[derive(Args, Clone, Debug)]
@@ -116,10 +116,13 @@ impl Get {
         session.close().wait()?;
         let had_answers = shown.samples > 0;
         shown.finish(end.get(), self.timeout)?;
-        if !had_answers && !is_alone && !self.connection.json && !interrupt.happened() {
+        if had_answers || interrupt.happened() {
+            return Ok(());
+        }
+        if !is_alone && !self.connection.json {
             complain(format_args!("note: nobody has an answer to {selector}"));
         }
-        Ok(())
+        Err(Failure::NoResult)
     }
 
     fn ask(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda scout`: who is there, and why nobody is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -18,6 +18,8 @@ const HELP: &str = "\
 Example:
   zonda scout --explain      who answers, on which interfaces was asked, and why others were left out
 
+Without --timeout it leaves half a second after the last new answer, and after 3 s at the latest.
+
 Exit code: 0 when somebody answered; 1 when nobody did; 2 for bad usage. Which group and which interfaces are asked: \
 --cfg scouting/multicast/address and --cfg scouting/multicast/interface (such as \"'lo,eth0'\").";
 
@@ -28,9 +30,9 @@ pub struct Scout {
     /// What to look for: router, peer, client, or several joined by | or commas
     #[arg(short, long, value_name = "ROLES", default_value = "router|peer", value_parser = roles)]
     what: Roles,
-    /// How long to look
-    #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
-    timeout: Duration,
+    /// How long to look, whoever has answered [default: 3, or half a second after the last new answer]
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
     /// Print in the end what was sent and heard on each interface, and why others were left out
     #[arg(long)]
     explain: bool,
@@ -41,16 +43,29 @@ pub struct Scout {
     connection: Connection,
 }
 
+/// How long to look at most, and at most after the last new answer.
+const LONGEST: Duration = Duration::from_secs(3);
+const SETTLED: Duration = Duration::from_millis(500);
+
 /// The last answer of each node, and from where it can be repeated.
 type Seen = HashMap<ZenohId, Vec<Hello>>;
 
 impl Scout {
     /// Looks until the time is over or Ctrl-C.
     pub fn run(self) -> Result<(), Failure> {
+        let Connection {
+            connect, listen, ..
+        } = &self.connection;
+        if !connect.is_empty() || !listen.is_empty() {
+            let text =
+                "scout asks by multicast, it neither connects nor listens: leave out -e and -l";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         let interrupt = Interrupt::listen()?;
         let config = self.connection.to_config()?;
         zonda_program::log();
-        let until = zonda_runtime::after(self.timeout);
+        let longest = self.timeout.unwrap_or(LONGEST);
+        let until = zonda_runtime::after(longest);
         let scout =
             zonda::scout(self.what, config)
                 .typed()
@@ -68,7 +83,7 @@ impl Scout {
             true => Err(Failure::Run(format!(
                 "no {} answered within {:?}: {report}{}",
                 self.what,
-                self.timeout,
+                longest,
                 if self.explain { "" } else { "; try --explain" }
             ))),
             false => Ok(()),
@@ -76,19 +91,22 @@ impl Scout {
     }
 
     fn watch(&self, scout: &Search, until: Instant, on: &Interrupt) -> Result<Seen, Failure> {
-        let mut seen = Seen::new();
+        let (mut seen, mut until) = (Seen::new(), until);
         while !on.happened() && Instant::now() < until {
             let left = until.saturating_duration_since(Instant::now());
             let Some(hello) = scout.recv_timeout(left.min(NOTICE))? else {
                 continue;
             };
             let before = seen.entry(hello.zid()).or_default();
-            let is_new = !before.iter().any(|b| b.locators() == hello.locators());
+            let is_new = !before.iter().any(|b| says_the_same(b, &hello));
             if is_new || self.all {
                 self.show(&hello);
             }
             if is_new {
                 before.push(hello);
+                if self.timeout.is_none() {
+                    until = until.min(zonda_runtime::after(SETTLED));
+                }
             }
         }
         Ok(seen)
@@ -139,6 +157,15 @@ impl Scout {
             ));
         }
     }
+}
+
+/// Whether two answers name the same addresses: a node tells them in the order that fits where it was asked from.
+fn says_the_same(one: &Hello, other: &Hello) -> bool {
+    let sorted = |hello: &Hello| {
+        let locators = hello.locators().iter().map(|l| l.as_str().to_owned());
+        locators.collect::<BTreeSet<String>>()
+    };
+    one.whatami() == other.whatami() && sorted(one) == sorted(other)
 }
 
 fn in_words(interface: &InterfaceReport) -> String {

@@ -162,7 +162,7 @@ fn what_nobody_wants_is_said_to_reach_nobody() {
     assert!(has("INFO") && has("connected to router"), "{ended:?}");
     let ended = run(&zonda(), &[&["get", "lonely/a"][..], &client].concat());
     let note = "note: nobody has an answer to lonely/a";
-    assert_eq!((ended.code, ended.err.as_str()), (Some(0), note));
+    assert_eq!((ended.code, ended.err.as_str()), (Some(1), note));
     let mut sub = Running::start(
         &zonda(),
         &[&["sub", "lonely/**", "--json"][..], &client].concat(),

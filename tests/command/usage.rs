@@ -174,6 +174,8 @@ fn what_can_never_work_is_bad_usage() {
         ("perf quick --seconds 0", "no time"),
         ("perf quick --runtime foo", "compiled in"),
         ("perf scale --runtime foo", "compiled in"),
+        ("scout -e tcp/127.0.0.1:7447", "leave out -e and -l"),
+        ("scout -l tcp/127.0.0.1:0", "leave out -e and -l"),
     ] {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         refused(&run(&zonda(), &arguments), 2, words);

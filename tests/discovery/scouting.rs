@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use zonda::config::{RuntimeKind, WhatAmI};
 use zonda::scouting::{Scout, Use};
@@ -303,6 +303,22 @@ fn the_command_shows_who_is_there_and_why_nobody_is() {
         assert_eq!(
             (&report["event"], &report["nodes"]),
             (&"report".into(), &1.into())
+        );
+        router.close().wait().expect("it closes");
+        // Its addresses come in another order by each interface; it is one router, and the command need not look on.
+        let everywhere = open(
+            Config::router().listen(["tcp/127.0.0.1:0".to_owned(), format!("tcp/{ADDRESS}:0")]),
+        );
+        assert!(everywhere.info().locators().len() > 1);
+        until("it hears the group", || bound_to_the_group() == 2);
+        let begun = Instant::now();
+        let (code, out, err) = run(&["--what", "router"]);
+        assert_eq!((code, err.as_str()), (Some(0), ""));
+        assert_eq!(out.lines().count(), 1, "{out}");
+        assert!(
+            begun.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            begun.elapsed()
         );
         let (code, _, err) = run(&["--what", "boss"]);
         assert_eq!(code, Some(2), "{err}");
