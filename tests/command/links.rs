@@ -162,3 +162,48 @@ fn programs_that_are_not_there_are_named() {
         assert!(ended.err.contains(missing), "{ended:?}");
     }
 }
+
+/// A browser lets a page of any host connect to a router on the user's machine, and says where the page is from.
+#[cfg(feature = "ws")]
+#[test]
+fn a_web_page_of_another_host_gets_a_reason() {
+    use std::io::{Read, Write};
+    let answer = |more: &[&str], origin: Option<&str>| {
+        let arguments = [&["router", "-l", "ws/127.0.0.1:0"][..], more].concat();
+        let mut router = Running::start(&zonda(), &arguments);
+        let place = router.after("listening on ws/");
+        let mut page = std::net::TcpStream::connect(&place).expect("it listens");
+        let origin = origin.map_or(String::new(), |origin| format!("Origin: {origin}\r\n"));
+        let head = format!(
+            "GET / HTTP/1.1\r\nHost: {place}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n{origin}\r\n"
+        );
+        page.write_all(head.as_bytes()).expect("it takes it");
+        let mut answer = [0; 12];
+        page.read_exact(&mut answer).expect("an answer");
+        let mut answer = String::from_utf8_lossy(&answer).into_owned();
+        if answer.ends_with("403") {
+            page.read_to_string(&mut answer).expect("the reason");
+        }
+        answer
+    };
+    let evil = Some("http://evil.example");
+    let refused = answer(&[], evil);
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    assert!(
+        refused.contains("http://evil.example may not connect"),
+        "{refused}"
+    );
+    assert!(refused.contains("transport/link/ws/origins"), "{refused}");
+    for (more, origin) in [
+        (&[][..], None),
+        (&[], Some("http://localhost:5173")),
+        (
+            &["--cfg", "transport/link/ws/origins:['http://evil.example']"],
+            evil,
+        ),
+        (&["--cfg", "transport/link/ws/origins:['*']"], evil),
+    ] {
+        assert_eq!(answer(more, origin), "HTTP/1.1 101", "{more:?} {origin:?}");
+    }
+}

@@ -179,3 +179,24 @@ fn a_closed_pipe_ends_it_quietly() {
     let ended = run_unread(&zonda(), &["router", "-l", "tcp/127.0.0.1:0"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
 }
+
+/// A supervisor takes a socket that is left for a router that runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_listener_has_made_is_gone_when_the_router_has_ended() {
+    let folder = std::env::temp_dir().join(format!("zonda-files-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("made");
+    for kind in ["unixsock-stream", "unixpipe"] {
+        for round in 0..10 {
+            let endpoint = format!("{kind}/{}/{kind}", folder.display());
+            let mut router = Running::start(&zonda(), &["router", "-l", &endpoint]);
+            router.after("listening on ");
+            let is_there = || std::fs::read_dir(&folder).expect("a folder").count();
+            assert!(is_there() > 0, "{kind}: nothing is made");
+            router.signal("TERM");
+            assert_eq!(router.end().code(), Some(0));
+            assert_eq!(is_there(), 0, "{kind}, round {round}: files are left");
+        }
+    }
+    std::fs::remove_dir(&folder).expect("it is empty");
+}

@@ -352,8 +352,13 @@ rows! {
         "bytes of a TCP socket's receive buffer; without it the system's choice"
         => tcp_receive_bytes: Option<usize>, optional;
     "transport/link/unixpipe/file_access_mask", U32, "null", PIPES,
-        "permission bits of the files of pipes that this node makes, as a decimal number; without it 511, everybody's, less the process's mask"
+        "permission bits of the files of pipes that this node makes, as a decimal number, less the process's mask; without it 384, \
+         the owner's"
         => pipe_mode: Option<usize>, optional;
+    "transport/link/ws/origins", Texts, "null", Full,
+        "origins of web pages that may connect to `ws` and `wss`, such as `https://robot.example`, or `*` for all; without it \
+         those of the host that the request names, on any port. What sends no `Origin`, as programs do, may connect"
+        => ws_origins: Option<Vec<String>>, texts;
     "transport/link/tls/root_ca_certificate", Text, "null", TLS,
         "PEM file of the authorities that sign the certificates which are trusted; without it those of the public web, for links that this node opens"
         => tls_root_ca: Option<String>, text;
@@ -484,8 +489,8 @@ rows! {
         "neighbours that a peer may list as its own in gossip" => neighbours_max: usize, count;
     "limits/memory_bytes", POSITIVE, "null", Full,
         "bytes of memory that all of the node may hold: what is received and queued, declared, and kept of routes; the \
-         neighbour that keeps most gives way, its link is closed. By default a quarter of the machine's memory and at \
-         most 2 GiB, or four times `transport/link/rx/max_message_size` where that is above 1 GiB"
+         neighbour that keeps most gives way, its link is closed. By default a quarter of the memory that the machine, the process's control groups and its address \
+         space allow, and at most 2 GiB, or four times `transport/link/rx/max_message_size` where that is above 1 GiB"
         => memory_max: Option<usize>, optional;
     "limits/key_memory_bytes", POSITIVE, "1073741824", Full,
         "bytes of memory that the keys one neighbour declares may take: their text, and 64 for each and 80 for each chunk"

@@ -164,6 +164,7 @@ impl Settings {
                 receive_bytes: self.tcp_receive_bytes,
             },
             pipe_mode: self.pipe_mode.and_then(|mode| mode.try_into().ok()),
+            ws_origins: self.ws_origins.clone(),
             tls: TlsSettings {
                 root_ca_certificate: pem(&self.tls_root_ca, &self.tls_root_ca_base64),
                 listen_private_key: pem(

@@ -55,6 +55,7 @@ const REFERENCE_OPTIONAL: &[&str] = &[
 
 /// Keys of this project's own in sections of the reference.
 const OURS: &[&str] = &[
+    "transport/link/ws/origins",
     "transport/auth/usrpwd/send_to",
     "transport/auth/usrpwd/dictionary_file_mode",
 ];

@@ -8,12 +8,18 @@ use std::{
 };
 
 use zonda_codec::{ZenohId, transport::reason};
-use zonda_transport::outbox::{Outbox, Unsent};
+use zonda_transport::{
+    listen::Listening,
+    outbox::{Outbox, Unsent},
+};
 
 use crate::{
     model::{CloseError, Lost},
     node::{handle::Node, shared::Shared, state::State},
 };
+
+/// How long a node waits for its listeners at most: they have to close sockets and remove files, and no peer takes part.
+const LISTENERS_END: Duration = Duration::from_secs(1);
 
 impl Node {
     /// Closes the node: stops reading from its peers, sends what is queued for them, says Close to every one, ends all
@@ -26,8 +32,8 @@ impl Node {
     /// lost. Those links are cut.
     pub async fn close(&self, deadline: Duration) -> Result<(), CloseError> {
         let at = zonda_runtime::after(deadline);
-        self.say_goodbye(at)?;
-        let all_gone = self.all_gone(at).await;
+        let listening = self.say_goodbye(at)?;
+        let all_gone = self.all_gone(at, listening).await;
         self.finish(all_gone, deadline)
     }
 
@@ -41,9 +47,10 @@ impl Node {
     /// At most `deadline`.
     pub fn close_blocking(&self, deadline: Duration) -> Result<(), CloseError> {
         let at = zonda_runtime::after(deadline);
-        self.say_goodbye(at)?;
+        let listening = self.say_goodbye(at)?;
         // The thread's own clock: the runtime's may be driven by this very thread.
-        let all_gone = zonda_runtime::block_on_until(at, self.all_gone(at)).unwrap_or(false);
+        let all_gone = self.all_gone(at, listening);
+        let all_gone = zonda_runtime::block_on_until(at, all_gone).unwrap_or(false);
         self.finish(all_gone, deadline)
     }
 
@@ -53,15 +60,23 @@ impl Node {
         self.shared.settings.close_timeout
     }
 
-    async fn all_gone(&self, at: Instant) -> bool {
-        self.shared
-            .wait_until(at, |state| {
-                state.faces.is_empty() && self.shared.has_declared_all()
-            })
-            .await
+    async fn all_gone(&self, at: Instant, listening: Vec<Listening>) -> bool {
+        let shared = &self.shared;
+        let ended = async {
+            for listening in listening {
+                listening.close().await;
+            }
+        };
+        let ended = shared.until(at.min(zonda_runtime::after(LISTENERS_END)), ended);
+        let faces_gone = shared.wait_until(at, |state| {
+            state.faces.is_empty() && shared.has_declared_all()
+        });
+        ended.await;
+        faces_gone.await
     }
 
-    fn say_goodbye(&self, at: Instant) -> Result<(), CloseError> {
+    /// Gives the listeners, which are stopped.
+    fn say_goodbye(&self, at: Instant) -> Result<Vec<Listening>, CloseError> {
         let shared = &self.shared;
         if shared.is_forked() {
             return Err(CloseError::Forked);
@@ -82,13 +97,14 @@ impl Node {
         drop(state);
         listeners.values().for_each(|listener| listener.end());
         // Users' closures may go with these, so no lock is held.
-        drop((listening, sinks, undeclared, listeners, scouting));
+        listening.iter().for_each(Listening::stop);
+        drop((sinks, undeclared, listeners, scouting));
         queries.close();
         for outbox in outboxes {
             outbox.close(reason::GENERIC, at);
         }
         shared.changed.notify(usize::MAX);
-        Ok(())
+        Ok(listening)
     }
 
     /// Cuts what did not end by itself, and tells what is lost.

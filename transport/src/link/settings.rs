@@ -12,8 +12,10 @@ use super::{EndpointProblem, SocketBuffers, option};
 pub struct LinkSettings {
     /// Sizes of the buffers of TCP sockets. Default: the system's.
     pub tcp: SocketBuffers,
-    /// Permissions of named pipes, before the process's mask. Default: everybody's.
+    /// Permissions of named pipes, before the process's mask. Default: the owner's.
     pub pipe_mode: Option<u32>,
+    /// Origins of pages that may open a WebSocket; `*` for all. Default: those of the host that the request names.
+    pub ws_origins: Option<Vec<String>>,
     /// Keys and certificates. Default: none.
     pub tls: TlsSettings,
 }

@@ -27,6 +27,7 @@ use super::{
     Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, LinkSettings, Protocol,
     Terms, option,
 };
+use crate::log_limit::LogLimit;
 
 /// What an invitation and each of its two confirmations begin with; the number follows, as this machine writes it.
 const MAGIC: [u8; 4] = [0xde, 0xad, 0xbe, 0xef];
@@ -68,13 +69,17 @@ fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
     }
 }
 
+/// The permissions of pipes that this node makes where nothing else is said. Who may read the pipe of invitations can take
+/// them from the listener, and those who sent them wait in vain.
+const OWNER_ALONE: u32 = 0o600;
+
 /// The permissions of pipes that this node makes, before the process's mask: the endpoint's, or the configuration's.
 fn mode_of(endpoint: &Endpoint, links: &LinkSettings) -> Result<u32, EndpointProblem> {
     let expected = "permission bits as a decimal number, such as 384 for the owner alone";
     let found = option(endpoint, "file_mask", expected, |value| {
         value.parse().ok().filter(|mode| *mode <= 0o777)
     });
-    Ok(found?.or(links.pipe_mode).unwrap_or(0o777) & 0o777)
+    Ok(found?.or(links.pipe_mode).unwrap_or(OWNER_ALONE) & 0o777)
 }
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
@@ -271,10 +276,11 @@ impl Desk {
     /// Somebody wrote what is no invitation: where the next one begins is not known, so what is there is thrown away.
     fn skip(&self) {
         let path = self.names.requests();
-        tracing::warn!(
-            "{}: something was written that is no invitation",
-            path.display()
-        );
+        static LIMIT: LogLimit = LogLimit::new();
+        if let Some(left_out) = LIMIT.admit(Instant::now()) {
+            let path = path.display();
+            tracing::warn!("{path}: something was written that is no invitation{left_out}");
+        }
         files::drain(&self.requests);
     }
 
@@ -296,7 +302,10 @@ impl Desk {
             })
         });
         if !matches!(started, Some(Ok(()))) {
-            tracing::warn!("an invitation is not followed: too many are");
+            static LIMIT: LogLimit = LogLimit::new();
+            if let Some(left_out) = LIMIT.admit(Instant::now()) {
+                tracing::warn!("an invitation is not followed: too many are{left_out}");
+            }
         }
     }
 }

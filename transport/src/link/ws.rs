@@ -4,10 +4,12 @@
 //! Other than the reference, Pings are answered, and a stranger that is silent during the upgrade delays nobody.
 
 mod frames;
+mod origins;
 mod session;
 mod upgrade;
 
 use std::io;
+use std::sync::Arc;
 
 use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
@@ -15,12 +17,25 @@ use zonda_runtime::Runtime;
 pub(crate) use self::session::{Reading, Session, Writing};
 
 use self::frames::Side;
+use self::origins::{Origins, SEPARATOR};
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, LinkFailure, LinkStream, Protocol, Terms, tcp,
+    Bound, Connected, EndpointProblem, Entrance, LinkFailure, LinkStream, Protocol, Terms, option,
+    tcp,
 };
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    origins_of(endpoint)?;
     tcp::check(endpoint)
+}
+
+/// The origins that an endpoint names.
+pub(super) fn origins_of(endpoint: &Endpoint) -> Result<Option<Vec<String>>, EndpointProblem> {
+    let expected = "origins such as https://robot.example, joined by |, or *";
+    option(endpoint, "origins", expected, |value| {
+        let origins: Vec<String> = value.split(SEPARATOR).map(str::to_owned).collect();
+        let is_one = |origin: &String| origin == "*" || origin.contains("://");
+        origins.iter().all(is_one).then_some(origins)
+    })
 }
 
 /// Connects, and asks for a WebSocket.
@@ -46,7 +61,7 @@ pub(super) async fn ask<R: Runtime>(
     } = connected;
     let (local, remote) = (local.over(protocol), remote.over(protocol));
     let host = host(terms.endpoint.address().as_str());
-    let asking = upgrade(runtime, stream, Side::Client, &host);
+    let asking = upgrade(runtime, stream, Request::To(&host));
     let done = runtime.timeout_at(terms.deadline, asking).await;
     let done = done.ok_or(LinkFailure::Expired)?;
     let stream = done.map_err(|text| LinkFailure::Upgrade {
@@ -68,19 +83,33 @@ fn host(address: &str) -> String {
     }
 }
 
+/// The request that a WebSocket begins with.
+#[derive(Clone, Copy)]
+enum Request<'a> {
+    /// This node's, to a host.
+    To(&'a str),
+    /// A client's, from pages of which these may connect.
+    From(&'a Origins),
+}
+
 /// Makes a WebSocket of a connection.
 async fn upgrade<R: Runtime>(
     runtime: &R,
     stream: LinkStream,
-    side: Side,
-    host: &str,
+    request: Request<'_>,
 ) -> Result<LinkStream, String> {
     let as_text = |error: io::Error| error.to_string();
     let halves = stream.adopt(runtime);
     let (mut read, mut write) = halves.map_err(as_text)?;
-    let behind = match side {
-        Side::Client => upgrade::ask(&mut read, &mut write, host).await?,
-        Side::Server => upgrade::answer(&mut read, &mut write).await?,
+    let (side, behind) = match request {
+        Request::To(host) => {
+            let behind = upgrade::ask(&mut read, &mut write, host).await?;
+            (Side::Client, behind)
+        }
+        Request::From(origins) => {
+            let behind = upgrade::answer(&mut read, &mut write, origins).await?;
+            (Side::Server, behind)
+        }
     };
     let stream = LinkStream::release(runtime, read, write).map_err(as_text)?;
     let session = Session::new(side, &stream, &behind);
@@ -89,30 +118,42 @@ async fn upgrade<R: Runtime>(
 
 /// Binds as TCP does.
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    let gate = Gate::of(terms)?;
     let bound = tcp::bind(runtime, terms, terms.links.tcp)?.into_iter();
     let bound = bound.map(|bound| Bound {
         address: bound.address.over(Protocol::Ws),
-        entrance: Entrance::Ws(Gate),
+        entrance: Entrance::Ws(gate.clone()),
         ..bound
     });
     Ok(bound.collect())
 }
 
 /// What those who come in by such a listener pass.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Gate;
+#[derive(Debug, Clone)]
+pub(crate) struct Gate {
+    origins: Arc<Origins>,
+}
 
 impl Gate {
+    /// As the endpoint says, or the configuration.
+    pub(super) fn of(terms: &Terms<'_>) -> Result<Gate, EndpointProblem> {
+        let listed = origins_of(terms.endpoint)?;
+        let listed = listed.or_else(|| terms.links.ws_origins.clone());
+        Ok(Gate {
+            origins: Arc::new(Origins::of(listed)),
+        })
+    }
+
     /// Waits for a stranger's request for a WebSocket, and answers it.
     ///
     /// # Errors
     /// Why there is none, as a clause.
     pub(crate) async fn pass<R: Runtime>(
-        self,
+        &self,
         runtime: &R,
         stream: LinkStream,
     ) -> Result<LinkStream, String> {
-        upgrade(runtime, stream, Side::Server, "").await
+        upgrade(runtime, stream, Request::From(&self.origins)).await
     }
 }
 

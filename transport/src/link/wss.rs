@@ -9,6 +9,7 @@ use zonda_runtime::Runtime;
 use super::{Bound, Connected, EndpointProblem, Entrance, LinkFailure, Protocol, Terms, tls, ws};
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    ws::origins_of(endpoint)?;
     tls::check(endpoint)
 }
 
@@ -23,11 +24,12 @@ pub(super) async fn connect<R: Runtime>(
 
 /// Binds as TLS does; who comes in asks for a WebSocket afterwards.
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+    let origins = ws::Gate::of(terms)?;
     let bound = tls::bind(runtime, terms)?.into_iter();
     let bound = bound.map(|bound| Bound {
         address: bound.address.over(Protocol::Wss),
         entrance: match bound.entrance {
-            Entrance::Tls(gate) => Entrance::Wss(gate, ws::Gate),
+            Entrance::Tls(gate) => Entrance::Wss(gate, origins.clone()),
             other => other,
         },
         ..bound

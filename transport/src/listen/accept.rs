@@ -329,6 +329,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             HandshakeError::Unauthenticated { .. } => Some(&self.logs.unauthenticated),
             HandshakeError::BatchSize { .. } => Some(&self.logs.batch_size),
             HandshakeError::Encryption(_) => Some(&self.logs.unencrypted),
+            HandshakeError::Upgrade(_) => Some(&self.logs.upgrade),
             _ => None,
         };
         let endpoint = &self.endpoint;

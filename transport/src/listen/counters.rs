@@ -68,6 +68,7 @@ pub(super) struct Logs {
     pub(super) batch_size: LogLimit,
     /// An encrypted link did not come about.
     pub(super) unencrypted: LogLimit,
+    pub(super) upgrade: LogLimit,
 }
 
 pub(super) fn count(counter: &AtomicU64) {

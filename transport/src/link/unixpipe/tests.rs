@@ -255,3 +255,16 @@ fn what_is_no_invitation_keeps_nobody_out() {
     assert!(found);
     until_handed(&handed);
 }
+
+#[test]
+fn pipes_are_the_owners_alone_by_default() {
+    let nothing = LinkSettings::default();
+    let mode = |text: &str, links: &LinkSettings| mode_of(&endpoint(text), links);
+    assert_eq!(mode("unixpipe//run/a", &nothing), Ok(0o600));
+    assert_eq!(mode("unixpipe//run/a#file_mask=438", &nothing), Ok(0o666));
+    let everybody = LinkSettings {
+        pipe_mode: Some(0o777),
+        ..LinkSettings::default()
+    };
+    assert_eq!(mode("unixpipe//run/a", &everybody), Ok(0o777));
+}

@@ -8,14 +8,22 @@ use tungstenite::handshake::server::{Request, create_response, write_response};
 use tungstenite::http::StatusCode;
 use zonda_runtime::{LinkRead, LinkWrite, RxBuf};
 
+use super::origins::Origins;
+
 /// The longest request or answer.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
 /// What is read at first.
 const FIRST_BYTES: usize = 512;
 
-const REFUSAL: &[u8] =
-    b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+/// An answer that ends the connection, with the reason for who looks at it.
+fn refusal(status: StatusCode, text: &str) -> Vec<u8> {
+    let length = text.len();
+    format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\n\r\n{text}"
+    )
+    .into_bytes()
+}
 
 /// Asks the server at `host` for a WebSocket. Tells what came behind its answer.
 ///
@@ -48,18 +56,24 @@ pub(super) async fn ask(
     Ok(behind)
 }
 
-/// Answers a client's request, whatever path, host and origin are in it. Tells what came behind it.
+/// Answers a client's request, whatever path and host are in it, if pages of its origin may connect. Tells what came behind it.
 ///
 /// # Errors
 /// Why it is not a request for a WebSocket, as a clause.
 pub(super) async fn answer(
     read: &mut impl LinkRead,
     write: &mut impl LinkWrite,
+    origins: &Origins,
 ) -> Result<Vec<u8>, String> {
-    let asked = head::<Request>(read).await.and_then(|(request, behind)| {
-        let response = create_response(&request).map_err(|error| error.to_string())?;
+    let bad = |text: String| (StatusCode::BAD_REQUEST, text);
+    let asked = head::<Request>(read).await.map_err(bad);
+    let asked = asked.and_then(|(request, behind)| {
+        let response = create_response(&request).map_err(|error| bad(error.to_string()))?;
+        if let Some(problem) = origins.problem_with(&request) {
+            return Err((StatusCode::FORBIDDEN, problem));
+        }
         let mut bytes = Vec::new();
-        write_response(&mut bytes, &response).map_err(|error| error.to_string())?;
+        write_response(&mut bytes, &response).map_err(|error| bad(error.to_string()))?;
         Ok((bytes, behind))
     });
     match asked {
@@ -67,9 +81,9 @@ pub(super) async fn answer(
             send(write, bytes).await?;
             Ok(behind)
         }
-        Err(text) => {
+        Err((status, text)) => {
             // It may be gone already.
-            let _ = send(write, REFUSAL.to_vec()).await;
+            let _ = send(write, refusal(status, &text)).await;
             let _ = write.shutdown().await;
             Err(text)
         }

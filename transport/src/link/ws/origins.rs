@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Pages that may open a WebSocket here. A browser lets any page connect to any address, that of a router on the user's own
+//! machine above all, and says in `Origin` where the page is from. Programs that are no browsers send no such header.
+
+use tungstenite::handshake::server::Request;
+use tungstenite::http::header::{HOST, ORIGIN};
+
+use crate::text::shown;
+
+/// Stands for all origins in a list.
+const ANY: &str = "*";
+
+/// What separates the origins in the option of an endpoint.
+pub(super) const SEPARATOR: char = '|';
+
+/// The origins whose pages may connect.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Origins {
+    /// Those of the host that the request names, on any port; on one machine, those of its own loopback addresses.
+    #[default]
+    SameHost,
+    /// These, or all where `*` is among them.
+    Listed(Vec<String>),
+}
+
+impl Origins {
+    /// The origins of a configuration, if it names any.
+    pub(super) fn of(listed: Option<Vec<String>>) -> Origins {
+        listed.map_or(Origins::SameHost, Origins::Listed)
+    }
+
+    /// Why the page that asks may not connect, if it may not.
+    pub(super) fn problem_with(&self, request: &Request) -> Option<String> {
+        let headers = request.headers();
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        let refused = headers.get_all(ORIGIN).iter().find(|origin| {
+            let origin = origin.to_str().ok();
+            !origin.is_some_and(|origin| self.allow(origin, host.unwrap_or_default()))
+        })?;
+        let origin = shown(&String::from_utf8_lossy(refused.as_bytes()));
+        Some(format!(
+            "pages of the origin {origin} may not connect; if they should, name it in transport/link/ws/origins"
+        ))
+    }
+
+    fn allow(&self, origin: &str, host: &str) -> bool {
+        match self {
+            Origins::Listed(listed) => listed
+                .iter()
+                .any(|allowed| allowed == ANY || allowed.eq_ignore_ascii_case(origin)),
+            Origins::SameHost => {
+                let page = origin.split_once("://").map(|(_, rest)| name_of(rest));
+                let name = name_of(host);
+                page.is_some_and(|page| {
+                    !page.is_empty() && page.eq_ignore_ascii_case(name)
+                        || is_loopback(page) && is_loopback(name)
+                })
+            }
+        }
+    }
+}
+
+/// The name or address in `HOST:PORT`, without the brackets of IPv6.
+fn name_of(host: &str) -> &str {
+    match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(rest),
+        None => host.split(':').next().unwrap_or(host),
+    }
+}
+
+fn is_loopback(name: &str) -> bool {
+    let is_loopback = |ip: std::net::IpAddr| ip.is_loopback();
+    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(headers: &[(&str, &str)]) -> Request {
+        let mut request = Request::new(());
+        for (name, value) in headers {
+            let name: tungstenite::http::HeaderName = name.parse().expect("a name");
+            request
+                .headers_mut()
+                .append(name, value.parse().expect("a value"));
+        }
+        request
+    }
+
+    fn is_let_in(origins: &Origins, origin: &str, host: &str) -> bool {
+        let request = request(&[("Host", host), ("Origin", origin)]);
+        origins.problem_with(&request).is_none()
+    }
+
+    #[test]
+    fn a_page_of_another_host_is_refused_and_what_sends_no_origin_is_let_in() {
+        let origins = Origins::default();
+        for (origin, host) in [
+            ("http://evil.example", "127.0.0.1:7448"),
+            ("http://evil.example", "localhost:7448"),
+            ("https://127.0.0.1.evil.example", "127.0.0.1:7448"),
+            ("null", "127.0.0.1:7448"),
+            ("null", "null"),
+            ("", ""),
+            ("://", ""),
+            ("http://", ""),
+            ("http://robot.example", ""),
+            ("http://robot.example.evil", "robot.example"),
+            ("http://[2001:db8::1]", "[2001:db8::2]:7448"),
+        ] {
+            assert!(!is_let_in(&origins, origin, host), "{origin} at {host}");
+        }
+        for (origin, host) in [
+            ("https://robot.example", "robot.example"),
+            ("http://Robot.example:8080", "robot.example:7448"),
+            ("http://localhost:5173", "127.0.0.1:7448"),
+            ("http://127.0.0.1:8000", "[::1]:7448"),
+            ("http://[2001:db8::1]:80", "[2001:db8::1]:7448"),
+        ] {
+            assert!(is_let_in(&origins, origin, host), "{origin} at {host}");
+        }
+        assert!(origins.problem_with(&request(&[("Host", "a")])).is_none());
+        let twice = [
+            ("Host", "a"),
+            ("Origin", "http://a"),
+            ("Origin", "http://b"),
+        ];
+        assert!(origins.problem_with(&request(&twice)).is_some());
+    }
+
+    #[test]
+    fn a_list_says_which_and_a_star_says_all() {
+        let origins = Origins::of(Some(vec!["https://fleet.example".to_owned()]));
+        assert!(is_let_in(
+            &origins,
+            "https://fleet.example",
+            "10.0.0.1:7448"
+        ));
+        for other in [
+            "http://fleet.example",
+            "https://fleet.example:444",
+            "http://10.0.0.1",
+        ] {
+            assert!(!is_let_in(&origins, other, "10.0.0.1:7448"), "{other}");
+        }
+        let all = Origins::of(Some(vec!["*".to_owned()]));
+        assert!(is_let_in(&all, "http://evil.example", "127.0.0.1:7448"));
+        let none = Origins::of(Some(Vec::new()));
+        assert!(!is_let_in(&none, "http://localhost", "localhost"));
+    }
+}
