@@ -8,6 +8,8 @@ pub enum Answer {
     Accepted,
     /// 400: the request cannot be understood.
     BadRequest,
+    /// 403: a web page sends it.
+    Forbidden,
     /// 404: nothing to read is at this path.
     NotFound,
     /// 405: a message is published by POST or PUT.
@@ -42,9 +44,10 @@ pub const STATUSES: usize = Answer::ALL.len();
 
 impl Answer {
     /// Each of them, in the order of its number.
-    pub const ALL: [Answer; 14] = [
+    pub const ALL: [Answer; 15] = [
         Answer::Accepted,
         Answer::BadRequest,
+        Answer::Forbidden,
         Answer::NotFound,
         Answer::MethodNotAllowed,
         Answer::Timeout,
@@ -64,6 +67,7 @@ impl Answer {
         match self {
             Answer::Accepted => 202,
             Answer::BadRequest => 400,
+            Answer::Forbidden => 403,
             Answer::NotFound => 404,
             Answer::MethodNotAllowed => 405,
             Answer::Timeout => 408,
@@ -89,6 +93,7 @@ impl Answer {
         match self {
             Answer::Accepted => "HTTP/1.1 202 Accepted\r\n",
             Answer::BadRequest => "HTTP/1.1 400 Bad Request\r\n",
+            Answer::Forbidden => "HTTP/1.1 403 Forbidden\r\n",
             Answer::NotFound => "HTTP/1.1 404 Not Found\r\n",
             Answer::MethodNotAllowed => "HTTP/1.1 405 Method Not Allowed\r\nAllow: POST, PUT\r\n",
             Answer::Timeout => "HTTP/1.1 408 Request Timeout\r\n",

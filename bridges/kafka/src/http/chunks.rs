@@ -113,6 +113,9 @@ impl Chunks {
             return Err(Answer::BadRequest);
         }
         line.truncate(line.len() - 2);
+        if line.contains(&b'\r') {
+            return Err(Answer::BadRequest);
+        }
         Ok(Some(line))
     }
 

@@ -51,6 +51,7 @@ struct Fields<'h> {
     close: bool,
     keep_alive: bool,
     expects: bool,
+    has_origin: bool,
     content_type: Option<&'h [u8]>,
 }
 
@@ -66,6 +67,7 @@ impl<'h> Fields<'h> {
     fn meet(&mut self, name: &str, value: &'h [u8]) -> Result<(), Answer> {
         match name.len() {
             4 if name.eq_ignore_ascii_case("host") => self.hosts += 1,
+            6 if name.eq_ignore_ascii_case("origin") => self.has_origin = true,
             6 if name.eq_ignore_ascii_case("expect") => {
                 if !value.eq_ignore_ascii_case(b"100-continue") {
                     return Err(Answer::ExpectationFailed);
@@ -122,7 +124,16 @@ impl Head {
             Err(Error::Version) => return Err(Answer::VersionNotSupported),
             Err(_) => return Err(Answer::BadRequest),
         };
+        // A line end of LF alone is one to this server and none to a proxy before it, or the other way round.
+        let mut lines = input[..bytes].split(|byte| *byte == b'\n').rev();
+        lines.next();
+        if !lines.all(|line| line.ends_with(b"\r")) {
+            return Err(Answer::BadRequest);
+        }
         let fields = Fields::read(request.headers)?;
+        if fields.has_origin && !limits.any_origin {
+            return Err(Answer::Forbidden);
+        }
         let method = request.method.unwrap_or_default();
         let is_1_1 = request.version == Some(1);
         let target = target(method, request.path.unwrap_or_default());

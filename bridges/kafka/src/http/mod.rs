@@ -11,13 +11,15 @@ pub use answer::{Answer, STATUSES};
 pub use budget::Budget;
 pub use machine::{Machine, Request, Step, Target};
 
-/// What a client may make the server keep.
+/// What a client may make the server keep, and which clients it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes of a request line with its headers; also the size of a connection's receive buffer.
     pub head_bytes: usize,
     /// The most bytes of one body.
     pub body_bytes: usize,
+    /// Whether requests of web pages are taken, which say their `Origin`.
+    pub any_origin: bool,
 }
 
 impl Default for Limits {
@@ -26,6 +28,7 @@ impl Default for Limits {
         Limits {
             head_bytes: 8192,
             body_bytes: 1_000_000,
+            any_origin: false,
         }
     }
 }

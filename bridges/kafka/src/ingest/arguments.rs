@@ -76,6 +76,9 @@ pub struct IngestArgs {
     /// The most bytes of bodies that are arriving, of all connections together
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     pub bodies_bytes: usize,
+    /// Take requests of web pages, which browsers send from any page to any address; they say their Origin
+    #[arg(long)]
+    pub any_origin: bool,
     /// The most connections [default: what the limit of open files leaves]
     #[arg(long, value_name = "N")]
     pub connections_max: Option<u64>,
@@ -145,6 +148,7 @@ impl IngestArgs {
         let mut service = Service::new(self.sink()?);
         service.limits = Limits {
             body_bytes: self.body_bytes,
+            any_origin: self.any_origin,
             ..Limits::default()
         };
         service.budget = Budget::new(self.bodies_bytes);

@@ -15,6 +15,7 @@ fn limits() -> Limits {
     Limits {
         head_bytes: 512,
         body_bytes: 1000,
+        ..Limits::default()
     }
 }
 
@@ -124,6 +125,27 @@ fn bad_requests() -> Vec<(String, Answer)> {
     let with = |fields: &str| format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n");
     vec![
         ("GET /\r\n".to_owned(), Answer::BadRequest),
+        (
+            "POST / HTTP/1.1\nHost: a\r\nContent-Length: 1\r\n\r\n".to_owned(),
+            Answer::BadRequest,
+        ),
+        (with("Content-Length: 1\nX: y"), Answer::BadRequest),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\n".to_owned(),
+            Answer::BadRequest,
+        ),
+        (
+            with("Transfer-Encoding: chunked") + "1;a\rb\r\n",
+            Answer::BadRequest,
+        ),
+        (
+            with("Transfer-Encoding: chunked") + "1\r\r\n",
+            Answer::BadRequest,
+        ),
+        (
+            with("Origin: http://evil.example\r\nContent-Length: 1"),
+            Answer::Forbidden,
+        ),
         (
             "GET / HTTP/0.9\r\n\r\n".to_owned(),
             Answer::VersionNotSupported,
