@@ -30,7 +30,7 @@ pub struct Scout {
     /// What to look for: router, peer, client, or several joined by | or commas
     #[arg(short, long, value_name = "ROLES", default_value = "router|peer", value_parser = roles)]
     what: Roles,
-    /// How long to look, whoever has answered [default: 3, or half a second after the last new answer]
+    /// How long to look [default: 3, or half a second after the last new answer]
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// Print in the end what was sent and heard on each interface, and why others were left out

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use zonda_codec::ZSlice;
 use zonda_codec::{
-    Join, PROTOCOL_VERSION, Priority, Reader, Resolution, TransportMessage, WhatAmI, ZenohId,
+    Join, PROTOCOL_VERSION, Priority, Reader, Resolution, TransportMessage, WhatAmI, ZSlice,
+    ZenohId,
 };
 
 use super::counts::count;

@@ -223,7 +223,12 @@ pub fn start<R: Runtime, H: GroupHandler>(
         members: Mutex::new(Vec::new()),
         counters: Counters::default(),
         news: Event::new(),
-        quiet: Mutex::new(Quiet::at_first(&presence, crate::clock::now())),
+        quiet: Mutex::new(Quiet::at_first(
+            presence.local.zid,
+            presence.local.whatami == WhatAmI::Router,
+            presence.join_interval,
+            crate::clock::now(),
+        )),
     });
     let announcer = Announcer {
         runtime: runtime.clone(),

@@ -12,9 +12,9 @@
 
 use std::time::{Duration, Instant};
 
-use zonda_codec::{WhatAmI, ZenohId};
+use zonda_codec::ZenohId;
 
-use super::Presence;
+use crate::protocol::parameters::LEASE_MAX;
 
 /// Intervals between two JOINs for which one is believed.
 const BELIEVED: u32 = 3;
@@ -41,13 +41,17 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    pub(super) fn at_first(presence: &Presence, now: Instant) -> Quiet {
-        let waits = presence.local.whatami == WhatAmI::Router;
-        let interval = presence.join_interval;
+    /// Of a node with this id that introduces itself once in an interval; a router listens for one first.
+    pub(super) fn at_first(
+        own: ZenohId,
+        is_router: bool,
+        interval: Duration,
+        now: Instant,
+    ) -> Quiet {
         Quiet {
-            own: presence.local.zid,
+            own,
             believed_max: interval.saturating_mul(BELIEVED),
-            until: waits.then(|| later(now, interval.mul_f32(1.2))),
+            until: is_router.then(|| later(now, interval.mul_f32(1.2))),
             has_spoken: false,
             other: None,
         }
@@ -86,7 +90,7 @@ impl Quiet {
 }
 
 fn later(now: Instant, wait: Duration) -> Instant {
-    now.checked_add(wait).unwrap_or(now + super::LEASE_MAX)
+    now.checked_add(wait).unwrap_or(now + LEASE_MAX)
 }
 
 #[cfg(test)]

@@ -104,10 +104,10 @@ mod tests {
             ("null", "null"),
             ("", ""),
             ("://", ""),
-            ("http://", ""),
+            ("app://", ""),
             ("http://robot.example", ""),
-            ("http://robot.example.evil", "robot.example"),
-            ("http://[2001:db8::1]", "[2001:db8::2]:7448"),
+            ("http://robot.example.evil.example", "robot.example"),
+            ("app://[2001:db8::1]", "[2001:db8::2]:7448"),
         ] {
             assert!(!is_let_in(&origins, origin, host), "{origin} at {host}");
         }
@@ -116,15 +116,15 @@ mod tests {
             ("http://Robot.example:8080", "robot.example:7448"),
             ("http://localhost:5173", "127.0.0.1:7448"),
             ("http://127.0.0.1:8000", "[::1]:7448"),
-            ("http://[2001:db8::1]:80", "[2001:db8::1]:7448"),
+            ("app://[2001:db8::1]:80", "[2001:db8::1]:7448"),
         ] {
             assert!(is_let_in(&origins, origin, host), "{origin} at {host}");
         }
         assert!(origins.problem_with(&request(&[("Host", "a")])).is_none());
         let twice = [
-            ("Host", "a"),
-            ("Origin", "http://a"),
-            ("Origin", "http://b"),
+            ("Host", "a.example"),
+            ("Origin", "http://a.example"),
+            ("Origin", "http://b.example"),
         ];
         assert!(origins.problem_with(&request(&twice)).is_some());
     }
@@ -140,7 +140,7 @@ mod tests {
         for other in [
             "http://fleet.example",
             "https://fleet.example:444",
-            "http://10.0.0.1",
+            "app://10.0.0.1",
         ] {
             assert!(!is_let_in(&origins, other, "10.0.0.1:7448"), "{other}");
         }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Machines and containers as folders of files.
 
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
