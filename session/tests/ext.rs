@@ -489,3 +489,145 @@ fn a_callback_may_publish_to_itself_and_panic() {
     let all: Vec<_> = (0..4).map(|_| seen.recv_timeout(LONG).unwrap()).collect();
     assert_eq!(all, ["again", "once more", "panic", "end"]);
 }
+
+/// A stranger that may publish on the key says one number far ahead of a publisher's, and is gone.
+#[test]
+fn one_forged_sample_silences_no_publisher() {
+    let (near, far) = pair();
+    let publisher = mute(&near, 10);
+    let plain = far.declare_subscriber(KEY).advanced().wait().unwrap();
+    let recovering = recovering(&far);
+    let remembering = far
+        .declare_subscriber(KEY)
+        .history(HistoryConfig::default())
+        .recovery(RecoveryConfig::default().heartbeat())
+        .wait()
+        .unwrap();
+    let misses = recovering.sample_miss_listener().wait().unwrap();
+    known(&near);
+    let all = [&plain, &recovering, &remembering];
+    for sn in 0..3 {
+        put_all(&publisher, &[&sn.to_string()]);
+        send(&near, &publisher, sn, &sn.to_string());
+    }
+    for subscriber in all {
+        assert_eq!(nexts(subscriber, 3), ["0", "1", "2"]);
+    }
+    for (place, jump) in [(3, (1 << 31) - 1), (4, 3000), (5, 100_000)] {
+        send(&near, &publisher, place + jump, "forged");
+        for sn in [2 * place, 2 * place + 1].map(|sn| sn - 3) {
+            put_all(&publisher, &[&sn.to_string()]);
+            send(&near, &publisher, sn, &sn.to_string());
+        }
+        for subscriber in all {
+            let mut heard = nexts(subscriber, 3);
+            heard.retain(|text| text != "forged");
+            let true_ones = [2 * place - 3, 2 * place - 2].map(|sn| sn.to_string());
+            assert_eq!(heard, true_ones, "behind a jump of {jump}");
+        }
+    }
+    // The recovery of what is really lost goes on, too.
+    put_all(&publisher, &["9", "10"]);
+    send(&near, &publisher, 10, "10");
+    assert_eq!(nexts(&recovering, 2), ["9", "10"]);
+    let told: u32 = std::iter::from_fn(|| misses.try_recv().unwrap())
+        .map(|m| m.nb())
+        .sum();
+    assert!(told < 4096, "{told} were said to be lost");
+}
+
+/// A stranger with a queryable on the keys of all caches takes questions and does not answer them.
+#[test]
+fn a_cache_that_never_answers_holds_up_no_other() {
+    let (near, far) = pair();
+    let publisher = mute(&near, 10);
+    put_all(&publisher, &["0", "1", "2"]);
+    until_cached(&far);
+    let stranger = connected_to(&near, Config::peer());
+    let (sender, kept) = flume::unbounded();
+    let queryable = stranger.declare_queryable("ext/key/@adv/**");
+    let keep = move |query| sender.send(query).unwrap();
+    let _queryable = queryable.callback(keep).wait().unwrap();
+    let there = far.declare_querier("ext/key/@adv/**").wait().unwrap();
+    until("it is there", || {
+        there.matching_status().wait().unwrap().matching()
+    });
+    let begun = std::time::Instant::now();
+    let subscriber = near
+        .declare_subscriber(KEY)
+        .history(HistoryConfig::default())
+        .query_timeout(10 * LONG)
+        .wait()
+        .unwrap();
+    kept.recv_timeout(LONG).expect("it is asked as well");
+    assert_eq!(nexts(&subscriber, 3), ["0", "1", "2"]);
+    put_all(&publisher, &["3"]);
+    assert_eq!(next(&subscriber), "3");
+    assert!(begun.elapsed() < LONG, "long before the question is over");
+}
+
+/// A neighbour that asks for all there is again and again gets its share, and recoveries are answered beside it.
+#[test]
+fn a_cache_gives_its_history_to_a_neighbour_as_fast_as_its_share_allows() {
+    const SAMPLE: usize = 1 << 20;
+    const QUESTIONS: usize = 40;
+    let (near, far) = pair();
+    let publisher = near
+        .declare_publisher(KEY)
+        .allowed_destination(Locality::SessionLocal)
+        .cache(CacheConfig::default().max_samples(4))
+        .sample_miss_detection(MissDetectionConfig::default())
+        .wait()
+        .unwrap();
+    let cache = CacheConfig::default().max_samples(8).max_bytes(9 * SAMPLE);
+    let large = near
+        .declare_publisher("ext/large")
+        .allowed_destination(Locality::SessionLocal)
+        .cache(cache)
+        .sample_miss_detection(MissDetectionConfig::default())
+        .wait()
+        .unwrap();
+    for _ in 0..8 {
+        large.put(vec![7; SAMPLE]).wait().unwrap();
+    }
+    put_all(&publisher, &["small"]);
+    until_cached(&far);
+    let (sender, got) = flume::unbounded();
+    let begun = std::time::Instant::now();
+    let all: Vec<_> = (0..QUESTIONS)
+        .map(|_| {
+            let sender = sender.clone();
+            let get = far
+                .get("ext/large/@adv/**")
+                .accept_replies(ReplyKeyExpr::Any);
+            let get = get
+                .timeout(4 * LONG)
+                .consolidation(zonda::query::ConsolidationMode::None);
+            let token = zonda::cancellation::CancellationToken::default();
+            let get = get.cancellation_token(token.clone());
+            let count = move |reply: zonda::query::Reply| {
+                let sample = reply.into_result().unwrap();
+                sender.send(sample.payload().len()).unwrap();
+            };
+            get.callback(count).wait().unwrap();
+            token
+        })
+        .collect();
+    // Two histories come at once, and more of them later.
+    let mut bytes = 0;
+    while bytes < 24 * SAMPLE {
+        bytes += got.recv_timeout(LONG).expect("more of it");
+        let share = 18.0 + 4.5 * begun.elapsed().as_secs_f64() + 8.0;
+        assert!(
+            bytes as f64 <= share * SAMPLE as f64,
+            "{bytes} bytes after {:?}",
+            begun.elapsed()
+        );
+    }
+    let small = far.get("ext/key/@adv/**").accept_replies(ReplyKeyExpr::Any);
+    let small = small.wait().unwrap().recv().unwrap();
+    assert_eq!(text(small.result().unwrap()), "small");
+    for token in all {
+        token.cancel().wait().unwrap();
+    }
+}

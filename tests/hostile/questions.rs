@@ -5,7 +5,7 @@ use std::thread;
 
 use zonda_codec::{
     Declaration, EntityGlobalId, Mapping, NetworkMessage, PushBody, Put, Qos, Query, QueryableInfo,
-    RawExtensions, Reply, Request, ResponseBody, ResponseFinal, ResponseHead, WireExpr,
+    RawExtensions, Reply, Request, ResponseBody, ResponseFinal, ResponseHead, TsStack, WireExpr,
 };
 
 use crate::hand::{Hand, bytes};
@@ -15,6 +15,9 @@ const MANY: u32 = 200_000;
 
 /// As many as a neighbour may have open.
 const OPEN_MAX: u32 = 150_000;
+
+/// A time-stamp stack with one entry.
+const STACK: &[u8] = &[1, 1, 1, 2, 9, 9];
 
 fn request(rid: u32, key: &str) -> Vec<u8> {
     bytes(&Request::new(rid, WireExpr::full(key), Query::default()))
@@ -36,7 +39,7 @@ fn response(rid: u32, wire_expr: WireExpr<'_>, payload: &str, responder: &Hand) 
             zid: responder.zid(),
             eid: 7,
         }),
-        ts_stack: None,
+        ts_stack: Some(TsStack::new(STACK).expect("a stack")),
     };
     bytes(&head.with_body(ResponseBody::Reply(reply)))
 }
@@ -142,6 +145,7 @@ fn answers_that_make_no_sense() {
             assert_eq!((response.rid, response.qos), (77, Qos::REQUEST));
             assert_eq!(response.wire_expr, full("k/a"));
             assert_eq!(response.responder.map(|id| id.eid), Some(7));
+            assert_eq!(response.ts_stack.map(|stack| stack.as_bytes()), Some(STACK));
             got.push(String::from_utf8_lossy(put.payload).into_owned());
             false
         }

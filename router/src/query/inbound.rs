@@ -4,7 +4,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use zonda_codec::{KeyExpr, Reader, Reliability, Request, Response, ResponseBody, ResponseFinal};
+use zonda_codec::{
+    KeyExpr, Reader, Reliability, Request, Response, ResponseBody, ResponseFinal, ResponseHead,
+};
 use zonda_transport::protocol::{
     rx::Context,
     tx::{Outgoing, Tail},
@@ -152,7 +154,10 @@ impl Shared {
             return;
         };
         let text = key.as_ref().map_or("", KeyExpr::as_str);
-        let head = heads::response(&asker, text, response.responder);
+        let head = ResponseHead {
+            ts_stack: response.ts_stack,
+            ..heads::response(&asker, text, response.responder)
+        };
         let message = Outgoing {
             reliability: Reliability::Reliable,
             head: &head,

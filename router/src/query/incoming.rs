@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Instant};
 
 use zonda_codec::{
-    Consolidation, Encoding, KeyExpr, Payload, Qos, Request, SourceInfo, Target, ZSlice,
+    Consolidation, Encoding, KeyExpr, Payload, Qos, Request, SourceInfo, Target, ZSlice, ZenohId,
 };
 
 use crate::{
@@ -143,6 +143,18 @@ impl IncomingQuery {
         IncomingQuery {
             query: Arc::new(query),
         }
+    }
+
+    /// The neighbour that the query came from; `None` for one of the node's own session, and for one that has ended.
+    #[must_use]
+    pub fn neighbour(&self) -> Option<ZenohId> {
+        let Query {
+            node, face, rid, ..
+        } = &*self.query;
+        let state = node.state.lock();
+        let asker = state.table.origin_of_query(*face, *rid)?;
+        let found = state.faces.get(&asker.face)?;
+        Some(found.status.zid)
     }
 
     /// The keys asked for.

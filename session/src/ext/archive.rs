@@ -3,7 +3,7 @@
 //! The queryable in front of a publisher's cache.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 use zonda_codec::{EntityGlobalId, KeyExpr};
@@ -12,6 +12,7 @@ use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use super::cache::Chosen;
 use super::ledger::Ledger;
+use super::share::{Place, Shares};
 use crate::error::{AnswerError, DeclareError};
 use crate::handle::Session;
 use crate::pubsub::Publisher;
@@ -29,6 +30,7 @@ pub(super) struct Shelf {
     key: KeyExpr<'static>,
     source: EntityGlobalId,
     runtime: AnyRuntime,
+    shares: Shares,
 }
 
 impl Archive {
@@ -54,7 +56,9 @@ impl Shelf {
         ledger: &Arc<Mutex<Ledger>>,
         node: &Node,
     ) -> Shelf {
+        let max_bytes = ledger.lock().max_bytes();
         Shelf {
+            shares: Shares::new(max_bytes),
             ledger: Arc::clone(ledger),
             is_numbered,
             key: publisher.key_expr().clone().into_owned(),
@@ -65,23 +69,51 @@ impl Shelf {
 
     /// Answers on a task of its own: the link that brought the query is read on meanwhile.
     fn answer(self: &Arc<Self>, query: Query) {
-        let chosen =
+        let bytes =
             self.ledger
                 .lock()
-                .chosen(query.parameters(), SystemTime::now(), self.is_numbered);
-        if chosen.is_empty() {
+                .weigh(query.parameters(), SystemTime::now(), self.is_numbered);
+        if bytes == 0 {
+            return;
+        }
+        let share = query
+            .neighbour()
+            .map(|zid| self.shares.of(zid, Instant::now()));
+        let queued = share.as_ref().map(|share| share.queue());
+        if let Some(None) = queued {
+            tracing::debug!(%query, "too many questions of one neighbour wait for the cache of an advanced publisher");
             return;
         }
         let shelf = Arc::clone(self);
         let answer = move || async move {
-            for sample in chosen {
-                if let Err(error) = shelf.reply(&query, sample).await {
-                    tracing::debug!(%query, "the cache of an advanced publisher cannot answer: {error}");
-                    return;
-                }
+            let place = match queued.flatten() {
+                Some(queued) => Some(queued.turn(bytes).await),
+                None => None,
+            };
+            if let Err(error) = shelf.send(&query, place.as_ref()).await {
+                tracing::debug!(%query, "the cache of an advanced publisher cannot answer: {error}");
             }
         };
         with_runtime!(&self.runtime, runtime => runtime.spawn_brief("zonda-cache", answer));
+    }
+
+    /// Sends what is chosen, as fast as the share of the asker allows.
+    async fn send(&self, query: &Query, place: Option<&Place>) -> Result<(), AnswerError> {
+        for sample in self.chosen(query) {
+            let bytes = sample.bytes();
+            self.reply(query, sample).await?;
+            let now = Instant::now();
+            let pause = place.map_or(Duration::ZERO, |place| place.take(bytes, now));
+            if !pause.is_zero() {
+                self.runtime.sleep_until(now + pause).await;
+            }
+        }
+        Ok(())
+    }
+
+    fn chosen(&self, query: &Query) -> Vec<Chosen> {
+        let (now, ledger) = (SystemTime::now(), self.ledger.lock());
+        ledger.chosen(query.parameters(), now, self.is_numbered)
     }
 
     async fn reply(&self, query: &Query, sample: Chosen) -> Result<(), AnswerError> {

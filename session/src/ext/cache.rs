@@ -89,6 +89,14 @@ pub(super) struct Chosen {
     pub number: Option<u32>,
 }
 
+impl Chosen {
+    /// What sending it takes, about.
+    pub fn bytes(&self) -> usize {
+        let attached = self.attachment.as_ref().map_or(0, ZBytes::len);
+        size_of::<Cached>() + self.payload.len() + attached
+    }
+}
+
 /// What gave way to a sample. Users' code may run when it is dropped, so that is done without a lock.
 #[derive(Debug, Default)]
 pub(super) struct Spilled {
@@ -240,16 +248,39 @@ impl Cache {
         next: Option<u32>,
     ) -> Vec<Chosen> {
         let filter = Filter::of(parameters, now);
+        let picked = self.picked(&filter, next);
+        let mut chosen: Vec<Chosen> = picked
+            .map(|(one, number)| self.whole(one, number))
+            .collect();
+        chosen.reverse();
+        chosen
+    }
+
+    /// How many bytes that is.
+    pub fn weigh(&self, parameters: &Parameters<'_>, now: SystemTime, next: Option<u32>) -> usize {
+        let filter = Filter::of(parameters, now);
+        self.picked(&filter, next).map(|(one, _)| one.bytes).sum()
+    }
+
+    /// How many bytes it keeps at most.
+    pub fn max_bytes(&self) -> usize {
+        self.max_bytes
+    }
+
+    /// What a filter takes, the newest first.
+    fn picked(
+        &self,
+        filter: &Filter,
+        next: Option<u32>,
+    ) -> impl Iterator<Item = (&Cached, Option<u32>)> {
         let back = 1..=self.count;
-        let newest = back.filter_map(|back| {
+        let newest = back.filter_map(move |back| {
             let sample = self.slots.get(self.place(self.count - back))?;
             let number = next.map(|next| next.wrapping_sub(back as u32));
             let is_chosen = filter.takes(number, sample.beside.timestamp);
-            is_chosen.then(|| self.whole(sample, number))
+            is_chosen.then_some((sample, number))
         });
-        let mut chosen: Vec<Chosen> = newest.take(filter.max).collect();
-        chosen.reverse();
-        chosen
+        newest.take(filter.max)
     }
 
     fn whole(&self, sample: &Cached, number: Option<u32>) -> Chosen {

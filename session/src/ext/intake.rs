@@ -3,7 +3,6 @@
 //! What an advanced subscriber does: hears samples, heartbeats, tokens and answers, and carries out what its
 //! [`Sources`] decide, one step after another.
 
-use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,19 +12,20 @@ use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_runtime::serial::{Locked, SerialQueue, Turn};
 use zonda_runtime::{Runtime, with_runtime};
 
+use super::answering::Unasked;
 use super::history::HistoryConfig;
 use super::keys::{Source, cache_of, caches};
 use super::miss::Listeners;
 use super::serialization::z_deserialize;
-use super::sources::{About, Question, Sources, Step, Wanted};
+use super::sources::{About, Heard, Question, Sources, Step, Wanted};
 use super::ticker::Ticker;
 use crate::cancellation::CancellationToken;
 use crate::gone::{Gone, Here, Inside};
-use crate::handle::{Session, WeakSession};
+use crate::handle::WeakSession;
 use crate::handlers::{Callback, Stored};
 use crate::liveliness::LivelinessToken;
 use crate::pubsub::Subscriber;
-use crate::query::{ConsolidationMode, Parameters, QueryTarget, ReplyKeyExpr, Selector};
+use crate::query::{Parameters, Selector};
 use crate::sample::{Sample, SampleKind};
 
 /// How many steps may wait before a thread that brings more waits for the one that carries them out.
@@ -75,13 +75,13 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// A sample came, published now or out of a cache.
-    pub fn take(self: &Arc<Self>, sample: Sample) {
+    /// A sample came.
+    pub fn take(self: &Arc<Self>, sample: Sample, heard: Heard) {
         let sample = match self.stores {
             true => sample.before_storing(),
             false => sample,
         };
-        self.change(|sources| sources.take(sample, Instant::now()));
+        self.change(|sources| sources.take(sample, heard, Instant::now()));
     }
 
     /// A heartbeat came.
@@ -137,17 +137,14 @@ impl Intake {
 
     /// Asks on a task of its own: no link waits until the question is sent.
     fn ask(self: &Arc<Self>, question: Question) {
-        let answering = Answering {
-            intake: Arc::clone(self),
-            about: question.about,
-        };
+        let unasked = Unasked::new(self, question.about);
         let (Some(session), Ok(selector)) = (self.session.upgrade(), self.selector(&question))
         else {
             return;
         };
         tracing::trace!(%selector, "an advanced subscriber asks");
         let runtime = session.node().runtime_handle().clone();
-        let ask = move || answering.ask(session, selector);
+        let ask = move || unasked.ask(session, selector);
         with_runtime!(&runtime, runtime => runtime.spawn_brief("zonda-recovery", ask));
     }
 
@@ -177,42 +174,5 @@ impl Intake {
         drop(self.questions.cancel());
         let declared = std::mem::take(&mut *self.background.lock());
         drop(declared);
-    }
-}
-
-/// A question under way; says when it ends.
-struct Answering {
-    intake: Arc<Intake>,
-    about: About,
-}
-
-impl Answering {
-    async fn ask(self, session: Session, selector: Selector<'static>) {
-        let timeout = self.intake.query_timeout;
-        let token = self.intake.questions.clone();
-        let get = session.get(selector).callback(move |reply| {
-            // Named so that the closure owns the whole of it, and ends the question when it is dropped.
-            let Answering { intake, .. } = &self;
-            if let Ok(sample) = reply.into_result()
-                && intake.key.intersects(sample.key_expr())
-            {
-                intake.take(sample);
-            }
-        });
-        let get = get
-            .consolidation(ConsolidationMode::None)
-            .accept_replies(ReplyKeyExpr::Any)
-            .target(QueryTarget::All)
-            .timeout(timeout)
-            .cancellation_token(token);
-        if let Err(error) = get.into_future().await {
-            tracing::debug!("an advanced subscriber cannot ask for samples: {error}");
-        }
-    }
-}
-
-impl Drop for Answering {
-    fn drop(&mut self) {
-        self.intake.change(|sources| sources.end(self.about));
     }
 }

@@ -50,4 +50,15 @@ impl Ledger {
         let next = is_numbered.then_some(self.published as u32);
         self.cache.chosen(parameters, now, next)
     }
+
+    /// How many bytes [`chosen`](Self::chosen) would give.
+    pub fn weigh(&self, parameters: &Parameters<'_>, now: SystemTime, is_numbered: bool) -> usize {
+        let next = is_numbered.then_some(self.published as u32);
+        self.cache.weigh(parameters, now, next)
+    }
+
+    /// How many bytes it keeps at most.
+    pub fn max_bytes(&self) -> usize {
+        self.cache.max_bytes()
+    }
 }

@@ -14,6 +14,7 @@
 //! [miss listeners](AdvancedSubscriber::sample_miss_listener) hear of. `docs/ext.md` shows each of it, and says what is
 //! bounded by what.
 
+mod answering;
 mod archive;
 mod cache;
 mod cache_config;
@@ -31,6 +32,7 @@ mod publication;
 mod publisher;
 mod publisher_builder;
 mod serialization;
+mod share;
 mod sources;
 mod subscriber;
 mod subscriber_builder;

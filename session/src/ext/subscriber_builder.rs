@@ -14,7 +14,7 @@ use super::history::{HistoryConfig, RecoveryConfig};
 use super::intake::{Called, Declared, Intake};
 use super::keys;
 use super::miss::Listeners;
-use super::sources::{Rules, Sources};
+use super::sources::{Heard, Rules, Sources};
 use super::subscriber::AdvancedSubscriber;
 use super::ticker::Ticker;
 use crate::gone::{Gone, Here};
@@ -193,7 +193,7 @@ impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_,
             .allowed_origin(manner.origin)
             .callback(move |sample| {
                 let Ending(intake) = &ending;
-                intake.take(sample);
+                intake.take(sample, Heard::Live);
             })
             .perform()?;
         if manner.history.is_some() {

@@ -125,6 +125,13 @@ impl Query {
         self.asked.source_info()
     }
 
+    /// The neighbour that the query came from, for itself or for a node behind it; `None` for a query of this session, and for
+    /// one that has ended.
+    #[cfg(feature = "ext")]
+    pub(crate) fn neighbour(&self) -> Option<zonda_codec::ZenohId> {
+        self.asked.neighbour()
+    }
+
     /// On which keys replies are accepted.
     pub fn accepts_replies(&self) -> ReplyKeyExpr {
         match self.asked.accepts_any_key() {

@@ -77,6 +77,11 @@ impl<P: Ord + Copy> Held<P> {
         self.samples.first_key_value().map(|(place, _)| *place)
     }
 
+    /// All places, in order.
+    pub fn places(&self) -> impl Iterator<Item = P> {
+        self.samples.keys().copied()
+    }
+
     /// The last place.
     pub fn last(&self) -> Option<P> {
         self.samples.last_key_value().map(|(place, _)| *place)

@@ -5,7 +5,9 @@
 //! carries nothing out and reads no clock.
 
 mod held;
+mod lines;
 mod numbered;
+mod spans;
 mod stamped;
 
 #[cfg(test)]
@@ -73,9 +75,19 @@ pub(super) struct Rules {
     pub retention: Duration,
 }
 
+/// How a sample came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It was published now.
+    Live,
+    /// A cache had it.
+    Answered,
+}
+
 /// When something is heard, and under which circumstances.
 struct Moment<'a> {
     now: Instant,
+    heard: Heard,
     /// Whether a question about all sources is under way.
     is_asked: bool,
     rules: &'a Rules,
@@ -167,11 +179,12 @@ impl Sources {
         }));
     }
 
-    /// A sample came, published now or out of a cache.
-    pub fn take(&mut self, sample: Sample, now: Instant) {
+    /// A sample came.
+    pub fn take(&mut self, sample: Sample, heard: Heard, now: Instant) {
         let (rules, budget) = (&self.rules, &self.budget);
         let moment = Moment {
             now,
+            heard,
             is_asked: self.questions > 0,
             rules,
         };

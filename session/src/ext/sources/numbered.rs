@@ -8,7 +8,8 @@ use std::time::Instant;
 use zonda_codec::EntityGlobalId;
 
 use super::held::{Budget, Held};
-use super::{About, Forgettable, Moment, Question, Rules, Step, Wanted};
+use super::lines::{FAR, Lines, Reach};
+use super::{About, Forgettable, Heard, Moment, Question, Rules, Step, Wanted};
 use crate::ext::keys::Source;
 use crate::ext::miss::Miss;
 use crate::sample::Sample;
@@ -17,23 +18,48 @@ use crate::sample::Sample;
 const FRUITLESS_MAX: u32 = 5;
 
 /// Numbers are of 32 bits and begin anew behind the last one. Here they are places on a line that goes on: of the places a
-/// number can mean, it means the one nearest to the last that was delivered.
+/// number can mean, it means the one nearest to the end of what was delivered.
 pub(super) struct Numbered {
     id: EntityGlobalId,
-    /// The place by which others are found; `None` before the first number.
+    /// The place by which others are found as long as nothing is delivered; `None` before the first number.
     near: Option<i64>,
-    /// The place delivered last.
-    last: Option<i64>,
+    /// What was delivered.
+    lines: Lines,
     /// What waits for a gap to be filled, by its place.
     held: Held<i64>,
+    /// A sample that a jump has overtaken: it is delivered if the next number follows.
+    late: Held<i64>,
     /// How many questions about it are under way.
     questions: u32,
-    /// The last place that was known when its numbers were asked for: what is missing before it is lost when the answers
-    /// are there.
-    asked: i64,
+    asked: Asked,
     beats: Beats,
     is_alive: bool,
     heard: Instant,
+}
+
+/// What was known when numbers were asked for: what is missing before it is lost when the answers are there.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// The last place up to which no jump is far.
+    near: i64,
+    /// The last place behind a far jump.
+    far: i64,
+}
+
+impl Asked {
+    const NOTHING: Asked = Asked {
+        near: i64::MIN,
+        far: i64::MIN,
+    };
+    const ALL: Asked = Asked {
+        near: i64::MAX,
+        far: i64::MAX,
+    };
+
+    /// Whether the places from `next` on, before `place`, are lost.
+    fn covers(self, next: i64, place: i64) -> bool {
+        next <= self.near || place - next > FAR && place <= self.far
+    }
 }
 
 /// What was asked because of heartbeats.
@@ -50,7 +76,7 @@ struct Beats {
 impl Beats {
     /// Whether to ask for this place now. What was asked for in vain is asked for more and more seldom.
     fn asks_for(&mut self, place: i64) -> bool {
-        if place > self.asked {
+        if place != self.asked {
             let asked = place;
             *self = Beats {
                 asked,
@@ -79,10 +105,11 @@ impl Numbered {
         Numbered {
             id,
             near: None,
-            last: None,
+            lines: Lines::default(),
             held: Held::new(budget),
+            late: Held::new(budget),
             questions: 0,
-            asked: i64::MIN,
+            asked: Asked::NOTHING,
             beats: Beats::default(),
             is_alive: false,
             heard: now,
@@ -90,6 +117,9 @@ impl Numbered {
     }
 
     fn place(&mut self, number: u32) -> i64 {
+        if let Some(place) = self.lines.place(number) {
+            return place;
+        }
         // The first place leaves room for smaller ones, and its lower half is the number.
         let first = (1 << 32) | i64::from(number);
         let near = *self.near.get_or_insert(first);
@@ -114,20 +144,46 @@ impl Numbered {
         steps: &mut VecDeque<Step>,
     ) {
         self.heard = moment.now;
-        let rules = moment.rules;
         let place = self.place(number);
+        match (self.lines.reach(place), moment.heard) {
+            (Reach::On, _) => self.take_next(place, sample, moment, steps),
+            (Reach::Delivered, _) | (Reach::Behind { .. }, Heard::Answered) => {}
+            (Reach::Behind { is_far: true }, Heard::Live) => {
+                self.lines.reopen(place);
+                self.take_next(place, sample, moment, steps);
+            }
+            (Reach::Behind { is_far: false }, Heard::Live) => match self.late.pop() {
+                Some((late, first)) if place == late + 1 => {
+                    self.lines.reopen(late);
+                    self.take_next(late, first, moment, steps);
+                    self.take_next(place, sample, moment, steps);
+                }
+                _ => self.late.insert(place, sample),
+            },
+        }
+    }
+
+    /// The next sample of a line, perhaps with a gap before it.
+    fn take_next(
+        &mut self,
+        place: i64,
+        sample: Sample,
+        moment: &Moment<'_>,
+        steps: &mut VecDeque<Step>,
+    ) {
+        let rules = moment.rules;
+        let has_gap = |last: i64| place > last + 1;
         let is_waiting = (moment.is_asked || self.questions > 0) && rules.depth > 1;
-        match self.last {
-            Some(last) if place <= last => {}
-            Some(last) if place > last + 1 && rules.recovery => {
+        match self.lines.end_before(place) {
+            Some(last) if has_gap(last) && rules.recovery => {
                 self.held.insert(place, sample);
                 if self.held.is_full(usize::MAX) {
-                    self.deliver_until(i64::MAX, steps);
+                    self.deliver_until(Asked::ALL, steps);
                 } else if self.questions == 0 {
                     self.ask_gap(steps);
                 }
             }
-            last if is_waiting && last.is_none_or(|last| place > last + 1) => {
+            last if is_waiting && last.is_none_or(has_gap) => {
                 self.held.insert(place, sample);
                 if self.held.is_full(rules.depth) {
                     self.deliver_held(steps);
@@ -141,41 +197,72 @@ impl Numbered {
         }
     }
 
-    /// The newest sample has this number; what is to be asked for.
+    /// The newest sample has this number; what is to be asked for. A number that is far away is asked about, but not taken
+    /// for known.
     pub fn take_heartbeat(&mut self, newest: u32, is_asked: bool, now: Instant) -> Option<Wanted> {
         self.heard = now;
-        if self.last.is_none() && (is_asked || newest == u32::MAX) {
+        if self.lines.is_empty() && (is_asked || newest == u32::MAX) {
             // The answers will tell, or: the one before the first, from a publisher that has sent nothing.
             return None;
         }
         let place = self.place(newest);
-        if self.questions > 0 || self.last.is_some_and(|last| place <= last) {
+        let last = self.lines.end_before(place);
+        let goes_on = match self.lines.reach(place) {
+            Reach::Delivered => false,
+            Reach::On => true,
+            Reach::Behind { is_far } => is_far && last.is_some(),
+        };
+        if self.questions > 0 || !goes_on || !self.beats.asks_for(place) {
             return None;
         }
-        if !self.beats.asks_for(place) {
-            return None;
+        self.lines.reopen(place);
+        if last.is_none_or(|last| place - last <= FAR) {
+            self.asked.near = self.asked.near.max(place);
         }
-        self.asked = self.asked.max(place);
-        Some(self.ask(Some(newest)))
+        Some(self.ask(last, Some(newest)))
     }
 
     /// What is to be asked for without any sign that something is missing.
     pub fn ask_rest(&mut self, is_asked: bool) -> Option<Wanted> {
-        let is_free = self.questions == 0 && !(is_asked && self.last.is_none());
-        is_free.then(|| self.ask(None))
+        let is_free = self.questions == 0 && !(is_asked && self.lines.is_empty());
+        is_free.then(|| self.ask(self.lines.end_of_newest(), None))
     }
 
-    fn ask(&mut self, to: Option<u32>) -> Wanted {
+    /// Asks for what comes after `last`.
+    fn ask(&mut self, last: Option<i64>, to: Option<u32>) -> Wanted {
         self.questions += 1;
-        if let Some(place) = self.held.last() {
-            self.asked = self.asked.max(place);
-        }
-        let from = self.last.map(|last| (last + 1) as u32);
+        self.note_asked(last);
+        let from = last.map(|last| (last + 1) as u32);
         Wanted::Numbers { from, to }
     }
 
+    /// Notes which of those that are held were known when the rest was asked for.
+    fn note_asked(&mut self, last: Option<i64>) {
+        let Some(newest) = self.held.last() else {
+            return;
+        };
+        let is_near = |last: i64, place: i64| place - last <= FAR;
+        if last.is_none_or(|last| is_near(last, newest)) {
+            self.asked.near = self.asked.near.max(newest);
+            return;
+        }
+        self.asked.far = self.asked.far.max(newest);
+        let mut near = last.unwrap_or(newest);
+        for place in self.held.places().filter(|place| Some(*place) > last) {
+            if !is_near(near, place) {
+                break;
+            }
+            near = place;
+        }
+        if Some(near) != last {
+            self.asked.near = self.asked.near.max(near);
+        }
+    }
+
     fn ask_gap(&mut self, steps: &mut VecDeque<Step>) {
-        let wanted = self.ask(None);
+        let first = self.held.first();
+        let last = first.and_then(|first| self.lines.end_before(first));
+        let wanted = self.ask(last, None);
         steps.push_back(Step::Ask(Question {
             about: About::One(Source::Numbered(self.id)),
             key: None,
@@ -199,7 +286,7 @@ impl Numbered {
         }
         match rules.recovery {
             true => self.deliver_until(self.asked, steps),
-            false => self.deliver_until(i64::MAX, steps),
+            false => self.deliver_until(Asked::ALL, steps),
         }
         if !self.held.is_empty() {
             self.ask_gap(steps);
@@ -207,13 +294,10 @@ impl Numbered {
     }
 
     fn deliver(&mut self, place: i64, sample: Sample, steps: &mut VecDeque<Step>) {
-        if let Some(last) = self.last
-            && place > last + 1
-        {
-            let nb = u32::try_from(place - last - 1).unwrap_or(u32::MAX);
-            steps.push_back(Step::Missed(Miss::new(self.id, nb)));
+        let missed = self.lines.add(place);
+        if missed > 0 {
+            steps.push_back(Step::Missed(Miss::new(self.id, missed)));
         }
-        (self.last, self.near) = (Some(place), Some(place));
         steps.push_back(Step::Deliver(sample));
     }
 
@@ -226,14 +310,14 @@ impl Numbered {
 
     /// Delivers what is held as far as nothing is missing.
     fn deliver_next(&mut self, steps: &mut VecDeque<Step>) {
-        self.deliver_until(i64::MIN, steps);
+        self.deliver_until(Asked::NOTHING, steps);
     }
 
-    /// The same, and passes over what is missing up to this place.
-    fn deliver_until(&mut self, end: i64, steps: &mut VecDeque<Step>) {
+    /// The same, and passes over what is missing and was asked for.
+    fn deliver_until(&mut self, asked: Asked, steps: &mut VecDeque<Step>) {
         while let Some(place) = self.held.first() {
-            let next = self.last.map_or(place, |last| last + 1);
-            if place > next && next > end {
+            let next = self.lines.end_before(place).map_or(place, |last| last + 1);
+            if place > next && !asked.covers(next, place) {
                 return;
             }
             self.deliver_held(steps);

@@ -6,16 +6,17 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::held::{Budget, Held};
-use super::{Forgettable, Moment, Step};
+use super::spans::Spans;
+use super::{Forgettable, Heard, Moment, Step};
 use crate::sample::Sample;
 use crate::time::Timestamp;
 
 /// The samples of one clock.
 pub(super) struct Stamped {
-    /// What is not newer came before, in answers to a question or before it began.
-    known: Option<Timestamp>,
-    /// The newest that was delivered.
-    newest: Option<Timestamp>,
+    /// What came before, in answers to a question or before it began.
+    known: Spans,
+    /// All that was delivered.
+    delivered: Spans,
     /// Whether a question was under way when a sample came last.
     is_asking: bool,
     /// What waits for older ones that are asked for.
@@ -35,8 +36,8 @@ impl Forgettable for Stamped {
 impl Stamped {
     pub fn new(budget: &Budget, now: Instant) -> Stamped {
         Stamped {
-            known: None,
-            newest: None,
+            known: Spans::default(),
+            delivered: Spans::default(),
             is_asking: false,
             held: Held::new(budget),
             questions: 0,
@@ -67,9 +68,14 @@ impl Stamped {
         let was_asking = self.is_asking;
         self.is_asking = moment.is_asked || self.questions > 0;
         if self.is_asking && !was_asking {
-            self.known = self.known.max(self.newest);
+            self.known = self.delivered.clone();
         }
-        if self.known.is_some_and(|known| timestamp <= known) {
+        let time = timestamp.time().as_u64();
+        let is_known = match moment.heard {
+            Heard::Live => self.known.has(time),
+            Heard::Answered => self.known.is_past(time),
+        };
+        if is_known {
             return;
         }
         if !self.is_asking {
@@ -77,7 +83,7 @@ impl Stamped {
             return;
         }
         if moment.rules.depth == 1 {
-            self.known = Some(timestamp);
+            self.known.add(time);
             self.deliver(timestamp, sample, steps);
             return;
         }
@@ -104,13 +110,13 @@ impl Stamped {
 
     fn deliver_all(&mut self, steps: &mut VecDeque<Step>) {
         while let Some((timestamp, sample)) = self.held.pop() {
-            self.known = Some(timestamp);
+            self.known.add(timestamp.time().as_u64());
             self.deliver(timestamp, sample, steps);
         }
     }
 
     fn deliver(&mut self, timestamp: Timestamp, sample: Sample, steps: &mut VecDeque<Step>) {
-        self.newest = self.newest.max(Some(timestamp));
+        self.delivered.add(timestamp.time().as_u64());
         steps.push_back(Step::Deliver(sample));
     }
 }

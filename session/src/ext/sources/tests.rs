@@ -75,13 +75,30 @@ impl Scene {
 
     fn take_of(&mut self, eid: u32, sn: u32) -> String {
         let info = SourceInfo { id: id(eid), sn };
-        self.sources.take(sample(Some(info), None), self.now);
+        let sample = sample(Some(info), None);
+        self.sources.take(sample, Heard::Live, self.now);
+        self.done()
+    }
+
+    /// A cache has the sample of this number.
+    fn answer(&mut self, sn: u32) -> String {
+        let info = SourceInfo { id: id(1), sn };
+        let sample = sample(Some(info), None);
+        self.sources.take(sample, Heard::Answered, self.now);
         self.done()
     }
 
     fn take_stamped(&mut self, time: u64) -> String {
         let timestamp = Timestamp::new(Ntp64(time), id(1).zid);
-        self.sources.take(sample(None, Some(timestamp)), self.now);
+        let sample = sample(None, Some(timestamp));
+        self.sources.take(sample, Heard::Live, self.now);
+        self.done()
+    }
+
+    fn answer_stamped(&mut self, time: u64) -> String {
+        let timestamp = Timestamp::new(Ntp64(time), id(1).zid);
+        let sample = sample(None, Some(timestamp));
+        self.sources.take(sample, Heard::Answered, self.now);
         self.done()
     }
 
@@ -125,7 +142,8 @@ fn without_recovery_what_is_missing_is_missed() {
     assert_eq!(scene.take(9), "");
     assert_eq!(scene.take_of(2, 0), "0");
     assert_eq!(scene.beat(9), "");
-    scene.sources.take(sample(None, None), scene.now);
+    let plain = sample(None, None);
+    scene.sources.take(plain, Heard::Live, scene.now);
     assert_eq!(scene.done(), "plain");
 }
 
@@ -365,7 +383,7 @@ fn random_losses_and_answers_leave_no_sample_untold() {
                     sent += 1;
                     String::new()
                 }
-                _ => scene.take(random(u64::from(sent) + 1) as u32),
+                _ => scene.answer(random(u64::from(sent) + 1) as u32),
             };
             told = format!("{told} {new}");
         }
@@ -389,4 +407,143 @@ fn random_losses_and_answers_leave_no_sample_untold() {
         }
         assert_eq!(next, sent + 1, "{told}");
     }
+}
+
+/// The farthest number that counts as ahead of this one.
+fn farthest(sn: u32) -> u32 {
+    sn + (1 << 31) - 1
+}
+
+#[test]
+fn one_forged_number_silences_no_publisher() {
+    let plain = Rules {
+        recovery: false,
+        ..RULES
+    };
+    let mut scene = Scene::new(plain);
+    for forged in [farthest(1), 1 + 5000, 1_000_000, u32::MAX - 5000] {
+        assert_eq!((scene.take(0), scene.take(1)), ("0".into(), "1".into()));
+        assert_eq!(scene.take(forged), forged.to_string(), "no loss is told");
+        assert_eq!((scene.take(2), scene.take(3)), ("2".into(), "3".into()));
+        assert_eq!(scene.take(2), "", "each once");
+        assert_eq!(scene.take(6), "-2 6", "losses are told as before");
+        // A stranger may go on.
+        assert_eq!(scene.take(forged + 1), (forged + 1).to_string());
+        assert_eq!((scene.take(7), scene.take(8)), ("7".into(), "8".into()));
+        scene = Scene::new(plain);
+    }
+    // Close ahead, where a late sample would be out of order: the second one in a row goes on.
+    assert_eq!((scene.take(0), scene.take(1)), ("0".into(), "1".into()));
+    assert_eq!(scene.take(4000), "-3998 4000");
+    assert_eq!((scene.take(2), scene.take(3)), ("".into(), "2 3".into()));
+    assert_eq!((scene.take(4), scene.take(4000)), ("4".into(), "".into()));
+    // The forged one is the first that is heard.
+    for forged in [farthest(10), 3000, u32::MAX - 5] {
+        let mut scene = Scene::new(plain);
+        assert_eq!(scene.take(forged), forged.to_string());
+        let begin = format!("{}{}", scene.take(10), scene.take(11));
+        assert!(begin.ends_with("1011") || begin == "10 11", "{begin}");
+        assert_eq!(scene.take(12), "12");
+    }
+}
+
+#[test]
+fn forged_numbers_again_and_again_silence_no_publisher() {
+    let mut scene = Scene::new(Rules {
+        recovery: false,
+        ..RULES
+    });
+    assert_eq!(scene.take(0), "0");
+    let mut forged = 0u32;
+    for sn in 1..200 {
+        for step in [farthest(0), 5000, 77_777, 1 << 30] {
+            forged = forged.wrapping_add(step);
+            scene.take(forged);
+            scene.take(forged + 1);
+        }
+        let told = scene.take(sn);
+        assert!(told.ends_with(&sn.to_string()), "{sn}: {told}");
+    }
+}
+
+#[test]
+fn a_forged_number_leaves_recovery_as_it_was() {
+    let mut scene = Scene::new(RULES);
+    assert_eq!((scene.take(0), scene.take(1)), ("0".into(), "1".into()));
+    let forged = farthest(1);
+    assert_eq!(scene.take(forged), "?2..", "the cache is asked");
+    assert_eq!(scene.take(2), "2", "the publisher goes on meanwhile");
+    assert_eq!(scene.take(4), "", "and may lose one");
+    assert_eq!(scene.end(), "?3..");
+    assert_eq!(scene.answer(3), "3 4");
+    assert_eq!(scene.end(), forged.to_string());
+    assert_eq!((scene.take(5), scene.take(7)), ("5".into(), "?6..".into()));
+    assert_eq!((scene.answer(6), scene.end()), ("6 7".into(), "".into()));
+    scene.sources.ask_everybody();
+    assert_eq!(scene.done(), "?8..");
+    assert_eq!((scene.answer(8), scene.end()), ("8".into(), "".into()));
+}
+
+#[test]
+fn a_forged_heartbeat_makes_nothing_lost() {
+    let mut scene = Scene::new(RULES);
+    assert_eq!(scene.take(0), "0");
+    let forged = farthest(0);
+    assert_eq!(scene.beat(forged), format!("?1..{forged}"));
+    assert_eq!(scene.take(2), "");
+    assert_eq!(scene.end(), "?1..", "what was not lost then may still come");
+    assert_eq!((scene.answer(1), scene.end()), ("1 2".into(), "".into()));
+    assert_eq!(scene.beat(3), "?3..3");
+}
+
+/// A source that has really lost so many: all that comes is delivered as before, and the loss is told when the next one comes.
+#[test]
+fn a_jump_that_is_true_is_told_by_the_second_sample() {
+    let mut scene = Scene::new(Rules {
+        recovery: false,
+        ..RULES
+    });
+    assert_eq!(
+        (scene.take(0), scene.take(10_000)),
+        ("0".into(), "10000".into())
+    );
+    assert_eq!(scene.take(10_001), "-9999 10001");
+    let mut scene = Scene::new(RULES);
+    assert_eq!(
+        (scene.take(0), scene.take(10_000)),
+        ("0".into(), "?1..".into())
+    );
+    assert_eq!(
+        (scene.answer(9_999), scene.take(10_001)),
+        ("".into(), "".into())
+    );
+    assert_eq!(scene.end(), "9999 -9998 10000 10001");
+    // Answers of a cache begin no line and continue none that was left.
+    assert_eq!((scene.answer(1), scene.answer(2)), ("".into(), "".into()));
+}
+
+#[test]
+fn a_forged_timestamp_silences_no_clock() {
+    const SECOND: u64 = 1 << 32;
+    let mut scene = Scene::new(RULES);
+    assert_eq!(
+        scene.take_stamped(5 * SECOND),
+        format!("t{}", Ntp64(5 * SECOND))
+    );
+    let forged = 1 << 60;
+    scene.take_stamped(forged);
+    scene.ask_history();
+    assert_eq!(scene.answer_stamped(5 * SECOND), "");
+    assert_eq!(scene.answer_stamped(forged), "");
+    assert_eq!(scene.take_stamped(6 * SECOND), "");
+    assert_eq!(scene.end_all(), format!("t{}", Ntp64(6 * SECOND)));
+    // While a question is under way, too.
+    scene.ask_history();
+    scene.take_stamped(forged + 9 * SECOND);
+    assert!(scene.end_all().starts_with('t'));
+    assert_eq!(scene.take_stamped(6 * SECOND), "");
+    assert_eq!(
+        scene.take_stamped(7 * SECOND),
+        format!("t{}", Ntp64(7 * SECOND))
+    );
 }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Questions of an advanced subscriber that are under way.
+//!
+//! A question goes to every cache that matches, and ends when all of them have answered. One that never answers must not keep the
+//! samples of the others: a question that has brought nothing for a while counts as answered. What still comes is
+//! taken as before.
+
+use std::future::{Future, IntoFuture, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use event_listener::Event;
+use parking_lot::Mutex;
+use zonda_runtime::AnyRuntime;
+
+use super::intake::Intake;
+use super::sources::{About, Heard};
+use crate::handle::Session;
+use crate::query::{ConsolidationMode, QueryTarget, Reply, ReplyKeyExpr, Selector};
+
+/// How long a question that has brought nothing yet is waited for.
+const FIRST: Duration = Duration::from_secs(3);
+
+/// How long a question that has brought something is waited for when it brings no more.
+const NEXT: Duration = Duration::from_millis(250);
+
+/// By how much longer than the longest silence so far.
+const TIMES: u32 = 4;
+
+/// How patient a question is.
+#[derive(Debug)]
+struct Patience {
+    /// When it was asked, or brought something last.
+    since: Instant,
+    /// The longest silence so far; `None` before the first reply.
+    longest: Option<Duration>,
+}
+
+impl Patience {
+    fn new(now: Instant) -> Patience {
+        let longest = None;
+        Patience {
+            since: now,
+            longest,
+        }
+    }
+
+    /// A reply came.
+    fn hear(&mut self, now: Instant) {
+        let silence = now.saturating_duration_since(self.since);
+        self.longest = self.longest.max(Some(silence));
+        self.since = now;
+    }
+
+    /// When it is over if nothing comes until then.
+    fn over(&self) -> Instant {
+        let wait = match self.longest {
+            None => FIRST,
+            Some(longest) => NEXT.max(longest.saturating_mul(TIMES)),
+        };
+        self.since + wait
+    }
+}
+
+/// A question and the subscriber that asks.
+struct Asked {
+    intake: Arc<Intake>,
+    about: About,
+    patience: Mutex<Patience>,
+    /// The sources wait for it no more.
+    is_released: AtomicBool,
+    /// The last of its replies has come.
+    is_over: AtomicBool,
+    over: Event,
+}
+
+impl Asked {
+    fn take(&self, reply: Reply) {
+        self.patience.lock().hear(Instant::now());
+        let Ok(sample) = reply.into_result() else {
+            return;
+        };
+        if self.intake.key.intersects(sample.key_expr()) {
+            self.intake.take(sample, Heard::Answered);
+        }
+    }
+
+    /// The sources go on, once.
+    fn release(&self) {
+        if !self.is_released.swap(true, Ordering::AcqRel) {
+            self.intake.change(|sources| sources.end(self.about));
+        }
+    }
+
+    /// Waits until the question is over or has brought nothing for too long.
+    async fn wait(&self, runtime: &AnyRuntime) {
+        loop {
+            let due = self.patience.lock().over();
+            if due <= Instant::now() {
+                return;
+            }
+            let mut over = pin!(self.over.listen());
+            if self.is_over.load(Ordering::Acquire) {
+                return;
+            }
+            let mut sleep = pin!(runtime.sleep_until(due));
+            poll_fn(|context| match over.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(()),
+                Poll::Pending => sleep.as_mut().poll(context).map(drop),
+            })
+            .await;
+        }
+    }
+}
+
+/// Ends a question when its last reply has come.
+struct Answering(Arc<Asked>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::Release);
+        self.0.over.notify(usize::MAX);
+        self.0.release();
+    }
+}
+
+/// A question before it is asked. It counts as answered when this is dropped.
+pub(super) struct Unasked(Answering);
+
+impl Unasked {
+    pub fn new(intake: &Arc<Intake>, about: About) -> Unasked {
+        Unasked(Answering(Arc::new(Asked {
+            intake: Arc::clone(intake),
+            about,
+            patience: Mutex::new(Patience::new(Instant::now())),
+            is_released: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            over: Event::new(),
+        })))
+    }
+
+    /// Asks, and waits until the sources need not wait any more.
+    pub async fn ask(self, session: Session, selector: Selector<'static>) {
+        let Unasked(answering) = self;
+        let asked = Arc::clone(&answering.0);
+        let timeout = asked.intake.query_timeout;
+        let token = asked.intake.questions.clone();
+        *asked.patience.lock() = Patience::new(Instant::now());
+        let get = session.get(selector).callback(move |reply| {
+            // Named so that the closure owns the whole of it, and ends the question when it is dropped.
+            let Answering(asked) = &answering;
+            asked.take(reply);
+        });
+        let get = get
+            .consolidation(ConsolidationMode::None)
+            .accept_replies(ReplyKeyExpr::Any)
+            .target(QueryTarget::All)
+            .timeout(timeout)
+            .cancellation_token(token);
+        if let Err(error) = get.into_future().await {
+            tracing::debug!("an advanced subscriber cannot ask for samples: {error}");
+        }
+        let runtime = session.node().runtime_handle().clone();
+        drop(session);
+        asked.wait(&runtime).await;
+        asked.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_waited_for_as_long_as_it_brings_something() {
+        let begin = Instant::now();
+        let mut patience = Patience::new(begin);
+        assert_eq!(patience.over(), begin + FIRST);
+        let soon = begin + Duration::from_millis(10);
+        patience.hear(soon);
+        assert_eq!(patience.over(), soon + NEXT);
+        // Replies on a slow link come slowly.
+        let late = soon + Duration::from_secs(1);
+        patience.hear(late);
+        patience.hear(late + Duration::from_millis(1));
+        let over = late + Duration::from_millis(1) + Duration::from_secs(4);
+        assert_eq!(patience.over(), over);
+    }
+}

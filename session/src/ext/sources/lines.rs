@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Places of one source that were delivered, as lines of places that follow each other.
+//!
+//! A jump begins a new line and leaves the old one where it ended. A stranger that publishes on the key can forge the number
+//! of a source and so make it jump; therefore the old line is remembered: it goes on when its next numbers come, and both lines
+//! are delivered.
+//!
+//! | place | live | answer of a cache |
+//! |---|---|---|
+//! | in a line | delivered before | delivered before |
+//! | beyond the last line, or beyond one that has gone on | goes on | goes on |
+//! | more than [`FAR`] before the next line | goes on, or begins a line | too old |
+//! | close before the next line | goes on if two in a row come | too old |
+
+/// How many places a source may jump over without being doubted.
+pub(super) const FAR: i64 = 4096;
+
+/// How many lines of one source are remembered: those that went on last.
+const LINES_MAX: usize = 8;
+
+/// Places from `first` to `end` that were delivered.
+#[derive(Debug)]
+struct Line {
+    first: i64,
+    end: i64,
+    /// How many places were jumped over before it, if this is not told yet: one sample does not prove a far jump.
+    untold: u32,
+    /// The line has gone on although another one lies beyond it.
+    is_open: bool,
+}
+
+/// Where a place is, seen from the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// In a line.
+    Delivered,
+    /// Beyond a line that goes on, or there is no line yet.
+    On,
+    /// Before a line, and not beyond one that goes on. `is_far` says that the next line is too far away to have overtaken it.
+    Behind { is_far: bool },
+}
+
+/// The lines of a source, in the order in which they went on last.
+#[derive(Debug, Default)]
+pub(super) struct Lines(Vec<Line>);
+
+impl Lines {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The place that a number means: the one nearest to the end of a line; `None` without lines.
+    pub fn place(&self, number: u32) -> Option<i64> {
+        let away = |line: &Line| i64::from(number.wrapping_sub(line.end as u32) as i32);
+        let nearest = self.0.iter().min_by_key(|line| away(line).abs())?;
+        Some(nearest.end + away(nearest))
+    }
+
+    /// The end of the line before a place.
+    pub fn end_before(&self, place: i64) -> Option<i64> {
+        let before = self.below(place)?;
+        self.0.get(before).map(|line| line.end)
+    }
+
+    /// The end of the line that went on last.
+    pub fn end_of_newest(&self) -> Option<i64> {
+        self.0.last().map(|line| line.end)
+    }
+
+    pub fn reach(&self, place: i64) -> Reach {
+        if self.0.iter().any(|l| (l.first..=l.end).contains(&place)) {
+            return Reach::Delivered;
+        }
+        let Some(next) = self.next_after(place) else {
+            return Reach::On;
+        };
+        let below = self.below(place).and_then(|below| self.0.get(below));
+        match below.is_some_and(|line| line.is_open) {
+            true => Reach::On,
+            false => Reach::Behind {
+                is_far: next - place > FAR,
+            },
+        }
+    }
+
+    /// The line before this place goes on, whatever lies beyond it: that the source had jumped there was not true.
+    pub fn reopen(&mut self, place: i64) {
+        let below = self.below(place);
+        if let Some(line) = below.and_then(|below| self.0.get_mut(below)) {
+            line.is_open = true;
+        }
+        for line in self.0.iter_mut().filter(|line| line.first > place) {
+            line.untold = 0;
+        }
+    }
+
+    /// This place is delivered. Gives back how many before it are missed, as far as this is known now.
+    pub fn add(&mut self, place: i64) -> u32 {
+        let Some(mut line) = self.below(place).map(|below| self.0.remove(below)) else {
+            let is_open = !self.is_empty();
+            self.begin(place, 0, is_open);
+            return 0;
+        };
+        let jumped = place - line.end - 1;
+        if jumped == 0 {
+            line.end = place;
+            let missed = std::mem::take(&mut line.untold);
+            self.join(line);
+            return missed;
+        }
+        let nb = u32::try_from(jumped).unwrap_or(u32::MAX);
+        let (told, untold) = match jumped > FAR {
+            true => (0, nb),
+            false => (nb.saturating_add(std::mem::take(&mut line.untold)), 0),
+        };
+        let is_open = std::mem::take(&mut line.is_open);
+        self.0.push(line);
+        self.begin(place, untold, is_open);
+        told
+    }
+
+    /// Keeps a line that has grown, together with the one that begins where it ends now.
+    fn join(&mut self, mut line: Line) {
+        let next = self.0.iter().position(|other| other.first == line.end + 1);
+        if let Some(next) = next.map(|next| self.0.remove(next)) {
+            (line.end, line.is_open) = (next.end, next.is_open);
+        }
+        self.0.push(line);
+    }
+
+    fn begin(&mut self, place: i64, untold: u32, is_open: bool) {
+        self.join(Line {
+            first: place,
+            end: place,
+            untold,
+            is_open,
+        });
+        if self.0.len() > LINES_MAX {
+            self.0.remove(0);
+        }
+    }
+
+    /// The line before a place.
+    fn below(&self, place: i64) -> Option<usize> {
+        let lines = self.0.iter().enumerate();
+        let below = lines.filter(|(_, line)| line.end < place);
+        below.max_by_key(|(_, line)| line.end).map(|(at, _)| at)
+    }
+
+    /// Where the line behind a place begins.
+    fn next_after(&self, place: i64) -> Option<i64> {
+        let firsts = self.0.iter().map(|line| line.first);
+        firsts.filter(|first| *first > place).min()
+    }
+}

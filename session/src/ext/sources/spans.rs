@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Times of one clock from which samples were delivered.
+//!
+//! A timestamp in the future says nothing about those before it: a sample that jumps ahead begins a span of its own, and what
+//! is stamped between the spans is still new.
+
+/// By how much a clock may jump, in units of 2^-32 s, before a span ends: two seconds.
+pub(super) const FAR: u64 = 2 << 32;
+
+/// How many spans of one clock are remembered: those that grew last.
+const SPANS_MAX: usize = 8;
+
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    first: u64,
+    end: u64,
+    is_alone: bool,
+}
+
+/// The spans of a clock, in the order in which they grew last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spans(Vec<Span>);
+
+impl Spans {
+    /// A sample of this time was delivered.
+    pub fn add(&mut self, time: u64) {
+        let reaches = |span: &Span| {
+            (span.first.saturating_sub(FAR)..=span.end.saturating_add(FAR)).contains(&time)
+        };
+        let mut grown = Span {
+            first: time,
+            end: time,
+            is_alone: true,
+        };
+        // It may fill what was between two of them.
+        self.0.retain(|span| {
+            let joins = reaches(span);
+            if joins {
+                grown.first = grown.first.min(span.first);
+                grown.end = grown.end.max(span.end);
+                grown.is_alone &= span.is_alone && span.end == time;
+            }
+            !joins
+        });
+        self.0.push(grown);
+        if self.0.len() > SPANS_MAX {
+            self.0.remove(0);
+        }
+    }
+
+    /// Whether a sample of this time, published now, was delivered, or overtaken by one of its span.
+    pub fn has(&self, time: u64) -> bool {
+        let mut spans = self.0.iter();
+        spans.any(|span| (span.first.saturating_sub(FAR)..=span.end).contains(&time))
+    }
+
+    /// Whether a sample of this time out of a cache is older than what was delivered. The newest span counts only if it is
+    /// more than one sample, or all there is.
+    pub fn is_past(&self, time: u64) -> bool {
+        let newest = self.0.iter().map(|span| span.end).max();
+        let is_only = self.0.len() == 1;
+        let believed = |span: &&Span| is_only || !span.is_alone || Some(span.end) != newest;
+        let until = self.0.iter().filter(believed).map(|span| span.end).max();
+        until.is_some_and(|until| time <= until) || self.has(time)
+    }
+}
