@@ -215,6 +215,7 @@ impl Scene {
             timeout: Duration::from_secs(5),
             querier: None,
             destination: Locality::Any,
+            hears_of_losses: true,
         };
         let mut search = QuerySearch::with_node_id(node_id);
         while self

@@ -52,6 +52,7 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
             timeout: Duration::from_secs(10),
             querier: None,
             destination: Locality::Any,
+            hears_of_losses: true,
         };
         let disposal = table.handle_query(asker, &ask, Instant::now());
         assert!(matches!(disposal, QueryDispatch::Sent(_)));
@@ -106,6 +107,7 @@ fn an_open_question_takes_few_bytes_at_its_ends_and_gives_them_back() {
         qos: Qos::REQUEST,
         source_info: None,
         destination: Locality::Any,
+        hears_of_losses: true,
     };
     let before = held();
     for _ in 0..OPEN {

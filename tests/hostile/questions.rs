@@ -98,6 +98,46 @@ fn a_flood_of_questions_that_nobody_answers() {
     scene.is_well();
 }
 
+/// What a guest hears of a question whose answerer is lost: the errors before the end.
+fn told_of_a_loss(scene: &Scene, hears_of_losses: bool) -> Vec<String> {
+    let mut answerer = answerer(scene, "lost/q");
+    let mut guest = scene.guest();
+    let query = Query::default();
+    let question = Request {
+        hears_of_losses,
+        ..Request::new(5, WireExpr::full("lost/q"), query)
+    };
+    assert!(guest.frame(&bytes(&question)));
+    assert!(answerer.read_until(|message| matches!(message, NetworkMessage::Request(_))));
+    drop(answerer);
+    let mut told = Vec::new();
+    assert!(guest.read_until(|message| match message {
+        NetworkMessage::Response(response) => {
+            let ResponseBody::Err(error) = &response.body else {
+                panic!("{response:?}");
+            };
+            told.push(String::from_utf8_lossy(error.payload).into_owned());
+            false
+        }
+        NetworkMessage::ResponseFinal(end) => end.rid == 5,
+        _ => false,
+    }));
+    told
+}
+
+/// A program of another implementation asserts on the plain end that its own router gives.
+#[test]
+fn an_answerer_that_is_lost_is_an_error_to_those_who_understand_it() {
+    let scene = Scene::open();
+    assert_eq!(told_of_a_loss(&scene, false), [""; 0]);
+    let told = told_of_a_loss(&scene, true);
+    assert!(told.len() == 1 && told[0].ends_with("was lost"), "{told:?}");
+    scene.is_well();
+    let all = crate::scene::router().with("isolation/query_losses", "'all'");
+    let scene = Scene::of(all);
+    assert_eq!(told_of_a_loss(&scene, false).len(), 1);
+}
+
 #[test]
 fn answers_that_make_no_sense() {
     let scene = Scene::open();

@@ -9,7 +9,8 @@
 //! | z32 rid       |
 //! | wire expr     |
 //! | extensions    | if Z: 0x21 qos, 0x42 timestamp, 0x34 target, 0x25 budget, 0x26 timeout,
-//! |               |       0x33 node id, 0x47 time-stamp stack
+//! |               |       0x33 node id, 0x47 time-stamp stack,
+//! |               |       0x0f hears of losses (this implementation alone; all others pass over it)
 //! | QUERY         |
 //! +---------------+
 //! ```
@@ -31,6 +32,7 @@ use crate::{
 const KEY_TARGET: u8 = 0x34;
 const KEY_BUDGET: u8 = 0x25;
 const KEY_TIMEOUT: u8 = 0x26;
+const KEY_HEARS_OF_LOSSES: u8 = 0x0f;
 
 /// Which queryables are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -70,6 +72,8 @@ pub struct Request<'a> {
     pub timeout: Option<Duration>,
     /// Times collected on the way.
     pub ts_stack: Option<TsStack<'a>>,
+    /// The querier understands an error reply that stands for the replies of a node whose link was lost.
+    pub hears_of_losses: bool,
     /// The question.
     pub body: Query<'a>,
 }
@@ -87,6 +91,7 @@ impl<'a> Request<'a> {
             budget: None,
             timeout: None,
             ts_stack: None,
+            hears_of_losses: false,
             body,
         }
     }
@@ -152,6 +157,7 @@ impl<'a> Request<'a> {
             KEY_TIMEOUT => self.timeout = Some(Duration::from_millis(reader.z64()?)),
             KEY_NODE_ID => self.node_id = reader.v16()?,
             TsStack::KEY => self.ts_stack = Some(reader.whole_section_z32(TsStack::checked)?),
+            KEY_HEARS_OF_LOSSES => self.hears_of_losses = true,
             _ => extension::skip(header, reader)?,
         }
         Ok(())
@@ -175,7 +181,11 @@ impl<'a> Request<'a> {
             chain.number(writer, KEY_TIMEOUT, milliseconds)?;
         }
         write_node_id(self.node_id, &mut chain, writer)?;
-        TsStack::write_extension(&self.ts_stack, &mut chain, writer)
+        TsStack::write_extension(&self.ts_stack, &mut chain, writer)?;
+        match self.hears_of_losses {
+            true => chain.unit(writer, KEY_HEARS_OF_LOSSES),
+            false => Ok(()),
+        }
     }
 }
 

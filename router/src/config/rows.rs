@@ -161,6 +161,9 @@ rows! {
     "isolation/backlog_bytes", COUNT, "4194304", Full,
         "bytes of Block messages and declarations that may wait for a neighbour before their sources pause"
         => slow_backlog_bytes: usize, count;
+    "isolation/query_losses", Choice(&["understood", "all"]), "'understood'", Full,
+        "which neighbours get an error reply for a queryable whose link is lost before it has answered: those that \
+         understand it, which sessions of this implementation do, or all of them" => query_losses_for_all: bool, is_all;
     // Connections.
     "connect/timeout_ms", PerRole(&FOREVER), "{router: -1, peer: -1, client: 0}", Full,
         "ms that connecting is tried: 0 once, -1 for ever" => connect_timeout: TimeLimit, time_limit;

@@ -73,6 +73,7 @@ impl Shared {
             timeout: query.timeout,
             querier: querier.map(QuerierFace::id),
             destination: query.destination,
+            hears_of_losses: true,
         };
         let disposal = state.table.handle_query(self.local, &ask, now);
         if let QueryDispatch::Sent(branches) = &disposal
@@ -146,6 +147,7 @@ impl Shared {
                 qos,
                 target: query.target,
                 timeout: Some(whole_milliseconds(query.timeout)),
+                hears_of_losses: true,
                 ..Request::new(hop.rid, wire_expr, request)
             };
             let head = RequestHead {

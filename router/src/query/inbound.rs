@@ -63,6 +63,7 @@ impl Shared {
                 face,
                 rid: request.rid,
                 qos: request.qos,
+                hears_of_losses: request.hears_of_losses,
             };
             let key = state.table.declared_key(face, &request.wire_expr);
             let Some(key) = key.map(KeyExpr::into_owned) else {
@@ -88,6 +89,7 @@ impl Shared {
                 timeout: timeout + ASKER_FIRST,
                 querier: None,
                 destination: Locality::Any,
+                hears_of_losses: request.hears_of_losses,
             };
             let now = std::time::Instant::now();
             let disposal = state.table.search_query(face, &ask, now, search);

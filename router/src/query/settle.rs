@@ -184,6 +184,7 @@ impl Shared {
                 let (outbox, priority) = (&face.outbox, asker.qos.priority());
                 match how {
                     Ending::Complete => {}
+                    Ending::LinkLost(_) if !self.tells_losses(&asker) => {}
                     Ending::LinkLost(peer) => {
                         let text = lost_text(peer);
                         let error = self.error(&asker, text.as_bytes(), Encoding::ZENOH_STRING);
@@ -204,6 +205,12 @@ impl Shared {
                 keep(&mut after.touched, outbox, priority, &end, Tail::NONE);
             }
         }
+    }
+
+    /// Whether a neighbour hears that the link to a node was lost before that had answered. A node of another implementation
+    /// gets the end alone, as it would from a router of its own.
+    fn tells_losses(&self, asker: &QueryOrigin) -> bool {
+        asker.hears_of_losses || self.settings.query_losses_for_all
     }
 
     /// The error that stands for replies that will not come.

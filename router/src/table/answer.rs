@@ -156,21 +156,38 @@ impl ForwardingTable {
         };
         let EntityRef { kind, index } = entity;
         let sources = self.entities(kind).sources(index);
+        if asking.mode == InterestMode::Current {
+            let is_told = self.topology.tells_now(sources, asker);
+            if is_told && let Some(key) = self.entities(kind).key(index) {
+                self.announce_current(face, asking.id, &key, actions);
+            }
+            return is_told;
+        }
         let Some(info) = self.topology.visible(kind, sources, asker) else {
             return false;
         };
-        if asking.mode == InterestMode::Current {
-            if let Some(key) = self.entities(kind).key(index) {
-                self.announce_token(face, asking.id, &key, actions);
-            }
-        } else {
-            self.announce(entity, info, face.index, Some(asking.id), actions);
-        }
+        self.announce(entity, info, face.index, Some(asking.id), actions);
         true
     }
 
-    /// One token of an answer that is not kept: its id means nothing and is 0.
-    pub(super) fn announce_token(
+    /// One token of an answer that is not kept, once for each key, whether this node or a gateway knows of it.
+    pub(super) fn announce_current(
+        &mut self,
+        face: FaceId,
+        interest_id: u32,
+        key: &str,
+        actions: &mut Vec<Action>,
+    ) {
+        // Without gateways there is no other to tell of it.
+        let may_be_told_again = !self.topology.gateways().is_empty();
+        let told_max = self.limits.tokens_max;
+        if !may_be_told_again || self.wants.tell((face, interest_id), key, told_max) {
+            self.announce_token(face, interest_id, key, actions);
+        }
+    }
+
+    /// The id of a token of an answer that is not kept means nothing and is 0.
+    fn announce_token(
         &mut self,
         face: FaceId,
         interest_id: u32,
@@ -193,7 +210,11 @@ impl ForwardingTable {
         let relation = self.relation(face);
         let is_served = relation == Some(Relation::Served);
         let waits = if asking.mode == InterestMode::Current {
-            is_served && self.ask_current(face, id, asking.key, actions)
+            let waits = is_served && self.ask_current(face, id, asking.key, actions);
+            if !waits {
+                self.wants.forget_told((face, id));
+            }
+            waits
         } else {
             let slot = face.index;
             match self.interests.get_mut(InterestRef { slot, id }) {

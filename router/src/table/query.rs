@@ -181,16 +181,13 @@ impl ForwardingTable {
 
     /// A query that ends before it has begun.
     fn end_unasked(&mut self, face: FaceId, new: &NewQuery<'_>) -> QueryDispatch {
-        let (rid, qos) = (new.rid, new.qos);
-        let origin = QueryOrigin { face, rid, qos };
-        self.queries.end(origin, Ending::Complete);
+        self.queries.end(new.origin(face), Ending::Complete);
         QueryDispatch::Ended
     }
 
     fn open_query(&mut self, face: FaceId, new: &NewQuery<'_>, now: Instant) -> u32 {
-        let (rid, qos) = (new.rid, new.qos);
         let deadline = now + new.timeout.min(TIMEOUT_MAX);
-        self.queries.open(QueryOrigin { face, rid, qos }, deadline)
+        self.queries.open(new.origin(face), deadline)
     }
 
     /// Gives a query its branches.

@@ -316,6 +316,26 @@ impl Topology {
         Some(merged)
     }
 
+    /// Whether `face` is told of a token with these sources when it asks which ones there are now.
+    ///
+    /// A peer may ask one of its gateways alone, so none leaves anything to another. A peer knows by itself what it has and what
+    /// the peers have that it is linked to.
+    pub(super) fn tells_now(&self, sources: &[Source], face: &Face) -> bool {
+        let conduct = face.relation.conduct();
+        let is_peer = face.relation == Relation::Served && face.info.whatami == WhatAmI::Peer;
+        let is_own = |source: &Source| source.slot == face.id.index;
+        let is_linked = |source: &Source| {
+            let from = self.at(source.slot);
+            from.is_some_and(|from| from.relation == Relation::Served && from.is_linked_to(face))
+        };
+        let knows = |source: &Source| is_peer && (is_own(source) || is_linked(source));
+        let may_see = |source: &Source| {
+            (source.south || conduct.south)
+                && (is_own(source) || !(source.is_apart && face.is_apart))
+        };
+        sources.iter().any(may_see) && !sources.iter().any(knows)
+    }
+
     /// Whether another gateway tells `face` of what the face at `source` has, or tells the mesh of it. A peer does not hear of those
     /// that another gateway has to pass its messages on to.
     pub(super) fn leaves(&self, kind: Kind, source: u32, face: &Face) -> bool {

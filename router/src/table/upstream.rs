@@ -145,7 +145,7 @@ impl ForwardingTable {
         };
         match self.is_local(asker) {
             true => self.answer_query(gateway, id, key, actions),
-            false => self.announce_token(asker, id, key.as_str(), actions),
+            false => self.announce_current(asker, id, key.as_str(), actions),
         }
         true
     }
@@ -366,6 +366,9 @@ impl ForwardingTable {
     fn end_current(&mut self, query: (FaceId, u32), actions: &mut Vec<Action>) {
         let (asker, id) = query;
         let open = self.wants.is_relayed(query);
+        if !open {
+            self.wants.forget_told(query);
+        }
         match self.relation(asker) {
             Some(Relation::Served) if !open => {
                 message::declare(asker, Some(id), Declaration::Final, actions);

@@ -4,6 +4,7 @@
 //! still waits for.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -70,6 +71,17 @@ pub(super) struct Wants {
     /// Interests of served nodes in the tokens that exist, passed on to a gateway: (gateway, interest id) to
     /// (the node that asked, its interest id).
     relays: HashMap<(FaceId, u32), (FaceId, u32)>,
+    told: Told,
+}
+
+/// The keys that served nodes were told in answers that gateways go on with, so that each comes once.
+#[derive(Debug, Default)]
+struct Told {
+    /// Hashes of keys, by the node that asked and its interest id.
+    keys: HashMap<(FaceId, u32), HashSet<u64>>,
+    /// How many there are.
+    count: usize,
+    hasher: RandomState,
 }
 
 impl Wants {
@@ -268,8 +280,36 @@ impl Wants {
         self.relays.values().any(|other| *other == origin)
     }
 
+    /// Notes that an answer tells of this key. False if it did so before; beyond `max` keys in all answers nothing is noted.
+    pub(super) fn tell(&mut self, origin: (FaceId, u32), key: &str, max: usize) -> bool {
+        let Told {
+            keys,
+            count,
+            hasher,
+        } = &mut self.told;
+        let (hash, told) = (hasher.hash_one(key), keys.entry(origin).or_default());
+        if *count >= max {
+            return !told.contains(&hash);
+        }
+        let is_new = told.insert(hash);
+        *count += usize::from(is_new);
+        is_new
+    }
+
+    /// An answer has ended.
+    pub(super) fn forget_told(&mut self, origin: (FaceId, u32)) {
+        let told = self.told.keys.remove(&origin);
+        self.told.count -= told.map_or(0, |told| told.len());
+    }
+
     /// Forgets the relays for a node that is gone.
     pub(super) fn remove_relays_for(&mut self, face: FaceId) {
+        let Told { keys, count, .. } = &mut self.told;
+        keys.retain(|(asker, _), told| {
+            let stays = *asker != face;
+            *count -= if stays { 0 } else { told.len() };
+            stays
+        });
         self.relays.retain(|_, (other, _)| *other != face);
     }
 

@@ -60,6 +60,7 @@ impl World {
             timeout: TIMEOUT,
             querier: None,
             destination: Locality::Any,
+            hears_of_losses: true,
         };
         let now = self.now();
         let table = &mut self.nodes[node].table;

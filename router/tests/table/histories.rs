@@ -19,7 +19,7 @@ use zonda_router::table::{FaceId, Limits, Relation};
 use crate::bench::{Bench, encoded, options};
 use questions::Asks;
 
-use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, flows};
+use crate::model::{Asking, Face, Model, QUERYABLE, SUBSCRIBER, TOKEN, Thing, flows};
 use crate::session::Listeners;
 use check::Kept;
 
@@ -379,10 +379,18 @@ impl History {
         self.deliver();
         let relation = self.model.faces[&face].relation;
         let answers = matches!(relation, Relation::Served | Relation::PeerToPeer);
-        let views = self.model.views(&self.model.sources(), face);
+        let sources = self.model.sources();
+        let views = self.model.views(&sources, face);
+        // A peer knows its own.
+        let knows_own = relation == Relation::Served && {
+            let asker = &self.model.faces[&face];
+            asker.whatami == WhatAmI::Peer
+        };
+        let has = |thing: &Thing| sources[thing].iter().any(|(from, _, _)| *from == face);
         let expected: BTreeSet<String> = views
             .into_keys()
             .filter(|thing| answers && thing.0 == TOKEN && intersects(&thing.1, key))
+            .filter(|thing| !(knows_own && has(thing)))
             .map(|thing| thing.1)
             .collect();
         let got = self.model.faces[&face].got.answers.get(&id).cloned();

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use zonda_codec::InterestMode::Future;
+use zonda_codec::InterestMode::{Current, Future};
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::{Declaration, WireExpr};
 use zonda_router::table::{Deadline, Kind, Limits, Own};
@@ -324,4 +324,44 @@ fn a_long_history_is_told_in_slices_and_what_changes_meanwhile_is_told_once() {
         alive.iter().all(|line| each.contains(line)),
         "who lived all the time is told"
     );
+}
+
+/// A node behind a peer is told by that peer and, through it, by the peer's gateways.
+#[test]
+fn what_a_peer_and_its_gateways_know_is_told_once() {
+    let mut bench = Bench::new(Peer);
+    let gateways = [0x77, 0x78].map(|number| bench.connect(number, Router));
+    let (other, client) = (bench.connect(0x33, Peer), bench.connect(0xd4, Client));
+    bench.declare(other, None, token(1, "live/o"));
+    bench.lines(client);
+    for question in [1, 2] {
+        bench.interest(client, question, Current, "T", Some("live/*"));
+        let lines = bench.lines(client);
+        assert_eq!(
+            lines.iter().filter(|line| line.contains("token")).count(),
+            1,
+            "{lines:?}"
+        );
+        for gateway in gateways {
+            let asked = bench.lines(gateway);
+            assert!(
+                asked.iter().any(|line| line.contains("Current T")),
+                "{asked:?}"
+            );
+            for key in ["live/o", "live/r", "live/r"] {
+                bench.declare(gateway, Some(question), token(0, key));
+            }
+            bench.declare(gateway, Some(question), Declaration::Final);
+        }
+        let lines = bench.lines(client);
+        let tokens: Vec<_> = lines.iter().filter(|line| line.contains("token")).collect();
+        assert!(
+            tokens.len() == 1 && tokens[0].contains("live/r"),
+            "{lines:?}"
+        );
+        assert!(
+            lines.last().is_some_and(|line| line.contains("final")),
+            "{lines:?}"
+        );
+    }
 }

@@ -55,6 +55,7 @@ fn asked(bench: &mut Bench, from: FaceId, target: Target, to: Locality) -> (Vec<
         timeout: Duration::from_secs(10),
         querier: None,
         destination: to,
+        hears_of_losses: true,
     };
     let disposal = bench.table.handle_query(from, &ask, Instant::now());
     bench.table.forget_query(from, ask.rid);

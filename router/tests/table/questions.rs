@@ -30,6 +30,7 @@ fn try_ask(
         timeout: TIMEOUT,
         querier: None,
         destination: Locality::Any,
+        hears_of_losses: true,
     };
     bench.table.handle_query(face, &ask, Instant::now())
 }
@@ -170,6 +171,7 @@ fn a_gateway_is_asked_until_it_has_told_a_querier_of_nobody() {
         timeout: TIMEOUT,
         querier: Some(9),
         destination: Locality::Any,
+        hears_of_losses: true,
     };
     let now = Instant::now();
     let before = bench.table.handle_query(local, &question(1), now);
@@ -496,6 +498,7 @@ fn keys_that_make_no_sense_end_the_question_or_lose_the_answer() {
         face: asker,
         rid: 3,
         qos,
+        hears_of_losses: true,
     };
     bench.table.refuse_query(refused);
     assert_eq!(ended(&mut bench), [(asker, 3, Ending::Complete)]);

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use zonda_codec::InterestMode::{CurrentFuture, Future};
+use zonda_codec::InterestMode::{Current, CurrentFuture, Future};
 use zonda_codec::WhatAmI::{self, Client, Peer, Router};
 use zonda_codec::{Declaration, LinkState, LinkStates, Numbers, Oam, OamBody, Qos, WireExpr};
 use zonda_router::table::{FaceId, Limits};
@@ -220,4 +220,55 @@ fn much_that_a_peer_is_to_hear_no_more_or_again_is_said_in_slices() {
     let _greater = router(&mut bench, GREATER);
     let soon = count(&bench.lines(peer), "unsub");
     assert_eq!(sweep(&mut bench), (0, 100 - soon));
+}
+
+/// How many tokens a neighbour is told of when it asks which ones there are.
+fn told_now(bench: &mut Bench, face: FaceId, interest: u32) -> usize {
+    bench.lines(face);
+    bench.interest(face, interest, Current, "T", Some("live/*"));
+    count(&bench.lines(face), "token")
+}
+
+/// A peer of the reference adds up what its own side, the peers that it is linked to, and one gateway tell it.
+#[test]
+fn a_peer_that_asks_for_tokens_is_told_what_it_does_not_know_by_itself() {
+    const OTHER: u128 = 0xe5;
+    let mut bench = Bench::new(Router);
+    let (client, peer) = (bench.connect(0xd4, Client), bench.connect(PEER, Peer));
+    let other = bench.connect(OTHER, Peer);
+    for (face, key) in [(client, "live/c"), (peer, "live/p"), (other, "live/o")] {
+        bench.declare(face, None, token(1, key));
+    }
+    assert_eq!(told_now(&mut bench, peer, 1), 2, "all but its own");
+    says(&mut bench, other, 1, &[(OTHER, Peer), (PEER, Peer)]);
+    says(&mut bench, peer, 1, &[(PEER, Peer), (OTHER, Peer)]);
+    assert_eq!(
+        told_now(&mut bench, peer, 2),
+        1,
+        "the other peer tells it of its own"
+    );
+    assert_eq!(told_now(&mut bench, other, 2), 1);
+    assert_eq!(told_now(&mut bench, client, 2), 3);
+    // Both have it: the peer hears of the key by itself.
+    bench.declare(client, None, token(2, "live/o"));
+    assert_eq!(told_now(&mut bench, peer, 3), 1);
+    says(&mut bench, other, 2, &[(OTHER, Peer)]);
+    assert_eq!(
+        told_now(&mut bench, peer, 4),
+        2,
+        "they are not linked any more"
+    );
+}
+
+/// It asks one of its gateways, whichever that is.
+#[test]
+fn a_gateway_that_is_asked_for_tokens_leaves_none_to_another() {
+    let mut bench = Bench::new(Router);
+    let (client, peer) = (bench.connect(0xd4, Client), bench.connect(PEER, Peer));
+    let greater = router(&mut bench, GREATER);
+    bench.declare(client, None, token(1, "live/c"));
+    bench.declare(greater, None, token(1, "live/g"));
+    assert_eq!(told_now(&mut bench, peer, 1), 2);
+    lists(&mut bench, peer, &[OWN, GREATER]);
+    assert_eq!(told_now(&mut bench, peer, 2), 2);
 }

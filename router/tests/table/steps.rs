@@ -306,6 +306,7 @@ fn a_question_is_looked_for_in_slices() {
         timeout: Duration::from_secs(1),
         querier: None,
         destination: Locality::Any,
+        hears_of_losses: true,
     };
     let (mut search, now) = (QuerySearch::default(), Instant::now());
     for slices in 1.. {

@@ -50,6 +50,7 @@ impl ForwardingTable {
                 timeout: Duration::ZERO,
                 querier: held.querier,
                 destination: held.destination,
+                hears_of_losses: origin.hears_of_losses,
             };
             let found = self.destinations_of_query(origin.face, &new);
             if self.is_to_hold(&found, now) {

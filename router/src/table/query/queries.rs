@@ -304,6 +304,7 @@ mod tests {
             },
             rid,
             qos: Qos::REQUEST,
+            hears_of_losses: true,
         }
     }
 

@@ -25,6 +25,8 @@ pub struct NewQuery<'a> {
     pub querier: Option<u32>,
     /// Where it goes, if it comes from the session.
     pub destination: Locality,
+    /// The origin understands an error that stands for the replies of a node whose link was lost.
+    pub hears_of_losses: bool,
 }
 
 /// What becomes of a query.
@@ -97,6 +99,20 @@ pub struct QueryOrigin {
     pub rid: u32,
     /// Its quality of service, and that of its replies.
     pub qos: Qos,
+    /// It understands an error that stands for the replies of a node whose link was lost.
+    pub hears_of_losses: bool,
+}
+
+impl NewQuery<'_> {
+    /// Where it came from.
+    pub(in crate::table) fn origin(&self, face: FaceId) -> QueryOrigin {
+        QueryOrigin {
+            face,
+            rid: self.rid,
+            qos: self.qos,
+            hears_of_losses: self.hears_of_losses,
+        }
+    }
 }
 
 /// A query that has ended. The node tells the origin so, once.

@@ -108,6 +108,7 @@ impl History {
             timeout,
             querier,
             destination: Locality::Any,
+            hears_of_losses: true,
         };
         let table = &mut self.bench.table;
         let disposal = table.handle_query(face, &ask, self.asks.now);
@@ -115,7 +116,12 @@ impl History {
             format!("{face} asks {target:?} for {key} as {rid} of {querier:?}: {disposal:?}");
         let qos = ask.qos;
         let mut open = Open {
-            asker: QueryOrigin { face, rid, qos },
+            asker: QueryOrigin {
+                face,
+                rid,
+                qos,
+                hears_of_losses: true,
+            },
             key: key.clone(),
             target,
             querier,
