@@ -316,7 +316,7 @@ impl Topology {
         Some(merged)
     }
 
-    /// Whether `face` is told of a token with these sources when it asks which ones there are now.
+    /// Whether an answer to `face`, which asks for the tokens of this moment, has one with these sources.
     ///
     /// A peer may ask one of its gateways alone, so none leaves anything to another. A peer knows by itself what it has and what
     /// the peers have that it is linked to.

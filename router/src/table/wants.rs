@@ -74,7 +74,7 @@ pub(super) struct Wants {
     told: Told,
 }
 
-/// The keys that served nodes were told in answers that gateways go on with, so that each comes once.
+/// The keys in answers that gateways go on with, so that a served node gets each of them once.
 #[derive(Debug, Default)]
 struct Told {
     /// Hashes of keys, by the node that asked and its interest id.

@@ -24,7 +24,7 @@ const LINES_MAX: usize = 8;
 struct Line {
     first: i64,
     end: i64,
-    /// How many places were jumped over before it, if this is not told yet: one sample does not prove a far jump.
+    /// How many places were jumped over before it, if no listener has heard of them yet: one sample does not prove a far jump.
     untold: u32,
     /// The line has gone on although another one lies beyond it.
     is_open: bool,
