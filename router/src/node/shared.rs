@@ -11,7 +11,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::Poll,
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::Instant,
 };
 
 use event_listener::Event;
@@ -30,6 +30,7 @@ use crate::{
     hooks::Hooks,
     model::{DeclareError, LinkStatus, PublishError},
     node::{
+        clock::unix_ms,
         ids::Ids,
         limits,
         memory::{Memory, leaving::Leavers},
@@ -377,10 +378,8 @@ impl Shared {
 /// How a router takes part in a mesh, and what it does for its peers. The count of its changes begins above any that it reached
 /// before with the same id.
 fn join_mesh(table: &mut ForwardingTable, settings: &Settings) {
-    let begun = SystemTime::now().duration_since(UNIX_EPOCH);
-    let first_sn = begun.map_or(1, |since| since.as_millis());
     let weights = settings.link_weights.iter().copied().collect();
-    table.set_mesh(u64::try_from(first_sn).unwrap_or(1), weights);
+    table.set_mesh(unix_ms(), weights);
     if !settings.relays_between_peers {
         table.keep_peers_apart();
     }

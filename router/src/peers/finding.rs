@@ -19,6 +19,7 @@ use crate::{
     config::ScoutingConfig,
     model::LinkStatus,
     node::{
+        clock::unix_ms,
         limits::{Limit, Reached},
         shared::Shared,
         state::{Face, State},
@@ -30,6 +31,9 @@ use crate::{
         scouting::{Answering, Found, Host, LOCATORS_MAX, Link, is_loopback},
     },
 };
+
+/// The most bytes of link states in one message: the largest mesh takes a fraction of it. More is ignored and counted.
+const STATES_BYTES_MAX: usize = 1 << 20;
 
 /// Where a router listens by default: what is left to try of one that does not say where it is.
 const ROUTER_PORT: u16 = 7447;
@@ -123,6 +127,10 @@ impl Shared {
         let now = Instant::now();
         let (mut found, mut who) = (Vec::new(), None);
         let is_due = shared.update(|state| {
+            if body.len() > STATES_BYTES_MAX {
+                state.table.count_misplaced(face);
+                return false;
+            }
             let Ok(states) = LinkStateList::decode(&mut Reader::new(body)) else {
                 state.table.count_misplaced(face);
                 return false;
@@ -133,6 +141,7 @@ impl Shared {
                 actions,
                 ..
             } = state;
+            table.set_mesh_clock(unix_ms());
             table.handle_link_states(face, &states, actions);
             if let Some(gossip) = &mut discovery.gossip {
                 gossip.handle(face, &states, now, &mut found, actions);

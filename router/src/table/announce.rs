@@ -8,7 +8,6 @@ use zonda_codec::{Declaration, QueryableInfo, WireExpr};
 use crate::table::{
     announced::Announced,
     entity::Change,
-    face::Face,
     face_id::Action,
     forwarding::ForwardingTable,
     ids::{Spelling, beginning},
@@ -79,7 +78,7 @@ impl ForwardingTable {
         EntityRef { kind, index }: EntityRef,
         actions: &mut Vec<Action>,
     ) {
-        self.end_in_mesh(EntityRef { kind, index }, actions);
+        self.refresh_in_mesh(EntityRef { kind, index }, None, actions);
         for &slot in self.entities_mut(kind).remove(index).as_slice() {
             if let Some(face) = self.topology.at_mut(slot)
                 && let Some(announced) = face.announced.remove(EntityRef { kind, index })
@@ -140,6 +139,9 @@ impl ForwardingTable {
         };
         let sources = self.entities(kind).sources(index);
         let now = self.topology.visible(kind, sources, face);
+        if face.relation == Relation::Mesh {
+            return self.refresh_in_mesh(entity, now, actions);
+        }
         let before = face.announced.get(entity);
         match (now, before) {
             (Some(info), None) => match hears {
@@ -151,9 +153,6 @@ impl ForwardingTable {
             },
             (Some(info), Some(announced)) if hears != Hears::Nothing && announced.info != info => {
                 self.announce(entity, info, slot, None, actions);
-            }
-            (None, Some(_)) if face.relation == Relation::Mesh => {
-                self.end_in_mesh(entity, actions);
             }
             (None, Some(announced)) => {
                 self.entities_mut(kind).remove_announced(index, slot);
@@ -180,10 +179,6 @@ impl ForwardingTable {
         let Some(key) = self.entities(kind).key(index) else {
             return;
         };
-        let is_mesh = |face: &Face| face.relation == Relation::Mesh;
-        if self.topology.at(slot).is_some_and(is_mesh) {
-            return self.announce_to_mesh(entity, info, &key, actions);
-        }
         let spelling = self.spell_for(kind, slot, &key, actions);
         let Some(face) = self.topology.at_mut(slot) else {
             return;

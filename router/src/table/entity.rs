@@ -87,6 +87,8 @@ fn find(sources: &Few<Source>, slot: u32) -> Result<usize, usize> {
 struct Entity {
     /// Where its key is in the tree.
     place: u32,
+    /// What the other routers of a mesh know, or would know if there were any, of this node's own side.
+    in_mesh: Option<QueryableInfo>,
     /// Sorted by slot.
     sources: Few<Source>,
     /// The faces that know it by an id of this node; mostly none.
@@ -129,6 +131,7 @@ impl EntityTree {
         }
         let entity = self.slots.insert(Entity {
             place,
+            in_mesh: None,
             sources: Few::None,
             announced: Few::None,
         });
@@ -204,6 +207,21 @@ impl EntityTree {
             Some(entity) => entity.sources.as_slice(),
             None => &[],
         }
+    }
+
+    /// What other routers know of an entity on this node's own side.
+    pub(super) fn in_mesh(&self, entity: u32) -> Option<QueryableInfo> {
+        self.slots.get(entity)?.in_mesh
+    }
+
+    /// Notes what they know. Gives back what they knew before.
+    pub(super) fn set_in_mesh(
+        &mut self,
+        entity: u32,
+        info: Option<QueryableInfo>,
+    ) -> Option<QueryableInfo> {
+        let entity = self.slots.get_mut(entity)?;
+        std::mem::replace(&mut entity.in_mesh, info)
     }
 
     /// The faces that know an entity by an id of this node.

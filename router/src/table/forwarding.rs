@@ -95,6 +95,7 @@ impl ForwardingTable {
             notes: Vec::new(),
         };
         if role == WhatAmI::Router {
+            table.add_mesh();
             table.add_admin_space();
         }
         table

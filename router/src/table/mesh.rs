@@ -34,7 +34,7 @@ use crate::table::{
 
 pub(super) use charges::Charge;
 pub use shape::PlaceInTree;
-pub(super) use state::Mesh;
+pub(super) use state::{Mesh, Passage};
 
 impl ForwardingTable {
     /// How this node takes part in a mesh of routers: where the count of its changes begins, greater than any that it used
@@ -42,6 +42,11 @@ impl ForwardingTable {
     pub fn set_mesh(&mut self, first_sn: u64, weights: HashMap<ZenohId, u16>) {
         self.mesh.network.begin_at(first_sn);
         self.mesh.network.set_weights(weights);
+    }
+
+    /// The time in ms since 1970: counts of changes that are far ahead of it are not believed. Without this any are.
+    pub fn set_mesh_clock(&mut self, now: u64) {
+        self.mesh.network.set_clock(now);
     }
 
     /// Tells other routers where this node listens.
@@ -85,7 +90,7 @@ impl ForwardingTable {
         states: &LinkStateList<'_>,
         actions: &mut Vec<Action>,
     ) {
-        let heard = self.mesh.network.hear(link, states, actions);
+        let heard = self.mesh.hear(link, states, actions);
         if heard.is_renumbered {
             self.outdate_all();
         }
@@ -113,7 +118,6 @@ impl ForwardingTable {
             });
             self.mesh.add_router(zid, face);
         }
-        self.meet_mesh(actions);
         self.regard_all_gateways(actions);
         if self.mesh.is_to_reshape() {
             self.reshape_mesh(actions);
@@ -122,43 +126,42 @@ impl ForwardingTable {
 
     /// Every tree may be another one, and those who are new below this node hear what there is.
     fn reshape_mesh(&mut self, actions: &mut Vec<Action>) {
+        self.mesh.network.tell_all_due(actions);
         self.mesh.reshape();
         self.outdate_all();
         self.queries.stir_held();
         self.rematch_all(actions);
         self.tell_on(actions);
         self.regard_all_gateways(actions);
+        if self.mesh.regard_claims(actions).is_news {
+            self.follow_network(actions);
+        }
     }
 
     /// What is due when the clock is looked at: trees, if the network has changed too often for computing them at once; and once
     /// it is quiet, all routers are brought to know the same.
     pub(super) fn settle_mesh(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        if self.mesh.network.look(now, actions).is_news {
+            self.follow_network(actions);
+        }
         if self.mesh.look(now) {
             self.reshape_mesh(actions);
         }
         self.mesh.settle(now);
+        if self.mesh.take_lenient(now) {
+            self.outdate_all();
+        }
     }
 
-    /// What this node's own side has is kept ready for other routers as long as there is a link to one.
-    fn meet_mesh(&mut self, actions: &mut Vec<Action>) {
-        let is_alone = self.mesh.network.is_alone();
-        match self.mesh.whole {
-            Some(whole) if is_alone => {
-                self.mesh.whole = None;
-                self.remove_face(whole, actions);
-            }
-            None if !is_alone => {
-                let info = FaceInfo {
-                    zid: self.topology.zid(),
-                    whatami: WhatAmI::Router,
-                    kind: FaceKind::Mesh,
-                };
-                let whole = self.topology.add(info);
-                self.mesh.whole = Some(whole);
-                self.announce_everything(whole.index, actions);
-            }
-            _ => {}
-        }
+    /// What this node's own side has is declared to the other routers from this face, which stays: it knows what there is when the
+    /// first of them comes.
+    pub(super) fn add_mesh(&mut self) {
+        let info = FaceInfo {
+            zid: self.topology.zid(),
+            whatami: WhatAmI::Router,
+            kind: FaceKind::Mesh,
+        };
+        self.mesh.whole = Some(self.topology.add(info));
     }
 
     /// The face that a message from `source` is sent to on its way to `to`: that one itself, or the next router towards it.
@@ -174,8 +177,29 @@ impl ForwardingTable {
             }
             _ => return None,
         };
+        if self.passage(source, link) != Passage::All {
+            return None;
+        }
         let next = self.mesh.towards(&root, &to.info.zid);
         next.filter(|next| link != Some(*next))
+    }
+
+    /// How far a message from `source` goes that came by a link.
+    pub(super) fn passage(&self, source: &Face, link: Option<FaceId>) -> Passage {
+        match (source.relation, link) {
+            (Relation::Routed, Some(link)) => self.mesh.passage(&source.info.zid, link),
+            _ => Passage::All,
+        }
+    }
+
+    /// Notes that a route is being made for what comes from `source` by a link.
+    pub(super) fn note_way(&mut self, source: FaceId, link: FaceId) {
+        let router = self
+            .face(source)
+            .filter(|face| face.relation == Relation::Routed);
+        if let Some(root) = router.map(|face| face.info.zid) {
+            self.mesh.note_route(&root, link);
+        }
     }
 
     /// The number by which a neighbour gets to know where a message from `source` entered the mesh.

@@ -17,6 +17,7 @@ use crate::table::{
     hop::{Hop, Suffix},
     key_tree::steps::Steps,
     kind::Kind,
+    mesh::Passage,
     policy::Relation,
     search::{SLICE_STEPS, Search},
     validity::Validity,
@@ -139,6 +140,7 @@ impl ForwardingTable {
             self.count_misplaced(neighbour);
             return None;
         };
+        self.note_way(from, neighbour);
         Some(RouteSearch {
             link: Some(neighbour),
             ..self.begin_route(from, key, None)
@@ -160,7 +162,8 @@ impl ForwardingTable {
         let source = self.face(search.from);
         let is_heard =
             |source: &&Face| source.relation.conduct().open && !source.gateways.is_left();
-        let Some(source) = source.filter(is_heard) else {
+        let comes = |source: &&Face| self.passage(source, search.link) != Passage::Nothing;
+        let Some(source) = source.filter(is_heard).filter(comes) else {
             return Some(Route::default());
         };
         let entities = self.entities(Kind::Subscriber);

@@ -25,6 +25,11 @@ pub enum Message {
     Final {
         rid: u32,
     },
+    /// A publication, by its number.
+    Data {
+        number: usize,
+        node_id: u16,
+    },
 }
 
 /// One side of a link.

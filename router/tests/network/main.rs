@@ -11,8 +11,10 @@
 //! routers of a mesh have computed the same trees and know of each other what a naive model says.
 
 mod far;
+mod flowing;
 mod fuzzed;
 mod hostile;
+mod liar;
 mod link;
 mod listening;
 mod mesh_truth;

@@ -135,6 +135,7 @@ impl World {
             }
             Message::Answer { rid, by } => self.pass_on(node, (face, rid), by),
             Message::Final { rid } => self.nodes[node].table.finish_branch(face, rid),
+            Message::Data { number, node_id } => self.carry(node, (face, node_id), number),
             Message::Control(_) => unreachable!("it is for the table"),
         }
         self.settle(node);

@@ -159,7 +159,7 @@ impl Walk<'_> {
 }
 
 /// Where a message of a neighbour goes.
-fn route_from(
+pub fn route_from(
     table: &mut ForwardingTable,
     (from, node_id): (FaceId, u16),
     key: &KeyExpr<'static>,

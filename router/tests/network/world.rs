@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use zonda_codec::{LinkStateList, NetworkMessage, Oam, OamBody, Reader, WhatAmI};
 use zonda_router::table::{Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable};
 
+use crate::flowing::Publication;
 use crate::link::{Link, Message};
 use crate::node::Node;
 use crate::question::Asked;
@@ -40,9 +41,13 @@ pub struct World {
     pub links: Vec<Link>,
     /// Sessions that are about to answer, and when.
     pub asked: Vec<(Instant, Asked)>,
+    /// What was published under way, by number.
+    pub published: Vec<Publication>,
+    /// A node that is not what it seems: what its table would say is not sent, and what comes to it goes no further.
+    pub liar: Option<usize>,
     /// Changes, messages that came and looks at a clock.
     pub steps: u64,
-    rng: Rng,
+    pub rng: Rng,
     now: Instant,
     ids: u32,
 }
@@ -56,6 +61,8 @@ impl World {
                 .collect(),
             links: links.iter().map(|ends| Link::new(*ends)).collect(),
             asked: Vec::new(),
+            published: Vec::new(),
+            liar: None,
             steps: 0,
             rng: Rng::new(seed),
             now: Instant::now(),
@@ -212,7 +219,7 @@ impl World {
         link.restored = link.restored.and(Some(restored));
     }
 
-    fn connect(&mut self, link: usize) {
+    pub fn connect(&mut self, link: usize) {
         self.links[link].is_cut = false;
         self.links[link].restored = None;
         for side in [0, 1] {
@@ -252,6 +259,9 @@ impl World {
 
     /// Sends what a table asks for.
     pub fn post_all(&mut self, node: usize, actions: Vec<Action>) {
+        if Some(node) == self.liar {
+            return;
+        }
         for action in actions {
             match action {
                 Action::Send { face, bytes } => self.post(node, face, Message::Control(bytes)),
@@ -336,6 +346,7 @@ impl World {
                     Message::Control(bytes) => self.act(node, |node, actions| {
                         hand_over(&mut node.table, face, &bytes, actions);
                     }),
+                    _ if Some(node) == self.liar => {}
                     other => self.asked_or_told(node, face, other),
                 }
             }

@@ -6,16 +6,21 @@
 //! Routers write each other's numbers instead of ids. A number is the place in the sender's own list, and is given to another
 //! router once its owner is gone: what a neighbour's number stands for is looked up when a message comes.
 
+mod claims;
+mod hearing;
+mod relaying;
+
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Instant;
 
-use zonda_codec::{LinkState, LinkStateList, Locator, WhatAmI, ZenohId};
+use zonda_codec::{Locator, WhatAmI, ZenohId};
 
+use self::{claims::Claim, relaying::Pace};
 use crate::table::{
     face_id::{Action, FaceId},
-    link_states::{Entry, Telling},
     mesh::trees::{Edge, ITSELF, weight},
-    scouting::{Host, LOCATORS_MAX, is_loopback},
+    scouting::{Host, LOCATORS_MAX},
 };
 
 /// Routers of one mesh, this one included. More are ignored and counted.
@@ -57,6 +62,10 @@ struct Link {
     told: HashSet<u16>,
     /// Up to which change of its links the neighbour has spoken of them itself.
     said: u64,
+    /// The routers whose newest state it is to hear.
+    due: BTreeSet<u16>,
+    /// When it hears it.
+    pace: Pace,
 }
 
 /// A router that cannot be reached.
@@ -90,8 +99,17 @@ pub(super) struct Network {
     links: Vec<Link>,
     /// The weights that this node gives its links.
     weights: HashMap<ZenohId, u16>,
-    /// How many links the others list, those that are lost included.
+    /// How many links the others list, those that are lost and those that are claimed included.
     listed: usize,
+    /// News of a router that are not believed yet, by its number.
+    claims: BTreeMap<u16, Claim>,
+    /// The neighbours that this node has spoken for lately, and since when.
+    vouched: BTreeSet<u16>,
+    vouched_since: Option<Instant>,
+    /// The time in ms, if it is known.
+    clock: Option<u64>,
+    /// A router came or went.
+    is_peopled: bool,
     /// A link that both its ends list came, went, or leads over another connection.
     is_reshaped: bool,
     /// What was ignored because too many routers are known or a number is too large.
@@ -116,6 +134,11 @@ impl Network {
             links: Vec::new(),
             weights: HashMap::new(),
             listed: 0,
+            claims: BTreeMap::new(),
+            vouched: BTreeSet::new(),
+            vouched_since: None,
+            clock: None,
+            is_peopled: false,
             is_reshaped: false,
             over_limit: 0,
         }
@@ -143,7 +166,7 @@ impl Network {
         let itself = self.itself_mut();
         if itself.locators != locators {
             itself.locators = locators;
-            itself.sn += 1;
+            itself.sn = itself.sn.saturating_add(1);
             self.tell_itself(None, actions);
         }
     }
@@ -170,7 +193,7 @@ impl Network {
         }
         let weight = self.weights.get(&zid).copied().unwrap_or(0);
         let itself = self.itself_mut();
-        itself.sn += 1;
+        itself.sn = itself.sn.saturating_add(1);
         itself.links.insert(zid, weight);
         self.links.push(Link {
             face,
@@ -178,6 +201,8 @@ impl Network {
             nodes: HashMap::new(),
             told: HashSet::new(),
             said: 0,
+            due: BTreeSet::new(),
+            pace: Pace::Over,
         });
         let all: Vec<u16> = self.all().collect();
         self.tell(self.links.len() - 1, &all, actions);
@@ -191,47 +216,17 @@ impl Network {
             return false;
         };
         let gone = self.links.remove(at);
+        self.end_claims_by(face);
         self.is_reshaped = true;
         if self.link_to(&gone.zid).is_some() {
             return false;
         }
         let itself = self.itself_mut();
         itself.links.remove(&gone.zid);
-        itself.sn += 1;
+        itself.sn = itself.sn.saturating_add(1);
         self.forget_unreachable();
         self.tell_itself(None, actions);
         true
-    }
-
-    /// What a neighbour says.
-    pub(super) fn hear(
-        &mut self,
-        face: FaceId,
-        states: &LinkStateList<'_>,
-        actions: &mut Vec<Action>,
-    ) -> Heard {
-        let mut heard = Heard::default();
-        let Some(at) = self.links.iter().position(|link| link.face == face) else {
-            return heard;
-        };
-        self.over_limit += states.len().saturating_sub(STATES_MAX) as u64;
-        // Who is meant comes first: a state may list routers that are introduced behind it.
-        for state in states.iter().take(STATES_MAX) {
-            if let Some(zid) = state.zid {
-                heard.is_renumbered |= self.bind(at, state.psid, zid);
-            }
-        }
-        let mut news = News::default();
-        for state in states.iter().take(STATES_MAX) {
-            self.learn(at, &state, &mut news);
-        }
-        if news.new.is_empty() && news.changed.is_empty() {
-            return heard;
-        }
-        heard.is_news = true;
-        self.forget_unreachable();
-        self.spread(at, &news, actions);
-        heard
     }
 
     /// The router that a number of a neighbour stands for.
@@ -265,15 +260,16 @@ impl Network {
         others.map(|node| node.zid)
     }
 
+    /// The neighbour at the other end of a link.
+    pub(super) fn neighbour_at(&self, face: FaceId) -> Option<ZenohId> {
+        let mut links = self.links.iter();
+        links.find(|link| link.face == face).map(|link| link.zid)
+    }
+
     /// The link to a neighbour: the newest, where an old one is about to end.
     pub(super) fn link_to(&self, zid: &ZenohId) -> Option<FaceId> {
         let mut newest = self.links.iter().rev();
         newest.find(|link| link.zid == *zid).map(|link| link.face)
-    }
-
-    /// Whether there is no link.
-    pub(super) fn is_alone(&self) -> bool {
-        self.links.is_empty()
     }
 
     /// All numbers are below this.
@@ -284,6 +280,11 @@ impl Network {
     /// Whether a link that both its ends list has changed since this was asked.
     pub(super) fn take_reshaped(&mut self) -> bool {
         std::mem::take(&mut self.is_reshaped)
+    }
+
+    /// Whether a router has come or gone since this was asked.
+    pub(super) fn take_peopled(&mut self) -> bool {
+        std::mem::take(&mut self.is_peopled)
     }
 
     /// What was ignored because there is too much.
@@ -356,82 +357,9 @@ impl Network {
         };
         let before = self.lost.remove(&zid).map(|lost| lost.node);
         self.nodes[at] = Some(before.unwrap_or_else(blank));
+        self.is_peopled = true;
         self.numbers.insert(zid, number);
         Some(number)
-    }
-
-    /// A number of the neighbour stands for this router from now on. True if it stood for another one.
-    fn bind(&mut self, at: usize, psid: u64, zid: ZenohId) -> bool {
-        let nodes = &mut self.links[at].nodes;
-        // A number has to fit into the field of a message.
-        match u16::try_from(psid) {
-            Ok(number) if nodes.len() < 2 * ROUTERS_MAX || nodes.contains_key(&number) => {
-                let before = nodes.insert(number, zid);
-                before.is_some_and(|before| before != zid)
-            }
-            _ => {
-                self.over_limit += 1;
-                false
-            }
-        }
-    }
-
-    fn bound(&self, at: usize, psid: u64) -> Option<ZenohId> {
-        let number = u16::try_from(psid).ok()?;
-        self.links[at].nodes.get(&number).copied()
-    }
-
-    /// Takes in one state. What a neighbour says of itself counts even if others have newer news of it: those may be of a time
-    /// before it started anew.
-    fn learn(&mut self, at: usize, state: &LinkState<'_>, news: &mut News) {
-        let Some(zid) = self.bound(at, state.psid) else {
-            return;
-        };
-        if self.number(&zid) == Some(ITSELF) {
-            return;
-        }
-        let Some(number) = self.meet_anew(zid, news) else {
-            return;
-        };
-        if !self.is_newer(at, number, state, news) {
-            return;
-        }
-        let links = self.listed(at, number, state);
-        self.is_reshaped |= self.moves(number, &links);
-        let Some(node) = self.node_mut(number) else {
-            return;
-        };
-        node.sn = state.sn;
-        let role = state.whatami.or(node.whatami).unwrap_or(WhatAmI::Router);
-        node.whatami = Some(role);
-        if let Some(texts) = state.locators {
-            let short = texts.iter().take(TEXTS_MAX);
-            let short = short.filter(|text| text.len() <= TEXT_BYTES_MAX);
-            let parsed = short.filter_map(|text| text.parse().ok());
-            let usable = parsed.filter(|locator| !is_loopback(locator));
-            node.locators = usable.take(LOCATORS_MAX).collect();
-        }
-        let mentioned: Vec<ZenohId> = links.keys().copied().collect();
-        let before = std::mem::replace(&mut node.links, links);
-        self.listed = self.listed + mentioned.len() - before.len();
-        news.changed.insert(number);
-        for zid in mentioned {
-            self.meet_anew(zid, news);
-        }
-    }
-
-    /// Whether a state says more than is known.
-    fn is_newer(&mut self, at: usize, number: u16, state: &LinkState<'_>, news: &News) -> bool {
-        let (zid, link) = (self.zid(number), &mut self.links[at]);
-        let is_own_word = Some(link.zid) == zid && state.sn > link.said;
-        if is_own_word {
-            link.said = state.sn;
-        }
-        let is_found_again = news.new.contains(&number) && state.sn > 0;
-        self.node(number).is_some_and(|node| {
-            let may_begin_anew = is_found_again && node.sn < CLOCKS_BEGIN;
-            state.sn > node.sn || may_begin_anew || is_own_word
-        })
     }
 
     /// Whether a link comes, goes or has another weight that its other end lists as well, if a router lists these from now on.
@@ -447,54 +375,6 @@ impl Network {
         })
     }
 
-    fn meet_anew(&mut self, zid: ZenohId, news: &mut News) -> Option<u16> {
-        let is_known = self.numbers.contains_key(&zid);
-        let number = self.meet(zid)?;
-        if !is_known {
-            // What was known of it is back.
-            let node = self.node(number);
-            self.is_reshaped |= node.is_some_and(|node| !node.links.is_empty());
-            news.new.insert(number);
-            self.find_again(number, news);
-        }
-        Some(number)
-    }
-
-    /// With a router that is found again come those to which the way leads through it.
-    fn find_again(&mut self, number: u16, news: &mut News) {
-        let mut next = vec![number];
-        while let Some(number) = next.pop() {
-            let links = self.node(number).into_iter().flat_map(|n| n.links.keys());
-            let lost = links.filter(|zid| self.lost.contains_key(zid));
-            for zid in lost.copied().collect::<Vec<_>>() {
-                if let Some(number) = self.meet(zid) {
-                    news.new.insert(number);
-                    next.push(number);
-                }
-            }
-        }
-    }
-
-    /// The routers that a state lists, as far as they were introduced and there is room for as many. Lost ones make room.
-    fn listed(&mut self, at: usize, number: u16, state: &LinkState<'_>) -> BTreeMap<ZenohId, u16> {
-        let before = self.node(number).map_or(0, |node| node.links.len());
-        let wanted = state.links.len().min(ROUTERS_MAX);
-        while self.listed + wanted > LINKS_MAX + before && self.forget_oldest() {}
-        let room = (LINKS_MAX + before).saturating_sub(self.listed);
-        let room = room.min(ROUTERS_MAX);
-        self.over_limit += state.links.len().saturating_sub(room) as u64;
-        let mut weights = state.weights.iter().flat_map(|weights| weights.iter());
-        let mut listed = BTreeMap::new();
-        for psid in state.links.iter().take(room) {
-            // The codec has cut weights to their 16 bits.
-            let weight = weights.next().and_then(|weight| u16::try_from(weight).ok());
-            if let Some(zid) = self.bound(at, psid) {
-                listed.insert(zid, weight.unwrap_or(0));
-            }
-        }
-        listed
-    }
-
     /// Forgets the routers to which no way leads, be it one that only one end knows of.
     fn forget_unreachable(&mut self) {
         let mut is_reached = vec![false; self.nodes.len()];
@@ -504,7 +384,9 @@ impl Network {
                 continue;
             }
             let links = self.node(number).into_iter().flat_map(|n| n.links.keys());
-            next.extend(links.filter_map(|zid| self.number(zid)));
+            let claim = self.claims.get(&number);
+            let claimed = claim.into_iter().flat_map(|claim| claim.said.links.keys());
+            next.extend(links.chain(claimed).filter_map(|zid| self.number(zid)));
         }
         for (number, is_reached) in (0..).zip(is_reached) {
             if is_reached {
@@ -513,8 +395,12 @@ impl Network {
             if let Some(gone) = self.nodes[usize::from(number)].take() {
                 self.numbers.remove(&gone.zid);
                 self.lose(gone);
+                self.forget_claim(number);
+                self.vouched.remove(&number);
+                self.is_peopled = true;
                 for link in &mut self.links {
                     link.told.remove(&number);
+                    link.due.remove(&number);
                 }
             }
         }
@@ -563,83 +449,6 @@ impl Network {
         self.listed -= forgotten.node.links.len();
         true
     }
-
-    /// Tells the others what a neighbour said: of new routers everybody, of changes all but that neighbour and the router itself.
-    fn spread(&mut self, from: usize, news: &News, actions: &mut Vec<Action>) {
-        for at in 0..self.links.len() {
-            let own = self.number(&self.links[at].zid);
-            let changed = news.changed.iter();
-            let changed = changed.filter(|number| at != from && Some(**number) != own);
-            let numbers: BTreeSet<u16> = news.new.iter().chain(changed).copied().collect();
-            let numbers: Vec<u16> = numbers.into_iter().collect();
-            self.tell(at, &numbers, actions);
-        }
-    }
-
-    /// Tells all neighbours but one which links this node has.
-    fn tell_itself(&mut self, except: Option<FaceId>, actions: &mut Vec<Action>) {
-        for at in 0..self.links.len() {
-            if Some(self.links[at].face) != except {
-                self.tell(at, &[ITSELF], actions);
-            }
-        }
-    }
-
-    /// Sends the states of these routers, and of those that they list and the neighbour does not know: all in one message, as
-    /// the receiver forgets at its end what is not connected.
-    fn tell(&mut self, at: usize, numbers: &[u16], actions: &mut Vec<Action>) {
-        let mut list: Vec<u16> = numbers.to_vec();
-        let mut listed: HashSet<u16> = numbers.iter().copied().collect();
-        let mut next = 0;
-        while let Some(number) = list.get(next) {
-            let links = self.node(*number).into_iter().flat_map(|n| n.links.keys());
-            let unknown = links.filter_map(|zid| self.number(zid));
-            let unknown = unknown.filter(|number| !self.links[at].told.contains(number));
-            let unknown: Vec<u16> = unknown.filter(|number| listed.insert(*number)).collect();
-            list.extend(unknown);
-            next += 1;
-        }
-        let mut telling = Telling::default();
-        for number in list {
-            if let Some(entry) = self.entry(at, number) {
-                telling.add(entry);
-                self.links[at].told.insert(number);
-            }
-        }
-        telling.send(self.links[at].face, ROUTERS_MAX, actions);
-    }
-
-    /// The state of a router as a neighbour is to hear it. Where it can be reached is sent of neighbours only.
-    fn entry(&self, at: usize, number: u16) -> Option<Entry> {
-        let (node, link) = (self.node(number)?, self.links.get(at)?);
-        let numbered = |(zid, weight): (&ZenohId, &u16)| Some((self.number(zid)?, *weight));
-        let links: Vec<(u16, u16)> = node.links.iter().filter_map(numbered).collect();
-        let is_near = number == ITSELF || self.link_to(&node.zid).is_some();
-        Some(Entry {
-            is_gateway: false,
-            psid: u64::from(number),
-            sn: node.sn,
-            zid: (!link.told.contains(&number)).then_some(node.zid),
-            whatami: node.whatami,
-            locators: match is_near {
-                true => node.locators.clone(),
-                false => Vec::new(),
-            },
-            links: links.iter().map(|(number, _)| u64::from(*number)).collect(),
-            weights: match links.iter().any(|(_, weight)| *weight != 0) {
-                true => links.iter().map(|(_, weight)| u64::from(*weight)).collect(),
-                false => Vec::new(),
-            },
-        })
-    }
-}
-
-/// The numbers of the routers that a neighbour had something new to say about.
-#[derive(Debug, Default)]
-struct News {
-    /// Nobody had mentioned them before.
-    new: BTreeSet<u16>,
-    changed: BTreeSet<u16>,
 }
 
 #[cfg(test)]

@@ -7,7 +7,10 @@ use std::collections::HashMap;
 
 use zonda_codec::ZenohId;
 
-use crate::table::mesh::{network::Network, trees::Trees};
+use crate::table::mesh::{
+    network::Network,
+    trees::{ITSELF, Trees},
+};
 
 /// Where this node is in the tree of a router.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -62,6 +65,11 @@ impl Shape {
     pub(super) fn towards(&self, root: &ZenohId, to: &ZenohId) -> Option<ZenohId> {
         let (root, to) = (self.number(root)?, self.number(to)?);
         self.zid(self.trees.towards(root, to)?)
+    }
+
+    /// The neighbour that a message of this node takes towards another router.
+    pub(super) fn next_hop(&self, to: &ZenohId) -> Option<ZenohId> {
+        self.zid(self.trees.towards(ITSELF, self.number(to)?)?)
     }
 
     /// How far a router is from this one.

@@ -6,7 +6,6 @@
 use zonda_codec::{Declaration, Declare, QueryableInfo, WireExpr};
 
 use crate::table::{
-    announced::Announced,
     entity::Declared,
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
@@ -97,6 +96,9 @@ impl ForwardingTable {
         let Some(zid) = self.face(router).map(|face| face.info.zid) else {
             return;
         };
+        if !self.mesh.takes_declarations(&zid, link) {
+            return self.count_misplaced(link);
+        }
         let item = Item {
             kind,
             memory: key_memory(&text),
@@ -151,6 +153,9 @@ impl ForwardingTable {
             return;
         };
         let zid = self.face(router).map(|face| face.info.zid);
+        if zid.is_some_and(|zid| !self.mesh.takes_declarations(&zid, link)) {
+            return self.count_misplaced(link);
+        }
         let index = self.entity_on(router, kind, key.as_str());
         let Some((zid, index)) = zid.zip(index) else {
             if let Some(link) = self.face_mut(link) {
@@ -230,50 +235,34 @@ impl ForwardingTable {
         message::declare_of(link, number, body, actions);
     }
 
-    /// This node's own side has something new, or promises something else.
-    pub(in crate::table) fn announce_to_mesh(
+    /// What this node's own side has on a key, or that it has nothing there, is told to the other routers if it is new.
+    pub(in crate::table) fn refresh_in_mesh(
         &mut self,
         entity: EntityRef,
-        info: QueryableInfo,
-        key: &str,
+        info: Option<QueryableInfo>,
         actions: &mut Vec<Action>,
     ) {
-        let Some(whole) = self.mesh.whole else { return };
-        let Some(face) = self.face_mut(whole) else {
+        let (EntityRef { kind, index }, Some(whole)) = (entity, self.mesh.whole) else {
             return;
         };
-        let is_new = face.announced.get(entity).is_none();
-        face.announced.insert(entity, Announced { id: 0, info });
-        if is_new {
-            let entities = self.entities_mut(entity.kind);
-            entities.add_announced(entity.index, whole.index);
+        let before = self.entities_mut(kind).set_in_mesh(index, info);
+        if before == info {
+            return;
         }
-        let (kind, info) = (entity.kind, Some(info));
-        self.declare_own(News { kind, key, info }, actions);
-    }
-
-    /// This node's own side has something no more, if other routers knew of it.
-    pub(in crate::table) fn end_in_mesh(&mut self, entity: EntityRef, actions: &mut Vec<Action>) {
-        let EntityRef { kind, index } = entity;
-        let Some(whole) = self.mesh.whole else { return };
-        let Some(face) = self.face_mut(whole) else {
+        let children = self.mesh.children(&self.topology.zid());
+        let is_noted = info.is_none() && !self.mesh.is_quiet();
+        if children.is_empty() && !is_noted {
+            return;
+        }
+        let Some(key) = self.entities(kind).key(index) else {
             return;
         };
-        if face.announced.remove(entity).is_none() {
-            return;
+        if is_noted {
+            self.note_ending(whole, kind, &key);
         }
-        let entities = self.entities_mut(kind);
-        entities.remove_announced(index, whole.index);
-        if let Some(key) = self.entities(kind).key(index) {
-            self.note_ending(whole, kind, key.as_str());
-            let (key, info) = (key.as_str(), None);
-            self.declare_own(News { kind, key, info }, actions);
-        }
-    }
-
-    fn declare_own(&mut self, news: News<'_>, actions: &mut Vec<Action>) {
-        for child in self.mesh.children(&self.topology.zid()) {
-            self.declare_sourced(child, 0, news, actions);
+        for child in children {
+            let key = key.as_str();
+            self.declare_sourced(child, 0, News { kind, key, info }, actions);
         }
     }
 }

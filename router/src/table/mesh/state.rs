@@ -6,17 +6,17 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use zonda_codec::{WhatAmI, ZenohId};
+use zonda_codec::{LinkStateList, WhatAmI, ZenohId};
 
 use crate::table::{
     deadline::Deadline,
-    face_id::FaceId,
+    face_id::{Action, FaceId},
     few::Few,
     kind::EntityRef,
     mesh::{
         charges::{Charge, Charges, Item},
         endings::Endings,
-        network::Network,
+        network::{Heard, Network},
         shape::{PlaceInTree, Shape},
         throttle::Throttle,
         trees::ITSELF,
@@ -30,6 +30,9 @@ const REPEATED_AFTER: Duration = Duration::from_millis(1500);
 
 /// How long that is put off at most where the network does not come to rest, from its first change on.
 const UNREST_MAX: Duration = Duration::from_secs(10);
+
+/// How long after trees were computed messages are taken as well that come the way of the trees before: they were on their way.
+const FORMER_FOR: Duration = Duration::from_millis(500);
 
 /// How long after that a router's declarations are believed that the neighbour above this node has not repeated. Other
 /// implementations take a tenth of a second to compute their trees, and do not repeat anything.
@@ -68,6 +71,12 @@ pub(in crate::table) struct Mesh {
     pub(super) network: Network,
     throttle: Throttle,
     shape: Shape,
+    /// The trees before these, if the network was quiet when they changed.
+    former: Option<Former>,
+    /// The network was quiet before the change that these trees follow.
+    was_settled: bool,
+    /// A route was made that leads on what does not come the way of the trees.
+    is_lenient: bool,
     /// How often it was computed.
     reshaped: u64,
     routers: HashMap<ZenohId, Router>,
@@ -82,8 +91,27 @@ pub(in crate::table) struct Mesh {
     pub(super) endings: Endings,
     /// What all routers have declared over each link.
     charges: Charges,
-    /// The face of all other routers together, as long as there is a link to one.
+    /// The face of all other routers together, if this node is a router.
     pub(in crate::table) whole: Option<FaceId>,
+}
+
+/// The trees as they were.
+#[derive(Debug)]
+struct Former {
+    shape: Shape,
+    /// `None` as long as the clock was not looked at.
+    until: Option<Instant>,
+}
+
+/// How far a message goes that came from a neighbour and belongs to another router.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::table) enum Passage {
+    /// To the own side, and on to other routers.
+    All,
+    /// To the own side only: it did not come from above in the tree of its router, but the trees may be about to change.
+    OwnSide,
+    /// Nowhere.
+    Nothing,
 }
 
 /// Who has come and gone.
@@ -101,6 +129,9 @@ impl Mesh {
             network: Network::new(zid, role),
             throttle: Throttle::new(),
             shape: Shape::default(),
+            former: None,
+            was_settled: false,
+            is_lenient: false,
             reshaped: 0,
             routers: HashMap::new(),
             settling: Settling::Nothing,
@@ -115,6 +146,9 @@ impl Mesh {
 
     /// Says which routers came and went.
     pub(super) fn follow(&mut self) -> Followed {
+        if !self.network.take_peopled() {
+            return Followed::default();
+        }
         let (network, charges) = (&self.network, &mut self.charges);
         let mut followed = Followed::default();
         self.routers.retain(|zid, router| {
@@ -139,9 +173,12 @@ impl Mesh {
         if !self.network.take_reshaped() {
             return false;
         }
+        let was_settled = self.is_settled();
         // Whatever was to be settled is so once the trees are those of this network.
         self.settling = Settling::Nothing;
-        self.throttle.note_change()
+        let is_due = self.throttle.note_change();
+        self.was_settled = is_due && was_settled;
+        is_due
     }
 
     /// The next change is the loss of a link of this node: the trees follow it at once.
@@ -154,9 +191,32 @@ impl Mesh {
         self.throttle.look(now)
     }
 
+    /// Takes in what a neighbour says of the routers.
+    pub(super) fn hear(
+        &mut self,
+        link: FaceId,
+        states: &LinkStateList<'_>,
+        actions: &mut Vec<Action>,
+    ) -> Heard {
+        let shape = &self.shape;
+        let leads = |zid: &ZenohId| shape.next_hop(zid);
+        self.network.hear(link, states, leads, actions)
+    }
+
+    /// Believes what the new trees confirm.
+    pub(super) fn regard_claims(&mut self, actions: &mut Vec<Action>) -> Heard {
+        let shape = &self.shape;
+        let leads = |zid: &ZenohId| shape.next_hop(zid);
+        self.network.regard_claims(leads, actions)
+    }
+
     /// Computes the trees anew.
     pub(super) fn reshape(&mut self) {
-        self.shape = Shape::of(&self.network);
+        let shape = std::mem::replace(&mut self.shape, Shape::of(&self.network));
+        if std::mem::take(&mut self.was_settled) && self.former.is_none() {
+            self.former = Some(Former { shape, until: None });
+        }
+        self.is_lenient = false;
         self.reshaped += 1;
         self.settling = Settling::Begins;
         self.begin_round();
@@ -195,8 +255,59 @@ impl Mesh {
     }
 
     /// Whether nothing has changed for so long that all routers know the same.
-    pub(super) const fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_settled() && !self.network.is_in_doubt()
+    }
+
+    const fn is_settled(&self) -> bool {
         matches!(self.settling, Settling::Nothing) && !self.is_pending()
+    }
+
+    /// How far a message of a router goes that came by a link. It comes from above in the tree of that router, so a message
+    /// goes in no circle. While routers may see different trees it also comes from above in the tree before, as it was on its way
+    /// then, and from a neighbour that claims another way; from everywhere else it goes to the own side only.
+    pub(super) fn passage(&self, root: &ZenohId, link: FaceId) -> Passage {
+        let neighbour = self.network.neighbour_at(link);
+        if neighbour.is_some() && neighbour == self.shape.parent(root) {
+            return Passage::All;
+        }
+        let former = self.former.as_ref();
+        let before = former.and_then(|former| former.shape.parent(root));
+        if neighbour.is_some() && neighbour == before || self.network.has_claim_by(link) {
+            return Passage::All;
+        }
+        match self.is_quiet() {
+            true => Passage::Nothing,
+            false => Passage::OwnSide,
+        }
+    }
+
+    /// Whether what a neighbour declares for a router is taken: it comes from above in the tree of that router, or there may be
+    /// another tree.
+    pub(super) fn takes_declarations(&self, root: &ZenohId, link: FaceId) -> bool {
+        !self.is_quiet() || self.network.neighbour_at(link) == self.shape.parent(root)
+    }
+
+    /// A route is being made for what a router sends by a link.
+    pub(super) fn note_route(&mut self, root: &ZenohId, link: FaceId) {
+        let parent = self.shape.parent(root);
+        if parent.is_none() || self.network.neighbour_at(link) != parent {
+            self.is_lenient = true;
+        }
+    }
+
+    /// Whether routes that were made for what does not come the way of the trees hold no more.
+    pub(super) fn take_lenient(&mut self, now: Instant) -> bool {
+        if let Some(former) = &mut self.former {
+            let until = *former.until.get_or_insert(now + FORMER_FOR);
+            if until > now {
+                return false;
+            }
+            self.former = None;
+        } else if !self.is_quiet() {
+            return false;
+        }
+        std::mem::take(&mut self.is_lenient)
     }
 
     /// Whether something is still to be said to those who are new below this node.
@@ -298,12 +409,24 @@ impl Mesh {
             Settling::Begins => Some(Deadline::Now),
             Settling::RepeatsAt(at) | Settling::ForgetsAt(at) => Some(Deadline::At(at)),
         };
-        settles.into_iter().chain(self.throttle.deadline()).min()
+        settles.into_iter().chain(self.look_deadline()).min()
     }
 
-    /// When [`look`](Self::look) has something to do.
+    /// When the clock is to be looked at the latest.
     pub(in crate::table) fn look_deadline(&self) -> Option<Deadline> {
-        self.throttle.deadline()
+        let former = self.former.as_ref().map(|former| match former.until {
+            None => Deadline::Now,
+            Some(until) => Deadline::At(until),
+        });
+        let is_due = self.is_lenient && former.is_none() && self.is_quiet();
+        let lenient = is_due.then_some(Deadline::Now);
+        let others = [
+            self.throttle.deadline(),
+            self.network.deadline(),
+            former,
+            lenient,
+        ];
+        others.into_iter().flatten().min()
     }
 
     /// What is to be done now that the network is quiet.

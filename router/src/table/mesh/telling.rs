@@ -9,12 +9,22 @@ use crate::table::{
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     kind::{EntityRef, Kind},
-    mesh::{endings::Ending, sourced::News, unheard::Job},
+    mesh::{
+        endings::Ending,
+        sourced::News,
+        unheard::{Job, Rest},
+    },
     search::SLICE_STEPS,
 };
 
 /// Bytes of messages after which a slice ends.
 const SLICE_BYTES: usize = 64 * 1024;
+
+/// Where saying what the own side has begins.
+const FIRST: EntityRef = EntityRef {
+    kind: Kind::ALL[0],
+    index: 0,
+};
 
 /// What is left of a slice.
 struct Slice {
@@ -78,29 +88,33 @@ impl ForwardingTable {
             return None;
         }
         let face = self.face_of_root(&root)?;
+        if Some(face) == self.mesh.whole {
+            let rest = Rest::Own(Some(FIRST));
+            return Some(Job { root, links, rest });
+        }
         let mut rest = Vec::new();
         for kind in Kind::ALL {
-            let mut all: Vec<u32> = match Some(face) == self.mesh.whole {
-                true => {
-                    let whole = self.face(face)?;
-                    whole.announced.of(kind).map(|(index, _)| index).collect()
-                }
-                false => self.entities.declared(face.index, kind).collect(),
-            };
+            let mut all: Vec<u32> = self.entities.declared(face.index, kind).collect();
             all.sort_unstable();
             rest.extend(all.into_iter().map(|index| EntityRef { kind, index }));
         }
         rest.reverse();
+        let rest = Rest::These(rest);
         Some(Job { root, links, rest })
     }
 
     fn tell_some(&mut self, job: &mut Job, slice: &mut Slice, actions: &mut Vec<Action>) {
         job.links.retain(|link| self.face(*link).is_some());
-        let Some(face) = self.face_of_root(&job.root) else {
-            return job.rest.clear();
+        let Some(face) = self
+            .face_of_root(&job.root)
+            .filter(|_| !job.links.is_empty())
+        else {
+            job.rest = Rest::Own(None);
+            return;
         };
         let number = self.mesh.number(&job.root);
-        while let Some(EntityRef { kind, index }) = job.rest.pop() {
+        while let Some(EntityRef { kind, index }) = self.next_of(&mut job.rest) {
+            slice.steps = slice.steps.saturating_sub(1);
             let entity = EntityRef { kind, index };
             let has = self.root_has(face, entity);
             if let Some((info, key)) = has.zip(self.entities(kind).key(index)) {
@@ -109,13 +123,36 @@ impl ForwardingTable {
                     let news = News { kind, key, info };
                     self.declare_sourced(link, number, news, actions);
                 }
+                slice.declarations = slice.declarations.saturating_sub(job.links.len());
+                slice.weigh(actions);
             }
-            slice.declarations = slice.declarations.saturating_sub(job.links.len().max(1));
-            slice.weigh(actions);
             if slice.is_over() {
                 return;
             }
         }
+    }
+
+    /// What is next of the rest: of the own side any entity, whether it belongs there or not.
+    fn next_of(&self, rest: &mut Rest) -> Option<EntityRef> {
+        let next = match rest {
+            Rest::These(rest) => return rest.pop(),
+            Rest::Own(next) => next,
+        };
+        let mut at = (*next)?;
+        while at.index >= self.entities(at.kind).places() {
+            let mut kinds = Kind::ALL.into_iter().skip_while(|kind| *kind != at.kind);
+            let Some(kind) = kinds.nth(1) else {
+                *next = None;
+                return None;
+            };
+            at = EntityRef { kind, index: 0 };
+        }
+        let EntityRef { kind, index } = at;
+        *next = Some(EntityRef {
+            kind,
+            index: index + 1,
+        });
+        Some(at)
     }
 
     /// Notes that a router has something no more, unless everybody is sure to hear of it.
@@ -179,8 +216,7 @@ impl ForwardingTable {
     /// What the router of this face promises, or this node's own side; `None` if it has nothing there.
     fn root_has(&self, face: FaceId, entity: EntityRef) -> Option<QueryableInfo> {
         if Some(face) == self.mesh.whole {
-            let known = self.face(face)?.announced.get(entity);
-            return known.map(|known| known.info);
+            return self.entities(entity.kind).in_mesh(entity.index);
         }
         let sources = self.entities(entity.kind).sources(entity.index);
         let own = sources.iter().find(|source| source.slot == face.index);

@@ -14,8 +14,26 @@ use crate::table::{face_id::FaceId, kind::EntityRef};
 pub(super) struct Job {
     pub(super) root: ZenohId,
     pub(super) links: Vec<FaceId>,
-    /// The rest of it; the next one is the last. What is not true any more when its turn comes is left out.
-    pub(super) rest: Vec<EntityRef>,
+    /// The rest of it. What is not true any more when its turn comes is left out.
+    pub(super) rest: Rest,
+}
+
+/// What is left to say of a router.
+#[derive(Debug)]
+pub(super) enum Rest {
+    /// These; the next one is the last.
+    These(Vec<EntityRef>),
+    /// Whatever this node's own side has, from this entity on.
+    Own(Option<EntityRef>),
+}
+
+impl Rest {
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Rest::These(rest) => rest.is_empty(),
+            Rest::Own(next) => next.is_none(),
+        }
+    }
 }
 
 /// The rounds among those who are new below this node.

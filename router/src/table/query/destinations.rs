@@ -15,6 +15,7 @@ use crate::table::{
     forwarding::ForwardingTable,
     key_tree::steps::Steps,
     kind::Kind,
+    mesh::Passage,
     policy::Relation,
     query::types::NewQuery,
     search::Search,
@@ -87,11 +88,11 @@ impl ForwardingTable {
         let Some(source) = source.and_then(|source| self.face(source)) else {
             return Some(Vec::new());
         };
-        let asking = Asking {
-            source,
-            link: (source.id != from).then_some(from),
-            new,
-        };
+        let link = (source.id != from).then_some(from);
+        if self.passage(source, link) == Passage::Nothing {
+            return Some(Vec::new());
+        }
+        let asking = Asking { source, link, new };
         if !self.search_queryables(&asking, search, steps) {
             return None;
         }

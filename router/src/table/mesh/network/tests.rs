@@ -4,7 +4,9 @@
 
 use zonda_codec::{Encode, LinkStates, NetworkMessage, Numbers, Oam, OamBody, Reader};
 
-use super::*;
+use zonda_codec::{LinkState, LinkStateList};
+
+use super::{hearing::Leads, *};
 
 fn id(byte: u8) -> ZenohId {
     ZenohId::from_le_bytes(&[byte]).expect("an id")
@@ -48,10 +50,28 @@ fn a1() -> Network {
 
 /// What the network does at a message, and the messages it sends.
 fn hear(network: &mut Network, from: FaceId, capture: &str) -> (Heard, Vec<(FaceId, Vec<u8>)>) {
+    hear_led(network, from, capture, |_| None)
+}
+
+/// The same where the trees lead somewhere.
+fn hear_led(
+    network: &mut Network,
+    from: FaceId,
+    capture: &str,
+    leads: impl Leads,
+) -> (Heard, Vec<(FaceId, Vec<u8>)>) {
+    rest(network);
     let (bytes, mut actions) = (bytes(capture), Vec::new());
     let states = LinkStateList::decode(&mut Reader::new(&bytes)).expect("link states");
-    let heard = network.hear(from, &states, &mut actions);
+    let heard = network.hear(from, &states, leads, &mut actions);
     (heard, sent(&actions))
+}
+
+/// Nothing was told lately.
+fn rest(network: &mut Network) {
+    for link in &mut network.links {
+        link.pace = Pace::Over;
+    }
 }
 
 /// The bodies of the messages.
@@ -74,6 +94,7 @@ fn sent(actions: &[Action]) -> Vec<(FaceId, Vec<u8>)> {
 }
 
 fn add_link(network: &mut Network, at: FaceId, zid: u8) -> Vec<(FaceId, Vec<u8>)> {
+    rest(network);
     let mut actions = Vec::new();
     assert!(network.add_link(at, id(zid), &mut actions));
     sent(&actions)
@@ -240,7 +261,7 @@ fn what_is_too_much_is_ignored() {
     });
     let (bytes, mut actions) = (list(&states), Vec::new());
     let states = LinkStateList::decode(&mut Reader::new(&bytes)).expect("link states");
-    network.hear(b2, &states, &mut actions);
+    network.hear(b2, &states, |_: &ZenohId| None, &mut actions);
     assert!(network.size() <= ROUTERS_MAX);
     assert!(network.over_limit() > 0);
     assert_eq!(network.number(&id(C3)), None);
@@ -252,4 +273,97 @@ fn what_is_too_much_is_ignored() {
     );
     assert!(!heard.is_news);
     assert_eq!(network.zid(ITSELF), Some(id(A1)));
+}
+
+/// a1 is linked to b2, behind which c3 is, and to d4.
+fn between_b2_and_d4() -> (Network, FaceId, FaceId) {
+    let (mut network, b2, d4) = (a1(), face(1), face(2));
+    add_link(&mut network, b2, B2);
+    let line = "03 | 07 00 02 01b2 01 L 02 01 02 | 03 01 00 01a1 01 00 | 03 02 05 01c3 01 01 00";
+    hear(&mut network, b2, line);
+    add_link(&mut network, d4, 0xd4);
+    hear(
+        &mut network,
+        d4,
+        "02 | 07 00 02 01d4 01 L 01 01 | 03 01 00 01a1 01 00",
+    );
+    (network, b2, d4)
+}
+
+/// What d4 says of c3: its count, and that it has no links.
+const DENIED: &str = "01 | 03 07 ff01 01c3 01 00";
+
+#[test]
+fn a_claim_is_told_to_the_neighbour_that_leads_there_and_not_believed() {
+    let (mut network, b2, d4) = between_b2_and_d4();
+    let before = links(&network);
+    assert!(before.contains(&[id(B2), id(C3)]));
+    let leads = |zid: &ZenohId| (*zid == id(C3)).then_some(id(B2));
+    let (heard, told) = hear_led(&mut network, d4, DENIED, leads);
+    assert!(!heard.is_news && network.is_in_doubt());
+    assert_eq!(told, [(b2, bytes("01 | 02 02 ff01 01 00"))]);
+    assert_eq!(links(&network), before);
+    // c3 has refuted it.
+    let refuted = "01 | 02 02 8002 01 01 00";
+    let (heard, _) = hear_led(&mut network, b2, refuted, leads);
+    assert!(heard.is_news && !network.is_in_doubt());
+    assert_eq!(links(&network), before);
+}
+
+#[test]
+fn a_claim_that_is_not_refuted_is_believed() {
+    let (mut network, _, d4) = between_b2_and_d4();
+    let leads = |zid: &ZenohId| (*zid == id(C3)).then_some(id(B2));
+    hear_led(&mut network, d4, DENIED, leads);
+    let (start, mut actions) = (Instant::now(), Vec::new());
+    network.look(start, &mut actions);
+    network.look(start + std::time::Duration::from_millis(1999), &mut actions);
+    assert!(network.is_in_doubt());
+    let heard = network.look(start + std::time::Duration::from_secs(2), &mut actions);
+    assert!(heard.is_news && !network.is_in_doubt());
+    assert!(!links(&network).contains(&[id(B2), id(C3)]));
+}
+
+#[test]
+fn what_is_said_of_this_node_itself_is_refuted() {
+    let (mut network, b2, d4) = between_b2_and_d4();
+    let own = network.itself_mut().sn;
+    let (_, told) = hear(&mut network, d4, "01 | 03 01 ff01 01a1 01 00");
+    assert_eq!(network.itself_mut().sn, 256);
+    let refuted: Vec<FaceId> = told.iter().map(|(to, _)| *to).collect();
+    assert!(own < 256 && refuted == [b2, d4]);
+    // It is not known twice.
+    let (_, told) = hear(&mut network, d4, "01 | 03 01 ff01 01a1 01 00");
+    assert!(told.is_empty());
+}
+
+#[test]
+fn a_neighbour_that_counts_from_one_is_spoken_for() {
+    let (mut network, b2, d4) = between_b2_and_d4();
+    let before = links(&network);
+    let (_, told) = hear(&mut network, d4, "01 | 03 05 ffff7f 01b2 01 00");
+    assert_eq!(links(&network), before);
+    let to: Vec<FaceId> = told.iter().map(|(to, _)| *to).collect();
+    assert_eq!(to, [d4], "the one who said so hears what is true");
+    let b2_number = network.number(&id(B2)).expect("it is known");
+    assert_eq!(network.node(b2_number).expect("it is known").sn, 1 << 21);
+    // What it says itself counts, and goes out with a greater count.
+    hear(&mut network, b2, "01 | 06 00 03 01 L 01 01");
+    assert_eq!(
+        network.node(b2_number).expect("it is known").sn,
+        (1 << 21) + 1
+    );
+}
+
+#[test]
+fn counts_far_ahead_of_the_clock_are_not_believed() {
+    let (mut network, _, d4) = between_b2_and_d4();
+    network.set_clock(1 << 20);
+    let over_limit = network.over_limit();
+    let (heard, told) = hear(&mut network, d4, "01 | 03 07 ffffff7f 01c3 01 00");
+    assert!(!heard.is_news && told.is_empty());
+    assert_eq!(network.over_limit(), over_limit + 1);
+    let before = network.itself_mut().sn;
+    hear(&mut network, d4, "01 | 03 01 ffffff7f 01a1 01 00");
+    assert_eq!(network.itself_mut().sn, before);
 }

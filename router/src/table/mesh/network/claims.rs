@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! News of a router that came from a neighbour which does not lead to it. The neighbour that does lead there hears of them, and so
+//! at last the router itself, which refutes them if they are untrue: it says its own state with a greater count. News that stay
+//! unrefuted are believed after a while, or as soon as the trees lead to the router through their teller.
+
+use std::time::{Duration, Instant};
+
+use zonda_codec::ZenohId;
+
+use super::{
+    CLOCKS_BEGIN, Heard, Network,
+    hearing::{Leads, News, Said},
+};
+use crate::table::{
+    deadline::Deadline,
+    face_id::{Action, FaceId},
+};
+
+/// How long a router has to refute a claim.
+const REFUTED_WITHIN: Duration = Duration::from_secs(2);
+
+/// By how much a claim exceeds the count of a router that counts from 1, if it cannot be true.
+const LEAP: u64 = 1000;
+
+/// News that are not believed yet.
+#[derive(Debug)]
+pub(super) struct Claim {
+    pub(super) said: Said,
+    /// The neighbour that is to hear of it.
+    pub(super) to: ZenohId,
+    /// The link that it came by.
+    face: FaceId,
+    /// `None` as long as the clock was not looked at.
+    since: Option<Instant>,
+}
+
+impl Network {
+    /// Whether a router may have another state than this node believes.
+    pub(in crate::table::mesh) fn is_in_doubt(&self) -> bool {
+        !self.claims.is_empty()
+    }
+
+    /// Whether a claim came by a link.
+    pub(in crate::table::mesh) fn has_claim_by(&self, face: FaceId) -> bool {
+        self.claims.values().any(|claim| claim.face == face)
+    }
+
+    pub(super) fn claimed_links(&self, number: u16) -> usize {
+        let claim = self.claims.get(&number);
+        claim.map_or(0, |claim| claim.said.links.len())
+    }
+
+    pub(super) fn note_claim(
+        &mut self,
+        at: usize,
+        number: u16,
+        said: Said,
+        to: ZenohId,
+        news: &mut News,
+    ) {
+        let known = self.claims.get(&number);
+        if known.is_some_and(|claim| claim.said.sn >= said.sn) {
+            return;
+        }
+        if self.zid(number) == Some(to) && self.is_leap(number, said.sn) {
+            if self.vouched.insert(number) && self.vouch(number, &said, news) {
+                self.links[at].due.insert(number);
+            }
+            return;
+        }
+        let mentioned: Vec<ZenohId> = said.links.keys().copied().collect();
+        self.listed = self.listed + mentioned.len() - self.claimed_links(number);
+        let claim = Claim {
+            said,
+            to,
+            face: self.links[at].face,
+            since: None,
+        };
+        self.claims.insert(number, claim);
+        for zid in mentioned {
+            self.meet_anew(zid, news);
+        }
+        let mut links = self.links.iter_mut().rev();
+        if let Some(link) = links.find(|link| link.zid == to) {
+            link.due.insert(number);
+            news.is_passed_on = true;
+        }
+    }
+
+    /// Whether a count cannot be that of a neighbour which counts from 1.
+    fn is_leap(&self, number: u16, sn: u64) -> bool {
+        let count = self.own_count(number);
+        count < CLOCKS_BEGIN && sn > count.saturating_add(LEAP)
+    }
+
+    /// Up to which change a neighbour has spoken of its links itself.
+    fn own_count(&self, number: u16) -> u64 {
+        let zid = self.zid(number);
+        let links = self.links.iter().filter(|link| Some(link.zid) == zid);
+        links.map(|link| link.said).max().unwrap_or(0)
+    }
+
+    /// Refutes what is said of a neighbour that does not do so itself, as routers that count from 1 do not. Once a second at most:
+    /// two neighbours of it may know different states of it for as long as one of their links is dead. False if it is true.
+    fn vouch(&mut self, number: u16, said: &Said, news: &mut News) -> bool {
+        let Some(node) = self.node_mut(number) else {
+            return false;
+        };
+        if node.links == said.links {
+            node.sn = node.sn.max(said.sn);
+            return false;
+        }
+        node.sn = said.sn.saturating_add(1);
+        news.changed.insert(number)
+    }
+
+    /// A state with this count is believed: older claims are void.
+    pub(super) fn drop_claim(&mut self, number: u16, sn: u64, news: &mut News) {
+        if self.claims.get(&number).is_some_and(|c| c.said.sn <= sn) {
+            self.forget_claim(number);
+            news.is_thinner = true;
+        }
+    }
+
+    pub(super) fn forget_claim(&mut self, number: u16) {
+        if let Some(claim) = self.claims.remove(&number) {
+            self.listed -= claim.said.links.len();
+        }
+    }
+
+    /// A link is gone, and with it what was claimed there.
+    pub(super) fn end_claims_by(&mut self, face: FaceId) {
+        let ended = self.claims.iter().filter(|(_, claim)| claim.face == face);
+        let ended: Vec<u16> = ended.map(|(number, _)| *number).collect();
+        for number in ended {
+            self.forget_claim(number);
+        }
+    }
+
+    /// The trees are other ones: claims of those that lead to a router now are believed.
+    pub(in crate::table::mesh) fn regard_claims(
+        &mut self,
+        leads: impl Leads,
+        actions: &mut Vec<Action>,
+    ) -> Heard {
+        let is_led = |network: &Network, number: u16, claim: &Claim| {
+            let teller = network.links.iter().find(|link| link.face == claim.face);
+            let leader = network.zid(number).and_then(|zid| leads(&zid));
+            leader.is_none() || leader == teller.map(|link| link.zid)
+        };
+        self.settle_claims(is_led, actions)
+    }
+
+    /// Believes the claims that were not refuted in time.
+    pub(super) fn believe_unrefuted(&mut self, now: Instant, actions: &mut Vec<Action>) -> Heard {
+        for claim in self.claims.values_mut() {
+            claim.since.get_or_insert(now);
+        }
+        let is_old = |_: &Network, _, claim: &Claim| {
+            let since = claim.since.unwrap_or(now);
+            since + REFUTED_WITHIN <= now
+        };
+        self.settle_claims(is_old, actions)
+    }
+
+    /// Believes the claims that are due, but those about neighbours, which know better.
+    fn settle_claims(
+        &mut self,
+        is_due: impl Fn(&Network, u16, &Claim) -> bool,
+        actions: &mut Vec<Action>,
+    ) -> Heard {
+        let due = self.claims.iter();
+        let due = due.filter(|(number, claim)| is_due(self, **number, claim));
+        let due: Vec<u16> = due.map(|(number, _)| *number).collect();
+        let mut news = News::default();
+        for number in due {
+            let is_neighbour = self
+                .zid(number)
+                .is_some_and(|zid| self.is_own_word_known(&zid));
+            let Some(claim) = self.claims.remove(&number) else {
+                continue;
+            };
+            self.listed -= claim.said.links.len();
+            news.is_thinner = true;
+            match is_neighbour {
+                true if self.own_count(number) < CLOCKS_BEGIN => {
+                    self.vouch(number, &claim.said, &mut news);
+                }
+                true => {}
+                false => self.believe(number, claim.said, &mut news),
+            }
+        }
+        let is_news = self.follow(None, &news, actions);
+        Heard {
+            is_news,
+            is_renumbered: false,
+        }
+    }
+
+    /// When the next claim is believed.
+    pub(super) fn claim_deadline(&self) -> Option<Deadline> {
+        let due = self.claims.values().map(|claim| match claim.since {
+            None => Deadline::Now,
+            Some(since) => Deadline::At(since + REFUTED_WITHIN),
+        });
+        due.min()
+    }
+}

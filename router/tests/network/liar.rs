@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! A router among honest ones that says anything at all, to each neighbour something else. While it is there the honest ones hear each
+//! other, each message once, and no message goes in circles; when it has left everything is as if it had never been there.
+//!
+//! No way between two honest routers leads over it: what does is its own to lose.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use zonda_codec::WhatAmI::{Client, Router};
+use zonda_codec::{
+    Declaration, Declare, Encode, LinkState, LinkStates, Numbers, Oam, OamBody, Qos, QueryableInfo,
+    WhatAmI, WireExpr, ZenohId,
+};
+
+use crate::link::{Link, Message};
+use crate::node::Node;
+use crate::world::{KEYS, World};
+use crate::{ALL_LINKED, Plan, RING, Replay, mesh_truth, seeds, truth};
+
+const SEEDS: u64 = 40;
+
+/// How long it lies.
+const LIES: Duration = Duration::from_secs(20);
+
+/// How long an honest message may be under way.
+const ARRIVES: Duration = Duration::from_secs(5);
+
+/// Routers that the liar invents.
+const INVENTED: usize = 3;
+
+/// Where the counts of honest routers go on once they know the liar.
+const BEGUN: u64 = (1 << 33) + 1000;
+
+/// What the routers give a link to the liar: the way over it is never the best.
+const FAR: u16 = 20_000;
+
+/// The counts of honest routers begin with this at the most, as far as lies are believed.
+const CLOCK: u64 = 1 << 36;
+
+const LINE: Plan<'static> = (
+    &[Router, Router, Router, Router, Client, Client],
+    &[(1, 0), (2, 1), (3, 2), (4, 0), (5, 3)],
+);
+
+#[test]
+fn a_liar_in_a_line() {
+    lies(LINE);
+}
+
+#[test]
+fn a_liar_in_a_ring() {
+    lies(RING);
+}
+
+#[test]
+fn a_liar_where_all_are_linked() {
+    lies(ALL_LINKED);
+}
+
+fn lies(plan: Plan<'_>) {
+    let (mut copies, mut lost, mut published) = (0, 0, 0);
+    for seed in seeds(SEEDS) {
+        let _replay = Replay(seed);
+        let mut scene = Scene::new(seed, plan);
+        scene.lie();
+        let now = format!("seed {seed}");
+        for publication in &scene.world.published {
+            let (mut got, mut expected) =
+                (publication.delivered.clone(), publication.expected.clone());
+            got.sort_unstable();
+            expected.sort_unstable();
+            let bound = 4 * scene.world.nodes.len();
+            assert!(
+                publication.carried <= bound,
+                "{now}: {} copies",
+                publication.carried
+            );
+            copies = copies.max(publication.carried);
+            lost += usize::from(got.len() < expected.len());
+            assert_eq!(got, expected, "{now}: {}", publication.key);
+        }
+        published += scene.world.published.len();
+        let mut world = scene.leave();
+        world.rest();
+        truth::check(&mut world, &now);
+        mesh_truth::check(&world, &now);
+    }
+    println!("{published} publications, {lost} lost, over {copies} links at most");
+}
+
+struct Scene {
+    world: World,
+    /// The links that the liar has.
+    links: Vec<usize>,
+    honest: usize,
+    /// The greatest count that it has used.
+    sn: u64,
+}
+
+impl Scene {
+    /// A network at rest, and the liar comes.
+    fn new(seed: u64, plan: Plan<'_>) -> Scene {
+        let mut world = World::new(seed, plan);
+        let honest = world.nodes.len();
+        let liar = ZenohId::random_from(honest as u128 + 1);
+        for node in &mut world.nodes {
+            node.table.set_mesh(BEGUN, HashMap::from([(liar, FAR)]));
+            node.table.set_mesh_clock(CLOCK);
+        }
+        world.rest();
+        for node in 0..honest {
+            let id = 1000 + node as u32;
+            world.act(node, |node, actions| node.subscribe(id, "a/**", actions));
+            world.act(node, |node, actions| node.answer(id, "a/b", actions));
+        }
+        world.rest();
+        let mut scene = Scene {
+            links: Vec::new(),
+            honest,
+            sn: BEGUN,
+            world,
+        };
+        scene.join(liar);
+        scene
+    }
+
+    fn join(&mut self, zid: ZenohId) {
+        let world = &mut self.world;
+        world.liar = Some(self.honest);
+        world.nodes.push(Node::new(self.honest as u128 + 1, Router));
+        assert_eq!(world.nodes[self.honest].zid, zid);
+        for node in 0..self.honest {
+            let is_router = world.nodes[node].role == Router;
+            if is_router && (node == 0 || world.rng.below(3) > 0) {
+                world.links.push(Link::new((self.honest, node)));
+                self.links.push(world.links.len() - 1);
+                world.connect(world.links.len() - 1);
+            }
+        }
+    }
+
+    /// It lies, and the others go on.
+    fn lie(&mut self) {
+        let end = self.world.now() + LIES;
+        while self.world.now() < end {
+            let lies = self.world.rng.below(3);
+            for _ in 0..lies {
+                let lie = self.invent();
+                self.say(lie);
+            }
+            let node = self.world.rng.index(self.honest);
+            self.world.publish(node, "a/b");
+            if self.world.rng.below(20) == 0 {
+                let node = self.world.rng.index(self.honest);
+                self.world.ask(node, "a/b");
+            }
+            let pause = self.world.up_to(Duration::from_millis(60));
+            self.world.run_until(self.world.now() + pause);
+        }
+        self.world.run_until(end + ARRIVES);
+        for (at, node) in self.world.nodes[..self.honest].iter().enumerate() {
+            for question in node.questions.values() {
+                let honest = question
+                    .answers
+                    .iter()
+                    .filter(|(node, _)| *node < self.honest);
+                assert!(
+                    honest.count() <= self.honest,
+                    "node {at} hears an answer twice"
+                );
+            }
+        }
+    }
+
+    fn say(&mut self, lie: Message) {
+        let link = self.links[self.world.rng.index(self.links.len())];
+        if let Some(face) = self.world.links[link].sides[0].face {
+            self.world.post(self.honest, face, lie);
+        }
+    }
+
+    fn invent(&mut self) -> Message {
+        match self.world.rng.below(8) {
+            0 => self.declare(),
+            1 => self.republish(),
+            _ => self.states(),
+        }
+    }
+
+    /// Something on behalf of any router.
+    fn declare(&mut self) -> Message {
+        let node_id = self.world.rng.below(self.named()) as u16;
+        let wire_expr = WireExpr::full(self.world.rng.of(&KEYS));
+        let key = Some(wire_expr);
+        let (id, info) = (
+            0,
+            QueryableInfo {
+                complete: true,
+                distance: 0,
+            },
+        );
+        let body = match self.world.rng.below(6) {
+            0 => Declaration::Subscriber { id, wire_expr },
+            1 => Declaration::Queryable {
+                id,
+                wire_expr,
+                info,
+            },
+            2 => Declaration::Token { id, wire_expr },
+            3 => Declaration::UndeclareSubscriber { id, key },
+            4 => Declaration::UndeclareQueryable { id, key },
+            _ => Declaration::UndeclareToken { id, key },
+        };
+        let declare = Declare {
+            node_id,
+            ..Declare::new(body)
+        };
+        Message::Control(declare.to_vec().expect("it has a wire form"))
+    }
+
+    /// A message of its own, as if it were of any router.
+    fn republish(&mut self) -> Message {
+        let number = self.world.published.len();
+        let node_id = self.world.rng.below(self.named()) as u16;
+        self.world.published.push(crate::flowing::Publication {
+            key: "forged",
+            delivered: Vec::new(),
+            expected: Vec::new(),
+            carried: 0,
+        });
+        Message::Data { number, node_id }
+    }
+
+    /// How many routers it names: number 0 is itself, then those that exist, and those that do not.
+    fn named(&self) -> u64 {
+        (1 + self.honest + INVENTED) as u64
+    }
+
+    fn zid(&self, number: usize) -> ZenohId {
+        let own = self.honest as u128 + 1;
+        match number {
+            0 => ZenohId::random_from(own),
+            _ if number <= self.honest => ZenohId::random_from(number as u128),
+            _ => ZenohId::random_from(own + number as u128),
+        }
+    }
+
+    /// States of any routers, with the links of itself or any.
+    fn states(&mut self) -> Message {
+        let count = 1 + self.world.rng.index(3);
+        let mut said = Vec::new();
+        for _ in 0..count {
+            let number = self.world.rng.below(self.named());
+            let sn = match self.world.rng.below(8) {
+                0 => self.world.rng.below(1 << 34),
+                1 => u64::MAX - self.world.rng.below(3),
+                2 => CLOCK,
+                // The count of a lie that a router has heard is used once more.
+                3 => self.sn,
+                _ => {
+                    self.sn += 1 + self.world.rng.below(9);
+                    self.sn
+                }
+            };
+            let links = (0..self.named()).filter(|_| self.world.rng.below(3) == 0);
+            said.push((number, sn, links.collect::<Vec<u64>>()));
+        }
+        let weights: Vec<u64> = (0..self.named())
+            .map(|_| self.world.rng.below(300))
+            .collect();
+        let mut states: Vec<LinkState<'_>> = (1..self.named())
+            .map(|number| self.head(number, 0, &[], &[]))
+            .collect();
+        for (number, sn, links) in &said {
+            let weights = &weights[..links.len()];
+            states.push(self.head(*number, *sn, links, weights));
+        }
+        let body = LinkStates(&states).to_vec().expect("it has a wire form");
+        let oam = Oam {
+            id: Oam::LINK_STATE,
+            qos: Qos::DECLARE,
+            timestamp: None,
+            body: OamBody::Buf(&body),
+        };
+        Message::Control(oam.to_vec().expect("it has a wire form"))
+    }
+
+    fn head<'a>(
+        &self,
+        number: u64,
+        sn: u64,
+        links: &'a [u64],
+        weights: &'a [u64],
+    ) -> LinkState<'a> {
+        LinkState {
+            psid: number,
+            sn,
+            zid: Some(self.zid(number as usize)),
+            whatami: Some(WhatAmI::Router),
+            links: Numbers::new(links),
+            weights: Some(Numbers::new(weights)),
+            ..LinkState::default()
+        }
+    }
+
+    /// The links of the liar end, and nothing is left of it in the world.
+    fn leave(mut self) -> World {
+        for link in &self.links {
+            self.world.break_now(*link);
+        }
+        self.world.run_until(self.world.now());
+        let first = self.links.first().copied();
+        self.world.links.truncate(first.expect("it had one"));
+        self.world.nodes.truncate(self.honest);
+        self.world.liar = None;
+        self.world
+    }
+}
