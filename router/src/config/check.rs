@@ -9,7 +9,7 @@ use zonda_transport::link::{EndpointProblem, Protocol};
 
 use crate::config::{
     kind::Kind,
-    low_pass, network, publication,
+    low_pass, network, publication, trusted,
     value::{Located, Value},
     weights,
 };
@@ -114,6 +114,7 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
         Kind::Publications => publication::rules(value).map(|_| true)?,
         Kind::Network => network::rules(value).map(|_| true)?,
         Kind::Weights => weights::weights(value).map(|_| true)?,
+        Kind::Trusted => trusted::trusted(value).map(|_| true)?,
         Kind::Endpoints => matches!(value, Value::List(_)) && endpoints(value).map(|_| true)?,
     })
 }
@@ -145,6 +146,7 @@ pub fn in_words(kind: Kind) -> String {
         Kind::LowPass => "a list of rules such as [{messages: [\"put\"], key_exprs: [\"a/**\"], size_limit: 1000}]".into(),
         Kind::Publications => "a list of rules such as [{key_exprs: [\"a/**\"], config: {priority: \"data_high\"}}]".into(),
         Kind::Network => "a list of rules such as [{messages: [\"put\"], key_exprs: [\"a/**\"], overwrite: {priority: \"data_high\"}}]".into(),
+        Kind::Trusted => "a list of trusted routers such as [{users: [\"uplink\"]}]".into(),
         Kind::Weights => "a list of weights such as [{dst_zid: \"a1b2\", weight: 10}]".into(),
         Kind::Tree => "any value".into(),
         Kind::PerRole(kind) => in_words(*kind),

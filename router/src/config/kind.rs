@@ -72,6 +72,8 @@ pub enum Kind {
     Network,
     /// The weights of links to other routers.
     Weights,
+    /// The routers that may be neighbours as such.
+    Trusted,
     /// Anything; may be addressed below its own path.
     Tree,
     /// A value of this kind for all roles, or one for each as `{ router: a, peer: b, client: c }`.

@@ -34,6 +34,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod trusted;
 mod validate;
 mod value;
 mod weights;
@@ -60,6 +61,7 @@ pub use scope::Scope;
 pub use service::ServiceGiven;
 pub use settings::{GossipConfig, Retry, ScoutingConfig};
 pub use sources::{Examined, Flag, Problem, Sources, VALUES};
+pub use trusted::Trusted;
 
 use kind::{Key, Kind};
 use merge::unknown;

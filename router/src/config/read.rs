@@ -17,6 +17,7 @@ use crate::{
         low_pass::{self, LowPassRule},
         network::{self, NetworkRule},
         publication::{self, PublicationRule},
+        trusted::{self, Trusted},
         value::Value,
         weights,
     },
@@ -203,6 +204,10 @@ pub fn network(found: &Found) -> Vec<NetworkRule> {
 
 pub fn weights(found: &Found) -> Vec<(ZenohId, u16)> {
     weights::weights(&found.value).unwrap_or_default()
+}
+
+pub fn trusted(found: &Found) -> Option<Vec<Trusted>> {
+    trusted::trusted(&found.value).unwrap_or_default()
 }
 
 pub fn cpus(found: &Found) -> Vec<usize> {

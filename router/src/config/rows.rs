@@ -20,6 +20,7 @@ use crate::config::{
     network::NetworkRule,
     publication::PublicationRule,
     read::*,
+    trusted::Trusted as TrustedRouters,
 };
 
 const FOREVER: Kind = Whole {
@@ -239,6 +240,10 @@ rows! {
     "routing/router/linkstate/transport_weights", Weights, "[]", Full,
         "weights of the links to other routers, 1 to 65535, which choose among several ways: `dst_zid`, `weight`. The greater one of both \
          ends counts, 100 if neither has one" => link_weights: Vec<(ZenohId, u16)>, weights;
+    "routing/router/trusted", Trusted, "null", Full,
+        "the routers that may connect to this one as routers: each item names some by `zids`, `users` (transport/auth/usrpwd) and `listeners` \
+         (endpoints of this node), and includes those that have all of it. `[]`: none. null: any. Routers at `connect/endpoints` may always"
+         => trusted: Option<Vec<TrustedRouters>>, trusted;
     "routing/peer", Tree, "null", Gone,
         "given up: peers have one way of routing";
     "routing/interests/timeout", COUNT, "10000", Full,

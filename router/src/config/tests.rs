@@ -142,6 +142,7 @@ fn no_key_is_silently_ignored() {
             KeyText => vec!["'a/b'".into()],
             Id => vec!["'a1'".into()],
             Cpus => vec!["[0]".into()],
+            Trusted => vec!["[{users: ['uplink']}]".into()],
             Weights => vec!["[{dst_zid: 'a1', weight: 7}]".into()],
             LowPass => vec!["[{messages: ['put'], key_exprs: ['a'], size_limit: 1}]".into()],
             Publications => vec!["[{key_exprs: ['a'], config: {express: true}}]".into()],

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use zonda_codec::Endpoint;
 use zonda_transport::{
     link::is_group,
     protocol::{
@@ -93,6 +94,20 @@ impl Settings {
             reason: format!("the system gives no random bytes for {MAX_LINKS}: {error}"),
         })?;
         Ok(NodeKey::from_seed(seed))
+    }
+
+    /// Whether those that connect have to prove that they are a user.
+    pub(crate) fn has_users(&self) -> bool {
+        self.users_file.is_some()
+    }
+
+    /// Whether those that connect there have to show a certificate.
+    pub(crate) fn asks_for_certificates(&self, endpoint: &Endpoint) -> bool {
+        let asks = match endpoint.config().get("enable_mtls") {
+            Some(own) => own == "true",
+            None => self.tls_mtls,
+        };
+        asks && ["tls", "quic", "wss"].contains(&endpoint.proto())
     }
 
     /// Whether the list of users, if there is one, can be read, understood and is nobody else's.

@@ -47,9 +47,11 @@ pub(crate) enum Limit {
     FoundNodes,
     /// Attempts to connect to nodes that were named are put off.
     FoundFailures,
+    /// A router is not trusted.
+    Untrusted,
 }
 
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 
 /// A limit that was reached, and the neighbour or address that reached it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,6 +148,9 @@ impl Limits {
             Limit::FoundFailures => tracing::warn!(
                 "too many attempts to connect to nodes fail that scouting and gossip have named: others are put off \
                  (limits/found_failures_per_address, limits/found_failures_per_neighbour){left_out}"
+            ),
+            Limit::Untrusted => tracing::warn!(
+                "router {who} was turned away: it is none of routing/router/trusted{left_out}"
             ),
             Limit::SameId => tracing::warn!(
                 "{who} was silent and gave way to a newer connection of a node with the same id{left_out}"

@@ -44,7 +44,11 @@ use crate::{
 pub(crate) const QUEUE_BYTES_MAX: usize = 512 * 1024;
 
 /// The door for connections that peers open.
-pub(crate) struct Door(pub(crate) Arc<Shared>);
+pub(crate) struct Door {
+    pub(crate) shared: Arc<Shared>,
+    /// Where they come.
+    pub(crate) listener: Endpoint,
+}
 
 impl Admission for Door {
     fn before_admit(
@@ -52,7 +56,7 @@ impl Admission for Door {
         established: &Established,
         _remote: &LinkAddress,
     ) -> impl Future<Output = ()> + Send {
-        let (shared, established) = (Arc::clone(&self.0), established.clone());
+        let (shared, established) = (Arc::clone(&self.shared), established.clone());
         let is_single = established.options.multilink().is_none();
         async move {
             if is_single {
@@ -65,23 +69,24 @@ impl Admission for Door {
 
     fn admit(&self, established: &Established, remote: &LinkAddress) -> Result<(), u8> {
         let is_single = established.options.multilink().is_none();
-        if is_single && self.0.prefers_own_link(&established.zid) {
+        self.shared.check_trust(established, &self.listener)?;
+        if is_single && self.shared.prefers_own_link(&established.zid) {
             return Err(reason::MAX_LINKS);
         }
         let group = Some(remote.group());
-        self.0.reserve(Newcomer { established, group })
+        self.shared.reserve(Newcomer { established, group })
     }
 
     fn accepted(&self, link: Link, _listener: &Endpoint) {
-        Shared::settle(&self.0, link, false);
+        Shared::settle(&self.shared, link, false);
     }
 
     fn withdrawn(&self, established: &Established) {
-        self.0.release(established.zid);
+        self.shared.release(established.zid);
     }
 
     fn failed_at(&self, listener: &Endpoint, remote: Option<&LinkAddress>, error: HandshakeError) {
-        self.0.note_refused(listener, remote, &error);
+        self.shared.note_refused(listener, remote, &error);
     }
 }
 

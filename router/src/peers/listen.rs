@@ -45,6 +45,7 @@ impl Node {
                 }
             }
         }
+        shared.tell_of_open_mesh();
         Ok(())
     }
 
@@ -76,7 +77,11 @@ impl Shared {
         if is_group(endpoint) {
             return Self::join_group(shared, endpoint);
         }
-        let listening = shared.start_listening(endpoint, Door(Arc::clone(shared)))?;
+        let door = Door {
+            shared: Arc::clone(shared),
+            listener: endpoint.clone(),
+        };
+        let listening = shared.start_listening(endpoint, door)?;
         let mut state = shared.state.lock();
         // Closing takes what listens with this lock, after the node is marked as closed.
         let late = match shared.is_closed() {

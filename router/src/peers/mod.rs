@@ -32,3 +32,4 @@ pub(crate) mod refusals;
 mod rejoin;
 pub(crate) mod slow;
 mod telling;
+mod trust;

@@ -43,6 +43,8 @@ pub enum RefusalKind {
     MaxSessions,
     /// The two are connected already, by as many links as they may.
     MaxLinks,
+    /// It is a router that this one does not trust.
+    Untrusted,
     /// The link leads back to this node.
     ConnectionToSelf,
     /// Another node answered than the one that was wanted.
@@ -59,7 +61,7 @@ pub enum RefusalKind {
 
 impl RefusalKind {
     /// Every kind.
-    pub const ALL: [RefusalKind; 16] = [
+    pub const ALL: [RefusalKind; 17] = [
         RefusalKind::NameNotResolved,
         RefusalKind::ConnectionRefused,
         RefusalKind::Unreachable,
@@ -70,6 +72,7 @@ impl RefusalKind {
         RefusalKind::Authentication,
         RefusalKind::MaxSessions,
         RefusalKind::MaxLinks,
+        RefusalKind::Untrusted,
         RefusalKind::ConnectionToSelf,
         RefusalKind::WrongNode,
         RefusalKind::ClosedByPeer,
@@ -91,6 +94,7 @@ impl RefusalKind {
             RefusalKind::Authentication => "authentication",
             RefusalKind::MaxSessions => "max-sessions",
             RefusalKind::MaxLinks => "max-links",
+            RefusalKind::Untrusted => "untrusted-router",
             RefusalKind::ConnectionToSelf => "connection-to-self",
             RefusalKind::WrongNode => "wrong-node",
             RefusalKind::ClosedByPeer => "closed-by-peer",
@@ -131,6 +135,7 @@ impl From<&HandshakeError> for Refusal {
             E::Refused { reason } => RefusalKind::of_close(*reason),
             E::NotAdmitted { reason, .. } => match *reason {
                 reason::GENERIC => RefusalKind::Closing,
+                reason::INVALID => RefusalKind::Untrusted,
                 other => RefusalKind::of_close(other),
             },
             E::OwnId => RefusalKind::ConnectionToSelf,

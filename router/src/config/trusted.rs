@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The routers that a router takes as such (`routing/router/trusted`).
+
+use zonda_codec::{Endpoint, ZenohId};
+
+use crate::config::{
+    rule::{id, members, named, texts},
+    value::Value,
+};
+
+/// Routers that are trusted: those that have all that is named here.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trusted {
+    /// Their ids; `None` for any.
+    pub zids: Option<Vec<ZenohId>>,
+    /// The users that they have proved to be; `None` for any or none.
+    pub users: Option<Vec<String>>,
+    /// The endpoints of this node where they connect; `None` for any.
+    pub listeners: Option<Vec<Endpoint>>,
+}
+
+/// The items of a value; `None` if it is null, and every router is trusted.
+///
+/// # Errors
+/// What is wrong with the first one that is none, in words: what was expected.
+pub fn trusted(value: &Value) -> Result<Option<Vec<Trusted>>, String> {
+    let items = match value {
+        Value::Null => return Ok(None),
+        Value::List(items) => items,
+        _ => return Err("a list of trusted routers".into()),
+    };
+    let each = items.iter().enumerate();
+    let read = each.map(|(number, item)| {
+        let wrong = |what: String| format!("trusted routers (item {}: {what})", number + 1);
+        one(&item.value).map_err(wrong)
+    });
+    read.collect::<Result<Vec<_>, _>>().map(Some)
+}
+
+fn one(value: &Value) -> Result<Trusted, String> {
+    let mut trusted = Trusted::default();
+    for (name, member) in members("", value)? {
+        let value = &member.value;
+        match name {
+            "zids" => trusted.zids = Some(named(name, value, id)?),
+            "users" => trusted.users = Some(texts(name, value)?),
+            "listeners" => trusted.listeners = Some(named(name, value, endpoint)?),
+            other => return Err(format!("{other:?} is none of zids, users, listeners")),
+        }
+    }
+    match trusted == Trusted::default() {
+        true => Err("it names neither zids nor users nor listeners".into()),
+        false => Ok(trusted),
+    }
+}
+
+fn endpoint(text: &str) -> Result<Endpoint, String> {
+    text.parse().map_err(|_| format!("{text:?} is no endpoint"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::json5;
+
+    fn read(text: &str) -> Result<Option<Vec<Trusted>>, String> {
+        trusted(&json5::parse(text).expect("JSON5").value)
+    }
+
+    #[test]
+    fn a_list_is_read() {
+        assert_eq!(read("null"), Ok(None));
+        assert_eq!(read("[]"), Ok(Some(Vec::new())));
+        let items = read("[{users: ['uplink']}, {zids: ['a1'], listeners: ['tls/[::]:7448']}]");
+        let items = items.expect("two items").expect("a list");
+        assert_eq!(items[0].users, Some(vec!["uplink".to_owned()]));
+        assert!(items[1].zids.is_some() && items[1].listeners.is_some());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, wrong) in [
+            ("'all'", "a list of trusted routers"),
+            ("[{}]", "item 1: it names neither"),
+            ("[{zids: ['x']}]", "is no id"),
+            (
+                "[{zids: ['a']}, {name: 'a'}]",
+                "item 2: \"name\" is none of",
+            ),
+            ("[{listeners: ['7447']}]", "is no endpoint"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(wrong), "{error}");
+        }
+    }
+}

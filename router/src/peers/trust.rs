@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Which neighbours may be routers of this router's mesh. A router says where messages of others go, so one that is not trusted is
+//! turned away. A router that this node connects to is trusted: the configuration names it.
+
+use zonda_codec::{Endpoint, WhatAmI, transport::reason};
+use zonda_transport::protocol::parameters::Established;
+
+use crate::{
+    config::Trusted,
+    node::{
+        limits::{Limit, Reached},
+        shared::Shared,
+    },
+};
+
+impl Trusted {
+    fn includes(&self, established: &Established, listener: &Endpoint) -> bool {
+        let zid = &established.zid;
+        let user = established.options.user();
+        let is_user =
+            |users: &Vec<String>| user.is_some_and(|user| users.iter().any(|u| u == user));
+        let is_here = |listeners: &Vec<Endpoint>| {
+            let mut listeners = listeners.iter();
+            listeners
+                .any(|one| one.proto() == listener.proto() && one.address() == listener.address())
+        };
+        self.zids.as_ref().is_none_or(|zids| zids.contains(zid))
+            && self.users.as_ref().is_none_or(is_user)
+            && self.listeners.as_ref().is_none_or(is_here)
+    }
+}
+
+impl Shared {
+    /// Turns a router away that is not trusted.
+    pub(crate) fn check_trust(
+        &self,
+        established: &Established,
+        listener: &Endpoint,
+    ) -> Result<(), u8> {
+        let are_routers = self.role == WhatAmI::Router && established.whatami == WhatAmI::Router;
+        let Some(trusted) = self.settings.trusted.as_ref().filter(|_| are_routers) else {
+            return Ok(());
+        };
+        if trusted
+            .iter()
+            .any(|one| one.includes(established, listener))
+        {
+            return Ok(());
+        }
+        let (limit, who) = (Limit::Untrusted, established.zid.to_string());
+        self.limits.note(&Reached { limit, who });
+        Err(reason::INVALID)
+    }
+
+    /// Says once that strangers may take part in the routing of this router, if they may.
+    pub(crate) fn tell_of_open_mesh(&self) {
+        if self.role != WhatAmI::Router || self.settings.trusted.is_some() {
+            return;
+        }
+        let mut open = self.settings.listen_endpoints.iter();
+        if let Some(endpoint) = open.find(|endpoint| self.is_open(endpoint)) {
+            tracing::warn!(
+                "whoever reaches {}/{} may join as a router, and decide where messages of others go: name the routers in \
+                 routing/router/trusted, [] for none",
+                endpoint.proto(),
+                endpoint.address()
+            );
+        }
+    }
+
+    /// Whether strangers can connect there: from other machines, without a name or a certificate.
+    fn is_open(&self, endpoint: &Endpoint) -> bool {
+        let address = endpoint.address();
+        let local = ["127.", "localhost:", "[::1]"];
+        let is_local = local.iter().any(|local| address.starts_with(local));
+        let is_of_machine =
+            ["unixsock-stream", "unixpipe", "serial", "vsock"].contains(&endpoint.proto());
+        let asks_for_certificates = self.settings.asks_for_certificates(endpoint);
+        !is_local && !is_of_machine && !asks_for_certificates && !self.settings.has_users()
+    }
+}
