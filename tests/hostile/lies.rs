@@ -33,26 +33,26 @@ use crate::hand::{bytes, next_id};
 use crate::scene::{LONG, Scene, until};
 
 /// How long a liar may be silent, if nothing else is said.
-const LEASE: Duration = Duration::from_secs(60);
+pub const LEASE: Duration = Duration::from_secs(60);
 
 /// A router that listens on links of a kind, and an honest neighbour on one of them.
-struct Stage {
-    scene: Scene,
+pub struct Stage {
+    pub scene: Scene,
     /// Where the liars connect to.
     at: Endpoint,
     runtime: ThreadsRuntime,
-    honest: Session,
+    pub honest: Session,
     /// Liars that may go on: an end of theirs would count as somebody else's.
     staying: RefCell<Vec<Liar>>,
     authority: Authority,
 }
 
 /// A neighbour that was let in.
-struct Liar {
+pub struct Liar {
     halves: Halves<ThreadsRuntime>,
     /// What carries the link.
     beneath: Socket,
-    zid: ZenohId,
+    pub zid: ZenohId,
     agreed: Established,
     next_sn: u32,
 }
@@ -65,7 +65,7 @@ enum Fate {
 }
 
 impl Stage {
-    fn of(kind: &str) -> Stage {
+    pub fn of(kind: &str) -> Stage {
         let (kind, metadata) = kind.split_at(kind.find('?').unwrap_or(kind.len()));
         let authority = Authority::new();
         let shown = authority.sign("server", &["localhost", "127.0.0.1"]);
@@ -93,11 +93,11 @@ impl Stage {
     }
 
     /// Where the router listens.
-    fn place(&self) -> SocketAddr {
+    pub fn place(&self) -> SocketAddr {
         self.at.address().parse().expect("a socket address")
     }
 
-    fn liar(&self, lease: Duration) -> Liar {
+    pub fn liar(&self, lease: Duration) -> Liar {
         let zid = ZenohId::random_from(u128::from(next_id()));
         let mut parameters = LocalParameters::new(zid, WhatAmI::Client);
         (parameters.batch_size, parameters.lease) = (1100, lease);
@@ -188,7 +188,7 @@ impl Stage {
 
     /// A message of the honest neighbour passes the router and comes back.
     #[track_caller]
-    fn honest_pass(&self, name: &str) {
+    pub fn honest_pass(&self, name: &str) {
         let key = format!("lies/{}", next_id());
         let subscriber = self.honest.declare_subscriber(&key).wait();
         let subscriber = subscriber.expect("a subscriber");
@@ -201,7 +201,7 @@ impl Stage {
 
 impl Liar {
     /// One batch.
-    fn say(&mut self, batch: &[u8]) {
+    pub fn say(&mut self, batch: &[u8]) {
         let mut framed = Vec::new();
         frame(batch, &mut framed);
         self.raw(&framed);
@@ -212,7 +212,7 @@ impl Liar {
         let _ = block_on(self.halves.1.write_all(vec![bytes.to_vec()]));
     }
 
-    fn frame(&mut self, messages: &[u8]) -> Vec<u8> {
+    pub fn frame(&mut self, messages: &[u8]) -> Vec<u8> {
         let sn = self.next_sn;
         self.next_sn = sn.wrapping_add(1) & self.agreed.sn_mask;
         numbered(sn, messages)

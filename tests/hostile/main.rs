@@ -11,6 +11,7 @@
 mod attacks;
 #[path = "../../session/tests/authority/mod.rs"]
 mod authority;
+mod clocks;
 mod closing;
 mod crowds;
 mod declarations;

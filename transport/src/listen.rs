@@ -6,6 +6,7 @@
 //! that has said nothing, never the newcomer: silent connections cannot keep an honest one out.
 
 mod accept;
+mod answers;
 mod counters;
 mod datagrams;
 mod pending;

@@ -521,7 +521,7 @@ rows! {
         "bytes of all messages of one neighbour together of which fragments are missing; by default twice as many as one \
          message may have" => unfinished_bytes: Option<usize>, optional;
     "limits/unfinished_ms", POSITIVE, "5000", Full,
-        "ms for which a neighbour that has begun a message may say nothing but keep-alives; then its link is closed"
+        "ms for which a neighbour that has begun a message may say nothing, or nothing but keep-alives; then its link is closed"
         => unfinished_time: Duration, millis;
     // Administration and plugins.
     "adminspace/enabled", Bool, "false", Full,

@@ -33,6 +33,17 @@ pub(crate) struct Downstream {
     pub(crate) congestion: Congestion,
 }
 
+/// The fate of messages that pass through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Queued {
+    /// They were dropped for want of room.
+    Dropped,
+    /// They are queued, or their connection has ended.
+    Passed,
+    /// They are queued, and the lane is over its limit.
+    Full,
+}
+
 impl Downstream {
     /// Queues a message that passes through; false if it was dropped for want of room.
     #[inline]
@@ -42,7 +53,11 @@ impl Downstream {
         qos: Qos,
         message: &Outgoing<'_, E>,
     ) -> bool {
-        self.queue(outbox, qos, Write::Later, message)
+        let queued = self.queue(outbox, qos, Write::Later, message);
+        if queued == Queued::Full && !is_alone(outbox, qos, message) {
+            self.congestion.note(outbox, qos.priority(), Load::Data);
+        }
+        queued != Queued::Dropped
     }
 
     /// Queues the messages of a run that passes through. Full batches are written at once.
@@ -53,25 +68,42 @@ impl Downstream {
         qos: Qos,
         fill: impl FnOnce(&mut Queue<'_>),
     ) {
-        self.queue(outbox, qos, Write::FullBatches, fill);
+        if self.queue(outbox, qos, Write::FullBatches, fill) == Queued::Full {
+            self.congestion.note(outbox, qos.priority(), Load::Data);
+        }
     }
 
     #[inline(always)]
-    fn queue(&mut self, outbox: &Arc<Outbox>, qos: Qos, write: Write, items: impl Items) -> bool {
+    fn queue(&mut self, outbox: &Arc<Outbox>, qos: Qos, write: Write, items: impl Items) -> Queued {
         let priority = qos.priority();
         let overflow = Overflow::under(qos.congestion_control(), Overflow::Keep);
         match outbox.enqueue(priority, overflow, write, items) {
             Ok(sent) => {
-                if overflow == Overflow::Keep && !sent.has_room {
-                    self.congestion.note(outbox, priority, Load::Data);
-                }
                 self.touched.add(outbox);
-                true
+                match overflow == Overflow::Keep && !sent.has_room {
+                    true => Queued::Full,
+                    false => Queued::Passed,
+                }
             }
             // A connection that is closed ends by itself what waits for it.
-            Err(refused) => refused != Refused::Full,
+            Err(refused) => match refused {
+                Refused::Full => Queued::Dropped,
+                _ => Queued::Passed,
+            },
         }
     }
+}
+
+/// Bytes from which on a message is large: it is passed on by reference, and fills a lane that was nearly empty.
+const LARGE_BYTES: usize = 64 * 1024;
+
+/// Tells if a large message is all that fills its lane. Its source goes on then: what it says next may be urgent, and would have
+/// to wait until neighbours have taken megabytes. It pauses for the next message that finds this one waiting.
+#[cold]
+#[inline(never)]
+fn is_alone<E: Encode>(outbox: &Outbox, qos: Qos, message: &Outgoing<'_, E>) -> bool {
+    let bytes = message.payload.bytes().len();
+    bytes >= LARGE_BYTES && outbox.has_room_beside(qos.priority(), bytes)
 }
 
 /// Queues a message that must not be dropped. Whether the lane has room for more; `None` if the connection is closed, which

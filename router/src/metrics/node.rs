@@ -110,6 +110,7 @@ fn of_introductions(counts: ListenCounts) -> impl Iterator<Item = Sample> {
         ("bad_cookie", counts.bad_cookie),
         ("io", counts.io),
         ("unencrypted", counts.unencrypted),
+        ("unanswered", counts.unanswered),
         ("accept_error", counts.accept_errors),
     ];
     each(&INTRODUCTIONS, "result", results)

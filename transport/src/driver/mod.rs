@@ -75,6 +75,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
         } = drive;
         outbox.note_received(clock::now());
         let (valid_until, valve) = (stream.valid_until(), stream.valve());
+        let is_forgeable = stream.is_forgeable();
         let halves = stream.adopt(&tasks);
         let (read, write) = match halves {
             Ok(halves) => halves,
@@ -85,12 +86,14 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
                 return;
             }
         };
+        let keep_alive = timers.remote_keep_alive();
         let timers = timers.steady(receiver.framing().is_bare());
         let writer = write::Writing::new(tasks.clone(), Arc::clone(&outbox), timers);
         let writer = writer.valid_until(valid_until);
         tasks.spawn("zonda-tx", move || writer.run(write));
         read::Reading::new(tasks, receiver, outbox, handler)
             .holding_by(valve)
+            .forgeable(is_forgeable, keep_alive)
             .run(read, unread)
             .await;
     });

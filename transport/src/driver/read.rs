@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reading task: one read brings many batches, their messages are delivered in place.
 
+mod alarm;
 pub(super) mod bundled;
 mod framed;
 mod held;
 mod landing;
 mod turn;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use zonda_codec::ZSlice;
 use zonda_runtime::{LinkRead, Runtime, RxBuf};
@@ -64,6 +68,14 @@ pub(super) struct Reading<R, H> {
     /// The priorities that wait for a declaration, a bit for each, and what is to stop them on their way.
     held: u8,
     valve: Valve,
+    /// Bounds how long it waits for its socket.
+    alarm: alarm::Alarm,
+    /// A Close that another one than the peer may have sent.
+    doubt: Option<alarm::Doubt>,
+    /// Others can send in the name of the peer.
+    is_forgeable: bool,
+    /// The interval in which the peer has to say something.
+    keep_alive: Duration,
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
@@ -83,6 +95,19 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             turn: turn::Turn::default(),
             held: 0,
             valve: Valve::default(),
+            alarm: alarm::Alarm::default(),
+            doubt: None,
+            is_forgeable: false,
+            keep_alive: Duration::ZERO,
+        }
+    }
+
+    /// Of a link on which others can send in the name of the peer, which has to say something in each `keep_alive`.
+    pub(super) fn forgeable(self, is_forgeable: bool, keep_alive: Duration) -> Self {
+        Self {
+            is_forgeable,
+            keep_alive,
+            ..self
         }
     }
 
@@ -135,7 +160,11 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             // also when a Close came right behind the data: what was forwarded must not stay where it is
             self.handler.burst_end().await;
             let progress = match delivered {
-                Ok(progress) => progress,
+                Ok(progress) => {
+                    self.note_alive();
+                    progress
+                }
+                Err(ended) if self.doubts(&ended) => Progress::Done,
                 Err(ended) => return ended,
             };
             if self.outbox.is_closed() {
@@ -162,10 +191,11 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             let held = self.receiver.held_lanes();
             let read = match held | self.held {
                 0 => self.read_once(link).await,
-                _ => match self.read_beside_held(link).await {
-                    Ok(read) => read,
-                    Err(ended) => return ended,
-                },
+                _ => self.read_beside_held(link).await,
+            };
+            let read = match read {
+                Ok(read) => read,
+                Err(ended) => return ended,
             };
             match read {
                 Ok(0) if self.outbox.is_closed() => return self.why_closed(),

@@ -82,7 +82,7 @@ pub use udp::group::is_group;
 pub(crate) use udp::group::{GroupSockets, join as join_group};
 #[cfg(target_os = "linux")]
 pub(crate) use udp::is_lost;
-pub(crate) use udp::{Desk, Flow, Way, accepted};
+pub(crate) use udp::{Desk, Flow, Way};
 
 use crate::protocol::{
     handshake::HandshakeError,

@@ -129,6 +129,11 @@ impl LinkStream {
         &self.coding
     }
 
+    /// Tells if others than the peer can send what counts as the peer's: datagrams without proof of where they come from.
+    pub(crate) fn is_forgeable(&self) -> bool {
+        matches!(self.coding, Coding::Datagrams(_))
+    }
+
     /// When the link has to end, because what the peer has shown of itself expires.
     pub(crate) fn valid_until(&self) -> Option<Expiry> {
         let end = match &self.coding {
@@ -190,7 +195,11 @@ impl LinkStream {
             ),
             Coding::Datagrams(flow) => (
                 StreamRead::Datagrams(Box::new(udp::Reading::new(read, flow.clone()))),
-                StreamWrite::Datagrams(Box::new(udp::Writing::new(write, flow))),
+                StreamWrite::Datagrams(Box::new(udp::Writing::new(
+                    write,
+                    flow,
+                    udp::Rest::of(runtime),
+                ))),
             ),
             Coding::Ws(session) => (
                 StreamRead::Ws(Box::new(ws::Reading::new(read, session.clone()))),

@@ -8,6 +8,7 @@
 
 mod datagrams;
 pub(super) mod group;
+mod pace;
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -20,6 +21,8 @@ use zonda_runtime::Runtime;
 
 pub(crate) use self::datagrams::{DATAGRAM_BYTES_MAX, Flow, HandBack, is_lost};
 pub use self::datagrams::{Reading, Writing};
+use self::pace::Rate;
+pub(in crate::link) use self::pace::Rest;
 
 use super::stream::Coding;
 use super::{
@@ -41,6 +44,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
             expected: "rel=0: datagrams that are repeated until they arrive are not supported yet",
         });
     }
+    Rate::of(endpoint)?;
     match address.is_some_and(|address| address.ip().is_multicast()) {
         true => group::GroupOptions::of(endpoint).map(drop),
         false => SocketOptions::of(endpoint).map(drop),
@@ -85,6 +89,7 @@ pub(super) async fn connect<R: Runtime>(
 ) -> Result<Connected, LinkFailure> {
     check_unicast(terms.endpoint)?;
     let options = SocketOptions::of(terms.endpoint)?;
+    let rate = Rate::of(terms.endpoint)?;
     let HostPort { host, port } = HostPort::of(terms.endpoint)?;
     let search = runtime.resolve(host.clone(), port);
     let found = runtime.timeout_at(terms.deadline, search).await;
@@ -95,7 +100,7 @@ pub(super) async fn connect<R: Runtime>(
     })?;
     let mut failures = Vec::new();
     for to in addresses {
-        match connect_to(to, &options) {
+        match connect_to(to, &options, rate) {
             Ok(connected) => return Ok(connected),
             Err(error) => failures.push((internet(to), error.into())),
         }
@@ -103,7 +108,7 @@ pub(super) async fn connect<R: Runtime>(
     Err(LinkFailure::Refused(failures))
 }
 
-fn connect_to(to: SocketAddr, options: &SocketOptions) -> io::Result<Connected> {
+fn connect_to(to: SocketAddr, options: &SocketOptions, rate: Rate) -> io::Result<Connected> {
     let socket = socket_for(to, options)?;
     if let Some(from) = options.bind {
         socket.bind(&from.into())?;
@@ -113,7 +118,7 @@ fn connect_to(to: SocketAddr, options: &SocketOptions) -> io::Result<Connected> 
     Ok(Connected {
         local: internet(local_address(&socket)?),
         remote: internet(to),
-        stream: LinkStream::coded(socket, Coding::Datagrams(Flow::dialled())),
+        stream: LinkStream::coded(socket, Coding::Datagrams(Flow::dialled(rate))),
     })
 }
 
@@ -168,6 +173,7 @@ pub(crate) struct Desk {
     /// The socket has all addresses of the machine.
     is_wildcard: bool,
     options: SocketOptions,
+    rate: Rate,
 }
 
 impl Desk {
@@ -186,6 +192,7 @@ impl Desk {
             socket,
             // They were understood when the socket was bound.
             options: SocketOptions::of(endpoint).unwrap_or_default(),
+            rate: Rate::of(endpoint).unwrap_or_default(),
         })
     }
 
@@ -239,6 +246,21 @@ impl Desk {
         Ok(at)
     }
 
+    /// A link over a socket that is connected to a peer that has come by the listener.
+    ///
+    /// # Errors
+    /// The system's, if it has no descriptor left.
+    pub(crate) fn accepted(
+        &self,
+        socket: Socket,
+        hand_back: HandBack,
+    ) -> io::Result<(LinkStream, LinkAddress, Arc<Flow>)> {
+        let local = internet(local_address(&socket)?);
+        let flow = Flow::accepted(socket.try_clone()?, hand_back, self.rate);
+        let coding = Coding::Datagrams(Arc::clone(&flow));
+        Ok((LinkStream::coded(socket, coding), local, flow))
+    }
+
     /// A socket with the address that was asked, connected to the peer that asked. Until it is, it may get what others send: that is
     /// handed to `astray`. To be called by one thread at a time.
     ///
@@ -284,17 +306,6 @@ fn share(socket: &Socket, shared: bool) -> io::Result<()> {
 #[cfg(not(unix))]
 fn share(socket: &Socket, shared: bool) -> io::Result<()> {
     socket.set_reuse_address(shared)
-}
-
-/// A link over a socket that is connected to the one who has come by a listener.
-pub(crate) fn accepted(
-    socket: Socket,
-    hand_back: HandBack,
-) -> io::Result<(LinkStream, LinkAddress, Arc<Flow>)> {
-    let local = internet(local_address(&socket)?);
-    let flow = Flow::accepted(socket.try_clone()?, hand_back);
-    let coding = Coding::Datagrams(Arc::clone(&flow));
-    Ok((LinkStream::coded(socket, coding), local, flow))
 }
 
 #[cfg(test)]

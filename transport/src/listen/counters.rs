@@ -33,6 +33,8 @@ pub struct ListenCounts {
     pub io: u64,
     /// Agreed on no encryption, or did not show the certificate that they have to show.
     pub unencrypted: u64,
+    /// Datagrams of addresses that have proved nothing, whose network has used up its budget of answers.
+    pub unanswered: u64,
     /// Accept calls that failed, as when descriptors run out.
     pub accept_errors: u64,
 }
@@ -43,6 +45,7 @@ pub(super) struct Counters {
     pub(super) accepted: AtomicU64,
     pub(super) evicted: AtomicU64,
     pub(super) accept_errors: AtomicU64,
+    pub(super) unanswered: AtomicU64,
     timed_out: AtomicU64,
     wrong_version: AtomicU64,
     own_id: AtomicU64,
@@ -106,6 +109,7 @@ impl Counters {
             bad_cookie: read(&self.bad_cookie),
             io: read(&self.io),
             unencrypted: read(&self.unencrypted),
+            unanswered: read(&self.unanswered),
             accept_errors: read(&self.accept_errors),
         }
     }

@@ -13,8 +13,10 @@ use super::Admission;
 use super::accept::{
     Admitted, BATCH_BYTES_MAX, Door, Reception, Reserved, TURN, turned_away, unless,
 };
+use super::answers::Answers;
+use super::counters::count;
 use super::pending::Entry;
-use crate::link::{self, Desk, Flow, Link, LinkAddress, Way};
+use crate::link::{Desk, Flow, Link, LinkAddress, Way};
 use crate::protocol::handshake::{AcceptStep, Acceptor, HandshakeError, Step};
 use crate::protocol::parameters::Established;
 
@@ -26,6 +28,7 @@ pub(super) struct Counter {
     desk: Desk,
     address: LinkAddress,
     table: Mutex<Table>,
+    answers: Mutex<Answers>,
 }
 
 #[derive(Default)]
@@ -65,11 +68,24 @@ impl Counter {
             desk: Desk::beside(listener, endpoint)?,
             address: address.clone(),
             table: Mutex::default(),
+            answers: Mutex::new(Answers::new(getrandom::u64()?)),
         })
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers an address that has proved nothing, within the budget of its network. Tells whether it did.
+    fn answer(&self, datagram: &[u8], way: Way) -> bool {
+        let answers = self.answers.lock();
+        let mut answers = answers.unwrap_or_else(PoisonError::into_inner);
+        let admits = answers.admit(way.from.ip(), datagram.len(), Instant::now());
+        drop(answers);
+        if admits {
+            self.desk.say(datagram, way);
+        }
+        admits
     }
 
     /// Answers a peer that repeats how it has opened its link. False if it has none that was opened so.
@@ -181,7 +197,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         acceptor.set_nonce(nonce);
         let mut out = Vec::new();
         match acceptor.handle_batch(datagram, &mut out) {
-            Ok(AcceptStep::Continue) => counter.desk.say(&out, way),
+            Ok(AcceptStep::Continue) => self.note_answered(counter.answer(&out, way)),
             Ok(AcceptStep::Admit(established)) => {
                 let newcomer = Newcomer {
                     way,
@@ -194,10 +210,17 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             Err(error) => {
                 // What is no message at all gets no answer, which might be meant for somebody else.
                 if !matches!(error, HandshakeError::Undecodable { .. }) {
-                    counter.desk.say(&out, way);
+                    self.note_answered(counter.answer(&out, way));
                 }
                 self.failed(&counter.address.protocol().remote(Some(way.from)), error);
             }
+        }
+    }
+
+    /// Counts a datagram that the budget of its network leaves unanswered.
+    fn note_answered(&self, is_answered: bool) {
+        if !is_answered {
+            count(&self.counters.unanswered);
         }
     }
 
@@ -270,7 +293,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 reception.hear_datagram(&counter, datagram, way);
             }
         });
-        let (stream, local, flow) = link::accepted(socket, hand_back)?;
+        let (stream, local, flow) = counter.desk.accepted(socket, hand_back)?;
         flow.say(&out);
         let known = Known {
             open_syn,

@@ -2,7 +2,7 @@
 //! How a connection ends in good order: until when the peer may take what is queued, and what it has not taken then.
 
 use std::{
-    sync::atomic::{AtomicU8, AtomicU64, Ordering},
+    sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -23,6 +23,8 @@ pub(super) struct Closing {
     by_ns: AtomicU64,
     /// Whether the peer's system has what the socket had: one of [`UNKNOWN`], [`UNCONFIRMED`], [`ANSWERED`].
     confirmation: AtomicU8,
+    /// The reason of a Close that the peer seems to have said, and one more; 0 for none.
+    farewell: AtomicU16,
 }
 
 const UNKNOWN: u8 = 0;
@@ -130,8 +132,25 @@ impl Outbox {
         Some(is_confirmed)
     }
 
+    /// Notes a Close that the peer seems to have said, or that it has not.
+    pub(crate) fn note_farewell(&self, reason: Option<u8>) {
+        let noted = reason.map_or(0, |reason| u16::from(reason) + 1);
+        self.closing.farewell.store(noted, Ordering::SeqCst);
+    }
+
+    /// The cause of what happens to the socket of a peer that has closed its link.
+    pub(super) fn cause(&self, ended: Ended) -> Ended {
+        match (self.closing.farewell.load(Ordering::SeqCst), ended) {
+            (noted @ 1.., Ended::Io(_) | Ended::HungUp | Ended::Expired) => {
+                Ended::Remote(noted.wrapping_sub(1) as u8)
+            }
+            (_, ended) => ended,
+        }
+    }
+
     /// What the end of reading means: a peer that hangs up once it has everything does what it was asked to.
     pub(crate) fn end_of_reading(&self, ended: Ended) -> Ended {
+        let ended = self.cause(ended);
         let hung_up = matches!(ended, Ended::HungUp | Ended::Remote(_));
         if !hung_up || !self.is_closing() || self.has_unsent() {
             return ended;

@@ -269,6 +269,13 @@ impl Outbox {
         self.is_closed() || self.lanes[self.lane_index(priority)].lock().has_room()
     }
 
+    /// True while the lane of this priority would take messages without going over its limit, but for one of `bytes`.
+    #[must_use]
+    pub fn has_room_beside(&self, priority: Priority, bytes: usize) -> bool {
+        let lane = self.lanes[self.lane_index(priority)].lock();
+        lane.has_room_beside(bytes)
+    }
+
     /// Wakes when a lane has drained or the connection closed. Look at [`Outbox::has_room`] after listening and
     /// before waiting.
     pub fn listen_room(&self) -> RoomListener<'_> {
@@ -323,7 +330,7 @@ impl Outbox {
     /// Notes how the connection ended, if nobody did before, and lets everybody who waits for it know.
     pub(crate) fn end(&self, ended: Ended) {
         // The first caller knows the cause; what follows are its consequences.
-        let _ = self.ended.set(ended);
+        let _ = self.ended.set(self.cause(ended));
         self.closed.store(true, Ordering::SeqCst);
         self.room.tell_all();
         self.over.notify(usize::MAX);

@@ -4,6 +4,9 @@
 
 use std::time::{Duration, Instant};
 
+/// Keep-alives that a peer sends in its lease, where it is not configured otherwise.
+const KEEP_ALIVES: u32 = 4;
+
 /// What a deadline that has passed asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerEvent {
@@ -52,6 +55,11 @@ impl Timers {
     #[must_use]
     pub fn steady(self, is_steady: bool) -> Self {
         Timers { is_steady, ..self }
+    }
+
+    /// The interval in which a peer with its lease says something, as this implementation and the other one do.
+    pub fn remote_keep_alive(&self) -> Duration {
+        self.remote_lease / KEEP_ALIVES
     }
 
     /// Bytes came from the peer: whatever they are, they refresh its lease.

@@ -63,7 +63,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let ended = self.read_all(&mut link, &unread).await;
         let outbox = Arc::clone(self.bundle.outbox());
         let ended = outbox.end_of_reading(ended);
-        if let Ended::Misbehaved(_) = &ended {
+        if let Ended::Misbehaved(_) | Ended::Memory = &ended {
             // the others come from the same peer
             outbox.end(ended.clone());
             outbox.abort();
@@ -177,6 +177,13 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             if done.is_err() {
                 break;
             }
+            if seat.receiver.framing() == Framing::Compressed {
+                // Few bytes may be many messages.
+                self.turn.note_read(clock::now());
+                if self.turn.is_over() {
+                    self.runtime.yield_now().await;
+                }
+            }
         }
         // also when a Close came right behind the data: what was forwarded must not stay where it is
         seat.handler.burst_end().await;
@@ -187,6 +194,9 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         self.held_until = seat.receiver.held_until(clock::now);
         if self.held_until.is_some() {
             outbox.note_held(&seat.receiver.received());
+        }
+        if let Some(hopeless) = seat.receiver.hopeless(clock::now) {
+            done = done.and(Err(hopeless.into()));
         }
         self.bundle.put_back(seat);
         done

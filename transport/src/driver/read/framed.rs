@@ -9,6 +9,7 @@ use zonda_codec::ZSlice;
 use zonda_runtime::Runtime;
 
 use crate::{
+    clock,
     driver::{Ended, Handler},
     protocol::{
         compression::{Content, Unpacker},
@@ -18,6 +19,10 @@ use crate::{
 };
 
 use super::{Progress, Reading, next_batch};
+
+/// Bytes of messages between two looks at the clock: a few tenths of a millisecond where each is a keep-alive. A batch is
+/// less than this, and may come as few bytes when it is compressed.
+const LOOK_BYTES: usize = 32 * 1024;
 
 /// Bytes of the length in front of a bare message.
 const LENGTH_BYTES: usize = 4;
@@ -47,7 +52,15 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let Ok(block) = ZSlice::new(Arc::clone(&buffer) as _, 0, filled.len()) else {
             return Ok(Progress::Done);
         };
+        let mut handled = 0;
         loop {
+            if handled >= LOOK_BYTES {
+                handled = 0;
+                self.turn.note_read(clock::now());
+                if self.turn.is_over() {
+                    return Ok(Progress::Paused);
+                }
+            }
             if self.handler.wants_pause() {
                 return Ok(Progress::Paused);
             }
@@ -64,8 +77,13 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             }
             self.consumed = end;
             let flow = match framing {
-                Framing::Bare => self.take_message(batch, &block),
-                Framing::Plain | Framing::Compressed => self.take_batch(batch, &block),
+                Framing::Bare => {
+                    handled += batch.len();
+                    self.take_message(batch, &block)
+                }
+                Framing::Plain | Framing::Compressed => {
+                    self.take_batch(batch, &block, &mut handled)
+                }
             };
             match flow.map_err(|misbehaved| Ended::Misbehaved(misbehaved.to_string()))? {
                 Flow::Open => {}
@@ -78,8 +96,14 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// A batch behind its flags, in `block` or unpacked. What a pause interrupts stays unpacked until its end.
-    fn take_batch(&mut self, batch: &[u8], block: &ZSlice) -> Result<Flow, PeerMisbehaved> {
+    /// A batch behind its flags, in `block` or unpacked, whose bytes are added to `handled`. What a pause interrupts stays
+    /// unpacked until its end.
+    fn take_batch(
+        &mut self,
+        batch: &[u8],
+        block: &ZSlice,
+        handled: &mut usize,
+    ) -> Result<Flow, PeerMisbehaved> {
         let paused = self.paused.take();
         let Some(unpacking) = &mut self.unpacking else {
             return Ok(Flow::Open);
@@ -94,6 +118,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             Some(unpacked) => (unpacked.as_slice(), unpacked),
             None => (batch.get(1..).unwrap_or(&[]), block),
         };
+        *handled += content.len();
         let flow = match paused {
             None => self
                 .receiver

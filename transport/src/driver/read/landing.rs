@@ -6,6 +6,7 @@ use std::{
     future::{Future, poll_fn},
     io,
     pin::pin,
+    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -17,14 +18,21 @@ use crate::{
     protocol::rx::{Lent, Receiver},
 };
 
-use super::Reading;
+use super::{Ended, Reading};
 
 /// How long the memory of a large message is kept for the next one.
 const KEEP: Duration = Duration::from_secs(1);
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
     /// One read to where the next bytes belong. Meanwhile it lets go of memory that nobody has needed for a while.
-    pub(super) async fn read_once<L: LinkRead>(&mut self, link: &mut L) -> io::Result<usize> {
+    ///
+    /// # Errors
+    /// The end of the link, as the peer was silent for too long.
+    pub(super) async fn read_once<L: LinkRead>(
+        &mut self,
+        link: &mut L,
+    ) -> Result<io::Result<usize>, Ended> {
+        let mut bound = self.bound();
         let lent = self.receiver.lend();
         let lands = lent.is_some();
         let (buffer, keeps_until) = match lent {
@@ -38,27 +46,31 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 (self.next_buffer(), until)
             }
         };
-        let (result, buffer) = {
+        let read = {
+            let runtime = self.runtime.clone();
             // In a box, as it is rarely there and would make every reading task larger.
-            let mut over = keeps_until.map(|until| Box::pin(self.runtime.sleep_until(until)));
+            let mut over = keeps_until.map(|until| Box::pin(runtime.sleep_until(until)));
             let mut reading = pin!(link.read(buffer));
-            let turn = &mut self.turn;
             poll_fn(|context| {
                 let done = reading.as_mut().poll(context);
-                if done.is_pending() {
-                    turn.waited();
+                if let Poll::Ready(read) = done {
+                    return Poll::Ready(Ok(read));
                 }
-                while done.is_pending()
-                    && let Some(sleep) = &mut over
+                self.turn.waited();
+                if let Poll::Ready(ended) = self.poll_silence(&mut bound, context) {
+                    return Poll::Ready(Err(ended));
+                }
+                while let Some(sleep) = &mut over
                     && sleep.as_mut().poll(context).is_ready()
                 {
                     let until = let_go(&mut self.receiver, &mut self.keeps_until);
-                    over = until.map(|until| Box::pin(self.runtime.sleep_until(until)));
+                    over = until.map(|until| Box::pin(runtime.sleep_until(until)));
                 }
-                done
+                Poll::Pending
             })
             .await
         };
+        let (result, buffer) = read?;
         if lands {
             self.keeps_until = None;
             let received = *result.as_ref().unwrap_or(&0);
@@ -66,7 +78,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         } else {
             self.put_back(buffer);
         }
-        result
+        Ok(result)
     }
 
     /// What the last read has brought to its place: hands on the message that it completes, and puts what follows where

@@ -11,6 +11,7 @@ use zonda_codec::{NetworkMessage, Push, WhatAmI};
 use zonda_runtime::{RuntimeOptions, TokioRuntime};
 
 use super::*;
+use crate::ledger::{Ledger, Share};
 use crate::protocol::{
     parameters::Established,
     rx::{Context, Deliver},
@@ -119,6 +120,112 @@ fn a_flood_leaves_other_tasks_their_turns() {
         reads > 0 && turns >= TURNS_MIN,
         "{turns} turns beside {reads} reads in {FLOOD:?}"
     );
+}
+
+/// A link that brings one read, and then nothing for as long as the test runs, or its end.
+struct Once {
+    bytes: Vec<u8>,
+    ends: bool,
+}
+
+impl LinkRead for Once {
+    async fn read(&mut self, mut buffer: RxBuf) -> (io::Result<usize>, RxBuf) {
+        let room = buffer.spare_mut();
+        let count = self.bytes.len().min(room.len());
+        let bytes: Vec<u8> = self.bytes.drain(..count).collect();
+        room[..count].copy_from_slice(&bytes);
+        buffer.advance(count);
+        if count == 0 && !self.ends {
+            std::future::pending::<()>().await;
+        }
+        (Ok(count), buffer)
+    }
+}
+
+/// Notes how often it was asked to write out what came, and how its link ended.
+#[derive(Default)]
+struct Noting {
+    bursts: Arc<AtomicU64>,
+    ended: Arc<std::sync::Mutex<Option<Ended>>>,
+}
+
+impl Deliver for Noting {
+    fn push(&mut self, _: &Push<'_>, _: &[u8], _: &Context<'_>) {}
+
+    fn message(&mut self, _: NetworkMessage<'_>, _: &Context<'_>) {}
+}
+
+impl Handler for Noting {
+    async fn burst_end(&mut self) {
+        self.bursts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn closed(&mut self, ended: Ended) {
+        *self.ended.lock().expect("no panic") = Some(ended);
+    }
+}
+
+/// Reads what a link brings until it ends; how it ended.
+fn ends_with(link: Once, established: &Established, idle_max: Duration) -> (Ended, u64) {
+    let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
+    let outbox = Arc::new(Outbox::new(established, 1 << 20, None));
+    outbox.note_received(Instant::now());
+    let share = Share::of(&Ledger::new(1 << 30, false));
+    let receiver = Receiver::new(established, 1 << 20).within(share, 1 << 21, idle_max);
+    let handler = Noting::default();
+    let (bursts, ended) = (Arc::clone(&handler.bursts), Arc::clone(&handler.ended));
+    let tasks = runtime.clone();
+    runtime.spawn("reading", move || async move {
+        let reading = Reading::new(tasks, receiver, outbox, handler);
+        reading.run(link, Vec::new()).await;
+    });
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(ended) = ended.lock().expect("no panic").clone() {
+            return (ended, bursts.load(Ordering::Relaxed));
+        }
+        assert!(Instant::now() < deadline, "it reads for ever");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn silence_in_the_middle_of_a_message_has_its_time() {
+    let mut bytes = vec![0, 0, 0x66, 0];
+    bytes.resize(1000, 7);
+    let length = (bytes.len() - 2) as u16;
+    bytes[..2].copy_from_slice(&length.to_le_bytes());
+    let link = Once { bytes, ends: false };
+    // A fragment that is no first one begins a message where fragments do not say that.
+    let established = Established {
+        patch: 0,
+        ..established()
+    };
+    let (ended, _) = ends_with(link, &established, Duration::from_millis(50));
+    assert!(
+        matches!(&ended, Ended::Misbehaved(why) if why.contains("50ms")),
+        "{ended:?}"
+    );
+}
+
+#[cfg(feature = "compression")]
+#[test]
+fn batches_that_unpack_to_much_are_read_in_turns() {
+    let packed = lz4_flex::block::compress(&[0x04; 65_000]);
+    let mut batch = vec![1];
+    batch.extend(packed);
+    let mut one = (batch.len() as u16).to_le_bytes().to_vec();
+    one.extend(batch);
+    let link = Once {
+        bytes: one.repeat(100),
+        ends: true,
+    };
+    let mut established = established();
+    established.options.compression = true;
+    let (ended, bursts) = ends_with(link, &established, Duration::from_secs(5));
+    assert_eq!(ended, Ended::HungUp);
+    // Each of them takes some tenths of a millisecond at least.
+    assert!(bursts >= 10, "{bursts}");
 }
 
 #[test]

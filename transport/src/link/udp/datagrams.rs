@@ -16,6 +16,8 @@ use zonda_runtime::{LinkRead, LinkWrite, RxBuf, Segments, Socket, oneshot};
 
 use crate::log_limit::LogLimit;
 
+use super::pace::{Pace, Rate, Rest};
+
 /// The longest batch that the other implementation sends in a datagram.
 pub(crate) const DATAGRAM_BYTES_MAX: u16 = 65_487;
 
@@ -46,6 +48,7 @@ pub struct Flow {
     hand_back: Option<HandBack>,
     /// It was said that datagrams are too long.
     has_said: AtomicBool,
+    pace: Pace,
 }
 
 impl fmt::Debug for Flow {
@@ -57,25 +60,26 @@ impl fmt::Debug for Flow {
 }
 
 impl Flow {
-    fn new(is_open: bool, socket: Option<Socket>, hand_back: Option<HandBack>) -> Arc<Flow> {
+    fn new(socket: Option<Socket>, hand_back: Option<HandBack>, rate: Rate) -> Arc<Flow> {
         Arc::new(Flow {
             is_over: AtomicBool::new(false),
-            is_open: AtomicBool::new(is_open),
+            is_open: AtomicBool::new(socket.is_some()),
             reading: Mutex::new(None),
             socket,
             hand_back,
             has_said: AtomicBool::new(false),
+            pace: Pace::new(rate),
         })
     }
 
     /// Of a link whose handshake begins.
-    pub(super) fn dialled() -> Arc<Flow> {
-        Flow::new(false, None, None)
+    pub(super) fn dialled(rate: Rate) -> Arc<Flow> {
+        Flow::new(None, None, rate)
     }
 
     /// Of a link that is open.
-    pub(super) fn accepted(socket: Socket, hand_back: HandBack) -> Arc<Flow> {
-        Flow::new(true, Some(socket), Some(hand_back))
+    pub(super) fn accepted(socket: Socket, hand_back: HandBack, rate: Rate) -> Arc<Flow> {
+        Flow::new(Some(socket), Some(hand_back), rate)
     }
 
     /// The handshake is over: what belongs to one is not for this link any more.
@@ -102,6 +106,11 @@ impl Flow {
         let reading = self.reading.lock();
         *reading.unwrap_or_else(PoisonError::into_inner) = Some(sender);
         over
+    }
+
+    /// Decides when fragments may leave.
+    pub(crate) fn pace(&self) -> &Pace {
+        &self.pace
     }
 
     /// Another handle of an accepted link's socket.
@@ -299,11 +308,12 @@ impl<L: LinkRead> LinkRead for Reading<L> {
 pub struct Writing<L> {
     link: L,
     flow: Arc<Flow>,
+    rest: Rest,
 }
 
 impl<L> Writing<L> {
-    pub(in crate::link) fn new(link: L, flow: Arc<Flow>) -> Self {
-        Writing { link, flow }
+    pub(in crate::link) fn new(link: L, flow: Arc<Flow>, rest: Rest) -> Self {
+        Writing { link, flow, rest }
     }
 
     pub(in crate::link) fn into_inner(self) -> L {
@@ -333,16 +343,27 @@ impl<L: LinkWrite> LinkWrite for Writing<L> {
     async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
         for batch in batches(&segments) {
             let bytes = batch.len();
-            match self.link.write_all(vec![batch]).await.0 {
+            let pace = self.flow.pace();
+            while !pace.permits(&batch) {
+                self.rest.wait(pace.left()).await;
+            }
+            let (result, batch) = self.link.write_all(vec![batch]).await;
+            match result {
                 Err(error) if !is_lost(&error) => return (Err(error), segments),
                 Err(error) => drop(self.flow.note_lost(bytes, &error)),
-                Ok(()) => {}
+                Ok(()) => pace.note_sent(&batch[0], bytes),
             }
         }
         (Ok(()), segments)
     }
 
     async fn writable(&mut self) -> io::Result<()> {
+        let pace = self.flow.pace();
+        if pace.holds() {
+            // The socket has refused nothing: it would not tell that it takes more.
+            self.rest.wait(pace.left()).await;
+            return Ok(());
+        }
         self.link.writable().await
     }
 

@@ -11,7 +11,7 @@ use zonda_codec::Endpoint;
 
 use crate::link::{
     EndpointProblem, HostPort, LinkAddress, LinkFailure, LinkStream, Protocol, SocketOptions,
-    option, stream::Coding, udp::Flow,
+    option, stream::Coding, udp::Flow, udp::pace::Rate,
 };
 
 /// What the receiving socket may hold that nobody has read yet, as far as the system permits.
@@ -39,6 +39,8 @@ pub(in crate::link) struct GroupOptions {
     ttl: Option<u32>,
     /// `join`: further groups that are heard, and not sent to.
     joined: Vec<IpAddr>,
+    /// `pace`: at which the fragments of large messages leave.
+    rate: Rate,
     sockets: SocketOptions,
 }
 
@@ -63,6 +65,7 @@ impl GroupOptions {
                 groups,
             )?
             .unwrap_or_default(),
+            rate: Rate::of(endpoint)?,
             sockets: SocketOptions::of_group(endpoint)?,
         })
     }
@@ -113,7 +116,7 @@ fn open(group: SocketAddr, options: &GroupOptions) -> io::Result<GroupSockets> {
     let sending = sending(group, interface, options)?;
     let own = super::local_address(&sending)?;
     Ok(GroupSockets {
-        stream: LinkStream::coded(sending, Coding::Datagrams(Flow::dialled())),
+        stream: LinkStream::coded(sending, Coding::Datagrams(Flow::dialled(options.rate))),
         receiving,
         own,
         group,

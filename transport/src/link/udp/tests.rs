@@ -39,7 +39,7 @@ fn datagrams_that_no_machine_sends_are_said_once() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let to = socket.local_addr().expect("bound");
     let error = socket.send_to(&[0; 65_520], to).expect_err("too long");
-    let flow = datagrams::Flow::dialled();
+    let flow = datagrams::Flow::dialled(Rate::default());
     assert!(is_lost(&error), "the link goes on");
     assert!(!flow.note_lost(9, &io::ErrorKind::NetworkUnreachable.into()));
     assert!(flow.note_lost(65_520, &error));

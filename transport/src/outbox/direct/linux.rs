@@ -129,6 +129,12 @@ impl DirectSocket {
         for index in 0..transmit.len() {
             let batch = transmit.datagram(index).map(IoSlice::new);
             let bytes = batch[0].len() + batch[1].len();
+            if !flow.pace().permits(&batch[0]) {
+                return match sent {
+                    0 => Err(io::ErrorKind::WouldBlock.into()),
+                    _ => Ok(sent),
+                };
+            }
             // Most have no second piece.
             let pieces = 1 + usize::from(!batch[1].is_empty());
             match send_now(socket, &batch[..pieces]) {
@@ -136,7 +142,7 @@ impl DirectSocket {
                 // It comes again with the next call.
                 Err(error) if !is_lost(&error) => return Ok(sent),
                 Err(error) => drop(flow.note_lost(bytes, &error)),
-                Ok(_) => {}
+                Ok(_) => flow.pace().note_sent(&batch[0], bytes),
             }
             sent += PREFIX_BYTES + bytes;
         }
@@ -156,6 +162,13 @@ impl DirectSocket {
 
     /// Blocks until the socket takes bytes, is closed, or the time is over (false).
     pub(in crate::outbox) fn wait_writable(&self, left: Duration) -> bool {
+        if let Coding::Datagrams(flow) = &self.0.coding
+            && flow.pace().holds()
+        {
+            let held = flow.pace().left();
+            std::thread::sleep(held.min(left));
+            return held < left;
+        }
         let mut fds = [PollFd::new(&self.0.socket, PollFlags::OUT)];
         let left = Timespec {
             tv_sec: left.as_secs() as i64,

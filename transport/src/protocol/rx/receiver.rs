@@ -23,7 +23,8 @@ use zonda_codec::{
 
 use super::{CHANNELS, Defragmenter, Piece, Reassembly, ReassemblyLimits, Sequence};
 use crate::ledger::Share;
-use crate::protocol::{compression::Corrupt, options::Framing, parameters::Established};
+use crate::protocol::parameters::{Established, LEASE_MAX};
+use crate::protocol::{compression::Corrupt, options::Framing};
 
 pub use held::HELD_BYTES_MAX;
 pub use landing::Lent;
@@ -312,6 +313,27 @@ impl Receiver {
         self.look_at_unfinished(now())
     }
 
+    /// Tells if the peer has begun a message whose bytes are kept.
+    #[inline]
+    pub fn is_unfinished(&self) -> bool {
+        self.defragmenter.buffered_bytes() > 0 || self.landing.is_some()
+    }
+
+    /// By when a peer that has begun a message has to be heard again, if it is silent since then.
+    pub fn silent_by(&self, since: Instant) -> Instant {
+        since
+            .checked_add(self.idle.max)
+            .unwrap_or(since + LEASE_MAX)
+    }
+
+    /// Counts a peer that was silent for so long.
+    pub fn give_up_silent(&self) -> Hopeless {
+        if let Some(share) = self.defragmenter.share() {
+            share.ledger().note_given_up(1);
+        }
+        Hopeless::Unfinished(self.idle.max)
+    }
+
     #[cold]
     fn look_at_unfinished(&mut self, now: Instant) -> Option<Hopeless> {
         if self.defragmenter.was_refused() {
@@ -326,10 +348,7 @@ impl Receiver {
         if self.idle.keep_alives < KEEP_ALIVES_MIN || idle < self.idle.max {
             return None;
         }
-        if let Some(share) = self.defragmenter.share() {
-            share.ledger().note_given_up(1);
-        }
-        Some(Hopeless::Unfinished(self.idle.max))
+        Some(self.give_up_silent())
     }
 
     /// What stands in front of the messages on this link.

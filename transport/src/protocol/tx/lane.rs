@@ -169,6 +169,13 @@ impl Lane {
         self.sealed_bytes < self.config.queue_bytes_max
     }
 
+    /// [`Lane::has_room`] without a message of `bytes` that waits here, in fragments.
+    #[must_use]
+    pub fn has_room_beside(&self, bytes: usize) -> bool {
+        let headers = bytes / 256;
+        self.sealed_bytes.saturating_sub(bytes + headers) < self.config.queue_bytes_max
+    }
+
     /// True once enough has drained that those who wait for room should be woken: half of the limit, so that one
     /// wake-up is worth many messages.
     #[must_use]

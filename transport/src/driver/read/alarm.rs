@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The clock of a read that waits: how long a peer may be silent in the middle of a message, and how long a Close that may be
+//! forged is doubted.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use zonda_runtime::Runtime;
+
+use crate::{clock, driver::Handler};
+
+use super::{Ended, Reading};
+
+/// The interval in which a peer that may have closed its link is probed: the system of one that has answers that its port is closed.
+const PROBE_EVERY: Duration = Duration::from_millis(200);
+
+/// The time behind a Close in which datagrams may arrive that were sent before it.
+const REORDERED: Duration = Duration::from_millis(50);
+
+/// The time by which a keep-alive may be later than its interval.
+const LATE: Duration = Duration::from_millis(500);
+
+/// The longest doubt about a Close.
+const DOUBT_MAX: Duration = Duration::from_secs(4);
+
+/// A timer that a reading task keeps from one read to the next. It costs a link that never waits nothing but a pointer.
+#[derive(Default)]
+pub(super) struct Alarm(Option<Box<Set>>);
+
+struct Set {
+    at: Instant,
+    sleep: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Alarm {
+    /// Ready from `at` on. One that was set for an earlier time is kept: that is the next look.
+    fn poll<R: Runtime>(
+        &mut self,
+        runtime: &R,
+        at: Instant,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        loop {
+            if self.0.as_ref().is_none_or(|set| set.at > at) {
+                let runtime = runtime.clone();
+                let sleep = Box::pin(async move { runtime.sleep_until(at).await });
+                self.0 = Some(Box::new(Set { at, sleep }));
+            }
+            if let Some(set) = &mut self.0 {
+                ready!(set.sleep.as_mut().poll(context));
+            }
+            self.0 = None;
+            if clock::now() >= at {
+                return Poll::Ready(());
+            }
+        }
+    }
+}
+
+/// A Close on a link on which anybody can send one in the name of the peer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Doubt {
+    reason: u8,
+    since: Instant,
+    probed: Instant,
+    until: Instant,
+}
+
+/// The bounds of a wait for the socket.
+pub(super) struct Bound {
+    /// The time at which the read began to wait.
+    since: Option<Instant>,
+    /// The peer has begun a message.
+    is_unfinished: bool,
+}
+
+impl<R: Runtime, H: Handler> Reading<R, H> {
+    /// Bounds the read that begins now.
+    pub(super) fn bound(&self) -> Bound {
+        Bound {
+            since: None,
+            is_unfinished: self.receiver.is_unfinished(),
+        }
+    }
+
+    /// Ready with the end of the link, if that comes while a read waits.
+    #[inline]
+    pub(super) fn poll_silence(
+        &mut self,
+        bound: &mut Bound,
+        context: &mut Context<'_>,
+    ) -> Poll<Ended> {
+        match bound.is_unfinished || self.doubt.is_some() {
+            true => self.look_at_clock(bound, context),
+            false => Poll::Pending,
+        }
+    }
+
+    #[cold]
+    fn look_at_clock(&mut self, bound: &mut Bound, context: &mut Context<'_>) -> Poll<Ended> {
+        let since = *bound.since.get_or_insert_with(clock::now);
+        let silent = bound.is_unfinished.then(|| self.receiver.silent_by(since));
+        loop {
+            let doubted = self.doubt.map(|doubt| doubt.next());
+            let Some(next) = silent.into_iter().chain(doubted).min() else {
+                return Poll::Pending;
+            };
+            ready!(self.alarm.poll(&self.runtime, next, context));
+            let now = clock::now();
+            if silent.is_some_and(|by| by <= now) {
+                return Poll::Ready(self.receiver.give_up_silent().into());
+            }
+            match &mut self.doubt {
+                Some(doubt) if doubt.until <= now => {
+                    return Poll::Ready(Ended::Remote(doubt.reason));
+                }
+                Some(doubt) => {
+                    doubt.probed = now;
+                    self.outbox.probe();
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// The peer has said Close, or another one in its name: whether the link goes on until that is known.
+    pub(super) fn doubts(&mut self, ended: &Ended) -> bool {
+        let Ended::Remote(reason) = *ended else {
+            return false;
+        };
+        if !self.is_forgeable || self.outbox.is_closing() || self.outbox.is_closed() {
+            return false;
+        }
+        if self.doubt.is_none() {
+            let now = clock::now();
+            let interval = self.keep_alive.saturating_add(LATE).min(DOUBT_MAX);
+            self.doubt = Some(Doubt {
+                reason,
+                since: now,
+                probed: now,
+                until: now + interval,
+            });
+            self.outbox.note_farewell(Some(reason));
+            self.outbox.probe();
+        }
+        true
+    }
+
+    /// Something else than a Close has come: what was said to have closed the link has not if this was sent after it.
+    #[inline]
+    pub(super) fn note_alive(&mut self) {
+        if let Some(doubt) = self.doubt
+            && clock::now().saturating_duration_since(doubt.since) >= REORDERED
+        {
+            tracing::debug!("a Close is ignored: the peer goes on");
+            self.doubt = None;
+            self.outbox.note_farewell(None);
+        }
+    }
+}
+
+impl Doubt {
+    fn next(&self) -> Instant {
+        self.until.min(self.probed + PROBE_EVERY)
+    }
+}

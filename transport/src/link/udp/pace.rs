@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The pace at which the fragments of large messages leave in datagrams.
+//!
+//! A datagram that finds the receiver's socket full is lost, and a message with each of its fragments. A receiver with the
+//! system's default buffer (212 992 bytes on Linux) holds three or four datagrams of 64 KB, and a sender writes sixteen of
+//! them in less time than it takes the receiver to wake up. So the fragments of a message leave at a rate from the third on; a
+//! message of one or two datagrams is not held back.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use zonda_codec::Endpoint;
+use zonda_runtime::Runtime;
+
+use crate::clock;
+use crate::link::{EndpointProblem, option};
+
+/// Bytes of fragments a second where an endpoint says nothing else.
+const BYTES_PER_SECOND: u64 = 128_000_000;
+
+/// Fragments of a message that leave at once: a message of 64 KiB is two datagrams.
+const FREE: u32 = 2;
+
+/// Bytes by which a link may be ahead of its rate, beside one datagram.
+const AHEAD_BYTES: u64 = 65_536;
+
+/// The low bits of a message's first byte say what it is.
+const ID_BITS: u8 = 0x1f;
+const FRAGMENT: u8 = 0x06;
+/// Set where more fragments of the message follow.
+const MORE: u8 = 0x40;
+
+/// The flags in front of a batch of a link that compresses: as it is, and compressed.
+const AS_IT_IS: u8 = 0;
+const COMPRESSED: u8 = 1;
+
+/// The bytes of fragments that a link sends in a second; 0 for as many as the socket takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rate(u64);
+
+impl Default for Rate {
+    fn default() -> Rate {
+        Rate(BYTES_PER_SECOND)
+    }
+}
+
+impl Rate {
+    /// Reads the option `pace` of an endpoint.
+    ///
+    /// # Errors
+    /// [`EndpointProblem::Option`] for a value that is no number of bytes.
+    pub(crate) fn of(endpoint: &Endpoint) -> Result<Rate, EndpointProblem> {
+        let expected = "a number of bytes a second from 1000 on, or 0 for no pace";
+        let parse = |value: &str| {
+            let rate = value.parse().ok();
+            rate.filter(|rate| *rate == 0 || *rate >= 1000)
+        };
+        let rate = option(endpoint, "pace", expected, parse)?;
+        Ok(rate.map_or_else(Rate::default, Rate))
+    }
+}
+
+/// Decides when the next fragment of a link may leave. One thread at a time asks and notes, the one that writes.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    rate: Rate,
+    epoch: Instant,
+    /// The time at which everything that has left would have left at the rate, in nanoseconds since `epoch`.
+    level_ns: AtomicU64,
+    /// Fragments of the message under way that have left.
+    fragments: AtomicU32,
+    /// A fragment was held back last, not by the socket.
+    holds: AtomicBool,
+}
+
+impl Pace {
+    pub(crate) fn new(rate: Rate) -> Pace {
+        Pace {
+            rate,
+            epoch: clock::now(),
+            level_ns: AtomicU64::new(0),
+            fragments: AtomicU32::new(0),
+            holds: AtomicBool::new(false),
+        }
+    }
+
+    /// Tells if a batch that begins with these bytes may leave now.
+    pub(crate) fn permits(&self, batch: &[u8]) -> bool {
+        let is_free = self.rate.0 == 0
+            || kind(batch) == Kind::Whole
+            || self.fragments.load(Ordering::Relaxed) < FREE;
+        let permits = is_free || self.left().is_zero();
+        self.holds.store(!permits, Ordering::Relaxed);
+        permits
+    }
+
+    /// Counts a batch that has left.
+    pub(crate) fn note_sent(&self, batch: &[u8], bytes: usize) {
+        let kind = kind(batch);
+        if self.rate.0 == 0 || kind == Kind::Whole {
+            return;
+        }
+        let (before, now) = (self.level_ns.load(Ordering::Relaxed), self.now_ns());
+        let level = before.max(now).saturating_add(self.cost_ns(bytes as u64));
+        // Those that leave at once do not hold up a large message for longer than two of them take.
+        let most = before.max(now.saturating_add(self.cost_ns(2 * AHEAD_BYTES)));
+        self.level_ns.store(level.min(most), Ordering::Relaxed);
+        let left = match kind {
+            Kind::Last => 0,
+            _ => self.fragments.load(Ordering::Relaxed).saturating_add(1),
+        };
+        self.fragments.store(left, Ordering::Relaxed);
+    }
+
+    /// The time that the next fragment has to wait.
+    pub(crate) fn left(&self) -> Duration {
+        let from = self.level_ns.load(Ordering::Relaxed);
+        let from = from.saturating_sub(self.cost_ns(AHEAD_BYTES));
+        Duration::from_nanos(from.saturating_sub(self.now_ns()))
+    }
+
+    /// Tells if the last batch that did not leave was held back here: the socket would have taken it.
+    pub(crate) fn holds(&self) -> bool {
+        self.holds.load(Ordering::Relaxed)
+    }
+
+    fn cost_ns(&self, bytes: u64) -> u64 {
+        const NS: u64 = 1_000_000_000;
+        bytes.saturating_mul(NS) / self.rate.0.max(1)
+    }
+
+    fn now_ns(&self) -> u64 {
+        let since = clock::now().saturating_duration_since(self.epoch);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The part of a message that a batch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// No fragment, or a link that compresses does not show it: fragments that get shorter are left out.
+    Whole,
+    Fragment,
+    Last,
+}
+
+fn kind(batch: &[u8]) -> Kind {
+    let first = match batch {
+        [COMPRESSED, ..] | [] => return Kind::Whole,
+        [AS_IT_IS, first, ..] | [first, ..] => *first,
+    };
+    match (first & ID_BITS == FRAGMENT, first & MORE) {
+        (false, _) => Kind::Whole,
+        (true, 0) => Kind::Last,
+        (true, _) => Kind::Fragment,
+    }
+}
+
+/// Waits of less than a runtime's ordinary timer can tell apart.
+pub(crate) struct Rest(Box<dyn Fn(Duration) -> Waiting + Send + Sync>);
+
+type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl std::fmt::Debug for Rest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Rest")
+    }
+}
+
+impl Rest {
+    /// Those of a runtime. A timer is made for each wait: few links ever wait.
+    pub(crate) fn of<R: Runtime>(runtime: &R) -> Rest {
+        let runtime = runtime.clone();
+        Rest(Box::new(move |delay| {
+            let runtime = runtime.clone();
+            Box::pin(async move { runtime.precise_sleep(delay).await })
+        }))
+    }
+
+    pub(crate) async fn wait(&self, delay: Duration) {
+        if !delay.is_zero() {
+            (self.0)(delay).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MORE_BATCH: [u8; 2] = [0x66, 0];
+    const LAST_BATCH: [u8; 2] = [0x26, 0];
+    const FRAME_BATCH: [u8; 2] = [0x25, 0];
+
+    #[test]
+    fn fragments_wait_and_what_is_whole_does_not() {
+        let pace = Pace::new(Rate(1_000_000));
+        for _ in 0..FREE {
+            assert!(pace.permits(&MORE_BATCH));
+            pace.note_sent(&MORE_BATCH, 65_000);
+        }
+        assert!(!pace.permits(&LAST_BATCH) && pace.holds());
+        let left = pace.left();
+        let (least, most) = (Duration::from_millis(30), Duration::from_millis(65));
+        assert!(left > least && left < most, "{left:?}");
+        assert!(pace.permits(&FRAME_BATCH) && !pace.holds());
+        pace.note_sent(&FRAME_BATCH, 65_000);
+        assert!(pace.left() <= left, "what is whole is not counted");
+        pace.note_sent(&LAST_BATCH, 10);
+        assert!(pace.permits(&MORE_BATCH), "the next message begins at once");
+    }
+
+    #[test]
+    fn messages_of_two_datagrams_hold_nothing_up() {
+        let pace = Pace::new(Rate(1_000_000));
+        for _ in 0..1000 {
+            for batch in [&MORE_BATCH, &LAST_BATCH] {
+                assert!(pace.permits(batch));
+                pace.note_sent(batch, 65_000);
+            }
+        }
+        assert!(
+            pace.left() <= Duration::from_millis(70),
+            "{:?}",
+            pace.left()
+        );
+    }
+
+    #[test]
+    fn no_pace_is_no_pace() {
+        let pace = Pace::new(Rate(0));
+        for _ in 0..100 {
+            assert!(pace.permits(&MORE_BATCH));
+            pace.note_sent(&MORE_BATCH, 65_000);
+        }
+    }
+
+    #[test]
+    fn fragments_are_told_behind_the_flags_of_a_compressed_link() {
+        assert_eq!(kind(&[0, 0x66]), Kind::Fragment);
+        assert_eq!(kind(&[0, 0x26]), Kind::Last);
+        assert_eq!(kind(&[0, 0x25]), Kind::Whole);
+        assert_eq!(kind(&[1, 0x66]), Kind::Whole);
+    }
+
+    #[test]
+    fn an_endpoint_says_the_rate() {
+        let rate = |text: &str| Rate::of(&text.parse().expect("an endpoint"));
+        assert_eq!(rate("udp/127.0.0.1:1"), Ok(Rate::default()));
+        assert_eq!(rate("udp/127.0.0.1:1#pace=0"), Ok(Rate(0)));
+        assert_eq!(rate("udp/127.0.0.1:1#pace=5000000"), Ok(Rate(5_000_000)));
+        for text in ["udp/127.0.0.1:1#pace=1", "udp/127.0.0.1:1#pace=fast"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+}
