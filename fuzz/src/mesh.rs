@@ -102,7 +102,7 @@ impl Scene {
     }
 
     fn step(&mut self, choices: &mut Choices<'_>) {
-        let (op, place) = (choices.below(10), usize::from(choices.below(3)));
+        let (op, place) = (choices.below(11), usize::from(choices.below(3)));
         let Some(face) = self.faces[place] else {
             return self.turn(place);
         };
@@ -124,6 +124,7 @@ impl Scene {
             6 => return self.pass(Duration::from_millis(10 * u64::from(choices.byte()))),
             7 => drop(self.table.sweep(&mut actions)),
             8 => return self.turn(place),
+            10 => self.table.set_mesh_clock(u64::from(choices.byte()) << 32),
             _ => self.ask(face, choices),
         }
         self.check(&actions);
@@ -137,7 +138,9 @@ impl Scene {
         for _ in 0..count {
             let psid = u64::from(choices.below(ROUTERS));
             let named = choices.below(ROUTERS + 1);
-            let head = (psid, u64::from(choices.byte()), named);
+            // Counts like those that begin with 1, and like those that begin with the time.
+            let shift = 8 * u32::from(choices.below(8));
+            let head = (psid, u64::from(choices.byte()) << shift, named);
             heads.push(head);
             let bits = choices.byte();
             let listed = (0..8).filter(|bit| bits >> bit & 1 == 1);

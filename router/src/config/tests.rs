@@ -58,6 +58,7 @@ const OURS: &[&str] = &[
     "transport/link/ws/origins",
     "transport/auth/usrpwd/send_to",
     "transport/auth/usrpwd/dictionary_file_mode",
+    "routing/router/trusted",
 ];
 
 fn reference() -> impl Iterator<Item = (&'static str, &'static str)> {

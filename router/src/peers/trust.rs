@@ -61,7 +61,7 @@ impl Shared {
         let mut open = self.settings.listen_endpoints.iter();
         if let Some(endpoint) = open.find(|endpoint| self.is_open(endpoint)) {
             tracing::warn!(
-                "whoever reaches {}/{} may join as a router, and decide where messages of others go: name the routers in \
+                "any node that reaches {}/{} may join as a router, and decide where messages of other nodes go: name the routers in \
                  routing/router/trusted, [] for none",
                 endpoint.proto(),
                 endpoint.address()

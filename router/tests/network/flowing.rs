@@ -2,13 +2,20 @@
 
 //! Publications on their way through a network, link by link, while it changes.
 
+use std::time::Duration;
+
 use zonda_codec::key_expr::intersects;
 use zonda_router::table::{FaceId, Route};
 
 use crate::link::Message;
 use crate::node::key_expr;
-use crate::truth;
 use crate::world::World;
+use crate::{ALL_LINKED, Plan, RING, Replay, seeds, truth};
+
+const SEEDS: u64 = 100;
+
+/// Publications for each change of the network.
+const PUBLISHED: usize = 60;
 
 /// What somebody published.
 pub struct Publication {
@@ -62,4 +69,59 @@ impl World {
         }
         self.plan_look(node);
     }
+}
+
+#[test]
+fn publications_while_the_links_of_a_ring_drop() {
+    flows(RING);
+}
+
+#[test]
+fn publications_while_links_drop_where_all_are_linked() {
+    flows(ALL_LINKED);
+}
+
+/// A link drops and returns while messages are on their way. What is on it is lost; but no message comes far more often than over
+/// each link once, and few come twice.
+fn flows(plan: Plan<'_>) {
+    let (mut published, mut lost, mut doubled) = (0, 0, 0);
+    for seed in seeds(SEEDS) {
+        let _replay = Replay(seed);
+        let mut world = World::new(seed, plan);
+        world.rest();
+        for node in 0..world.nodes.len() {
+            let id = 1000 + node as u32;
+            world.act(node, |node, actions| node.subscribe(id, "a/**", actions));
+        }
+        world.rest();
+        for _ in 0..3 {
+            let link = world.rng.index(4);
+            world.drop_and_return(link, Duration::from_millis(800));
+            for _ in 0..PUBLISHED {
+                let node = world.rng.index(world.nodes.len());
+                world.publish(node, "a/b");
+                let pause = world.up_to(Duration::from_millis(60));
+                world.run_until(world.now() + pause);
+            }
+            world.rest();
+        }
+        for publication in &world.published {
+            let expected = publication.expected.len();
+            let mut got = publication.delivered.clone();
+            got.sort_unstable();
+            let all = got.len();
+            got.dedup();
+            lost += expected - got.len();
+            doubled += all - got.len();
+            published += expected;
+            let links = 4 * world.links.len();
+            assert!(
+                publication.carried <= links,
+                "{} copies",
+                publication.carried
+            );
+        }
+    }
+    println!("of {published} deliveries {lost} were lost, {doubled} doubled");
+    assert!(doubled * 100 < published);
 }

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{
-    Declaration, Declare, Encode, LinkState, LinkStateList, LinkStates, NetworkMessage, Numbers,
-    Reader, WhatAmI, WireExpr, ZenohId,
+    Declaration, Declare, Encode, KeyExpr, LinkState, LinkStateList, LinkStates, NetworkMessage,
+    Numbers, Reader, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::table::{
     Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Limits,
@@ -252,6 +252,69 @@ fn a_router_that_flaps_keeps_nobody_from_repeating_what_there_is() {
             .count();
     }
     assert!((5..8).contains(&told), "said {told} times");
+}
+
+/// Router 3 is behind neighbour 1. What neighbour 2 sends as if it were of that router goes nowhere once the network is quiet, and is
+/// not asked on either; from neighbour 1 it goes on to neighbour 2, which has a subscriber.
+#[test]
+fn what_does_not_come_from_above_goes_nowhere() {
+    let mut victim = Victim::new(Limits::default());
+    let [near, other] = [1, 2].map(|number| victim.link(number));
+    let said = |number, sn, links: &[u64]| Said {
+        number,
+        sn,
+        links: links.to_vec(),
+    };
+    victim.hear(other, &[said(2, 1, &[9999]), said(3, 0, &[])]);
+    victim.hear(near, &[said(1, 1, &[9999, 3]), said(3, 1, &[1])]);
+    victim.subscribe(other, 2, "of/2");
+    let start = Instant::now();
+    for tenth in 0..100 {
+        victim.look(start + Duration::from_millis(tenth * 100));
+        victim.sweep();
+    }
+    let key = KeyExpr::new("of/2").expect("a key expression");
+    let hops = |victim: &Victim, link, number| {
+        let route = victim.table.route_from(link, number, &key);
+        route.expect("it has introduced the router").hops.len()
+    };
+    assert_eq!(hops(&victim, near, 3), 1, "it comes from above");
+    assert_eq!(hops(&victim, other, 3), 0, "it does not");
+    victim.subscribe(other, 3, "of/3");
+    let declared = victim.table.keys_of_router(&id(3), Kind::Subscriber);
+    assert!(declared.is_empty(), "{declared:?}");
+    victim.subscribe(near, 3, "of/3");
+    let declared = victim.table.keys_of_router(&id(3), Kind::Subscriber);
+    assert_eq!(declared, ["of/3"]);
+}
+
+/// A router changes each millisecond: the other neighbour hears of it every 50 ms.
+#[test]
+fn changes_of_a_router_are_told_together() {
+    let mut victim = Victim::new(Limits::default());
+    let [near, other] = [1, 2].map(|number| victim.link(number));
+    let said = |number, sn, links: &[u64]| Said {
+        number,
+        sn,
+        links: links.to_vec(),
+    };
+    victim.hear(other, &[said(2, 1, &[9999])]);
+    victim.hear(near, &[said(1, 1, &[9999, 3]), said(3, 1, &[1])]);
+    let start = Instant::now();
+    for tenth in 0..100 {
+        victim.look(start + Duration::from_millis(tenth * 100));
+        victim.sweep();
+    }
+    victim.actions.clear();
+    // A change each millisecond for a second.
+    for step in 0..1000 {
+        let links: &[u64] = if step % 2 == 0 { &[] } else { &[1] };
+        victim.hear(near, &[said(3, 2 + step, links)]);
+        victim.look(start + Duration::from_secs(10) + Duration::from_millis(step));
+    }
+    let told = victim.actions.iter();
+    let told = told.filter(|action| matches!(action, Action::Send { face, .. } if *face == other));
+    assert!((10..60).contains(&told.count()), "one each 50 ms");
 }
 
 /// Whether this tells a neighbour of a subscriber.

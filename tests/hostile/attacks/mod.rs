@@ -7,6 +7,7 @@ mod chance;
 mod doors;
 mod isolation;
 mod labour;
+mod mesh;
 mod moves;
 mod pace;
 mod rings;

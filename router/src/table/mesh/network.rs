@@ -8,6 +8,7 @@
 
 mod claims;
 mod hearing;
+mod news;
 mod relaying;
 
 use core::net::Ipv4Addr;
@@ -16,7 +17,7 @@ use std::time::Instant;
 
 use zonda_codec::{Locator, WhatAmI, ZenohId};
 
-use self::{claims::Claim, relaying::Pace};
+use self::news::{Claim, Pace};
 use crate::table::{
     face_id::{Action, FaceId},
     mesh::trees::{Edge, ITSELF, weight},

@@ -235,7 +235,7 @@ impl ForwardingTable {
         message::declare_of(link, number, body, actions);
     }
 
-    /// What this node's own side has on a key, or that it has nothing there, is told to the other routers if it is new.
+    /// Tells the other routers what this node's own side has on a key, or that it has nothing there, if that is new.
     pub(in crate::table) fn refresh_in_mesh(
         &mut self,
         entity: EntityRef,

@@ -4,6 +4,7 @@
 //! sends.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{LinkStateList, WhatAmI, ZenohId};
@@ -33,6 +34,9 @@ const UNREST_MAX: Duration = Duration::from_secs(10);
 
 /// How long after trees were computed messages are taken as well that come the way of the trees before: they were on their way.
 const FORMER_FOR: Duration = Duration::from_millis(500);
+
+/// What it may cost to look at trees that are not due yet, in steps.
+const NEXT_COST_MAX: usize = 4096;
 
 /// How long after that a router's declarations are believed that the neighbour above this node has not repeated. Other
 /// implementations take a tenth of a second to compute their trees, and do not repeat anything.
@@ -75,6 +79,8 @@ pub(in crate::table) struct Mesh {
     former: Option<Former>,
     /// The network was quiet before the change that these trees follow.
     was_settled: bool,
+    /// The trees that are to come, if somebody has asked.
+    next: OnceLock<Shape>,
     /// A route was made that leads on what does not come the way of the trees.
     is_lenient: bool,
     /// How often it was computed.
@@ -131,6 +137,7 @@ impl Mesh {
             shape: Shape::default(),
             former: None,
             was_settled: false,
+            next: OnceLock::new(),
             is_lenient: false,
             reshaped: 0,
             routers: HashMap::new(),
@@ -173,6 +180,7 @@ impl Mesh {
         if !self.network.take_reshaped() {
             return false;
         }
+        self.next = OnceLock::new();
         let was_settled = self.is_settled();
         // Whatever was to be settled is so once the trees are those of this network.
         self.settling = Settling::Nothing;
@@ -276,10 +284,20 @@ impl Mesh {
         if neighbour.is_some() && neighbour == before || self.network.has_claim_by(link) {
             return Passage::All;
         }
+        if neighbour.is_some() && neighbour == self.next_parent(root) {
+            return Passage::All;
+        }
         match self.is_quiet() {
             true => Passage::Nothing,
             false => Passage::OwnSide,
         }
+    }
+
+    /// Who will be above this node in the tree of a router, if trees are to be computed and it costs little to look.
+    fn next_parent(&self, root: &ZenohId) -> Option<ZenohId> {
+        let is_cheap = self.is_pending() && self.shape.cost() <= NEXT_COST_MAX;
+        let next = is_cheap.then(|| self.next.get_or_init(|| Shape::of(&self.network)))?;
+        next.parent(root)
     }
 
     /// Whether what a neighbour declares for a router is taken: it comes from above in the tree of that router, or there may be

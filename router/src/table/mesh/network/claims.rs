@@ -10,7 +10,8 @@ use zonda_codec::ZenohId;
 
 use super::{
     CLOCKS_BEGIN, Heard, Network,
-    hearing::{Leads, News, Said},
+    hearing::Leads,
+    news::{Claim, News, Said},
 };
 use crate::table::{
     deadline::Deadline,
@@ -22,18 +23,6 @@ const REFUTED_WITHIN: Duration = Duration::from_secs(2);
 
 /// By how much a claim exceeds the count of a router that counts from 1, if it cannot be true.
 const LEAP: u64 = 1000;
-
-/// News that are not believed yet.
-#[derive(Debug)]
-pub(super) struct Claim {
-    pub(super) said: Said,
-    /// The neighbour that is to hear of it.
-    pub(super) to: ZenohId,
-    /// The link that it came by.
-    face: FaceId,
-    /// `None` as long as the clock was not looked at.
-    since: Option<Instant>,
-}
 
 impl Network {
     /// Whether a router may have another state than this node believes.

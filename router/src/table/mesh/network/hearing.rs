@@ -5,12 +5,13 @@
 //! A neighbour is believed about itself, and about the routers that this node reaches through it. A neighbour that says something
 //! else of a router is not believed at once: see [`claims`](super::claims).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use zonda_codec::{LinkState, LinkStateList, Locator, WhatAmI, ZenohId};
+use zonda_codec::{LinkState, LinkStateList, WhatAmI, ZenohId};
 
 use super::{
     CLOCKS_BEGIN, Heard, LINKS_MAX, Network, ROUTERS_MAX, STATES_MAX, TEXT_BYTES_MAX, TEXTS_MAX,
+    news::{News, Said},
 };
 use crate::table::{
     face_id::{Action, FaceId},
@@ -28,29 +29,6 @@ pub(in crate::table::mesh) trait Leads:
 }
 
 impl<T: Fn(&ZenohId) -> Option<ZenohId>> Leads for T {}
-
-/// The state of a router as a neighbour gives it.
-#[derive(Debug, Clone)]
-pub(super) struct Said {
-    pub(super) sn: u64,
-    pub(super) links: BTreeMap<ZenohId, u16>,
-    whatami: Option<WhatAmI>,
-    locators: Option<Vec<Locator>>,
-}
-
-/// The numbers of the routers that a neighbour had something new to say about.
-#[derive(Debug, Default)]
-pub(super) struct News {
-    /// No state mentioned them before.
-    pub(super) new: BTreeSet<u16>,
-    pub(super) changed: BTreeSet<u16>,
-    /// A router lists fewer links than before.
-    pub(super) is_thinner: bool,
-    /// A neighbour was wrong about this node itself.
-    pub(super) is_refuted: bool,
-    /// A neighbour is to hear of a claim.
-    pub(super) is_passed_on: bool,
-}
 
 /// What this node does with a state.
 enum Verdict {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What neighbours hear of the routers: the newest state of each that has changed, at once if that neighbour was told nothing for
+//! What neighbours hear of the routers: the newest state of each that has changed, at once if that neighbour heard nothing for
 //! a while, and every 50 ms otherwise, or less often where that is much. A router that changes without end costs the links of a
 //! mesh a bounded share, and data never waits for more than one such message.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
-use super::{Heard, Network, ROUTERS_MAX, hearing::News};
+use super::{
+    Heard, Network, ROUTERS_MAX,
+    news::{Claim, News, Pace},
+};
 use crate::table::{
     deadline::Deadline,
     face_id::{Action, FaceId},
@@ -15,7 +18,7 @@ use crate::table::{
     mesh::trees::ITSELF,
 };
 
-/// How long a neighbour is told nothing after it was told something.
+/// How long a neighbour hears nothing after it has heard something.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Bytes after which the pause is twice as long, three times, and so on.
@@ -27,28 +30,8 @@ const PAUSES_MAX: usize = 32;
 /// How often this node speaks for a neighbour that does not refute by itself.
 const VOUCHED: Duration = Duration::from_secs(1);
 
-/// When a neighbour is told something again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Pace {
-    /// At once.
-    #[default]
-    Over,
-    /// It was told so many bytes, and the clock was not looked at since.
-    Begins(usize),
-    Until(Instant),
-}
-
-impl Pace {
-    fn note(&mut self, bytes: usize) {
-        *self = match *self {
-            Pace::Begins(before) => Pace::Begins(before + bytes),
-            Pace::Over | Pace::Until(_) => Pace::Begins(bytes),
-        };
-    }
-}
-
 impl Network {
-    /// The neighbours are to hear what is new: of new routers all, of changes all but the one that told, and the router itself.
+    /// The neighbours are to hear what is new: of new routers all, of changes all but the one that spoke, and the router itself.
     pub(super) fn spread(&mut self, from: Option<usize>, news: &News, actions: &mut Vec<Action>) {
         for at in 0..self.links.len() {
             let own = self.number(&self.links[at].zid);
@@ -72,7 +55,7 @@ impl Network {
         self.tell_due(actions);
     }
 
-    /// Tells the neighbours that were told nothing lately what they are to hear.
+    /// Tells the neighbours that have heard nothing lately what they are to hear.
     pub(super) fn tell_due(&mut self, actions: &mut Vec<Action>) {
         for at in 0..self.links.len() {
             if self.links[at].pace == Pace::Over {
@@ -176,7 +159,7 @@ impl Network {
     }
 
     /// What is claimed of a router, if this neighbour is to hear of it.
-    fn claim_for(&self, at: usize, number: u16) -> Option<&super::claims::Claim> {
+    fn claim_for(&self, at: usize, number: u16) -> Option<&Claim> {
         let claim = self.claims.get(&number)?;
         (claim.to == self.links.get(at)?.zid).then_some(claim)
     }
