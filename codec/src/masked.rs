@@ -3,14 +3,6 @@
 
 use std::borrow::Cow;
 
-/// The options of endpoints that hold a private key itself, and not the name of its file.
-const SECRET_OPTIONS: [&str; 4] = [
-    "listen_private_key_raw=",
-    "listen_private_key_base64=",
-    "connect_private_key_raw=",
-    "connect_private_key_base64=",
-];
-
 const HIDDEN: &str = "(hidden)";
 
 /// A text with the private keys left out that stand in its endpoints: what is behind such an option, up to the next option or the
@@ -24,15 +16,57 @@ const HIDDEN: &str = "(hidden)";
 /// ```
 pub fn masked(text: &str) -> Cow<'_, str> {
     let mut shown = Cow::Borrowed(text);
-    for option in SECRET_OPTIONS {
-        let mut from = 0;
-        while let Some(at) = shown[from..].find(option) {
-            let start = from + at + option.len();
-            let end = shown[start..].find([';', '"', '\'']);
-            let end = end.map_or(shown.len(), |end| start + end);
-            shown.to_mut().replace_range(start..end, HIDDEN);
-            from = start + HIDDEN.len();
+    let mut from = 0;
+    while let Some(at) = shown[from..].find('=') {
+        let start = from + at + 1;
+        from = start;
+        if !holds_a_secret(name_before(&shown[..start - 1])) {
+            continue;
         }
+        let end = shown[start..].find([';', '"', '\'']);
+        let end = end.map_or(shown.len(), |end| start + end);
+        shown.to_mut().replace_range(start..end, HIDDEN);
+        from = start + HIDDEN.len();
     }
     shown
+}
+
+/// The name of the option that ends here.
+fn name_before(text: &str) -> &str {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.rsplit(|c| !is_part(c)).next().unwrap_or("")
+}
+
+/// Whether an option of this name, or one that was meant to have it, holds a private key itself, and not the name of its file.
+fn holds_a_secret(name: &str) -> bool {
+    let is_content = name.contains("_raw") || name.contains("_base64");
+    is_content && !name.contains("certificate") || name.contains("password")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::masked;
+
+    #[test]
+    fn a_misspelt_option_hides_its_value_as_well() {
+        for option in [
+            "listen_private_key_raw",
+            "connect_private_key_base64",
+            "listen_privat_key_raw",
+            "private_key_raww",
+            "password",
+        ] {
+            let text = format!("tls/h:1#{option}=hunter2;iface=lo");
+            let expected = format!("tls/h:1#{option}=(hidden);iface=lo");
+            assert_eq!(masked(&text), expected);
+        }
+        for plain in [
+            "tls/h:1#listen_private_key_file=key.pem",
+            "tls/h:1#root_ca_certificate_base64=TUlH",
+            "a = b",
+            "=",
+        ] {
+            assert_eq!(masked(plain), plain);
+        }
+    }
 }

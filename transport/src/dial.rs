@@ -12,6 +12,7 @@ use zonda_runtime::Runtime;
 
 pub use backoff::{Backoff, RetryPolicy};
 
+use crate::foreign;
 use crate::framing::Exchange;
 use crate::link::{
     self, EndpointProblem, IoFailure, Link, LinkAddress, LinkFailure, LinkSettings, LinkStream,
@@ -93,7 +94,8 @@ pub enum DialError {
     },
     /// What listens there speaks another protocol.
     #[error(
-        "cannot connect to {endpoint}: {address} speaks {speaks}; check the port, a Zenoh router listens on 7447 by default"
+        "cannot connect to {endpoint}: {address} speaks {speaks}; {}",
+        foreign::advice(speaks)
     )]
     Foreign {
         /// The endpoint given.
@@ -300,10 +302,10 @@ impl Opening {
         loop {
             exchange.send(&out).await?;
             let step = self.opener.step();
-            let batch = exchange
-                .receive()
-                .await
-                .map_err(|error| error.during(step))?;
+            let received = exchange.receive().await.map(|_| ());
+            self.speaks = exchange.speaks();
+            received.map_err(|error| error.during(step))?;
+            let batch = exchange.batch();
             // Who has to repeat a message may get two answers.
             if step == Step::OpenAck && exchange_repeats && is_init_ack(batch) {
                 out.clear();
@@ -317,7 +319,6 @@ impl Opening {
                     return Ok((stream, established, unread));
                 }
                 Err(error) => {
-                    self.speaks = recognise(exchange.raw());
                     exchange.say_goodbye(&out).await;
                     return Err(error);
                 }
@@ -328,17 +329,6 @@ impl Opening {
 
 fn is_init_ack(batch: &[u8]) -> bool {
     batch.first().is_some_and(|first| first & 0x1f == 0x01)
-}
-
-/// Names the protocol of a peer that answered with something else.
-fn recognise(bytes: &[u8]) -> Option<&'static str> {
-    // As many bytes as are always at hand when the first one behind the prefix is found to be foreign.
-    match bytes.first_chunk::<3>()? {
-        b"HTT" => Some("HTTP"),
-        b"SSH" => Some("SSH"),
-        b"220" => Some("SMTP or FTP"),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

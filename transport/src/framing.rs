@@ -11,6 +11,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use crate::foreign;
 use crate::link::{Coding, LinkStream, StreamRead, StreamWrite};
 use crate::protocol::handshake::{HandshakeError, Step};
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
@@ -98,6 +99,10 @@ pub struct Exchange<R: Runtime> {
     consumed: usize,
     /// The longest batch to receive, in bytes without the prefix.
     batch_bytes_max: usize,
+    /// A batch has come.
+    has_heard: bool,
+    /// What the peer speaks, if its first bytes are recognised as something else.
+    speaks: Option<&'static str>,
     /// Where batches may get lost: the last one that was sent. In a box, as it is rarely there.
     again: Option<Box<Again<R>>>,
 }
@@ -136,6 +141,8 @@ impl<R: Runtime> Exchange<R> {
             received: RxBuf::new(FIRST_BYTES),
             consumed: 0,
             batch_bytes_max,
+            has_heard: false,
+            speaks: None,
         })
     }
 
@@ -173,6 +180,12 @@ impl<R: Runtime> Exchange<R> {
         self.received.discard_front(self.consumed);
         self.consumed = 0;
         let end = loop {
+            if !self.has_heard {
+                self.speaks = foreign::recognise(self.received.filled());
+            }
+            if self.speaks.is_some() {
+                break self.received.filled().len();
+            }
             match self.head()? {
                 Head::Incomplete => self.fill(PREFIX_BYTES + 1).await?,
                 Head::Empty => self.received.discard_front(PREFIX_BYTES),
@@ -181,17 +194,22 @@ impl<R: Runtime> Exchange<R> {
                 Head::Batch { end } => self.fill(end).await?,
             }
         };
+        self.has_heard = true;
         self.consumed = end;
-        Ok(self
-            .received
-            .filled()
-            .get(PREFIX_BYTES..end)
-            .unwrap_or_default())
+        Ok(self.batch())
     }
 
-    /// The bytes at hand, from the last batch's prefix on: what a peer that speaks something else has said.
-    pub fn raw(&self) -> &[u8] {
-        self.received.filled()
+    /// The batch that was received last.
+    pub fn batch(&self) -> &[u8] {
+        let received = self.received.filled();
+        received
+            .get(PREFIX_BYTES..self.consumed)
+            .unwrap_or_default()
+    }
+
+    /// The protocol that the peer speaks, if its first bytes were recognised as another one.
+    pub fn speaks(&self) -> Option<&'static str> {
+        self.speaks
     }
 
     fn head(&self) -> Result<Head, ReceiveError> {

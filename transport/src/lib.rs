@@ -17,6 +17,7 @@ mod clock;
 pub mod dial;
 pub mod driver;
 mod ended;
+mod foreign;
 pub mod framing;
 pub mod ledger;
 pub mod link;

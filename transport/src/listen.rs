@@ -26,7 +26,7 @@ use self::datagrams::Counter;
 use self::pending::Pending;
 use crate::link::{
     self, Bound, EndpointProblem, HostPort, IoFailure, Link, LinkAddress, LinkFailure,
-    LinkSettings, Protocol, Terms,
+    LinkSettings, Protocol, Purpose, Terms,
 };
 use crate::protocol::handshake::{CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
@@ -337,6 +337,20 @@ pub fn listen_with<R: Runtime, A: Admission>(
         logs: Logs::default(),
     });
     start(reception, sockets)
+}
+
+/// Looks whether this machine could listen on an endpoint, without doing so.
+///
+/// # Errors
+/// What [`listen`] would say, as far as it can be known before.
+///
+/// # Blocking
+/// Reads keys and certificates, and looks a host name up.
+pub fn try_listening(endpoint: &Endpoint, links: &LinkSettings) -> Result<(), ListenError> {
+    let read = link::check_credentials(endpoint, links, Purpose::Listen).map(drop);
+    read.map_err(LinkFailure::from)
+        .and_then(|()| link::try_listening(endpoint))
+        .map_err(|failure| ListenError::of(failure, endpoint))
 }
 
 /// Starts one accept loop per socket.

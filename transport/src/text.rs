@@ -38,6 +38,31 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// Counts the single-character edits that lead from `a` to `b`.
+///
+/// ```
+/// assert_eq!(zonda_transport::text::distance("enable_mlts", "enable_mtls"), 2);
+/// ```
+#[must_use]
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
+            let up = *cell;
+            left = (diagonal + usize::from(x != *y)).min(up + 1).min(left + 1);
+            diagonal = up;
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
 /// Whether a character does something else than being seen: those of control, of direction, and those without width.
 fn acts(c: char) -> bool {
     match c {

@@ -61,6 +61,7 @@ on_each_runtime! {
     a_link_to_oneself_and_a_wrong_id_are_refused,
     silence_ends_with_a_timeout_on_either_side,
     peers_of_another_kind_are_recognised_at_once,
+    strangers_of_another_kind_are_named_at_once,
     an_introduction_that_is_too_long_is_refused_before_it_arrives,
     a_message_out_of_turn_is_named,
     an_end_in_the_middle_is_told,

@@ -13,7 +13,10 @@ use std::sync::Arc;
 use zonda_codec::Endpoint;
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
 
-use super::{Bound, Connected, EndpointProblem, LinkAddress, LinkFailure, LinkStream, Terms};
+use super::{
+    Bound, Connected, EndpointProblem, LinkAddress, LinkFailure, LinkStream, Purpose, Terms,
+    TlsSettings,
+};
 
 pub(super) const AVAILABLE: bool = false;
 
@@ -29,6 +32,13 @@ fn absent() -> EndpointProblem {
 }
 
 pub(super) fn check(_endpoint: &Endpoint) -> Result<(), EndpointProblem> {
+    Err(absent())
+}
+
+pub(super) fn examine(
+    _settings: &TlsSettings,
+    _purpose: Purpose,
+) -> Result<Option<String>, EndpointProblem> {
     Err(absent())
 }
 

@@ -41,3 +41,8 @@ impl fmt::Display for IoFailure {
         f.write_str(&self.text)
     }
 }
+
+/// What a peer did that no link of the kind carries, as a clause: the inside of an [`io::Error`].
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct RulesBroken(pub(super) String);

@@ -14,6 +14,7 @@ mod group;
     allow(dead_code, reason = "no kind of link is handed over")
 )]
 mod handed;
+mod option_table;
 mod options;
 mod pacing;
 #[cfg_attr(
@@ -47,6 +48,7 @@ mod stream;
 mod tcp;
 #[cfg_attr(not(feature = "tls"), path = "absent.rs", allow(clippy::duplicate_mod))]
 mod tls;
+mod trial;
 mod udp;
 #[cfg(unix)]
 mod unix;
@@ -68,7 +70,9 @@ use zonda_runtime::{Runtime, Socket};
 
 pub use address::HostPort;
 pub use failure::IoFailure;
+pub(crate) use failure::RulesBroken;
 pub use group::AddressGroup;
+pub use option_table::{LINK_OPTIONS, LinkOption, Part, check_options, idle_options};
 pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
 #[cfg(target_os = "linux")]
@@ -78,6 +82,8 @@ pub(crate) use quic::{Gate as SharedGate, Stranger as SharedStranger};
 pub use settings::{LinkSettings, Pem, TlsSettings};
 pub(crate) use stream::{Coding, Expiry, Valve};
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
+pub(crate) use trial::try_listening;
+pub use trial::{Purpose, check_credentials};
 pub use udp::group::is_group;
 pub(crate) use udp::group::{GroupSockets, join as join_group};
 #[cfg(target_os = "linux")]
@@ -611,6 +617,14 @@ pub enum EndpointProblem {
         place: String,
         /// What is wrong with them.
         problem: String,
+    },
+    /// An option that the kind of link does not have, at least not in that part of an endpoint.
+    #[error("option {option} {what}")]
+    UnknownOption {
+        /// Its name.
+        option: String,
+        /// What is wrong with it, and what to write.
+        what: String,
     },
     /// An option behind `#` has a value that it cannot have.
     #[error("option {key}={value} is invalid; write {expected}")]

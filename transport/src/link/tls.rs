@@ -20,7 +20,7 @@ use zonda_runtime::{LinkRead, LinkWrite, Runtime, Socket};
 
 pub(crate) use self::session::{Reading, Session, Writing};
 
-pub(super) use self::credentials::{Credentials, client, explain};
+pub(super) use self::credentials::{Credentials, client, examine, explain};
 #[cfg(feature = "quic")]
 pub(super) use self::credentials::{Noted, Within};
 use self::shares::{Budget, Shares};

@@ -53,6 +53,16 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     path_of(endpoint).map(drop)
 }
 
+/// Looks whether this process could listen at the path of an endpoint.
+pub(super) fn try_path(endpoint: &Endpoint) -> Result<(), LinkFailure> {
+    let path = path_of(endpoint)?;
+    let looked = super::trial::directory_of(path).and_then(|()| match fs::metadata(path) {
+        Ok(found) if !found.file_type().is_socket() => Err(io::ErrorKind::AlreadyExists.into()),
+        _ => Ok(()),
+    });
+    looked.map_err(|error| refused(path, error))
+}
+
 /// A name for an end that has no path.
 pub(super) fn nameless(protocol: Protocol) -> LinkAddress {
     let number = getrandom::u64().unwrap_or_default();

@@ -87,6 +87,12 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     mode_of(endpoint, &LinkSettings::default()).map(drop)
 }
 
+/// Looks whether this process could make the pipes of an endpoint.
+pub(super) fn try_path(endpoint: &Endpoint) -> Result<(), LinkFailure> {
+    let path = path_of(endpoint)?;
+    super::trial::directory_of(path).map_err(|error| refused(path, error))
+}
+
 fn at(path: &Path) -> LinkAddress {
     LinkAddress::named(Protocol::Unixpipe, &path.to_string_lossy())
 }

@@ -270,10 +270,13 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         let mut out = Vec::new();
         let established = loop {
             let step = acceptor.step();
-            let batch = exchange
-                .receive()
-                .await
-                .map_err(|error| error.during(step))?;
+            let received = exchange.receive().await.map(|_| ());
+            if let Some(speaks) = exchange.speaks() {
+                exchange.say_goodbye(&[]).await;
+                return Err(HandshakeError::Foreign { speaks });
+            }
+            received.map_err(|error| error.during(step))?;
+            let batch = exchange.batch();
             match acceptor.handle_batch(batch, &mut out) {
                 Ok(AcceptStep::Continue) => {
                     ticket.note_heard();
@@ -332,13 +335,16 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             HandshakeError::Upgrade(_) => Some(&self.logs.upgrade),
             _ => None,
         };
-        let endpoint = &self.endpoint;
-        match limit.and_then(|limit| limit.admit(Instant::now())) {
-            Some(left_out) => tracing::warn!(
-                "{endpoint}: no link from {remote}: {}{left_out}",
-                shown(&error.to_string())
-            ),
-            None => tracing::debug!("{endpoint}: no link from {remote}: {error}"),
+        let (endpoint, now) = (&self.endpoint, Instant::now());
+        let said = || shown(&error.to_string());
+        if let Some(left_out) = limit.and_then(|limit| limit.admit(now)) {
+            tracing::warn!("{endpoint}: no link from {remote}: {}{left_out}", said());
+        } else if limit.is_none()
+            && let Some(left_out) = self.logs.other.admit(now)
+        {
+            tracing::info!("{endpoint}: no link from {remote}: {}{left_out}", said());
+        } else {
+            tracing::debug!("{endpoint}: no link from {remote}: {error}");
         }
         self.admission
             .failed_at(&self.endpoint, Some(remote), error);

@@ -71,7 +71,10 @@ pub(super) struct Logs {
     pub(super) batch_size: LogLimit,
     /// An encrypted link did not come about.
     pub(super) unencrypted: LogLimit,
+    /// A peer did not ask for a WebSocket.
     pub(super) upgrade: LogLimit,
+    /// An introduction failed for another reason.
+    pub(super) other: LogLimit,
 }
 
 pub(super) fn count(counter: &AtomicU64) {

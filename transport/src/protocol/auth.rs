@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The longest user name, in bytes.
 pub const USER_BYTES_MAX: usize = 1024;
@@ -111,7 +111,7 @@ impl Credentials {
     }
 }
 
-/// The users that an acceptor lets in. Cloning shares them.
+/// The users that an acceptor lets in. Clones share the list, also where it is [replaced](Users::replace).
 ///
 /// ```
 /// use zonda_transport::protocol::auth::Users;
@@ -120,21 +120,43 @@ impl Credentials {
 /// assert_eq!(users.len(), 2);
 /// # Ok::<(), zonda_transport::protocol::auth::CredentialsError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Users(Arc<HashMap<Arc<str>, Secret>>);
+#[derive(Clone, Debug)]
+pub struct Users(Arc<Mutex<List>>);
+
+type List = Arc<HashMap<Arc<str>, Secret>>;
 
 impl Users {
     /// How many there are, at least one.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "there is always one")]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.list().len()
     }
 
-    pub(crate) fn find(&self, user: &str) -> Option<(&Arc<str>, &Secret)> {
-        self.0.get_key_value(user)
+    pub(crate) fn find(&self, user: &str) -> Option<(Arc<str>, Secret)> {
+        let list = self.list();
+        let (user, secret) = list.get_key_value(user)?;
+        Some((Arc::clone(user), secret.clone()))
+    }
+
+    /// Takes the list of `other` instead, for handshakes from now on. Links that are open stay.
+    pub fn replace(&self, other: &Users) {
+        let list = other.list();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = list;
+    }
+
+    fn list(&self) -> List {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+impl PartialEq for Users {
+    fn eq(&self, other: &Users) -> bool {
+        self.list() == other.list()
+    }
+}
+
+impl Eq for Users {}
 
 /// Reads `user:password` lines; blanks around either and empty lines mean nothing, further colons belong to the password.
 impl std::str::FromStr for Users {
@@ -158,7 +180,7 @@ impl std::str::FromStr for Users {
         }
         match users.is_empty() {
             true => Err(CredentialsError::Nobody),
-            false => Ok(Users(Arc::new(users))),
+            false => Ok(Users(Arc::new(Mutex::new(Arc::new(users))))),
         }
     }
 }
@@ -172,12 +194,21 @@ mod tests {
         let users: Users = " bob : secret \r\n\n  \nann:a:b:\n"
             .parse()
             .expect("a list");
-        let password = |user| users.find(user).map(|(_, secret)| secret.bytes());
-        assert_eq!(password("bob"), Some(&b"secret"[..]));
-        assert_eq!(password("ann"), Some(&b"a:b:"[..]));
+        let password = |user| Some(users.find(user)?.1.bytes().to_vec());
+        assert_eq!(password("bob").as_deref(), Some(&b"secret"[..]));
+        assert_eq!(password("ann").as_deref(), Some(&b"a:b:"[..]));
         assert_eq!(password("Bob"), None);
         assert_eq!(password(""), None);
         assert_eq!(users.len(), 2);
+    }
+
+    #[test]
+    fn all_who_share_a_list_see_a_new_one() {
+        let users: Users = "bob:secret".parse().expect("a list");
+        let shared = users.clone();
+        users.replace(&"ann:other\neve:third".parse().expect("a list"));
+        assert!(shared.find("bob").is_none() && shared.find("ann").is_some());
+        assert_eq!(shared.len(), 2);
     }
 
     #[test]

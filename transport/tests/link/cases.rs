@@ -272,6 +272,9 @@ pub fn locators_name_the_bound_port_and_keep_metadata<R: Runtime>(runtime: &R) {
         .map(ToString::to_string)
         .collect();
     assert_eq!(locators, [expected]);
+    // What another node tells of itself is dialled, also with an option that this one does not know.
+    let told = format!("tcp/{}?novelty=1;prio=1-3", house.address());
+    assert!(dial(runtime, &told).is_ok(), "{told}");
 }
 
 pub fn socket_options_are_honoured<R: Runtime>(runtime: &R) {
@@ -502,12 +505,20 @@ pub fn peers_of_another_kind_are_recognised_at_once<R: Runtime>(runtime: &R) {
         "{error:?}"
     );
 
+    // An alert of TLS: as a batch it would have 789 bytes.
+    let at = serve(|hand| {
+        hand.receive();
+        hand.raw(&[0x15, 3, 3, 0, 2, 2, 0x32]);
+        hand.is_left_alone();
+    });
+    let error = dial_at(runtime, at).expect_err("no link").to_string();
+    assert!(
+        error.ends_with("speaks TLS; connect to tls/ instead"),
+        "{error}"
+    );
+
     let house = House::open(runtime);
-    for bytes in [
-        &b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"[..],
-        b"SSH-2.0-client\r\n",
-        &[9; 300],
-    ] {
+    for bytes in [&[9; 300]] {
         let mut hand = house.visit();
         hand.raw(bytes);
         let error = house.failure();
@@ -523,7 +534,25 @@ pub fn peers_of_another_kind_are_recognised_at_once<R: Runtime>(runtime: &R) {
         );
         assert!(hand.is_left_alone());
     }
-    assert_eq!(house.listening.counts().malformed, 3);
+    assert_eq!(house.listening.counts().malformed, 1);
+}
+
+pub fn strangers_of_another_kind_are_named_at_once<R: Runtime>(runtime: &R) {
+    let house = House::open(runtime);
+    for (bytes, protocol) in [
+        (&b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"[..], "HTTP"),
+        (b"SSH-2.0-client\r\n", "SSH"),
+        // as batches these would have 790 and 3600 bytes, which never come
+        (b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03", "TLS"),
+        (b"\x10\x0e\x00\x04MQTT\x04\x02\x00\x3c\x00\x02ab", "MQTT"),
+    ] {
+        let mut hand = house.visit();
+        hand.raw(bytes);
+        let error = house.failure();
+        assert_eq!(error, HandshakeError::Foreign { speaks: protocol });
+        assert!(hand.is_left_alone());
+    }
+    assert_eq!(house.listening.counts().malformed, 4);
 }
 
 pub fn an_introduction_that_is_too_long_is_refused_before_it_arrives<R: Runtime>(runtime: &R) {

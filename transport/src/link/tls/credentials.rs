@@ -23,7 +23,7 @@ use rustls::{
     ServerConfig, SignatureScheme, SupportedProtocolVersion, version,
 };
 
-use super::super::{EndpointProblem, IoFailure, Pem, TlsSettings};
+use super::super::{EndpointProblem, IoFailure, Pem, Purpose, TlsSettings};
 use super::validity::{concern, span};
 
 /// How often files are looked at, at most, to see whether they have changed.
@@ -205,8 +205,22 @@ pub(in crate::link) fn client(
     Ok(config)
 }
 
-/// What this node listens with: within QUIC for those who speak one of `alpn`.
-fn server(settings: &TlsSettings, alpn: &[Vec<u8>]) -> Result<ServerConfig, EndpointProblem> {
+/// Reads what this node would listen or connect with. Gives what is a concern about the certificate that it shows.
+pub(in crate::link) fn examine(
+    settings: &TlsSettings,
+    purpose: Purpose,
+) -> Result<Option<String>, EndpointProblem> {
+    match purpose {
+        Purpose::Listen => server(settings, &[]).map(|(_, concern)| concern),
+        Purpose::Connect => client(settings, None).map(|_| None),
+    }
+}
+
+/// What this node listens with, within QUIC for those who speak one of `alpn`; and what is a concern about its certificate.
+fn server(
+    settings: &TlsSettings,
+    alpn: &[Vec<u8>],
+) -> Result<(ServerConfig, Option<String>), EndpointProblem> {
     let certificate = Piece::new("listen_certificate", &settings.listen_certificate);
     let key = Piece::new("listen_private_key", &settings.listen_private_key);
     let provider = provider();
@@ -228,14 +242,24 @@ fn server(settings: &TlsSettings, alpn: &[Vec<u8>]) -> Result<ServerConfig, Endp
     let config = builder.with_single_cert(shown, key.key()?);
     let mut config =
         config.map_err(|error| key.problem(does_not_fit(&error, "listen_certificate")))?;
-    if let Some(concern) = concern {
-        tracing::warn!("{}", certificate.problem(concern));
-    }
+    let concern = concern.map(|concern| certificate.problem(concern).to_string());
     // A node that connects again shows what it has again: nothing is kept of those who are gone.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     config.alpn_protocols = alpn.to_vec();
-    Ok(config)
+    Ok((config, concern))
+}
+
+/// The same; says in the log what is a concern.
+fn server_logged(
+    settings: &TlsSettings,
+    alpn: &[Vec<u8>],
+) -> Result<Arc<ServerConfig>, EndpointProblem> {
+    let (config, concern) = server(settings, alpn)?;
+    if let Some(concern) = concern {
+        tracing::warn!("{concern}");
+    }
+    Ok(Arc::new(config))
 }
 
 fn does_not_fit(error: &rustls::Error, certificate: &str) -> String {
@@ -269,7 +293,7 @@ impl Credentials {
     ) -> Result<Self, EndpointProblem> {
         let state = State {
             changed: changed(&settings),
-            config: Arc::new(server(&settings, &alpn)?),
+            config: server_logged(&settings, &alpn)?,
             looked: Instant::now(),
         };
         Ok(Credentials {
@@ -288,12 +312,12 @@ impl Credentials {
             let changed = changed(&self.settings);
             if changed != state.changed {
                 state.changed = changed;
-                match server(&self.settings, &self.alpn) {
+                match server_logged(&self.settings, &self.alpn) {
                     Ok(config) => {
                         tracing::info!(
                             "new connections are shown the certificate that was renewed"
                         );
-                        state.config = Arc::new(config);
+                        state.config = config;
                     }
                     Err(problem) => tracing::warn!(
                         "{problem}; new connections are shown the certificate from before"
@@ -429,7 +453,9 @@ pub(in crate::link) fn explain(error: &io::Error) -> String {
     match tls {
         Some(rustls::Error::InvalidCertificate(problem)) => explain_certificate(problem),
         Some(rustls::Error::AlertReceived(alert)) => explain_alert(*alert),
-        Some(rustls::Error::InvalidMessage(_)) => "the peer does not speak TLS".to_owned(),
+        Some(rustls::Error::InvalidMessage(_)) => {
+            "the peer does not speak TLS; it may want another kind of link, such as tcp/".to_owned()
+        }
         Some(rustls::Error::NoCertificatesPresented) => {
             "the peer showed no certificate; enable_mtls is true here".to_owned()
         }
@@ -490,10 +516,15 @@ fn explain_certificate(problem: &CertificateError) -> String {
     }
 }
 
-/// A name as it is written, of what the library shows: `DnsName("router.lan")`.
-fn bare_name(shown: &str) -> &str {
-    let inner = shown
-        .strip_prefix("DnsName(\"")
-        .and_then(|rest| rest.strip_suffix("\")"));
-    inner.unwrap_or(shown)
+/// A name as it is written, of what the library shows: `DnsName("router.lan")`, `IpAddress(127.0.0.1)`, and an IPv6 address with all
+/// of its zeros or as bytes.
+fn bare_name(shown: &str) -> String {
+    let inside = |kind: &str| shown.strip_prefix(kind)?.strip_suffix(')');
+    let name = inside("DnsName(").map(|name| name.trim_matches('"').to_owned());
+    let address = || {
+        let text = inside("IpAddress(")?;
+        let address = text.parse::<std::net::IpAddr>();
+        Some(address.map_or_else(|_| text.to_owned(), |address| address.to_string()))
+    };
+    name.or_else(address).unwrap_or_else(|| shown.to_owned())
 }

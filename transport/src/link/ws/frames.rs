@@ -375,7 +375,7 @@ impl Unframing {
                 return Err(Broken::rules("a message within another one"));
             }
             (Data::Text | Data::Reserved(_), _) => {
-                let text = "a message that is not binary".to_owned();
+                let text = "a message that is not binary, as a browser sends for a text".to_owned();
                 return Err(Broken { code: 1003, text });
             }
         }

@@ -22,6 +22,7 @@ use zonda_runtime::Socket;
 use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 
 use super::frames::{Framing, Lengths, Side, Unframing};
+use crate::link::RulesBroken;
 
 /// Slices that are looked at to find a part.
 const SLICES: usize = 16;
@@ -377,7 +378,7 @@ impl Receiving {
         let passed = self.unframing.pass(buffer, came.clone());
         let passed = passed.map_err(|broken| {
             session.say_close(broken.code);
-            io::Error::new(io::ErrorKind::InvalidData, broken)
+            io::Error::new(io::ErrorKind::InvalidData, RulesBroken(broken.to_string()))
         })?;
         let left = came.start + passed.taken..came.end;
         if self.unframing.is_over() {

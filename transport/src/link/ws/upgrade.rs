@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The request of HTTP that a WebSocket begins with, and its answer.
 
+use crate::foreign;
 use tungstenite::handshake::client::{self, Response, generate_key, generate_request};
 use tungstenite::handshake::derive_accept_key;
 use tungstenite::handshake::machine::TryParse;
@@ -112,7 +113,17 @@ async fn head<T: TryParse>(read: &mut impl LinkRead) -> Result<(T, Vec<u8>), Str
                 return Err(format!("a head of more than {HEAD_BYTES_MAX} bytes"));
             }
             Ok(None) => {}
-            Err(error) => return Err(format!("the peer does not speak WebSocket: {error}")),
+            Err(_) => {
+                let what = match foreign::recognise(bytes.filled()) {
+                    Some("HTTP") => "and what it says in HTTP is no handshake".to_owned(),
+                    Some(protocol) => {
+                        format!("but {protocol}: {}", foreign::advice(protocol))
+                    }
+                    None => "it may want another kind of link, such as tcp/".to_owned(),
+                };
+                let what = format!("the peer does not speak WebSocket, {what}");
+                return Err(what);
+            }
         }
         if bytes.spare_mut().is_empty() {
             let mut larger = RxBuf::new(bytes.capacity() * 4);

@@ -8,6 +8,7 @@ use std::io;
 use zonda_codec::{DecodeError, PROTOCOL_VERSION, ZenohId};
 
 use super::password::AuthProblem;
+use crate::{foreign::advice_to_listener, link::RulesBroken};
 
 /// The message a handshake was waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +47,15 @@ pub enum HandshakeError {
     /// The peer did not ask for a WebSocket.
     #[error("no WebSocket: {0}")]
     Upgrade(String),
+    /// The peer sent what a link of the kind does not carry.
+    #[error("the peer does not keep to the kind of link: {0}")]
+    Rules(String),
+    /// The peer speaks another protocol.
+    #[error("the peer speaks {speaks}; {}", advice_to_listener(speaks))]
+    Foreign {
+        /// The protocol that its first bytes belong to.
+        speaks: &'static str,
+    },
     /// The peer speaks another version of the protocol.
     #[error(
         "the peer speaks protocol version {theirs}, this node {PROTOCOL_VERSION}; use a Zenoh 1.x node on the other side"
@@ -62,7 +72,7 @@ pub enum HandshakeError {
     },
     /// The peer has this node's id: the link leads back to this node.
     #[error(
-        "the link leads to this node itself (same id on both ends); remove its own address from the endpoints to connect to"
+        "the link leads to this node itself, or another node has the same id; remove this node's own address from the endpoints to connect to, or give each node its own id"
     )]
     OwnId,
     /// Another node with the peer's id is connected already.
@@ -200,7 +210,7 @@ pub enum HandshakeError {
         step: Step,
     },
     /// The link failed below the protocol.
-    #[error("the link failed during the handshake: {0}; check that the peer is running")]
+    #[error("the link failed during the handshake: {kind}; {why}", kind = _0, why = why_broken(*_0))]
     Io(io::ErrorKind),
 }
 
@@ -208,11 +218,24 @@ impl From<io::Error> for HandshakeError {
     /// A link that says in words what it does not accept is one whose encryption failed.
     fn from(error: io::Error) -> Self {
         match error.get_ref() {
+            Some(said) if said.is::<RulesBroken>() => HandshakeError::Rules(said.to_string()),
             Some(said) if error.kind() == io::ErrorKind::InvalidData => {
                 HandshakeError::Encryption(said.to_string())
             }
             _ => HandshakeError::Io(error.kind()),
         }
+    }
+}
+
+/// What to try where a link broke before the two ends had agreed.
+fn why_broken(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::BrokenPipe => {
+            "the peer hung up: it may want another kind of link, such as tls/, or have refused this node"
+        }
+        _ => "check that the peer is running",
     }
 }
 

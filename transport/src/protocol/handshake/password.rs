@@ -132,10 +132,12 @@ pub(super) fn verify(
     let known = std::str::from_utf8(user)
         .ok()
         .and_then(|user| users.find(user));
-    let password = known.map_or(&b"nobody"[..], |(_, password)| password.bytes());
+    let password = known
+        .as_ref()
+        .map_or(&b"nobody"[..], |(_, password)| password.bytes());
     let fits = proof(nonce, password).verify_slice(given).is_ok();
     match known {
-        Some((user, _)) if fits => Ok(Arc::clone(user)),
+        Some((user, _)) if fits => Ok(user),
         Some(_) => Err(AuthProblem::WrongPassword { user: shown(user) }),
         None => Err(AuthProblem::UnknownUser { user: shown(user) }),
     }
