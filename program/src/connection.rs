@@ -74,10 +74,11 @@ impl Connection {
     pub fn to_config(&self) -> Result<Config, Failure> {
         let sources = self.sources();
         if self.check_config {
-            let examined = sources.examine();
+            let mut examined = sources.examine();
+            examined.try_sockets();
             let lines = examined.lines(&[], self.json);
             lines.iter().for_each(|line| print(format_args!("{line}")));
-            process::exit(if examined.problems.is_empty() { 0 } else { 2 });
+            process::exit(examined.exit_code().into());
         }
         let config = sources.load().map_err(|p| Failure::Usage(p.to_string()))?;
         if self.print_config {

@@ -91,8 +91,9 @@ pub fn await_attempts(session: &Session) {
 pub fn kept_from_scouting(session: &Session) -> Option<&'static str> {
     let is_off = std::env::var("ZONDA_MULTICAST_SCOUTING").is_ok_and(|value| value == "off");
     let is_kept = is_off && session.info().discovery().scouting.is_none();
-    is_kept
-        .then_some("no others are looked for: ZONDA_MULTICAST_SCOUTING=off, which cargo sets here")
+    is_kept.then_some(
+        "no others are looked for: the environment variable ZONDA_MULTICAST_SCOUTING is off",
+    )
 }
 
 fn check(session: &Session) -> Result<(), Failure> {

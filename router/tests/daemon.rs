@@ -72,6 +72,138 @@ fn it_listens_until_it_is_asked_to_end() {
     assert_eq!(daemon.errors(), "");
 }
 
+/// SIGHUP and SIGUSR1 end a process that does not take them over.
+#[cfg(unix)]
+#[test]
+fn a_hangup_and_a_question_do_not_end_it() {
+    let arguments = ["-l", "tcp/127.0.0.1:0", "--no-multicast-scouting"];
+    let mut daemon = Daemon::start(&arguments);
+    let address = daemon.address();
+    let mut errors = BufReader::new(daemon.0.stderr.take().expect("it is piped"));
+    let pid = daemon.0.id().to_string();
+    for (signal, words) in [
+        ("-HUP", "SIGHUP: there is no list of users to read again"),
+        (
+            "-USR1",
+            &*format!("listening on tcp/{address}; links: 0 to routers"),
+        ),
+        ("-HUP", "everything else needs a restart"),
+    ] {
+        let sent = Command::new("kill").args([signal, &pid]).status();
+        assert!(sent.is_ok_and(|s| s.success()));
+        let mut line = String::new();
+        errors.read_line(&mut line).expect("text");
+        assert!(line.contains(words), "{line}");
+    }
+    TcpStream::connect(address).expect("it listens still");
+}
+
+/// A user who is put into the list, and one who is taken out, count from the next SIGHUP on.
+#[cfg(unix)]
+#[test]
+fn a_hangup_reads_the_list_of_users_again() {
+    use std::os::unix::fs::PermissionsExt;
+    let file = std::env::temp_dir().join(format!("zonda-users-{}", std::process::id()));
+    std::fs::write(&file, "ann:secret\n").expect("a folder for temporary files");
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&file, mode).expect("the file is ours");
+    let users = format!("transport/auth/usrpwd/dictionary_file:'{}'", file.display());
+    let arguments = [
+        "-l",
+        "tcp/127.0.0.1:0",
+        "--no-multicast-scouting",
+        "--cfg",
+        &users,
+    ];
+    let mut daemon = Daemon::start(&arguments);
+    let address = daemon.address();
+    let mut errors = BufReader::new(daemon.0.stderr.take().expect("it is piped"));
+    let pid = daemon.0.id().to_string();
+    let may_connect = |user: &str| {
+        let mut config = zonda_router::Config::client([format!("tcp/{address}")]);
+        for (key, value) in [
+            ("transport/auth/usrpwd/user", user),
+            ("transport/auth/usrpwd/password", "secret"),
+        ] {
+            let value = format!("'{value}'");
+            config.insert_json5(key, &value).expect("a value");
+        }
+        let opened = zonda_runtime::block_on(zonda_router::node::Node::open(config));
+        opened.is_ok()
+    };
+    assert!(may_connect("ann") && !may_connect("eve"));
+    let mut hangup = |words: &str| {
+        let sent = Command::new("kill").args(["-HUP", &pid]).status();
+        assert!(sent.is_ok_and(|s| s.success()));
+        loop {
+            let mut line = String::new();
+            let read = errors.read_line(&mut line).expect("text");
+            assert!(read > 0, "it ended");
+            if line.contains("SIGHUP") {
+                return assert!(line.contains(words), "{line}");
+            }
+        }
+    };
+    std::fs::write(&file, "no colon\n").expect("the file is ours");
+    hangup("the old one stays");
+    assert!(may_connect("ann"));
+    std::fs::write(&file, "eve:secret\nbob:secret\n").expect("the file is ours");
+    hangup("2 may connect from now on");
+    assert!(may_connect("eve") && !may_connect("ann"));
+    std::fs::remove_file(&file).expect("the file is ours");
+}
+
+/// The sample of the service is right, and opens nothing to other machines.
+#[test]
+fn the_sample_of_the_service_listens_on_this_machine_alone() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../packaging/systemd/router.json5"
+    );
+    let mut check = Daemon::start(&["-c", file, "--check-config"]);
+    assert_eq!(check.0.wait().expect("our child").code(), Some(0));
+    let mut said = String::new();
+    let out = check.0.stdout.as_mut().expect("it is piped");
+    out.read_to_string(&mut said).expect("text");
+    assert_eq!(said, "ok: every value takes effect\n");
+    let text = std::fs::read_to_string(file).expect("the sample");
+    let config = zonda_router::Config::from_json5(&text).expect("the sample");
+    for endpoint in config.settings().listen_endpoints {
+        assert!(endpoint.address().starts_with("127.0.0.1:"), "{endpoint}");
+    }
+}
+
+/// A router that cannot have its certificate says so at the check and at the start, in the same words and with the same code.
+#[cfg(feature = "tls")]
+#[test]
+fn a_check_ends_as_the_start_would() {
+    for (arguments, code) in [
+        (
+            ["-l", "tls/127.0.0.1:0#listen_certificate_file=nofile.pem"],
+            2,
+        ),
+        (["-l", "tcp/192.0.2.1:0"], 1),
+        (["-l", "tcp/127.0.0.1:0#iface=none77"], 1),
+        (["-l", "unixsock-stream//no/such/folder/socket"], 1),
+        (["-l", "tcp/127.0.0.1:0#ifac=lo"], 2),
+        (
+            ["--cfg", "plugins:{storage_manager: {__required__: true}}"],
+            2,
+        ),
+    ] {
+        let mut start = Daemon::start(&arguments);
+        let mut check = Daemon::start(&[&arguments[..], &["--check-config"]].concat());
+        assert_eq!(start.0.wait().expect("our child").code(), Some(code));
+        assert_eq!(check.0.wait().expect("our child").code(), Some(code));
+        let mut said = check.errors();
+        let out = check.0.stdout.as_mut().expect("it is piped");
+        out.read_to_string(&mut said).expect("text");
+        let errors = said.lines().filter(|line| line.starts_with("error"));
+        let said: String = errors.map(|line| format!("{line}\n")).collect();
+        assert_eq!(said, start.errors(), "{arguments:?}");
+    }
+}
+
 #[test]
 fn a_port_in_use_is_one_line() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");

@@ -9,13 +9,14 @@ use zonda::{Session, Wait};
 use zonda_program::{
     Connection, Failure, Interrupt, Reach, await_attempts, build, print, print_lines, table,
 };
+use zonda_router::config::link_kinds;
 
 use super::events;
 use super::show::each;
 
 const HELP: &str = "\
 Examples:
-  zonda info                                   version and runtimes
+  zonda info                                   version, runtimes and kinds of link
   zonda info -e tcp/127.0.0.1:7447             what a node with these connections reaches
   zonda info --limits                          the limits of a node with this configuration
   zonda info -e tcp/127.0.0.1:7447 --metrics   all that a node with these connections counts
@@ -84,7 +85,8 @@ fn for_people(facts: &Value) -> String {
             "runtime",
             format!("{} ({})", text(&runtime["runs"]), text(&runtime["why"])),
         ),
-        ("built in", texts(&facts["runtimes"])),
+        ("runtimes", texts(&facts["runtimes"])),
+        ("link kinds", texts(&facts["link_kinds"])),
     ];
     if facts["zid"].is_string() {
         let link = |link: &Value| {
@@ -127,6 +129,7 @@ impl Info {
             "rustc": build::RUSTC,
             "profile": build::PROFILE,
             "runtimes": runtimes,
+            "link_kinds": link_kinds(),
             "runtime": self.runtime()?,
         });
         let opens = !self.connection.connect.is_empty() || !self.connection.listen.is_empty();

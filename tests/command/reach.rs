@@ -75,7 +75,8 @@ fn to_be_alone_without_one_is_worth_a_line() {
         let ended = run(&program, &arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
         // the tests are run where nobody is to look for others
-        let why = "no others are looked for: ZONDA_MULTICAST_SCOUTING=off, which cargo sets here";
+        let why =
+            "no others are looked for: the environment variable ZONDA_MULTICAST_SCOUTING is off";
         assert_eq!(
             ended.err,
             format!("note: nobody is connected, so nobody gets this ({why})"),

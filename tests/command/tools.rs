@@ -146,6 +146,10 @@ fn info_names_version_runtimes_and_links() {
             .is_some_and(|r| r.contains(&json!("tokio"))),
         "{facts}"
     );
+    let kinds = facts["link_kinds"].as_array();
+    for kind in ["tcp", "tls", "quic", "ws"] {
+        assert!(kinds.is_some_and(|k| k.contains(&json!(kind))), "{facts}");
+    }
     assert_eq!(facts["zid"], Value::Null);
     let runtime = json!({"asked": "tokio", "runs": "tokio", "why": "the default of this program"});
     assert_eq!(facts["runtime"], runtime);

@@ -23,7 +23,7 @@ const OWN: [(&str, &str, &str); 26] = [
     ),
     (
         "transport/src/link/tls/credentials.rs",
-        "certificate.problem(concern)",
+        "tracing::warn!(\"{concern}\")",
         "a file of this node has changed",
     ),
     (

@@ -5,11 +5,13 @@
 use zonda_codec::{Endpoint, KeyExpr, WhatAmI, ZenohId, masked};
 use zonda_runtime::{RuntimeKind, Scheduling};
 use zonda_transport::dial::RetryPolicy;
-use zonda_transport::link::{EndpointProblem, Protocol};
+use zonda_transport::link::{EndpointProblem, Protocol, check_options};
 
 use crate::config::{
     kind::Kind,
-    low_pass, network, publication, trusted,
+    low_pass, network, publication,
+    rule::RULE,
+    trusted,
     value::{Located, Value},
     weights,
 };
@@ -48,6 +50,9 @@ pub fn check(kind: Kind, value: &Value) -> Result<(), (String, String)> {
     let expected = match fits(kind, value) {
         Ok(true) => return Ok(()),
         Ok(false) => in_words(kind),
+        Err(precise) if precise.starts_with(RULE) => {
+            return Err((format!("not right ({precise})"), in_words(kind)));
+        }
         Err(precise) => match endpoint_that_is_none(kind, value) {
             Some(found) => return Err((found, precise)),
             None => precise,
@@ -243,13 +248,14 @@ fn group(value: &Value) -> Result<Group, String> {
     }
 }
 
-/// One endpoint: of a kind of link that this node has, with an address and options that can be; of another kind, only
-/// well formed, since its user says that there is none.
+/// Reads one endpoint of the user's: of a kind of link that this node has, with an address that can be, options that are for
+/// the kind, and values that they can have; of another kind, only well formed, since its user says that there is none.
 ///
 /// # Errors
 /// What is wrong, in one line.
 pub fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
     let endpoint = text.parse::<Endpoint>().map_err(|e| e.to_string())?;
+    check_options(&endpoint).map_err(|e| e.to_string())?;
     if let Ok(protocol) = Protocol::of(&endpoint) {
         check_parts(protocol, &endpoint).map_err(|e| e.to_string())?;
     }
@@ -257,6 +263,12 @@ pub fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
         return Err(format!("option {MUST_SUCCEED} is neither true nor false"));
     }
     Ok(endpoint)
+}
+
+/// The kinds of link that this build has, by the names in front of endpoints.
+#[must_use]
+pub fn link_kinds() -> Vec<&'static str> {
+    Protocol::ALL.iter().map(|kind| kind.name()).collect()
 }
 
 fn check_parts(protocol: Protocol, endpoint: &Endpoint) -> Result<(), EndpointProblem> {

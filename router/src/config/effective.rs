@@ -5,13 +5,8 @@
 
 use std::fmt;
 
-use zonda_codec::masked;
-
 use crate::config::{
-    Config, Origin, keys,
-    kind::Kind,
-    rows::{ROWS, SECRETS},
-    value::Value,
+    Config, Origin, keys, kind::Kind, rows::ROWS, shown::without_secrets, value::Value,
 };
 
 /// One key as it takes effect.
@@ -20,7 +15,7 @@ use crate::config::{
 pub struct Effective {
     /// The key's path.
     pub key: String,
-    /// Its value for the node's role, as JSON; [`HIDDEN`] for a secret that is set.
+    /// Its value for the node's role, as JSON; [`HIDDEN`] for each secret that is set.
     pub value: String,
     /// What the key means.
     pub meaning: &'static str,
@@ -71,7 +66,7 @@ impl Config {
         let rows = ROWS.iter().map(|key| {
             let value = match self.in_force(key) {
                 Value::Null if key.kind.of_one_role() == Kind::Endpoints => "[]".to_owned(),
-                value => value.to_string(),
+                value => without_secrets(key.path, &value).to_string(),
             };
             self.shown(key.path, value)
         });
@@ -79,8 +74,10 @@ impl Config {
             .settings
             .iter()
             .filter(|(path, _)| keys::find(path).is_none());
-        rows.chain(below.map(|(path, setting)| self.shown(path, setting.value.to_string())))
-            .collect()
+        rows.chain(below.map(|(path, setting)| {
+            self.shown(path, without_secrets(path, &setting.value).to_string())
+        }))
+        .collect()
     }
 
     /// Where the value of a key comes from; [`Origin::Default`] for a key that was not set or does not exist.
@@ -96,14 +93,10 @@ impl Config {
 
     fn shown(&self, path: &str, value: String) -> Effective {
         let key = keys::find(path).or_else(|| keys::subtree_of(path));
-        let is_secret = SECRETS.contains(&path) && self.is_set(path);
         Effective {
             key: path.to_owned(),
             meaning: key.map_or("", |key| key.meaning),
-            value: match is_secret {
-                true => HIDDEN.to_owned(),
-                false => masked(&value).into_owned(),
-            },
+            value,
             origin: self.origin(path),
             line: self.settings.get(path).and_then(|setting| setting.line),
         }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::config::{Origin, json5::SyntaxError};
+use crate::config::{Origin, json5::SyntaxError, masked};
 
 /// Why a configuration was refused. One line: where, what, what to try.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +42,14 @@ pub enum ConfigError {
         /// What would be valid.
         expected: String,
     },
+    /// The value of a key is not JSON5.
+    #[error("`{key}`: {error}")]
+    Key {
+        /// The key, as far as it can be no secret.
+        key: String,
+        /// What is wrong with the value.
+        error: Box<ConfigError>,
+    },
     /// The file cannot be read.
     #[error("cannot read {file}: {reason}")]
     Read {
@@ -73,6 +81,27 @@ pub enum ConfigError {
 }
 
 zonda_codec::debug_as_text!(ConfigError);
+impl ConfigError {
+    /// The key whose value is wrong.
+    pub(super) fn key(&self) -> Option<&str> {
+        match self {
+            ConfigError::Value { key, .. } => Some(key),
+            ConfigError::File { error, .. } => error.key(),
+            _ => None,
+        }
+    }
+
+    /// The value of `key` is not JSON5.
+    pub(super) fn of_key(key: &str, error: SyntaxError) -> ConfigError {
+        match masked::key(key) {
+            key if key.is_empty() => error.into(),
+            key => ConfigError::Key {
+                key,
+                error: Box::new(error.into()),
+            },
+        }
+    }
+}
 
 impl From<SyntaxError> for ConfigError {
     fn from(e: SyntaxError) -> Self {

@@ -3,17 +3,22 @@
 //! What may be said of a text that should have been a key, or a key and its value: it may hold a secret at the wrong
 //! place.
 
+use zonda_codec::masked;
+
 use crate::config::{
     keys,
-    kind::Key,
+    kind::{Key, Kind},
     rows::{ROWS, SECRETS},
 };
 
 /// What stands for what is not shown.
 const REST: &str = "…";
 
+/// The longest name of an unknown key that is shown beside secret ones: a private key in base64 is longer.
+const NAME_BYTES_MAX: usize = 40;
+
 /// The part of a key as it was written that can be no secret: up to a character that no key has, and not beyond a secret
-/// key. Of the unknown keys beside a secret one only those are shown that look like a known one.
+/// key. Of the unknown keys beside a secret one only those are shown that have the form of a name.
 pub fn key(written: &str) -> String {
     let written = written.trim().trim_matches('/');
     let end = written
@@ -28,11 +33,11 @@ pub fn key(written: &str) -> String {
         {
             return format!("{secret}{REST}");
         }
-        let section = secret.rsplit_once('/').map_or("", |(section, _)| section);
+        let section = section_of(secret);
         let inside = path
             .strip_prefix(section)
-            .is_some_and(|more| more.starts_with('/'));
-        if inside && !looks_known(path) {
+            .and_then(|more| more.strip_prefix('/'));
+        if inside.is_some_and(|name| !is_name(name)) && !looks_known(path) {
             return format!("{section}/{REST}");
         }
     }
@@ -42,13 +47,28 @@ pub fn key(written: &str) -> String {
     }
 }
 
-/// The same of a text without a `:`, where nothing says that its front is a key at all.
+fn section_of(key: &str) -> &str {
+    key.rsplit_once('/').map_or("", |(section, _)| section)
+}
+
+/// Whether a text has the form of a key's name: words of letters, joined by `_`.
+fn is_name(text: &str) -> bool {
+    text.len() <= NAME_BYTES_MAX && text.chars().all(|c| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// The same of a text without a `:`, where nothing says that its front is a key at all. A key that is known, holds no secret and
+/// is in no section that does shows what follows it, too.
 pub fn argument(written: &str) -> String {
     let shown = key(written);
     let path = shown.trim_end_matches(REST).trim_end_matches('/');
-    match !path.is_empty() && (keys::is_section(path) || looks_known(path)) {
-        true => shown,
-        false => REST.to_owned(),
+    if path.is_empty() || !(keys::is_section(path) || looks_known(path)) {
+        return REST.to_owned();
+    }
+    let may_hold_secret = |secret: &&str| written.contains(section_of(secret));
+    let is_plain = keys::find(path).is_some_and(|key| key.kind.of_one_role() != Kind::Tree);
+    match is_plain && !SECRETS.iter().any(|secret| may_hold_secret(&secret)) {
+        true => masked(written.trim()).into_owned(),
+        false => shown,
     }
 }
 
@@ -244,10 +264,24 @@ mod tests {
                 "transport/auth/usrpwd/password…",
             ),
             ("transport/auth/usrpwd/hunter2", "transport/auth/usrpwd/…"),
+            ("transport/link/tls/root_ca", "transport/link/tls/root_ca"),
+            (
+                "transport/link/tls/server_certificate=x",
+                "transport/link/tls/server_certificate…",
+            ),
         ] {
             assert_eq!(key(written), shown);
         }
-        assert_eq!(argument("mode=peer"), "mode…");
+        assert_eq!(argument("mode=peer"), "mode=peer");
+        assert_eq!(
+            argument("scouting/multicast/enabled=false"),
+            "scouting/multicast/enabled=false"
+        );
+        assert_eq!(
+            argument("connect/endpoints=['tls/h:1#listen_private_key_raw=x']"),
+            "connect/endpoints=['tls/h:1#listen_private_key_raw=(hidden)']"
+        );
+        assert_eq!(argument("plugins=x"), "plugins…");
         assert_eq!(argument("hunter2"), "…");
         assert_eq!((name("mode"), name("hunter2")), (Some("mode"), None));
     }

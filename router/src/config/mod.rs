@@ -14,11 +14,13 @@ mod json5;
 mod keys;
 mod kind;
 mod limits;
+mod look;
 mod low_pass;
 mod masked;
 mod merge;
 mod network;
 mod origin;
+mod plugins;
 mod private;
 mod publication;
 mod read;
@@ -28,6 +30,7 @@ mod scope;
 mod serial;
 mod service;
 mod settings;
+mod shown;
 mod sources;
 #[cfg(all(test, feature = "compression", feature = "multilink"))]
 mod table;
@@ -43,10 +46,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use zonda_codec::{WhatAmI, masked};
+use zonda_codec::WhatAmI;
 use zonda_runtime::AnyRuntime;
 
-pub use check::parse_endpoint;
+pub use check::{link_kinds, parse_endpoint};
 pub use effective::{Effective, HIDDEN};
 pub use error::{ConfigError, Warning};
 pub use low_pass::LowPassRule;
@@ -60,13 +63,14 @@ pub use rule::{Flow, MessageKind};
 pub use scope::Scope;
 pub use service::ServiceGiven;
 pub use settings::{GossipConfig, Retry, ScoutingConfig};
-pub use sources::{Examined, Flag, Problem, Sources, VALUES};
+pub use sources::{Examined, Flag, Problem, RouterEnvironment, Sources, VALUES};
 pub use trusted::Trusted;
 
 use kind::{Key, Kind};
 use merge::unknown;
 use read::Found;
-use rows::{ROWS, SECRETS};
+use rows::ROWS;
+use shown::without_secrets;
 use value::{Located, Value};
 
 /// Any error: what functions give that the reference's programs call at the end of functions of their own. A [`ConfigError`] is in it.
@@ -181,7 +185,7 @@ impl Config {
     /// # Errors
     /// As [`Config::insert_json5`].
     pub fn set_json5(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
-        let parsed = json5::parse(value)?;
+        let parsed = json5::parse(value).map_err(|error| ConfigError::of_key(key, error))?;
         self.merge(key.trim_matches('/'), &parsed, value.contains('\n'))
     }
 
@@ -316,28 +320,20 @@ impl Config {
     }
 }
 
-/// The configuration as JSON, with defaults filled in. Secrets are left out.
+/// The configuration as JSON, with defaults filled in. Secrets are hidden.
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = self.clone();
-        for secret in SECRETS {
-            shown.settings.remove(*secret);
-        }
-        f.write_str(&masked(&shown.section("").to_string()))
+        write!(f, "{}", without_secrets("", &self.section("")))
     }
 }
 
-/// Shows what was set (secrets left out).
+/// Shows what was set (secrets hidden).
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
         for (path, setting) in &self.settings {
-            if !SECRETS.contains(&path.as_str()) {
-                map.entry(
-                    path,
-                    &format_args!("{}", masked(&setting.value.to_string())),
-                );
-            }
+            let value = without_secrets(path, &setting.value);
+            map.entry(path, &format_args!("{value}"));
         }
         map.finish()
     }

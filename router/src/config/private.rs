@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether a file with secrets is nobody else's.
+//! The check of the permissions of a file with secrets.
 
 use std::path::Path;
 
-/// Checks that nobody but its owner may read or write a file, and that the owner is this process's user or root. What
-/// cannot be looked at is left to the code that reads it.
+/// Checks that a file is for its owner alone, who is this process's user or root; the group that this process is in may read it,
+/// as a service reads what root keeps for it. A file that cannot be looked at is left to the code that reads it.
 ///
 /// # Errors
 /// What is wrong, and what to do.
@@ -13,22 +13,66 @@ use std::path::Path;
 pub fn check(file: &Path) -> Result<(), String> {
     use std::os::unix::fs::MetadataExt;
 
-    /// Everything that is for the group and for others.
-    const NOT_THE_OWNER: u32 = 0o077;
-
     let Ok(facts) = std::fs::metadata(file) else {
         return Ok(());
     };
-    let (mode, owner) = (facts.mode() & 0o777, facts.uid());
-    let own = rustix::process::geteuid().as_raw();
+    let access = Access {
+        mode: facts.mode() & 0o777,
+        owner: facts.uid(),
+        group: facts.gid(),
+    };
+    problem(&access, &Process::own()).map_or(Ok(()), Err)
+}
+
+/// The user and the groups of a process.
+#[cfg(unix)]
+struct Process {
+    user: u32,
+    groups: Vec<u32>,
+}
+
+#[cfg(unix)]
+impl Process {
+    fn own() -> Process {
+        let mut groups = vec![rustix::process::getegid().as_raw()];
+        let others = rustix::process::getgroups().unwrap_or_default();
+        groups.extend(others.into_iter().map(rustix::process::Gid::as_raw));
+        Process {
+            user: rustix::process::geteuid().as_raw(),
+            groups,
+        }
+    }
+}
+
+/// The owners of a file, and its permission bits.
+#[cfg(unix)]
+struct Access {
+    mode: u32,
+    owner: u32,
+    group: u32,
+}
+
+/// What is wrong with a file that is to be private.
+#[cfg(unix)]
+fn problem(access: &Access, process: &Process) -> Option<String> {
+    /// All that is for others than owner and group, and what the group may do beside reading.
+    const NOT_FOR_READERS: u32 = 0o037;
+    /// All that is for the group.
+    const GROUP: u32 = 0o070;
+    let Access { mode, owner, group } = *access;
+    let own = process.user;
+    let others = "others than its owner may read or write it";
     match () {
-        () if mode & NOT_THE_OWNER != 0 => Err(format!(
-            "others than its owner may read or write it (mode {mode:03o}); run chmod 600"
+        () if mode & NOT_FOR_READERS != 0 => {
+            Some(format!("{others} (mode {mode:03o}); run chmod 600"))
+        }
+        () if mode & GROUP != 0 && !process.groups.contains(&group) => Some(format!(
+            "{others} (mode {mode:03o}, and this process is not in its group {group}); run chmod 600, or chgrp"
         )),
-        () if owner != own && owner != 0 => Err(format!(
+        () if owner != own && owner != 0 => Some(format!(
             "it belongs to user {owner}, not to the user of this process ({own}); run chown"
         )),
-        () => Ok(()),
+        () => None,
     }
 }
 
@@ -42,7 +86,37 @@ pub fn check(_file: &Path) -> Result<(), String> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use super::{Access, Process, problem};
     use crate::Config;
+
+    #[test]
+    fn what_root_keeps_for_a_group_is_read_by_its_members() {
+        let process = Process {
+            user: 900,
+            groups: vec![900, 44],
+        };
+        for (mode, owner, group, is_fine) in [
+            (0o600, 900, 900, true),
+            (0o600, 0, 0, true),
+            (0o640, 0, 900, true),
+            (0o440, 0, 44, true),
+            (0o640, 900, 900, true),
+            (0o640, 0, 0, false),
+            (0o440, 0, 1000, false),
+            (0o660, 0, 900, false),
+            (0o644, 0, 900, false),
+            (0o650, 0, 900, false),
+            (0o600, 901, 900, false),
+            (0o440, 901, 900, false),
+        ] {
+            let found = problem(&Access { mode, owner, group }, &process);
+            assert_eq!(
+                found.is_none(),
+                is_fine,
+                "{mode:o} {owner}:{group}: {found:?}"
+            );
+        }
+    }
 
     #[test]
     fn a_list_of_users_that_others_may_read_is_refused() {

@@ -17,6 +17,7 @@ use crate::{
         low_pass::{self, LowPassRule},
         network::{self, NetworkRule},
         publication::{self, PublicationRule},
+        shown::without_secrets,
         trusted::{self, Trusted},
         value::Value,
         weights,
@@ -163,6 +164,11 @@ pub fn is_any(found: &Found) -> bool {
 
 pub fn is_all(found: &Found) -> bool {
     is(found, "all")
+}
+
+/// The metadata that the node shows to others.
+pub fn metadata(found: &Found) -> String {
+    without_secrets("metadata", &found.value).to_string()
 }
 
 pub fn json(found: &Found) -> String {

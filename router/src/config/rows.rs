@@ -124,7 +124,7 @@ rows! {
     "id", Id, "null", Full,
         "the node's id, 1 to 32 hexadecimal digits; without one it draws 128 random bits" => id: Option<ZenohId>, parsed;
     "metadata", Tree, "null", Full,
-        "anything about the node; shown in its admin space" => metadata: String, json;
+        "anything about the node; shown in its admin space, but for members called `private`" => metadata: String, metadata;
     "namespace", KeyText, "null", Full,
         "a key that is put before every key of the session on the way out and taken off on the way in"
         => namespace: Option<KeyExpr<'static>>, key_expr;

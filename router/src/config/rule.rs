@@ -60,10 +60,13 @@ impl MessageKind {
     }
 }
 
+/// Begins the text about a rule of a list.
+pub(super) const RULE: &str = "rule";
+
 /// The rules of a list, each read by `read`.
 ///
 /// # Errors
-/// What is wrong with the first one that is none, in words: what was expected.
+/// What is wrong with the first one that is none, after its number; or what was expected instead of a list.
 pub(super) fn rules<R>(
     value: &Value,
     mut read: impl FnMut(&Value) -> Result<R, String>,
@@ -73,7 +76,7 @@ pub(super) fn rules<R>(
     };
     let each = items.iter().enumerate();
     let read = |(number, item): (usize, &Located)| {
-        read(&item.value).map_err(|what| format!("rules (rule {}: {what})", number + 1))
+        read(&item.value).map_err(|what| format!("{RULE} {}: {what}", number + 1))
     };
     each.map(read).collect()
 }

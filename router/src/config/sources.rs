@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::config::{
-    Config, ConfigError, ENVIRONMENT, Origin,
+    Config, ConfigError, ENVIRONMENT, Origin, Warning,
     json5::{self, SyntaxError},
     masked,
     value::Located,
@@ -15,6 +15,10 @@ use crate::config::{
 
 /// The environment variable that holds values: `key/path:json5;key/path:json5`.
 pub const VALUES: &str = "ZONDA_CFG";
+
+/// The environment variables of the router of ROS 2: its file, and values over it, `key/path=json5;key/path=json5`.
+const ROUTER_FILE: &str = "ZENOH_ROUTER_CONFIG_URI";
+const OVERRIDE: &str = "ZENOH_CONFIG_OVERRIDE";
 
 /// All sources of a program's configuration.
 ///
@@ -42,10 +46,21 @@ pub struct Sources<'a> {
     pub environment_file: Option<PathBuf>,
     /// What the environment sets, in the form of `ZONDA_CFG`.
     pub environment: Option<String>,
+    /// Set for a router daemon: what the environment says to it alone.
+    pub router: Option<RouterEnvironment>,
     /// The flags that were given.
     pub flags: Vec<Flag>,
     /// The `--cfg` arguments.
     pub arguments: &'a [String],
+}
+
+/// What the environment says to a router daemon alone, as to that of ROS 2 (`rmw_zenohd`).
+#[derive(Debug, Clone, Default)]
+pub struct RouterEnvironment {
+    /// The file that `ZENOH_ROUTER_CONFIG_URI` names; goes before that of `ZENOH_CONFIG`.
+    pub file: Option<PathBuf>,
+    /// The values of `ZENOH_CONFIG_OVERRIDE`; they win over the file, and `ZONDA_CFG` and flags over them.
+    pub values: Option<String>,
 }
 
 /// A flag that sets a key.
@@ -111,6 +126,12 @@ pub struct Examined {
     pub config: Config,
     /// What is wrong, in the order of the sources.
     pub problems: Vec<Problem>,
+    /// What was given and is not used, as another source wins.
+    pub notes: Vec<String>,
+    /// What a look at the files and interfaces of this machine gives: concerns, and what is tried again until it works.
+    pub hints: Vec<String>,
+    /// Why a start would fail on this machine as it is now; filled by [`Examined::try_sockets`].
+    pub failures: Vec<String>,
 }
 
 impl Sources<'_> {
@@ -123,6 +144,18 @@ impl Sources<'_> {
         self
     }
 
+    /// Adds what the environment says to a router daemon: the file that `ZENOH_ROUTER_CONFIG_URI` names and the values of
+    /// `ZENOH_CONFIG_OVERRIDE`.
+    #[must_use]
+    pub fn for_router(mut self) -> Self {
+        let some = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        self.router = Some(RouterEnvironment {
+            file: some(ROUTER_FILE).map(PathBuf::from),
+            values: some(OVERRIDE).map(|text| text.to_string_lossy().into_owned()),
+        });
+        self
+    }
+
     /// The configuration that results.
     ///
     /// # Errors
@@ -131,12 +164,7 @@ impl Sources<'_> {
     /// # Blocking
     /// Reads the file.
     pub fn load(&self) -> Result<Config, Problem> {
-        let examined = self.examine();
-        let more = examined.problems.len().saturating_sub(1);
-        match examined.problems.into_iter().next() {
-            Some(problem) => Err(Problem { more, ..problem }),
-            None => Ok(examined.config),
-        }
+        self.examine().into_config()
     }
 
     /// Reads everything, also behind what is wrong.
@@ -147,14 +175,17 @@ impl Sources<'_> {
         let mut under_way = Examined {
             config: Config::default(),
             problems: Vec::new(),
+            notes: Vec::new(),
+            hints: Vec::new(),
+            failures: Vec::new(),
         };
-        match (&self.file, &self.environment_file) {
-            (Some(file), _) => under_way.read("--config", file),
-            (None, Some(file)) => under_way.read(ENVIRONMENT, file),
-            (None, None) => {}
-        }
+        self.read_file(&mut under_way);
+        let overridden = match self.router.as_ref().and_then(|r| r.values.as_ref()) {
+            Some(pairs) => under_way.set_pairs(OVERRIDE, pairs, '='),
+            None => Vec::new(),
+        };
         if let Some(pairs) = &self.environment {
-            under_way.set_pairs(pairs);
+            under_way.set_pairs(VALUES, pairs, ':');
         }
         for flag in &self.flags {
             let origin = Origin::Flag(flag.name.into());
@@ -172,8 +203,34 @@ impl Sources<'_> {
             }
         }
         under_way.config.attribute_to(Origin::Program);
-        under_way.check_whole();
+        under_way.note_losers(OVERRIDE, &overridden);
+        under_way.check_whole(self.router.is_some());
         under_way
+    }
+
+    /// Reads the first of the files that are named.
+    fn read_file(&self, under_way: &mut Examined) {
+        let of_router = self.router.as_ref().and_then(|router| router.file.as_ref());
+        let files = [
+            ("--config", self.file.as_ref()),
+            (ROUTER_FILE, of_router),
+            (ENVIRONMENT, self.environment_file.as_ref()),
+        ];
+        let mut named = files
+            .into_iter()
+            .filter_map(|(from, file)| Some((from, file?)));
+        let Some((winner, file)) = named.next() else {
+            return;
+        };
+        under_way.read(winner, file);
+        for (from, file) in named {
+            // what ZENOH_CONFIG names is for all programs: another file in its place is nothing to speak of
+            if from == ROUTER_FILE {
+                let file = file.display();
+                let note = format!("{from}: {file} is not read: {winner} goes before it");
+                under_way.notes.push(note);
+            }
+        }
     }
 }
 
@@ -186,12 +243,13 @@ impl Examined {
             false => format!("{level}: {text}"),
         };
         let errors = self.problems.iter().map(|p| line("error", p.to_string()));
+        let failures = self.failures.iter().map(|text| line("error", text.clone()));
         let warnings = self.config.warnings();
-        let warnings = more
-            .iter()
-            .cloned()
-            .chain(warnings.iter().map(|w| w.to_string()));
-        let mut lines: Vec<String> = errors.collect();
+        let found = more.iter().chain(&self.notes).chain(&self.hints).cloned();
+        let is_new = |w: &&Warning| !self.problems.iter().any(|p| p.error.key() == Some(&w.key));
+        let warnings = warnings.iter().filter(is_new).map(|w| w.to_string());
+        let warnings = found.chain(warnings);
+        let mut lines: Vec<String> = errors.chain(failures).collect();
         lines.extend(warnings.map(|text| line("warning", text)));
         if lines.is_empty() {
             lines.push(line("ok", "every value takes effect".to_owned()));
@@ -199,7 +257,28 @@ impl Examined {
         lines
     }
 
-    fn note(&mut self, from: &str, error: ConfigError) {
+    /// The configuration, if nothing is wrong.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn into_config(self) -> Result<Config, Problem> {
+        let more = self.problems.len().saturating_sub(1);
+        match self.problems.into_iter().next() {
+            Some(problem) => Err(Problem { more, ..problem }),
+            None => Ok(self.config),
+        }
+    }
+
+    /// The exit code of a program that starts with this: 2 where something is wrong, 1 where a start would fail.
+    pub fn exit_code(&self) -> u8 {
+        match (self.problems.is_empty(), self.failures.is_empty()) {
+            (false, _) => 2,
+            (true, false) => 1,
+            (true, true) => 0,
+        }
+    }
+
+    pub(super) fn note(&mut self, from: &str, error: ConfigError) {
         self.problems.push(Problem {
             from: from.to_owned(),
             error,
@@ -207,8 +286,20 @@ impl Examined {
         });
     }
 
+    /// Notes which keys of a source are set by a source that wins.
+    fn note_losers(&mut self, source: &str, keys: &[String]) {
+        for key in keys {
+            let winner = self.config.origin(key);
+            if !matches!(&winner, Origin::Environment(name) if **name == *source) {
+                let key = masked::key(key);
+                let note = format!("{source}: `{key}` is not used: {winner} goes before it");
+                self.notes.push(note);
+            }
+        }
+    }
+
     /// What is wrong with all of it together, and what could not be used where this program runs.
-    fn check_whole(&mut self) {
+    fn check_whole(&mut self, is_router: bool) {
         let settings = self.config.settings();
         let whole = self.config.validate().err();
         if let Some(error) = whole.or_else(|| settings.check_users().err()) {
@@ -226,6 +317,10 @@ impl Examined {
             let from = self.config.origin("runtime_cpus").to_string();
             self.note(&from, ConfigError::Combination { reason });
         }
+        for (origin, error) in self.config.check_plugins(is_router) {
+            self.note(&origin.to_string(), error);
+        }
+        self.check_keys_and_certificates();
     }
 
     fn set(
@@ -246,19 +341,22 @@ impl Examined {
         }
     }
 
-    fn set_pairs(&mut self, pairs: &str) {
-        self.config.attribute_to(Origin::Environment(VALUES.into()));
-        match split(pairs) {
-            Ok(pairs) => {
-                for (key, value) in pairs {
-                    let set = self.config.merge(&key, &value, false);
-                    if let Err(error) = set {
-                        self.note(VALUES, error);
-                    }
-                }
+    /// Sets the pairs of a variable; gives the keys that it sets.
+    fn set_pairs(&mut self, variable: &str, pairs: &str, sign: char) -> Vec<String> {
+        self.config
+            .attribute_to(Origin::Environment(variable.into()));
+        let (pairs, error) = split(pairs, sign);
+        let mut keys = Vec::new();
+        for (key, value) in pairs {
+            match self.config.merge(&key, &value, false) {
+                Ok(()) => keys.push(key),
+                Err(error) => self.note(variable, error),
             }
-            Err(error) => self.note(VALUES, error),
         }
+        if let Some(error) = error {
+            self.note(variable, error);
+        }
+        keys
     }
 }
 
@@ -306,34 +404,126 @@ fn foreign(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// The pairs of a text `key/path:json5;key/path:json5`. A `;` within a value is part of it.
-fn split(text: &str) -> Result<Vec<(String, Located)>, ConfigError> {
+/// The pairs of a text `key/path:json5;key/path:json5`, with that sign between key and value, up to what is wrong. A `;`
+/// within a value is part of it.
+fn split(text: &str, sign: char) -> (Vec<(String, Located)>, Option<ConfigError>) {
     let mut pairs = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let malformed = || ConfigError::Argument {
-            argument: masked::argument(rest),
-        };
-        let (key, after) = rest.split_once(':').ok_or_else(malformed)?;
-        let (value, after) = json5::parse_front(after)?;
-        let key = key.trim().trim_matches('/');
-        if key.is_empty() {
-            return Err(malformed());
-        }
-        pairs.push((key.to_owned(), value));
-        rest = match after.strip_prefix(';') {
-            Some(next) => next.trim(),
-            None if after.is_empty() => after,
-            None => {
-                let reason = format!("expected ';' behind the value of {}", masked::key(key));
-                return Err(SyntaxError {
-                    line: 1,
-                    column: 1,
-                    reason,
-                }
-                .into());
+        match pair(rest, sign) {
+            Ok((key, value, after)) => {
+                pairs.push((key, value));
+                rest = after;
             }
-        };
+            Err(error) => return (pairs, Some(error)),
+        }
     }
-    Ok(pairs)
+    (pairs, None)
+}
+
+/// The pair at the front of a text, and what follows the `;` after it.
+fn pair(text: &str, sign: char) -> Result<(String, Located, &str), ConfigError> {
+    let malformed = || match sign {
+        ':' => ConfigError::Argument {
+            argument: masked::argument(text),
+        },
+        _ => ConfigError::Combination {
+            reason: format!(
+                "{:?} is not of the form key/path=value",
+                masked::argument(text)
+            ),
+        },
+    };
+    let (key, after) = text.split_once(sign).ok_or_else(malformed)?;
+    let key = key.trim().trim_matches('/');
+    if key.is_empty() {
+        return Err(malformed());
+    }
+    let (value, after) =
+        json5::parse_front(after).map_err(|error| ConfigError::of_key(key, error))?;
+    let rest = match after.strip_prefix(';') {
+        Some(next) => next.trim(),
+        None if after.is_empty() => after,
+        None => {
+            let reason = format!("expected ';' behind the value of {}", masked::key(key));
+            return Err(SyntaxError {
+                line: 1,
+                column: 1,
+                reason,
+            }
+            .into());
+        }
+    };
+    Ok((key.to_owned(), value, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn router(values: &str) -> Sources<'static> {
+        Sources {
+            router: Some(RouterEnvironment {
+                file: None,
+                values: Some(values.to_owned()),
+            }),
+            ..Sources::default()
+        }
+    }
+
+    #[test]
+    fn the_override_of_ros_wins_over_the_file_and_loses_to_flags() {
+        let name = format!("zonda-override-{}.json5", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        let text = "{ mode: 'router', scouting: { multicast: { enabled: true } }, queries_default_timeout: 7 }";
+        std::fs::write(&file, text).expect("a folder for temporary files");
+        let values = "listen/endpoints=[\"tcp/127.0.0.1:1\"];scouting/multicast/enabled=false;";
+        let mut sources = router(values);
+        if let Some(router) = &mut sources.router {
+            router.file = Some(file.clone());
+        }
+        let examined = sources.examine();
+        assert_eq!((examined.problems.len(), examined.notes.len()), (0, 0));
+        let config = examined.config;
+        assert!(!config.settings().multicast_enabled);
+        assert_eq!(config.settings().query_timeout.as_millis(), 7);
+        assert_eq!(config.origin("listen/endpoints").to_string(), OVERRIDE);
+        sources.flags = vec![Flag::texts(
+            "--listen",
+            "listen/endpoints",
+            &["tcp/127.0.0.1:2"],
+        )];
+        sources.file = Some(file.clone());
+        let examined = sources.examine();
+        std::fs::remove_file(&file).expect("the file is ours");
+        let notes = examined.notes.join("\n");
+        assert!(
+            notes.contains("`listen/endpoints` is not used: --listen goes before it")
+                && notes.contains("ZENOH_ROUTER_CONFIG_URI"),
+            "{notes}"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_override_names_the_key_and_no_secret() {
+        for (values, words) in [
+            ("mode:'router'", "is not of the form key/path=value"),
+            ("mode=router", "`mode`: "),
+            ("mod='router'", "did you mean `mode`?"),
+            ("transport/auth/usrpwd/password=hunter2", "usrpwd/password"),
+            ("transport/auth/usrpwd/password:hunter2", "usrpwd/password"),
+            (
+                "mode='peer',transport/auth/usrpwd/password='hunter2'",
+                "expected ';'",
+            ),
+        ] {
+            let examined = router(values).examine();
+            let said = examined.lines(&[], false).join("\n");
+            assert!(
+                said.contains(words) && said.contains(OVERRIDE),
+                "{values}: {said}"
+            );
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
 }

@@ -6,6 +6,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use zonda_transport::link::LINK_OPTIONS;
+
 use crate::config::{
     check::in_words,
     json5,
@@ -20,9 +22,18 @@ Every key that a configuration may have: those of the reference, and `runtime*`,
 names the nearest valid one. Nothing is ignored silently: what is not honoured is a warning, with the file and the line.
 
 Values come from these places, the later wins: the program's defaults, the file (`-c FILE`, else the one that the environment variable
-`ZENOH_CONFIG` names), the environment variable `ZONDA_CFG` (`key/path:json5;key/path:json5`), flags, `--cfg 'key/path:json5'`. `zondad`,
-`zonda` and the examples tell with `--check-config` what is wrong (exit code 0 if nothing, else 2) and with `--print-config` the values that take
-effect, each with where it comes from. A key with *by role* may be given as `{router: .., peer: .., client: ..}`.
+`ZENOH_CONFIG` names), the environment variable `ZONDA_CFG` (`key/path:json5;key/path:json5`), flags, `--cfg 'key/path:json5'`. `zondad` also follows the
+variables of ROS 2's router: `ZENOH_ROUTER_CONFIG_URI` names a file that goes before the one of `ZENOH_CONFIG`, and `ZENOH_CONFIG_OVERRIDE`
+(`key/path=json5;key/path=json5`) wins over the file ([ros2.md](ros2.md)).
+
+`zondad`, `zonda` and the examples tell with `--check-config` what is wrong, and with `--print-config` the values that take effect, each with where it comes from; secrets, and
+whatever a free-form section has below `private`, are hidden. A check opens every file that is named (certificates, keys, the list of users, `__config__` of plugins), sees whether keys and
+certificates belong together, and whether the addresses, interfaces and directories to listen with are there; it takes no port. It ends as a start would, with the same text and exit code:
+0 if nothing is wrong, 2 where the configuration or a file that it names is, 1 where this machine lacks what is listened on.
+
+A daemon does not start where `plugins/NAME/__required__` is `true`, as there are no plugins, unless `plugins_loading/enabled` is set to `false`.
+
+A key with *by role* may be given as `{router: .., peer: .., client: ..}`.
 
 What happens with a key is in the column *here*: **yes** it is honoured; **only** with the value named; **no**, any value but the default is
 a warning; **gone**, it has no effect in the reference either.
@@ -76,6 +87,41 @@ fn every_key_is_documented_as_it_is() {
     assert!(
         found == document,
         "docs/configuration.md is not what the table of keys says; write it anew with: \
+         ZONDA_WRITE_DOCS=1 cargo test -p zonda-router documented"
+    );
+}
+
+/// Around the table of options in the page about links.
+const OPTIONS: (&str, &str) = ("<!-- options -->\n", "<!-- end of options -->\n");
+
+fn options() -> String {
+    let head = "| option | after | kinds of link | meaning |\n|---|---|---|---|\n".to_owned();
+    LINK_OPTIONS.iter().fold(head, |mut text, option| {
+        let kinds = match option.kinds {
+            [] => "all".to_owned(),
+            kinds => format!("`{}`", kinds.join("`, `")),
+        };
+        let meaning = option.meaning.replace('|', "\\|");
+        let (name, part) = (option.name, option.part);
+        let _ = writeln!(text, "| `{name}` | `{part}` | {kinds} | {meaning} |");
+        text
+    })
+}
+
+#[test]
+fn every_option_of_an_endpoint_is_documented_as_it_is() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/links.md");
+    let page = std::fs::read_to_string(&file).expect("the page about links");
+    let (before, rest) = page.split_once(OPTIONS.0).expect("the table begins");
+    let (found, after) = rest.split_once(OPTIONS.1).expect("the table ends");
+    let options = options();
+    if std::env::var_os("ZONDA_WRITE_DOCS").is_some() {
+        let page = [before, OPTIONS.0, &options, OPTIONS.1, after].concat();
+        return std::fs::write(&file, page).expect("the folder of the documentation is writable");
+    }
+    assert!(
+        found == options,
+        "the options in docs/links.md are not those of the table in zonda-transport; write them anew with: \
          ZONDA_WRITE_DOCS=1 cargo test -p zonda-router documented"
     );
 }

@@ -121,7 +121,14 @@ impl Settings {
         self.users().map(drop)
     }
 
-    fn users(&self) -> Result<Option<Users>, ConfigError> {
+    /// Reads the list of users.
+    ///
+    /// # Errors
+    /// As [`Settings::link_options`].
+    ///
+    /// # Blocking
+    /// Reads the file.
+    pub(crate) fn users(&self) -> Result<Option<Users>, ConfigError> {
         let Some(file) = &self.users_file else {
             return Ok(None);
         };

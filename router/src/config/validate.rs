@@ -4,15 +4,20 @@
 //! values that have no effect.
 
 use zonda_codec::{Endpoint, WhatAmI};
-use zonda_transport::link::Protocol;
+use zonda_transport::link::{Protocol, idle_options};
 
 use crate::config::{
-    Config, ConfigError, Origin, Warning, default_of, keys,
+    Config, ConfigError, Origin, Warning,
+    check::link_kinds,
+    default_of, keys,
     kind::{Key, Support},
     read::{self, Found},
-    rows::SECRETS,
+    shown::without_secrets,
     value::Value,
 };
+
+/// The key that asks for access control.
+const ACCESS_CONTROL: &str = "access_control/enabled";
 
 impl Config {
     /// What is set but not honoured (entirely) yet, one by one; empty when every setting takes effect.
@@ -31,9 +36,34 @@ impl Config {
                 });
             }
         }
+        warnings.extend(self.idle_options());
         // as somebody reads them who looks at the file
         warnings.sort_by_key(|warning| warning.line);
         warnings
+    }
+
+    /// The options of endpoints that are accepted and have no effect.
+    fn idle_options(&self) -> Vec<Warning> {
+        let settings = self.settings();
+        let connect = settings
+            .connect_endpoints()
+            .map(|e| ("connect/endpoints", e));
+        let listen = settings
+            .listen_endpoints
+            .iter()
+            .map(|e| ("listen/endpoints", e));
+        let warning = |key: &str, endpoint: &Endpoint, option: String| Warning {
+            key: key.to_owned(),
+            origin: self.origin(key),
+            line: self.settings.get(key).and_then(|setting| setting.line),
+            text: format!("{}: {option}", endpoint.locator()),
+        };
+        let of = |(key, endpoint): (&str, &Endpoint)| {
+            let idle = idle_options(endpoint).into_iter();
+            idle.map(|option| warning(key, endpoint, option))
+                .collect::<Vec<_>>()
+        };
+        connect.chain(listen).flat_map(of).collect()
     }
 
     /// Reports what a builder method could not accept, access control, which a node would not do, options of links that do not go
@@ -64,8 +94,7 @@ impl Config {
     /// Finds an endpoint that no attempt can ever reach, as its protocol is none that this build has. For programs, which
     /// end then: the node itself goes on with its other endpoints.
     pub(super) fn unreachable(&self) -> Option<(Origin, ConfigError)> {
-        let supported: Vec<&str> = Protocol::ALL.iter().map(|kind| kind.name()).collect();
-        let supported = supported.join(", ");
+        let supported = link_kinds().join(", ");
         let expected = format!("one of the protocols that this build has: {supported}");
         self.endpoint_where(|endpoint| Protocol::of(endpoint).is_err(), &expected)
     }
@@ -95,10 +124,9 @@ impl Config {
 
     /// A node that is asked to deny and cannot stays away: open to everybody, it would be what nobody has asked for.
     fn check_access_control(&self) -> Result<(), ConfigError> {
-        const KEY: &str = "access_control/enabled";
-        match self.settings.get(KEY) {
+        match self.settings.get(ACCESS_CONTROL) {
             Some(setting) if setting.value == Value::Bool(true) => Err(ConfigError::Value {
-                key: KEY.to_owned(),
+                key: ACCESS_CONTROL.to_owned(),
                 line: setting.line,
                 found: "true".to_owned(),
                 expected: "false: access control is not supported yet, so a node would let everybody do everything"
@@ -150,20 +178,47 @@ impl Config {
     }
 }
 
+/// The most of a value that a warning shows.
+const SHOWN_CHARS: usize = 120;
+
 /// What to say about a setting that is not honoured.
 fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
-    let shown = if SECRETS.contains(&path) {
-        "the given value".to_owned()
-    } else {
-        value.to_string()
-    };
+    let shown = without_secrets(path, value).to_string();
     let text = match key.support {
         Support::Only(honoured, instead) if shown != honoured => instead,
+        Support::Not(_) if is_empty(value) => return None,
         Support::Not(instead) if path != key.path || !same(value, &default_of(key)) => instead,
+        Support::Gone if is_old_default(path, value) => return None,
         Support::Gone => "the reference has given it up, too; remove it",
         Support::Full | Support::Only(..) | Support::Not(_) => return None,
     };
+    let shown = match shown.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", shown.get(..end).unwrap_or("")),
+        None => shown,
+    };
     Some(format!("{shown} has no effect: {text}"))
+}
+
+/// Whether a section says nothing.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.is_empty(),
+        Value::List(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether a key that was given up has a value that means what is done.
+fn is_old_default(path: &str, value: &Value) -> bool {
+    match (path.rsplit('/').next(), value) {
+        (_, Value::Null) => true,
+        (Some("mode"), Value::Text(mode)) => mode == "peer_to_peer",
+        (Some("peer" | "linkstate"), Value::Object(members)) => members
+            .iter()
+            .all(|(name, member)| is_old_default(name, &member.value)),
+        (Some("transport_weights"), Value::List(weights)) => weights.is_empty(),
+        _ => false,
+    }
 }
 
 /// Equality that does not look at lines.
@@ -266,6 +321,26 @@ mod tests {
             "{error}"
         );
         assert!(Config::client(["tcp/h:1"]).unreachable().is_none());
+    }
+
+    #[test]
+    fn old_defaults_and_empty_sections_give_no_warning() {
+        for text in [
+            "{routing: {peer: {mode: 'peer_to_peer'}}}",
+            "{routing: {peer: {mode: 'peer_to_peer', linkstate: {transport_weights: []}}}}",
+            "{plugins: {}, plugins_loading: {search_dirs: []}, downsampling: []}",
+        ] {
+            let config = Config::from_json5(text).expect(text);
+            assert_eq!(config.warnings(), [], "{text}");
+        }
+        for text in [
+            "{routing: {peer: {mode: 'linkstate'}}}",
+            "{plugins: {rest: {}}}",
+            "{listen: {endpoints: ['tcp/[::]:1?rel=0']}, mode: 'router'}",
+        ] {
+            let config = Config::from_json5(text).expect(text);
+            assert_eq!(config.warnings().len(), 1, "{text}");
+        }
     }
 
     #[test]

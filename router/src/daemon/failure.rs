@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
+use zonda_codec::masked;
 
 use crate::{config::names_secret, model::OpenError};
 
@@ -46,7 +47,7 @@ impl From<OpenError> for DaemonError {
 pub fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let text = without_secret(error, text);
+    let text = masked(&without_secret(error, text)).into_owned();
     let said = text
         .split("\n\n")
         .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"))

@@ -9,6 +9,7 @@ mod arguments;
 mod failure;
 pub mod output;
 pub mod program;
+mod requests;
 mod run;
 mod settings;
 mod signals;

@@ -2,8 +2,9 @@
 
 //! Runs the node between start and signal.
 
+use std::io;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use zonda_codec::{Locator, ZenohId};
 
@@ -13,8 +14,9 @@ use crate::{
         arguments::DaemonArgs,
         failure::DaemonError,
         output::{complain, print},
+        requests,
         settings::without_session,
-        signals::Shutdown,
+        signals::{Request, Signals},
         terminal,
     },
     descriptors,
@@ -24,10 +26,10 @@ use crate::{
 /// How long peers have to take what is queued for them when the daemon is asked to end, unless `close_timeout_ms` says.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Runs the daemon until SIGINT or SIGTERM. Errors are printed as one line; the result is the exit code.
+/// Runs the daemon until SIGINT or SIGTERM; it reads the list of users again on SIGHUP, and prints its state on SIGUSR1. Errors are printed as one line; the result is the exit code.
 ///
 /// # Blocking
-/// For as long as the daemon runs. Takes over the two signals and the process's log. On Linux with glibc it starts the program
+/// For as long as the daemon runs. Takes over the two signals, SIGHUP and SIGUSR1, and the process's log. On Linux with glibc it starts the program
 /// once more with its own arguments, in the same process, unless `MALLOC_MMAP_THRESHOLD_` or `GLIBC_TUNABLES` is set.
 pub fn run(args: &DaemonArgs) -> ExitCode {
     if args.check_config {
@@ -44,7 +46,13 @@ pub fn run(args: &DaemonArgs) -> ExitCode {
 
 fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     allocator::settle();
-    let config = args.to_config()?;
+    let refused = |e: io::Error| DaemonError::Run(format!("cannot take over the signals: {e}"));
+    let mut signals = Signals::hold().map_err(refused)?;
+    let examined = args.examine();
+    let notes = examined.notes.clone();
+    let config = examined
+        .into_config()
+        .map_err(|problem| DaemonError::Usage(problem.to_string()))?;
     if args.print_config {
         for value in config.effective() {
             match args.json {
@@ -54,7 +62,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
         }
         return Ok(());
     }
-    for warning in args.warnings(&config) {
+    for warning in notes.into_iter().chain(args.warnings(&config)) {
         complain(format_args!("warning: {warning}"));
     }
     terminal::log();
@@ -64,32 +72,36 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     }
     let is_kept_from_scouting = config.is_kept_from_scouting();
     let node = zonda_runtime::block_on(Node::open(config))?;
+    let since = Instant::now();
     // Not before: opening may be configured to wait for ever, and has nothing that would have to be drained.
-    let shutdown = Shutdown::listen()
-        .map_err(|e| DaemonError::Run(format!("cannot take over SIGINT and SIGTERM: {e}")))?;
+    signals.listen().map_err(refused)?;
     announce(node.zid(), &node.locators(), args.json);
     if is_kept_from_scouting && !args.json {
         print(format_args!(
             "not scouting: ZONDA_MULTICAST_SCOUTING=off, so others need its address"
         ));
     }
-    shutdown.wait();
+    loop {
+        match signals.next() {
+            Request::End => break,
+            Request::Reload => complain(format_args!("{}", requests::reload(&node))),
+            Request::Report => complain(format_args!("{}", requests::report(&node, since))),
+        }
+    }
     let drain = node.close_timeout().unwrap_or(DRAIN);
     zonda_runtime::block_on(node.close(drain)).map_err(|e| DaemonError::Run(e.to_string()))
 }
 
 /// Tells everything that is wrong with the configuration or has no effect.
 fn check(args: &DaemonArgs) -> ExitCode {
-    let examined = args.sources().examine();
+    let mut examined = args.examine();
+    examined.try_sockets();
     let mut more = args.flags_without_effect();
     more.extend(without_session(&examined.config));
     for line in examined.lines(&more, args.json) {
         print(format_args!("{line}"));
     }
-    match examined.problems.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(2),
-    }
+    ExitCode::from(examined.exit_code())
 }
 
 fn announce(zid: ZenohId, locators: &[Locator], json: bool) {

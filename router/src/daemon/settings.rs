@@ -4,7 +4,7 @@
 
 use crate::{
     Config,
-    config::{Flag, Sources},
+    config::{Examined, Flag, Sources},
     daemon::{arguments::DaemonArgs, failure::DaemonError},
 };
 
@@ -20,21 +20,23 @@ impl DaemonArgs {
     /// # Blocking
     /// Reads the file.
     pub fn to_config(&self) -> Result<Config, DaemonError> {
-        self.sources()
-            .load()
-            .map_err(|problem| DaemonError::Usage(problem.to_string()))
+        let config = self.examine().into_config();
+        config.map_err(|problem| DaemonError::Usage(problem.to_string()))
     }
 
-    /// Everything that these flags and the environment say.
-    pub(super) fn sources(&self) -> Sources<'_> {
-        Sources {
+    /// The configuration these flags ask for, and everything that is wrong with it.
+    ///
+    /// # Blocking
+    /// Reads the file, and those that it names.
+    pub fn examine(&self) -> Examined {
+        let sources = Sources {
             defaults: DEFAULTS,
             file: self.config.clone(),
             flags: self.flags(),
             arguments: &self.cfg,
             ..Sources::default()
-        }
-        .with_environment()
+        };
+        sources.with_environment().for_router().examine()
     }
 
     fn flags(&self) -> Vec<Flag> {

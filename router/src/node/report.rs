@@ -8,6 +8,7 @@ use zonda_codec::{Locator, WhatAmI};
 use zonda_transport::listen::Listening;
 
 use crate::{
+    config::ConfigError,
     descriptors,
     node::{
         handle::Node,
@@ -23,6 +24,23 @@ use crate::{
 };
 
 impl Node {
+    /// Reads the list of users again (`transport/auth/usrpwd/dictionary_file`), for connections from now on; links that are
+    /// open stay. Gives how many users there are; `None` without a list.
+    ///
+    /// # Errors
+    /// Why the list cannot be used; the one of before stays in force.
+    ///
+    /// # Blocking
+    /// Reads the file.
+    pub fn reload_users(&self) -> Result<Option<usize>, ConfigError> {
+        let found = self.shared.settings.users()?;
+        let both = self.shared.options.users.as_ref().zip(found);
+        Ok(both.map(|(users, found)| {
+            users.replace(&found);
+            users.len()
+        }))
+    }
+
     /// What was sent and what was not on the links that have ended.
     #[must_use]
     pub fn ended_links(&self) -> EndedLinks {

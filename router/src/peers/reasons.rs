@@ -142,7 +142,7 @@ impl From<&HandshakeError> for Refusal {
             E::SameId { .. } => RefusalKind::MaxLinks,
             E::Timeout { .. } => RefusalKind::TimedOut,
             E::WrongId { .. } => RefusalKind::WrongNode,
-            E::Undecodable { .. } => RefusalKind::NotZenoh,
+            E::Undecodable { .. } | E::Foreign { .. } => RefusalKind::NotZenoh,
             E::Unauthenticated { .. }
             | E::CredentialsWanted
             | E::CredentialsRefused { .. }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The interfaces of this machine. The system is asked at most every ten seconds by all nodes of a process together:
-//! a list is long where containers run, and nodes are many where tests or robots run.
+//! The interfaces of this machine. The system is asked at most every ten seconds by all nodes of a process together, and when it
+//! says that they have changed: a list is long where containers run, and nodes are many where tests or robots run.
 
 use std::io;
 use std::net::IpAddr;
@@ -17,8 +17,8 @@ const FRESH: Duration = Duration::from_secs(10);
 
 /// An interface, and whether scouting is possible on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) interface: Interface,
+pub(crate) struct Known {
+    pub(crate) interface: Interface,
     pub(super) is_up: bool,
     pub(super) has_multicast: bool,
 }
@@ -27,14 +27,19 @@ type List = Arc<Vec<Known>>;
 
 static LAST: Mutex<Option<(Instant, List)>> = Mutex::new(None);
 
-/// Every interface, with what can be said of it now.
-pub(super) fn all() -> io::Result<List> {
+/// Every interface, with what can be said of it now, or could a few seconds ago.
+pub(crate) fn all() -> io::Result<List> {
+    since(Instant::now().checked_sub(FRESH))
+}
+
+/// Every interface, as the system gave them after `earliest`.
+pub(super) fn since(earliest: Option<Instant>) -> io::Result<List> {
     // In a process that was forked off the lock may be held by nobody for ever: it is never waited for.
     let Ok(mut last) = LAST.try_lock() else {
         return ask_system().map(Arc::new);
     };
     match &*last {
-        Some((at, list)) if at.elapsed() < FRESH => Ok(Arc::clone(list)),
+        Some((at, list)) if earliest.is_none_or(|earliest| *at > earliest) => Ok(Arc::clone(list)),
         _ => {
             let list = Arc::new(ask_system()?);
             *last = Some((Instant::now(), Arc::clone(&list)));
@@ -60,6 +65,17 @@ pub fn this_host() -> Host {
 pub(super) fn host_of(list: &[Known]) -> Host {
     let up = list.iter().filter(|known| known.is_up);
     Host(up.map(|known| known.interface.clone()).collect())
+}
+
+/// Whether a name is that of one of these interfaces, or one of their addresses.
+pub(crate) fn is_among(name: &str, list: &[Known]) -> bool {
+    list.iter().any(|known| is_meant(name, known))
+}
+
+/// Whether a name in the configuration is that of an interface, or one of its addresses.
+pub(super) fn is_meant(name: &str, known: &Known) -> bool {
+    let mut addresses = known.interface.addresses.iter();
+    known.interface.name == name || addresses.any(|address| address.ip.to_string() == name)
 }
 
 fn ask_system() -> io::Result<Vec<Known>> {

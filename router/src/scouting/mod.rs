@@ -7,7 +7,8 @@
 //! being opened. The thread (`zonda-scout`) sleeps until a datagram comes or a SCOUT is due, whatever runtime the node
 //! uses, and ends within milliseconds when its [`Service`] is dropped.
 
-mod interfaces;
+pub(crate) mod interfaces;
+mod news;
 mod port;
 mod report;
 mod search;

@@ -15,15 +15,13 @@ use zonda_codec::{Encode, Hello, PROTOCOL_VERSION, Reader, Roles, Scout, Scoutin
 
 use crate::{
     scouting::{
-        interfaces::{self, Known, host_of},
+        interfaces::{self, Known, host_of, is_meant},
+        news::{News, SETTLE},
         port,
         report::{InterfaceReport, ScoutReport, Use},
     },
     table::scouting::{Asking, Host},
 };
-
-/// How often it is looked whether interfaces have come or gone.
-const LOOK_AFTER: Duration = Duration::from_secs(30);
 
 /// Datagrams read from one socket before the others have their turn.
 const DATAGRAMS_PER_TURN: usize = 64;
@@ -34,6 +32,7 @@ const DATAGRAM_BYTES_MAX: usize = 65_536;
 /// The token of the waker; sockets have others, which nobody looks at: all sockets are read after every wait.
 const WAKER: Token = Token(0);
 const SOCKET: Token = Token(1);
+const NEWS: Token = Token(2);
 
 /// Where to scout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +91,7 @@ impl Service {
             }),
         });
         let worker = Worker {
+            news: News::open(poll.registry(), NEWS),
             poll,
             control: Arc::clone(&control),
             options,
@@ -148,6 +148,7 @@ struct Port {
 
 struct Worker<P> {
     poll: Poll,
+    news: News,
     control: Arc<Control>,
     options: Options,
     party: P,
@@ -164,32 +165,33 @@ struct Worker<P> {
 impl<P: Party> Worker<P> {
     fn run(mut self) {
         let mut events = Events::with_capacity(16);
-        let mut looked = Instant::now();
-        self.look();
+        self.look(None);
+        let mut look_at = Instant::now() + self.news.look_after();
         while !self.control.stops.load(Ordering::Acquire) {
             let now = Instant::now();
             if self.control.asks.swap(false, Ordering::AcqRel) {
                 self.asking.begin(now);
             }
-            if now.saturating_duration_since(looked) >= LOOK_AFTER {
-                looked = now;
-                self.look();
+            if self.news.take() {
+                look_at = look_at.min(now + SETTLE);
+            }
+            if now >= look_at {
+                look_at = now + self.news.look_after();
+                if self.look(now.checked_sub(SETTLE)) {
+                    self.asking.begin(now);
+                }
             }
             if self.asking.is_due(now) {
                 self.ask();
             }
             let is_more = self.read_all();
-            let next = self
-                .asking
-                .deadline()
-                .into_iter()
-                .chain([looked + LOOK_AFTER]);
+            let next = self.asking.deadline().into_iter().chain([look_at]);
             let wait = match is_more {
                 true => Duration::ZERO,
                 false => next
                     .map(|at| at.saturating_duration_since(Instant::now()))
                     .min()
-                    .unwrap_or(LOOK_AFTER),
+                    .unwrap_or(SETTLE),
             };
             if let Err(error) = self.poll.poll(&mut events, Some(wait))
                 && error.kind() != io::ErrorKind::Interrupted
@@ -199,17 +201,24 @@ impl<P: Party> Worker<P> {
         }
     }
 
-    /// Looks at the interfaces, and opens and closes sockets as they have come and gone.
-    fn look(&mut self) {
-        let known = match interfaces::all() {
+    /// Looks at the interfaces, as the system gave them after `earliest` or a few seconds ago, and opens and closes sockets as
+    /// they have come and gone. Tells whether one has come.
+    fn look(&mut self, earliest: Option<Instant>) -> bool {
+        let found = match earliest {
+            Some(_) => interfaces::since(earliest),
+            None => interfaces::all(),
+        };
+        let known = match found {
             Ok(known) => known,
             Err(error) => {
-                return tracing::warn!("no scouting, as the interfaces are unknown: {error}");
+                tracing::warn!("no scouting, as the interfaces are unknown: {error}");
+                return false;
             }
         };
         if !self.known.is_empty() && self.known == *known {
-            return;
+            return false;
         }
+        let mut has_come = false;
         self.known.clone_from(&known);
         self.host = host_of(&known);
         let mut reports = Vec::new();
@@ -231,7 +240,10 @@ impl<P: Party> Worker<P> {
             match same.next().and_then(Option::take) {
                 Some(port) => self.ports.push(port),
                 None => match self.open(known, own) {
-                    Ok(port) => self.ports.push(port),
+                    Ok(port) => {
+                        has_come = true;
+                        self.ports.push(port);
+                    }
                     Err(why) => reports.push(report_of(known, Use::Skipped(why))),
                 },
             }
@@ -244,6 +256,7 @@ impl<P: Party> Worker<P> {
         self.complain(&reports);
         self.control.report.lock().interfaces = reports;
         self.party.host_changed(&self.host);
+        has_come
     }
 
     /// The address by which an interface is used, or why it is not.
@@ -431,12 +444,6 @@ impl Port {
             self.report.last_failure = Some(error.to_string());
         }
     }
-}
-
-/// Whether a name in the configuration is that of an interface, or one of its addresses.
-fn is_meant(name: &str, known: &Known) -> bool {
-    let mut addresses = known.interface.addresses.iter();
-    known.interface.name == name || addresses.any(|address| address.ip.to_string() == name)
 }
 
 fn report_of(known: &Known, usage: Use) -> InterfaceReport {

@@ -340,7 +340,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         if let Some(left_out) = limit.and_then(|limit| limit.admit(now)) {
             tracing::warn!("{endpoint}: no link from {remote}: {}{left_out}", said());
         } else if limit.is_none()
-            && let Some(left_out) = self.logs.other.admit(now)
+            && let Some(left_out) = self.logs.of_interest(&error).admit(now)
         {
             tracing::info!("{endpoint}: no link from {remote}: {}{left_out}", said());
         } else {

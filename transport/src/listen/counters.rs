@@ -73,8 +73,24 @@ pub(super) struct Logs {
     pub(super) unencrypted: LogLimit,
     /// A peer did not ask for a WebSocket.
     pub(super) upgrade: LogLimit,
+    /// A peer speaks TLS, HTTP, MQTT, or something else that is known.
+    foreign: [LogLimit; 4],
     /// An introduction failed for another reason.
-    pub(super) other: LogLimit,
+    other: LogLimit,
+}
+
+impl Logs {
+    /// The lines about introductions that fail as this one does, which are of interest to a reader who asks for them.
+    pub(super) fn of_interest(&self, error: &HandshakeError) -> &LogLimit {
+        let [tls, http, mqtt, more] = &self.foreign;
+        match error {
+            HandshakeError::Foreign { speaks: "TLS" } => tls,
+            HandshakeError::Foreign { speaks: "HTTP" } => http,
+            HandshakeError::Foreign { speaks: "MQTT" } => mqtt,
+            HandshakeError::Foreign { .. } => more,
+            _ => &self.other,
+        }
+    }
 }
 
 pub(super) fn count(counter: &AtomicU64) {
