@@ -27,14 +27,14 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let node = node::open(&cli.connection)?;
 
-    let rounds = Rounds::new(cli.counting.number, cli.counting.rounds);
+    let rounds = Rounds::new(&cli.counting);
     let last_round = interrupt.clone();
     let subscriber = node::Subscriber::declare(&node, "test/thr", move |_delivery| {
-        let Some((seconds, is_last)) = rounds.count() else {
+        let Some(round) = rounds.count() else {
             return;
         };
-        measure::print_rate(cli.counting.number, seconds, cli.connection.json);
-        if is_last {
+        measure::print_rate(round.messages, round.seconds, cli.connection.json);
+        if round.is_last {
             last_round.raise();
         }
     })?;

@@ -29,16 +29,16 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
 
     // The callback runs on the task that reads the socket: nothing is queued and no thread is woken,
     // but it must not take long.
-    let rounds = Rounds::new(cli.counting.number, cli.counting.rounds);
+    let rounds = Rounds::new(&cli.counting);
     let last_round = interrupt.clone();
     let subscriber = session
         .declare_subscriber("test/thr")
         .callback(move |_sample| {
-            let Some((seconds, is_last)) = rounds.count() else {
+            let Some(round) = rounds.count() else {
                 return;
             };
-            measure::print_rate(cli.counting.number, seconds, cli.connection.json);
-            if is_last {
+            measure::print_rate(round.messages, round.seconds, cli.connection.json);
+            if round.is_last {
                 last_round.raise();
             }
         })

@@ -91,7 +91,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli: Cli = program::parse();
     cli.verbosity.log(match cli.command {
-        Command::Router(_) => "warn",
+        Command::Router(_) => daemon::terminal::LOG_OF_DAEMON,
         _ => LOG,
     });
     zonda_router::descriptors::raise();

@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
@@ -21,46 +21,85 @@ pub struct Counting {
     )]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub rounds: u64,
-    /// Messages in a round
-    #[arg(short, long, value_name = "MESSAGES", default_value_t = 100_000)]
+    /// Messages in a round [default: as many as come in a second]
+    #[arg(short, long, value_name = "MESSAGES")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    pub number: u64,
+    pub number: Option<u64>,
 }
+
+/// Messages between two looks at the clock where a round lasts a second.
+const STEP: u64 = 1000;
+
+/// The least time of a round whose messages are not given.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Rounds follow each other without a gap; the first message of all starts the clock.
 pub struct Rounds {
-    size: u64,
+    /// Messages between two looks at the clock.
+    step: u64,
     seen: AtomicU64,
-    /// When the round began, and how many are left.
-    state: Mutex<(Option<Instant>, u64)>,
+    least: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// When the round began.
+    began: Option<Instant>,
+    /// Messages of the round so far.
+    messages: u64,
+    /// How many rounds are left.
+    left: u64,
+}
+
+/// A round that is over.
+pub struct Round {
+    pub messages: u64,
+    pub seconds: f64,
+    pub is_last: bool,
 }
 
 impl Rounds {
-    /// So many `rounds` of `size` messages.
-    pub fn new(size: u64, rounds: u64) -> Self {
+    /// The rounds that the flags ask for.
+    pub fn new(counting: &Counting) -> Self {
         // one less than nothing: the first message is not counted, it starts the clock
         Rounds {
-            size,
+            step: counting.number.unwrap_or(STEP),
             seen: AtomicU64::new(u64::MAX),
-            state: Mutex::new((None, rounds)),
+            least: counting.number.map_or(SECOND, |_| Duration::ZERO),
+            state: Mutex::new(State {
+                began: None,
+                messages: 0,
+                left: counting.rounds,
+            }),
         }
     }
 
-    /// Counts one message. At the end of a round, its seconds and whether it was the last.
-    pub fn count(&self) -> Option<(f64, bool)> {
+    /// Counts one message; a round if one is over with it.
+    pub fn count(&self) -> Option<Round> {
         let seen = self.seen.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        if seen != 0 && seen != self.size {
+        if seen != 0 && seen != self.step {
             return None;
         }
         let now = Instant::now();
         let mut state = self.state.lock().ok()?;
-        let (began, left) = &mut *state;
-        let seconds = began
-            .replace(now)
-            .map(|began| (now - began).as_secs_f64())?;
-        self.seen.fetch_sub(self.size, Ordering::Relaxed);
-        *left = left.checked_sub(1)?;
-        Some((seconds, *left == 0))
+        let Some(began) = state.began else {
+            state.began = Some(now);
+            return None;
+        };
+        self.seen.fetch_sub(self.step, Ordering::Relaxed);
+        state.messages += self.step;
+        let passed = now - began;
+        if passed < self.least {
+            return None;
+        }
+        state.began = Some(now);
+        let messages = std::mem::take(&mut state.messages);
+        state.left = state.left.checked_sub(1)?;
+        Some(Round {
+            messages,
+            seconds: passed.as_secs_f64(),
+            is_last: state.left == 0,
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use zonda_program::{Failure, Interrupt, complain, print_lines};
 
 use super::link::Paths;
 use super::machine;
-use super::numbers::{counted, short};
+use super::numbers::{counted, of_rounds, short};
 use super::progress::Progress;
 use super::record::{Cell, Record, Round, is_chosen, is_output};
 use super::scenario::{Scenario, distinct};
@@ -162,6 +162,7 @@ pub struct Outcome {
     pub entries: Vec<Entry>,
     /// The record with the cells of them all.
     pub record: Record,
+    planned: u32,
     is_whole: bool,
     /// The record goes to standard output, so everything else does not.
     is_record_output: bool,
@@ -202,9 +203,15 @@ impl Campaign<'_> {
         let is_whole = self.measure(&mut entries, &interrupt);
         record.cells = entries.iter().map(|entry| entry.cell.clone()).collect();
         record.load_average_after = machine::load_average();
+        let planned = self.rounds;
+        if !is_whole {
+            // an entry that was never measured would be a row of dashes
+            entries.retain(|entry| entry.cell.measured() > 0 || entry.cell.note.is_some());
+        }
         Ok(Some(Outcome {
             entries,
             record,
+            planned,
             is_whole,
             is_record_output: self.json.is_some_and(is_output),
         }))
@@ -260,6 +267,12 @@ pub fn turns<E>(entries: &[E], round: usize, are_beside: impl Fn(&E, &E) -> bool
 }
 
 impl Outcome {
+    /// What the figures are of, in words.
+    pub fn rounds(&self) -> String {
+        let counts = self.entries.iter().map(|entry| entry.cell.measured());
+        of_measured(counts, self.planned, self.is_whole)
+    }
+
     /// Prints the tables below one line on the machine.
     pub fn print(&self, tables: &str) {
         let text = format!("{}\n{tables}", machine::summary());
@@ -278,6 +291,24 @@ impl Outcome {
         }
         verdict(&self.entries, self.is_whole)
     }
+}
+
+/// What figures are of, for so many rounds in each cell.
+fn of_measured(
+    counts: impl Iterator<Item = usize> + Clone,
+    planned: u32,
+    is_whole: bool,
+) -> String {
+    if is_whole {
+        return of_rounds(planned);
+    }
+    let least = counts.clone().min().unwrap_or(0);
+    let most = counts.max().unwrap_or(0);
+    let measured = match least == most {
+        true => most.to_string(),
+        false => format!("{least} to {most}"),
+    };
+    format!("interrupted: {measured} of {planned} rounds")
 }
 
 fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
@@ -314,6 +345,18 @@ mod tests {
     use super::super::scenario::{Topology, distinct};
     use super::super::system::{BARE, Kind};
     use super::*;
+
+    #[test]
+    fn an_interrupted_run_says_what_was_measured_and_not_what_was_planned() {
+        let counts = |all: &'static [usize]| all.iter().copied();
+        assert_eq!(of_measured(counts(&[3, 3]), 3, true), "median of 3 rounds");
+        let part = of_measured(counts(&[1, 1, 0]), 3, false);
+        assert_eq!(part, "interrupted: 0 to 1 of 3 rounds");
+        assert_eq!(
+            of_measured(counts(&[2]), 3, false),
+            "interrupted: 2 of 3 rounds"
+        );
+    }
 
     #[test]
     fn everybody_beside_each_other_is_first_in_turn() {

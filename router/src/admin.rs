@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The admin space's root: this node's id and its connections, as JSON.
+//! The admin space: its root, which is this node's id and its connections as JSON, and the [reports](reports) below.
+
+pub(crate) mod kept;
+mod reports;
 
 use std::{sync::Arc, time::Instant};
 
@@ -8,20 +11,29 @@ use serde_json::json;
 use zonda_codec::{Encoding, KeyExpr, Qos, Reliability, encoding};
 
 use crate::{
+    admin::{kept::Report, reports::Asked},
     model::{Publication, SampleKind, Value},
     node::{
         shared::Shared,
         state::{Described, State},
     },
-    query::After,
+    query::{After, Call},
     table::LocalBranch,
 };
 
 /// How long a description is used again, as a multiple of what it took to make.
 const REUSED: u32 = 20;
 
+/// A value of the admin space.
+pub(crate) struct AdminText<'a> {
+    pub(crate) key: &'a KeyExpr<'a>,
+    pub(crate) text: &'a str,
+    /// The name of its encoding.
+    pub(crate) encoding: &'static str,
+}
+
 impl Shared {
-    /// Replies to a query on `key` that reaches the admin space, and ends its branch there. Only the root has a value.
+    /// Replies to a query on `key` that reaches the admin space, and ends its branch there, at once or behind the reports.
     pub(crate) fn answer_admin(
         &self,
         branch: &LocalBranch,
@@ -33,22 +45,48 @@ impl Shared {
         let answers = self.settings.adminspace_enabled && self.settings.adminspace_readable;
         if answers && key.intersects(&root) {
             let text = self.described(state);
-            let sample = Publication {
-                kind: SampleKind::Put,
-                payload: Value::Borrowed(text.as_bytes()),
-                encoding: Encoding {
-                    id: encoding::id("application/json").unwrap_or_default(),
-                    schema: None,
-                },
-                attachment: None,
-                timestamp: None,
-                source_info: None,
-                qos: Qos::REQUEST,
-                reliability: Reliability::Reliable,
+            let text = AdminText {
+                key: &root,
+                text: &text,
+                encoding: "application/json",
             };
-            self.reply_at_once(branch, &root, &sample, state, after);
+            self.tell_admin(&text, branch, state, after);
         }
-        state.table.finish_branch(branch.face, branch.rid);
+        let reports = match answers {
+            true => Report::named(key, &root),
+            false => Vec::new(),
+        };
+        match self.this.upgrade().filter(|_| !reports.is_empty()) {
+            Some(node) => {
+                let asked = Asked::new(node, branch, reports);
+                after.calls.push(Call::Later(Box::new(|| asked.answer())));
+            }
+            None => state.table.finish_branch(branch.face, branch.rid),
+        }
+    }
+
+    /// Replies with a text.
+    pub(crate) fn tell_admin(
+        &self,
+        told: &AdminText<'_>,
+        branch: &LocalBranch,
+        state: &mut State,
+        after: &mut After,
+    ) {
+        let sample = Publication {
+            kind: SampleKind::Put,
+            payload: Value::Borrowed(told.text.as_bytes()),
+            encoding: Encoding {
+                id: encoding::id(told.encoding).unwrap_or_default(),
+                schema: None,
+            },
+            attachment: None,
+            timestamp: None,
+            source_info: None,
+            qos: Qos::REQUEST,
+            reliability: Reliability::Reliable,
+        };
+        self.reply_at_once(branch, told.key, &sample, state, after);
     }
 
     /// The description, which may be as old as twenty times what it took to make: however often it is asked for, to make it

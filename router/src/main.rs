@@ -7,12 +7,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
-use zonda_router::daemon::{self, program::Zondad};
+use zonda_router::daemon::{self, program::Zondad, terminal};
 
 fn main() -> ExitCode {
     match Zondad::try_parse() {
         Ok(cli) => {
-            cli.verbosity.log("warn");
+            cli.verbosity.log(terminal::LOG_OF_DAEMON);
             daemon::run(&cli.daemon)
         }
         Err(error) if error.use_stderr() => {

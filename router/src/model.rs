@@ -94,10 +94,14 @@ pub enum Wait {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Handed to the socket, or to every local subscriber, or nobody wants it.
+    /// Handed to the socket of each neighbour that wants it, and to every subscriber of this session.
     Sent,
     /// Accepted into the send queue of at least one peer; the peer has not taken it yet.
     Queued,
+    /// No subscriber is known: the message went to no node. A client, and a node behind a gateway, knows the subscribers on
+    /// the keys of its declared publishers; other keys it hands to the gateway, which is [`Outcome::Sent`] or
+    /// [`Outcome::Queued`].
+    NoSubscriber,
     /// Congestion control `Drop`, and the send queue of at least one peer was full: it does not get the message.
     /// Made by the session from [`PublishError::Dropped`], since a caller of plain `put` asked for dropping.
     Dropped {
@@ -249,7 +253,7 @@ pub enum CloseError {
         "this process was forked off after the session was opened: open a session here, or fork before"
     )]
     Forked,
-    /// Some peers had not taken what was queued for them by the deadline, or were gone before; it is lost.
+    /// Some peers had not taken what was queued for them by the deadline; it is lost.
     #[error("not everything was delivered within {after:?} of closing; lost: {}", named(.lost))]
     Timeout {
         /// The neighbours that did not take everything, each with what it missed.

@@ -69,7 +69,13 @@ fn it_listens_until_it_is_asked_to_end() {
     let sent = Command::new("kill").args(["-TERM", &pid]).status();
     assert!(sent.is_ok_and(|s| s.success()));
     assert_eq!(daemon.0.wait().expect("it is our child").code(), Some(0));
-    assert_eq!(daemon.errors(), "");
+    let log = daemon.errors();
+    assert!(log.lines().all(|line| line.contains(" INFO ")), "{log}");
+    let reached = format!("starts; it is reached at tcp/{address}");
+    assert!(
+        log.contains(&reached) && log.contains(env!("CARGO_PKG_VERSION")),
+        "{log}"
+    );
 }
 
 /// SIGHUP and SIGUSR1 end a process that does not take them over.

@@ -73,8 +73,8 @@
 //! for tests and for machines that shall send nothing unasked; what a configuration says wins.
 //!
 //! # What a put tells
-//! A put gives `()`, or with `.outcome()` before its `.wait()` or `.await` an [`Outcome`]: sent, queued, or dropped for a
-//! slow peer; a refusal names the reason and the peer. With
+//! A put gives `()`, or with `.outcome()` before its `.wait()` or `.await` an [`Outcome`]: sent, queued, without any
+//! subscriber, or dropped for a slow peer; a refusal names the reason and the peer. With
 //! congestion control `Drop` (the default) it never waits; with `Block` it waits at most its timeout (5 s) and never
 //! drops silently. `docs/delivery.md` has every case in one table; [`pubsub::Publisher::counters`] and
 //! [`session::SessionInfo`] count them.

@@ -250,7 +250,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// Whether a message would go to anybody now: to a subscriber that is known, or to a router that has not said yet whether it
-    /// knows one. What is published without a route is [`Outcome::Sent`] to nobody.
+    /// knows one. What is published without a route is [`Outcome::NoSubscriber`].
     pub fn has_route(&self) -> bool {
         self.face.has_route()
     }
@@ -282,7 +282,7 @@ impl<'a> Publisher<'a> {
     /// let publisher = session.declare_publisher("demo/temperature").wait()?;
     /// publisher.put("21.5").wait()?;
     /// let counts = publisher.counters();
-    /// assert_eq!((counts.offered, counts.sent, counts.bytes), (1, 1, 4));
+    /// assert_eq!((counts.offered, counts.no_subscriber, counts.bytes), (1, 1, 4));
     /// # Ok::<(), zonda::Error>(())
     /// ```
     pub fn counters(&self) -> PublisherCounts {

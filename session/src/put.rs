@@ -44,7 +44,7 @@ impl SessionPutBuilder<'_, '_> {
     /// ```
     /// # use zonda::{Config, Outcome, Wait};
     /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
-    /// assert_eq!(session.put("demo/key", "value").outcome().wait()?, Outcome::Sent);
+    /// assert_eq!(session.put("demo/key", "value").outcome().wait()?, Outcome::NoSubscriber);
     /// # Ok::<(), zonda::Error>(())
     /// ```
     pub fn outcome(self) -> OutcomeBuilder<Self> {

@@ -341,7 +341,9 @@ impl Session {
     }
 
     /// Closes the session: sends what is queued, says goodbye to every peer, ends all publishers and subscribers. What peers
-    /// do not take in time is lost, and the error names each neighbour and how much it missed. Nothing is received meanwhile.
+    /// do not take in time is lost, and the error names each neighbour and how much it missed. A peer that hangs up meanwhile
+    /// is no error: what it has not taken is counted by [`ended_links`](SessionInfo::ended_links), and logged. Nothing is
+    /// received meanwhile.
     /// Idempotent; affects all clones; legal from inside callbacks. A session that is dropped does the same in the
     /// background, for as long as the process lives, and logs what is lost.
     ///

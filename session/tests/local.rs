@@ -248,3 +248,34 @@ fn a_second_subscriber_to_a_key_is_reached_at_once() {
     far.put("2").wait().unwrap();
     assert!(two.recv_timeout(LONG).unwrap().is_some());
 }
+
+/// A put that matches no subscriber says so, on each way a put can take, and is counted.
+#[test]
+fn a_put_to_nobody_says_that_there_is_no_subscriber() {
+    let session = alone();
+    let nobody = Ok(Outcome::NoSubscriber);
+    assert_eq!(session.put("nobody/here", "x").outcome().wait(), nobody);
+    assert_eq!(session.delete("nobody/here").outcome().wait(), nobody);
+    assert_eq!(session.put("nobody/here", "x").try_publish(), nobody);
+    let publisher = session.declare_publisher("nobody/here").wait().unwrap();
+    for _ in 0..2 {
+        assert_eq!(publisher.put("x").outcome().wait(), nobody);
+        assert_eq!(publisher.put("x").try_publish(), nobody);
+        assert_eq!(publisher.put("x").attachment("y").outcome().wait(), nobody);
+        let later = async { publisher.put("x").outcome().await };
+        assert_eq!(async_io::block_on(later), nobody);
+        let blocking = publisher.put("x").timeout(LONG);
+        assert_eq!(
+            async_io::block_on(async { blocking.outcome().await }),
+            nobody
+        );
+    }
+    let counts = publisher.counters();
+    assert_eq!(
+        (counts.offered, counts.no_subscriber, counts.sent),
+        (10, 10, 0)
+    );
+    assert_eq!(counts.undecided(), 0);
+    let _subscriber = session.declare_subscriber("nobody/*").wait().unwrap();
+    assert_eq!(publisher.put("x").outcome().wait(), Ok(Outcome::Sent));
+}

@@ -18,6 +18,7 @@ mod for_ever;
 mod gone;
 #[cfg(target_os = "linux")]
 mod groups;
+mod leaving;
 #[cfg(feature = "ext")]
 mod legacy;
 mod link_options;
@@ -50,6 +51,7 @@ mod reliability;
 #[cfg(all(target_os = "linux", feature = "serial"))]
 mod serial;
 mod service;
+mod slow_alone;
 mod slow_peer;
 mod streams;
 mod timestamps;

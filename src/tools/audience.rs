@@ -4,8 +4,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use zonda::Wait;
 use zonda::pubsub::Publisher;
-use zonda::{Outcome, Wait};
 use zonda_program::complain;
 
 /// How long a router may take to say whether it knows a subscriber.
@@ -26,14 +26,6 @@ fn has_subscriber(publisher: &Publisher<'_>) -> bool {
         .matching_status()
         .wait()
         .is_ok_and(|status| status.matching())
-}
-
-/// What became of a message, in a word, by whether it had a route when it was published.
-pub fn outcome(had_route: bool, outcome: Outcome) -> String {
-    match outcome {
-        Outcome::Sent if !had_route => "NoSubscriber".to_owned(),
-        other => format!("{other:?}"),
-    }
 }
 
 /// Says so if a message will go to nobody although the node is connected.

@@ -12,6 +12,7 @@ use zonda_program::{
 use zonda_router::config::link_kinds;
 
 use super::events;
+use super::remote::Whom;
 use super::show::each;
 
 const HELP: &str = "\
@@ -19,8 +20,12 @@ Examples:
   zonda info                                   version, runtimes and kinds of link
   zonda info -e tcp/127.0.0.1:7447             what a node with these connections reaches
   zonda info --limits                          the limits of a node with this configuration
-  zonda info -e tcp/127.0.0.1:7447 --metrics   all that a node with these connections counts
-  zonda info -e tcp/127.0.0.1:7447 --watch     who is there, and each connection that comes, fails or goes, and why
+  zonda info -e tcp/127.0.0.1:7447 --metrics   everything that this router counts
+  zonda info -e tcp/127.0.0.1:7447 --watch     the router's links, and each that comes, fails or goes, with the reason
+  zonda info -e tcp/127.0.0.1:7447 --router any --limits   the limits of each router of the mesh
+
+--metrics, --limits and --watch ask the router that this node is connected to, if that is its only neighbour, or the routers that \
+--router names; else they tell of this node itself, as --own does.
 
 Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time, or when an endpoint to connect to was not reached (but \
 with --watch); 2 for bad usage.";
@@ -29,15 +34,21 @@ with --watch); 2 for bad usage.";
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Info {
-    /// Go on and print what happens to the connections, until Ctrl-C
+    /// Go on and print each link that comes, fails or goes, with the reason, until Ctrl-C
     #[arg(short, long)]
     watch: bool,
-    /// Print a table of the node's limits: key, value, what is used now, how often each was reached
+    /// Print a table of limits: key, value, what is used now, how often each was reached
     #[arg(long)]
     limits: bool,
-    /// Print everything that the node counts as OpenMetrics text, which Prometheus reads
+    /// Print everything that is counted as OpenMetrics text, which Prometheus reads
     #[arg(long, conflicts_with = "limits")]
     metrics: bool,
+    /// Ask this router: its id, or `any` for each that is reached
+    #[arg(long, value_name = "ZID|any")]
+    router: Option<Whom>,
+    /// Tell of this program's own node, whatever it is connected to
+    #[arg(long, conflicts_with = "router")]
+    own: bool,
     #[command(flatten)]
     connection: Connection,
 }
@@ -52,6 +63,9 @@ fn limit(limit: &LimitStatus) -> Value {
     })
 }
 
+/// Above a table of limits.
+const HEADER: [&str; 5] = ["key", "limit", "used", "reached", "what is counted"];
+
 /// The limits of a session's node, for people.
 fn table_of(session: &Session) -> String {
     let number = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
@@ -65,8 +79,21 @@ fn table_of(session: &Session) -> String {
             limit.counts.to_owned(),
         ]
     });
-    let header = ["key", "limit", "used", "reached", "what is counted"];
-    table(header, rows, 1..4)
+    table(HEADER, rows, 1..4)
+}
+
+/// The limits that a router tells, for people.
+fn table_of_told(text: &str) -> String {
+    let limits: Value = serde_json::from_str(text).unwrap_or_default();
+    let cell = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let rows = limits.as_array().into_iter().flatten();
+    let rows = rows
+        .map(|limit| ["key", "value", "used", "reached", "counts"].map(|name| cell(&limit[name])));
+    table(HEADER, rows, 1..4)
 }
 
 /// The facts in lines that begin with what they are about.
@@ -133,12 +160,21 @@ impl Info {
             "runtime": self.runtime()?,
         });
         let opens = !self.connection.connect.is_empty() || !self.connection.listen.is_empty();
-        let session = match opens || self.watch || self.limits || self.metrics {
+        let reports = self.watch || self.limits || self.metrics;
+        if self.router.is_some() && !reports {
+            const ALONE: &str = "--router goes with --metrics, --limits or --watch";
+            return Err(Failure::Usage(ALONE.to_owned()));
+        }
+        let session = match opens || reports || self.router.is_some() {
             true => Some(self.connection.open()?),
             false => None,
         };
         if let Some(session) = &session {
             await_attempts(session);
+            if let Some(whom) = self.whom(session).filter(|_| reports) {
+                self.ask(session, &whom)?;
+                return Ok(session.close().wait()?);
+            }
             self.connected(session, &mut facts)?;
         }
         match (self.connection.json, &session) {
@@ -164,6 +200,39 @@ impl Info {
         };
         session.close().wait()?;
         reached
+    }
+
+    /// The routers to ask; `None` for the own node.
+    fn whom(&self, session: &Session) -> Option<Whom> {
+        match (&self.router, self.own) {
+            (Some(whom), _) => Some(whom.clone()),
+            (None, true) => None,
+            (None, false) => Whom::only_neighbour(session),
+        }
+    }
+
+    /// Prints what routers tell of themselves.
+    fn ask(&self, session: &Session, whom: &Whom) -> Result<(), Failure> {
+        if self.watch {
+            return whom.follow(session, self.connection.json);
+        }
+        let name = if self.metrics { "metrics" } else { "limits" };
+        let reports = whom.insist(session, name)?;
+        for (zid, text) in &reports {
+            if self.connection.json && self.limits {
+                let limits: Value = serde_json::from_str(text).unwrap_or_default();
+                print(format_args!("{}", json!({"router": zid, "limits": limits})));
+                continue;
+            }
+            if reports.len() > 1 {
+                print(format_args!("# router {zid}"));
+            }
+            match self.limits {
+                true => print_lines(format_args!("{}", table_of_told(text))),
+                false => print_lines(format_args!("{}", text.trim_end())),
+            }
+        }
+        Ok(())
     }
 
     /// What is known of the session's connections.

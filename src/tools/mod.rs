@@ -16,12 +16,14 @@ mod queryable;
 mod record;
 mod recording;
 mod rehearse;
+mod remote;
 mod replay;
 mod scout;
 mod shell;
 mod show;
 mod start;
 mod subscribe;
+mod sum;
 mod tls;
 
 pub use bench::Bench;

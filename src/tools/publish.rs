@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use zonda::Wait;
 use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
+use zonda::{Session, Wait};
 use zonda_program::{
     Connection, Failure, Interrupt, REACH_HELP, Reach, complain, print, priority, seconds,
 };
@@ -19,6 +19,7 @@ use super::audience;
 use super::operands::KeyAndValue;
 use super::show::NOTICE;
 use super::start::Start;
+use super::sum::Sum;
 
 /// Lines that are read before they can be published.
 const LINES_AHEAD: usize = 64;
@@ -55,6 +56,12 @@ pub struct Publish {
     connection: Connection,
 }
 
+/// Where the values go.
+struct To<'a> {
+    session: &'a Session,
+    publisher: &'a Publisher<'a>,
+}
+
 impl Publish {
     /// Publishes until Ctrl-C, the number or the end of the input.
     pub fn run(self) -> Result<(), Failure> {
@@ -70,7 +77,36 @@ impl Publish {
             .wait()?;
         audience::settle(&publisher);
         let mut reach = Reach::default();
-        let mut start = (!self.connection.json).then(|| Start::of_publisher(&session));
+        let to = To {
+            session: &session,
+            publisher: &publisher,
+        };
+        let published = self.publish_all(&to, &mut reach, value, &interrupt);
+        let mut sum = Sum::of(&publisher);
+        publisher.undeclare().wait()?;
+        let reached = reach.finish(&session);
+        let closed = session.close().wait();
+        sum.note_lost(&session);
+        // Of a single value a note or an error says enough.
+        if !self.connection.json && sum.published() > 1 {
+            complain(format_args!("{sum}"));
+        }
+        published?;
+        closed?;
+        sum.finish()?;
+        reached
+    }
+
+    /// Publishes the value, or each line of the input, until there is no more to publish or Ctrl-C.
+    fn publish_all(
+        &self,
+        to: &To<'_>,
+        reach: &mut Reach,
+        value: Option<Vec<u8>>,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        let To { session, publisher } = *to;
+        let mut start = (!self.connection.json).then(|| Start::of_publisher(session));
         start.iter_mut().for_each(Start::look);
         let mut is_first = true;
         let mut left = self.number.unwrap_or(u64::MAX);
@@ -86,36 +122,31 @@ impl Publish {
                     let due = zonda_runtime::after(self.interval);
                     (!interrupt.wait_until(due)).then(|| value.clone())
                 }
-                (None, Some(lines)) => self.next_line(lines, &interrupt)?,
+                (None, Some(lines)) => self.next_line(lines, interrupt)?,
                 (None, None) => None,
             };
             let Some(next) = next else { break };
             start.iter_mut().for_each(Start::look);
-            let is_alone = reach.tell(&session);
+            let is_alone = reach.tell(session);
             if std::mem::take(&mut is_first) && !is_alone && !self.connection.json {
-                audience::tell(&publisher);
+                audience::tell(publisher);
             }
-            self.publish(&publisher, next)?;
+            self.publish(publisher, next)?;
             left -= 1;
         }
-        publisher.undeclare().wait()?;
-        let reached = reach.finish(&session);
-        session.close().wait()?;
-        reached
+        Ok(())
     }
 
     fn publish(&self, publisher: &Publisher<'_>, value: Vec<u8>) -> Result<(), Failure> {
         let size = value.len();
-        let had_route = publisher.has_route();
         let outcome = publisher
             .put(value)
             .attachment(self.attach.as_deref())
             .outcome()
             .wait()?;
         if self.connection.json {
-            let outcome = audience::outcome(had_route, outcome);
             let key = publisher.key_expr().as_str();
-            let line = json!({"put": key, "bytes": size, "outcome": outcome});
+            let line = json!({"put": key, "bytes": size, "outcome": format!("{outcome:?}")});
             print(format_args!("{line}"));
         }
         Ok(())

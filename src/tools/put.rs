@@ -10,6 +10,7 @@ use zonda_program::{Connection, Failure, REACH_HELP, Reach, print, priority};
 
 use super::audience;
 use super::operands::{KeyAndValue, OnKey};
+use super::sum::Sum;
 
 const PUT: &str = "\
 Examples:
@@ -57,12 +58,12 @@ impl Put {
             .wait()?;
         audience::settle(&publisher);
         tell(&mut reach, &session, &publisher, self.connection.json);
-        let had_route = publisher.has_route();
         let outcome = publisher.put(value).attachment(self.attach);
-        let outcome = audience::outcome(had_route, outcome.outcome().wait()?);
+        let outcome = format!("{:?}", outcome.outcome().wait()?);
+        let sum = Sum::of(&publisher);
         drop(publisher);
         let line = json!({"put": key.as_str(), "bytes": size, "outcome": outcome});
-        leave(session, reach, self.connection.json.then_some(line))
+        leave(session, reach, sum, self.connection.json.then_some(line))
     }
 }
 
@@ -74,13 +75,15 @@ fn tell(reach: &mut Reach, session: &Session, publisher: &Publisher<'_>, as_json
     }
 }
 
-/// Closes the session, prints what was done, and fails if an endpoint was not reached.
-fn leave(session: Session, reach: Reach, line: Option<Value>) -> Result<(), Failure> {
+/// Closes the session, prints what was done, and fails if an endpoint was not reached or the message was lost.
+fn leave(session: Session, reach: Reach, mut sum: Sum, line: Option<Value>) -> Result<(), Failure> {
     let reached = reach.finish(&session);
     session.close().wait()?;
+    sum.note_lost(&session);
     if let Some(line) = line {
         print(format_args!("{line}"));
     }
+    sum.finish()?;
     reached
 }
 
@@ -109,11 +112,11 @@ impl Delete {
             .wait()?;
         audience::settle(&publisher);
         tell(&mut reach, &session, &publisher, self.connection.json);
-        let had_route = publisher.has_route();
         let outcome = publisher.delete().attachment(self.attach);
-        let outcome = audience::outcome(had_route, outcome.outcome().wait()?);
+        let outcome = format!("{:?}", outcome.outcome().wait()?);
+        let sum = Sum::of(&publisher);
         drop(publisher);
         let line = json!({"delete": key.as_str(), "outcome": outcome});
-        leave(session, reach, self.connection.json.then_some(line))
+        leave(session, reach, sum, self.connection.json.then_some(line))
     }
 }

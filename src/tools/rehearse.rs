@@ -29,7 +29,7 @@ A plan is JSON5:
     delay_ms: 1,
     // on every client (`on`: 'router', 'peer' or 'client')
     // {node} is the node's name
-    load: { subscribe: ['fleet/all/**'], publish: ['fleet/{node}/pose'],
+    load: { subscribe: ['fleet/*/pose'], publish: ['fleet/{node}/pose'],
             answer: [], live: [], messages: 100 },
     // by default the link that carries most
     lose: [['r0', 'r1']],
@@ -77,6 +77,11 @@ impl Rehearse {
             print_lines(format_args!("{text}"));
         } else {
             print_tables(&outcome);
+        }
+        if outcome.load.published > 0 && outcome.load.delivered + outcome.load.missing == 0 {
+            complain(format_args!(
+                "note: no subscriber of the plan wants what is published: compare `subscribe` and `publish` of its load"
+            ));
         }
         complain(format_args!(
             "{} steps in {:.1} s",

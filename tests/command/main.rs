@@ -24,6 +24,7 @@ mod router;
 mod rtt;
 mod runtimes;
 mod scale;
+mod seen;
 mod thr;
 #[cfg(feature = "tls")]
 mod tls;

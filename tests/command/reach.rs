@@ -215,6 +215,8 @@ fn a_router_that_ends_while_values_go_to_it_is_a_failure() {
     let mut publisher = Running::start(&zonda(), &[&value[..], &["--json"]].concat());
     publisher.line_where(|line| line.contains("\"put\""));
     router.stop();
+    let lost = publisher.error();
+    assert!(lost.contains("lost the link to router "), "{lost}");
     let note = publisher.error();
     assert!(note.starts_with("note: nobody is connected"), "{note}");
     publisher.signal("INT");
@@ -245,7 +247,9 @@ fn a_publisher_says_to_which_node_it_is_connected_and_that_nobody_subscribes() {
     ];
     let ended = run(&zonda(), &value);
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{ended:?}");
-    let said = format!("connected to router {zid} ({at})\nnote: nobody subscribes to quiet/a");
+    let said = format!(
+        "connected to router {zid} ({at})\nnote: nobody subscribes to quiet/a\npublished 3: 3 no subscriber"
+    );
     assert_eq!(ended.err, said);
     let ended = run(&zonda(), &[&value[..], &["--json"]].concat());
     assert_eq!(ended.err, "", "the outcome says it");

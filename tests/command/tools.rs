@@ -128,7 +128,7 @@ fn info_prints_metrics() {
             assert!(value.parse::<u64>().is_ok(), "{line:?}");
         }
     }
-    assert!(told.contains("zonda_links{role=\"router\"} 1\n"), "{told}");
+    assert!(told.contains("zonda_links{role=\"client\"} 1\n"), "{told}");
     assert!(
         told.contains("zonda_limit_used{key=\"transport/unicast/max_sessions\"} 1\n"),
         "{told}"

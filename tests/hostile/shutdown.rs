@@ -27,6 +27,7 @@ impl Program {
             .args(arguments)
             .env_remove("ZENOH_CONFIG")
             .env_remove("ZONDA_CFG")
+            .env("RUST_LOG", "warn")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

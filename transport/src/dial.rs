@@ -124,9 +124,22 @@ impl DialError {
         match self {
             DialError::Handshake {
                 address,
-                source: HandshakeError::Refused { reason: MAX_LINKS },
+                source:
+                    HandshakeError::Refused { reason: MAX_LINKS } | HandshakeError::Linked { .. },
                 ..
             } => Some(address),
+            _ => None,
+        }
+    }
+
+    /// The peer, if it refused the link because it has one to this node already.
+    #[must_use]
+    pub fn linked(&self) -> Option<ZenohId> {
+        match self {
+            DialError::Handshake {
+                source: HandshakeError::Linked { zid },
+                ..
+            } => Some(*zid),
             _ => None,
         }
     }

@@ -12,7 +12,7 @@ pub enum Ended {
     #[error("closed by this side")]
     Local,
     /// The peer said Close.
-    #[error("closed by the peer with reason {0}")]
+    #[error("closed by the peer{}", because(*.0))]
     Remote(u8),
     /// The task that drove it is gone: with its runtime, or by a panic.
     #[error("the task that drove it is gone")]
@@ -38,6 +38,38 @@ pub enum Ended {
     /// The socket failed.
     #[error("the socket failed: {0}")]
     Io(std::io::ErrorKind),
+}
+
+/// The words for a close reason on the wire.
+fn because(code: u8) -> String {
+    use zonda_codec::transport::reason;
+    match code {
+        reason::GENERIC => String::new(),
+        reason::UNRESPONSIVE => {
+            ", for which this node was a slow consumer: it took too little of what was sent to it"
+                .to_owned()
+        }
+        reason::EXPIRED => ", which had heard nothing for the whole lease".to_owned(),
+        reason::MAX_LINKS => ", which has another link to this node".to_owned(),
+        reason::MAX_SESSIONS => ", which has as many links as it may".to_owned(),
+        code => format!(" with reason {code}"),
+    }
+}
+
+impl Ended {
+    /// Whether the peer has left: it said Close, hung up, or its system answers with a reset.
+    #[must_use]
+    pub fn is_departure(&self) -> bool {
+        use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+        match self {
+            Ended::Remote(_) | Ended::HungUp => true,
+            Ended::Io(kind) => matches!(
+                kind,
+                BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
+            ),
+            _ => false,
+        }
+    }
 }
 
 impl From<std::io::Error> for Ended {

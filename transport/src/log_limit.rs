@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Log lines that strangers can cause: of each cause the first one in full, then at most one a minute, which says how many
-//! were left out. A cause that ordinary neighbours have as well may have more lines a minute. Text that comes from a peer is escaped and cut.
+//! were left out; where single lines are worth reading, [more of them](LogQuota) or [one for each name](LogByName). Text
+//! that comes from a peer is escaped and cut.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -87,9 +89,119 @@ impl LogLimit {
     }
 }
 
+/// The lines of a cause of which single ones are worth reading: a number of them at once, and later one more for each pause.
+#[derive(Debug)]
+pub struct LogQuota {
+    most: u32,
+    pause: Duration,
+    lines: Mutex<Spent>,
+}
+
+#[derive(Debug, Default)]
+struct Spent {
+    /// When `count` was brought up to date.
+    since: Option<Instant>,
+    /// Lines that were logged, less one for each pause since.
+    count: u32,
+    left_out: u64,
+}
+
+impl LogQuota {
+    /// At most so many lines at once, and one more for each `pause`.
+    #[must_use]
+    pub const fn new(most: u32, pause: Duration) -> Self {
+        LogQuota {
+            most,
+            pause,
+            lines: Mutex::new(Spent {
+                since: None,
+                count: 0,
+                left_out: 0,
+            }),
+        }
+    }
+
+    /// Whether a line may be logged at `now`, and how many were left out since the one before.
+    pub fn admit(&self, now: Instant) -> Option<LeftOut> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = *lines.since.get_or_insert(now);
+        let passed = now.saturating_duration_since(since).as_nanos() / self.pause.as_nanos().max(1);
+        let passed = u32::try_from(passed).unwrap_or(u32::MAX);
+        if passed > 0 {
+            lines.count = lines.count.saturating_sub(passed);
+            lines.since = Some(now);
+        }
+        if lines.count >= self.most {
+            lines.left_out += 1;
+            return None;
+        }
+        lines.count += 1;
+        Some(LeftOut(std::mem::take(&mut lines.left_out)))
+    }
+}
+
+/// Names that have a limit of their own at a time.
+const NAMES_MAX: usize = 16;
+
+/// The lines of a cause that has a name, such as a user who is refused: one a minute for each name. Names that strangers make
+/// up share one limit once there are [`NAMES_MAX`].
+#[derive(Debug, Default)]
+pub struct LogByName {
+    names: Mutex<HashMap<String, (Instant, LogLimit)>>,
+    others: LogLimit,
+}
+
+impl LogByName {
+    /// Whether a line about `name` may be logged at `now`, and how many of that kind were left out.
+    pub fn admit(&self, name: &str, now: Instant) -> Option<LeftOut> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if !names.contains_key(name) {
+            names.retain(|_, (asked, _)| now.saturating_duration_since(*asked) < PERIOD);
+            if names.len() >= NAMES_MAX {
+                drop(names);
+                return self.others.admit(now);
+            }
+        }
+        let (asked, limit) = names
+            .entry(name.to_owned())
+            .or_insert_with(|| (now, LogLimit::new()));
+        *asked = now;
+        limit.admit(now)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quota_is_filled_again_line_by_line_and_counts_what_it_leaves_out() {
+        let (quota, start) = (LogQuota::new(3, Duration::from_secs(30)), Instant::now());
+        let admitted = |second| {
+            let now = start + Duration::from_secs(second);
+            quota.admit(now).map(|left_out| left_out.0)
+        };
+        let first: Vec<_> = (0..5).map(admitted).collect();
+        assert_eq!(first, [Some(0), Some(0), Some(0), None, None]);
+        assert_eq!((admitted(31), admitted(32)), (Some(2), None));
+        assert_eq!((admitted(62), admitted(63)), (Some(1), None));
+        assert_eq!(
+            [600, 601, 602, 603].map(admitted),
+            [Some(1), Some(0), Some(0), None]
+        );
+    }
+
+    #[test]
+    fn each_name_has_its_line_and_made_up_names_share_one() {
+        let (limits, now) = (LogByName::default(), Instant::now());
+        assert!(limits.admit("anna", now).is_some());
+        assert!(limits.admit("anna", now).is_none());
+        assert!(limits.admit("berta", now).is_some());
+        let lines = (0..1000).filter(|number| limits.admit(&format!("x{number}"), now).is_some());
+        assert_eq!(lines.count(), NAMES_MAX - 2 + 1);
+        let later = now + PERIOD;
+        assert!(limits.admit("anna", later).is_some());
+    }
 
     #[test]
     fn a_flood_is_one_line_a_minute() {

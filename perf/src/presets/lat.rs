@@ -153,7 +153,10 @@ impl Lat {
         };
         let columns = self.reference.columns(BARE);
         let latencies = latencies(&outcome.entries, &columns).unwrap_or_default();
-        outcome.print(&format!("\n{latencies}\n{}", self.legend()));
+        outcome.print(&format!(
+            "\n{latencies}\n{}",
+            self.legend(&outcome.rounds())
+        ));
         if let Some(loads) = loads(&outcome.entries) {
             zonda_program::print_lines(format_args!(
                 "\nBeside samples of a lower priority that fill the same link\n\n{loads}\n\
@@ -248,13 +251,12 @@ impl Lat {
         settings
     }
 
-    fn legend(&self) -> String {
+    fn legend(&self, rounds: &str) -> String {
         format!(
-            "Medians of {} rounds of {} s or {} messages, fresh programs in each. On a schedule, latency is from when a \
+            "{rounds} of {} s or {} messages, fresh programs in each. On a schedule, latency is from when a \
              message was due to when its answer came, so that no delay hides another; in brackets, the share of the wanted \
              rate where it was not reached. CPU: sender / router / receiver; % of one processor. p50 / x: in multiples of \
              x. Messages are sent {}.",
-            self.rounds,
             self.seconds.as_secs_f64(),
             self.least,
             self.express,

@@ -151,7 +151,8 @@ impl Links {
         };
         let tables = self.tables(&outcome.entries, &systems);
         let legend = format!(
-            "Medians of {rounds} rounds, fresh programs in each, systems in turn. Throughput: until {} arrived. See --help.",
+            "{}, fresh programs in each, systems in turn. Throughput: until {} arrived. See --help.",
+            outcome.rounds(),
             bytes(flows.bytes as usize)
         );
         outcome.print(&format!("{tables}\n{legend}"));

@@ -12,7 +12,7 @@ use super::{Kept, flow};
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::link::Linked;
 use crate::measure::measure;
-use crate::numbers::{of_rounds, short, tenths};
+use crate::numbers::{short, tenths};
 use crate::reference::Reference;
 use crate::scenario::rates::Pace;
 use crate::scenario::{Receiving, Scenario, Topology, Trips, bytes};
@@ -92,16 +92,15 @@ impl Quick {
             return Ok(());
         };
         let tables = tables(&outcome.entries, &self.reference.columns(BARE));
-        let (legend, closing) = (self.legend(), closing(&outcome.entries));
+        let (legend, closing) = (self.legend(&outcome.rounds()), closing(&outcome.entries));
         outcome.print(&format!("{tables}{legend}\n{closing}"));
         outcome.finish(self.kept.json.as_deref())
     }
 
-    fn legend(&self) -> String {
+    fn legend(&self, rounds: &str) -> String {
         format!(
-            "{} of {} s each. CPU/msg: sender / router / receiver. x: times better (throughput, or p50). \
+            "{rounds} of {} s each. CPU/msg: sender / router / receiver. x: times better (throughput, or p50). \
              bare: blocking sockets with the least framing.",
-            of_rounds(self.rounds),
             self.seconds.as_secs_f64()
         )
     }

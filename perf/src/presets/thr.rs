@@ -13,7 +13,7 @@ use super::Kept;
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::link::Linked;
 use crate::measure::{ACCOUNT, measure};
-use crate::numbers::{of_rounds, short};
+use crate::numbers::short;
 use crate::record::Cell;
 use crate::reference::Reference;
 use crate::scenario::flow::{Flow, Service};
@@ -147,7 +147,7 @@ impl Thr {
             return Ok(());
         };
         let table = table(&outcome.entries, &self.reference.columns(BARE)).unwrap_or_default();
-        let legend = legend(&outcome.entries, self.rounds, span);
+        let legend = legend(&outcome.entries, &outcome.rounds(), span);
         outcome.print(&format!("{table}\n{legend}"));
         outcome.finish(self.kept.json.as_deref())
     }
@@ -178,7 +178,7 @@ fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
 }
 
 /// How it was measured, and what the check has found.
-fn legend(entries: &[Entry], rounds: u32, span: Span) -> String {
+fn legend(entries: &[Entry], rounds: &str, span: Span) -> String {
     let zonda = entries.iter().filter(|entry| entry.system.name == ZONDA);
     let [offered, delivered, dropped, lost, duplicated, reordered] = ACCOUNT.map(|name| {
         let sums = zonda.clone().map(|entry| entry.cell.sum(name));
@@ -186,13 +186,11 @@ fn legend(entries: &[Entry], rounds: u32, span: Span) -> String {
         sums.sum::<f64>() + 0.0
     });
     format!(
-        "{} of {} s after {} s, all programs started anew in each, systems in turn. \
+        "{rounds} of {} s after {} s, all programs started anew in each, systems in turn. \
          CPU/msg and peak MiB: sender / router / receiver. x: times the throughput.\n\
          check of zonda's messages: {offered} offered, {delivered} delivered, {lost} lost \
          ({dropped} counted as dropped), {duplicated} duplicated, {reordered} reordered.",
-        of_rounds(rounds),
-        span.seconds,
-        span.warm_up
+        span.seconds, span.warm_up
     )
 }
 
@@ -227,7 +225,7 @@ mod tests {
         assert_eq!(rows[0], expected.split('|').collect::<Vec<_>>(), "{text}");
         assert_eq!(rows[1][..5], ["", "", "bare sockets", "4.00M", "-"]);
         assert_eq!(rows[2][2..], ["zenoh", "-", "-", "-", "-", "-", "-", "-"]);
-        assert!(legend(&all, 3, span).contains("21 offered"));
-        assert!(legend(&[], 3, span).contains("messages: 0 offered"));
+        assert!(legend(&all, "median of 3 rounds", span).contains("21 offered"));
+        assert!(legend(&[], "median of 3 rounds", span).contains("messages: 0 offered"));
     }
 }

@@ -226,6 +226,12 @@ impl Cell {
         self.metrics.get(metric)?.spread()
     }
 
+    /// How many rounds were measured.
+    pub fn measured(&self) -> usize {
+        let each = self.metrics.values().map(|metric| metric.rounds.len());
+        each.max().unwrap_or(0)
+    }
+
     /// The median of a metric over the rounds.
     pub fn median(&self, metric: &str) -> Option<f64> {
         self.spread(metric).map(|s| s.median)

@@ -3,6 +3,7 @@
 //! Runs the node between start and signal.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,7 @@ use crate::{
     },
     descriptors,
     node::handle::Node,
+    scouting::this_host,
 };
 
 /// How long peers have to take what is queued for them when the daemon is asked to end, unless `close_timeout_ms` says.
@@ -76,6 +78,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     // Not before: opening may be configured to wait for ever, and has nothing that would have to be drained.
     signals.listen().map_err(refused)?;
     announce(node.zid(), &node.locators(), args.json);
+    log_start(&node);
     if is_kept_from_scouting && !args.json {
         print(format_args!(
             "not scouting: ZONDA_MULTICAST_SCOUTING=off, so others need its address"
@@ -90,6 +93,24 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     }
     let drain = node.close_timeout().unwrap_or(DRAIN);
     zonda_runtime::block_on(node.close(drain)).map_err(|e| DaemonError::Run(e.to_string()))
+}
+
+/// Logs the version, the id, and the addresses at which others reach the daemon: a wildcard is no address to connect to.
+fn log_start(node: &Node) {
+    let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let reached = this_host().locators_for(here, &node.locators());
+    let reached: Vec<String> = reached.iter().map(ToString::to_string).collect();
+    tracing::info!(
+        target: terminal::START,
+        "zonda {} {} {} starts; it is reached at {}",
+        env!("CARGO_PKG_VERSION"),
+        node.role(),
+        node.zid(),
+        match reached.is_empty() {
+            true => "no address".to_owned(),
+            false => reached.join(", "),
+        }
+    );
 }
 
 /// Tells everything that is wrong with the configuration or has no effect.

@@ -11,6 +11,12 @@ use tracing_subscriber::fmt::format::debug_fn;
 
 pub use zonda_transport::text::plain;
 
+/// What a daemon logs when nothing else is said: what goes wrong, its start, and the neighbours that come and go.
+pub const LOG_OF_DAEMON: &str = "warn,zonda_router::start=info,zonda_router::peers::comings=info";
+
+/// The name under which a daemon logs its start.
+pub(super) const START: &str = "zonda_router::start";
+
 /// What is logged when nothing else is said.
 const LOG_DEFAULT: &str = "warn";
 

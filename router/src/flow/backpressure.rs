@@ -6,7 +6,8 @@
 //! Messages under `Block` go into a neighbour's lane beyond its limit. The source then pauses for [`MOMENT`], in which a
 //! neighbour that keeps up makes room. One that does not has its messages parked, up to `isolation/backlog_bytes`, while the
 //! source goes on. Beyond that the source waits, and the neighbour uses up its stall budget
-//! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace. One large message may be more than
+//! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace. That is for the sake of others: where
+//! the source has nothing for any other node, the neighbour only has to take something. One large message may be more than
 //! a neighbour takes in a second at the pace it has to keep: after a tenth of a second the source goes on with what it has
 //! next, so that its other neighbours hear of it, and waits again; up to four backlogs.
 
@@ -28,7 +29,8 @@ use crate::{
         congestion::{Congestion, Full},
         outboxes::InOrder,
     },
-    node::shared::Shared,
+    node::{shared::Shared, state::State},
+    table::{FaceId, Takers},
 };
 
 /// How long a source pauses for a lane over its limit before it parks what it has for it.
@@ -67,33 +69,62 @@ impl Allowance {
     }
 }
 
+/// A wait for a neighbour, which may have to do more once others wait behind the same source.
+struct Wait<'a> {
+    demand: Demand,
+    waiting: Waiting<'a>,
+}
+
+impl<'a> Wait<'a> {
+    fn new(outbox: &'a Outbox, demand: Demand) -> Self {
+        let waiting = outbox.begin_wait(demand);
+        Wait { demand, waiting }
+    }
+
+    /// Gives the neighbour up if it has used up what this demand leaves it; true if it has.
+    fn gives_up(&mut self, outbox: &'a Outbox, demand: Demand) -> bool {
+        if demand != self.demand {
+            *self = Wait::new(outbox, demand);
+        }
+        let is_over = self.waiting.look(Instant::now());
+        if is_over {
+            outbox.give_up();
+        }
+        is_over
+    }
+}
+
 /// A neighbour that a source waits for.
 struct Awaited<'a> {
     full: &'a Full,
-    waiting: Waiting<'a>,
+    wait: Wait<'a>,
     _watching: Watching<'a>,
 }
 
 impl<'a> Awaited<'a> {
-    fn new(full: &'a Full) -> Self {
+    fn new(full: &'a Full, demand: Demand) -> Self {
         Awaited {
             full,
-            waiting: full.outbox.begin_wait(full.load.demand()),
+            wait: Wait::new(&full.outbox, demand),
             _watching: full.outbox.watch(),
         }
     }
 }
 
 impl Shared {
-    /// Pauses the source behind `own` until every neighbour that it overwhelms has room again or is given up, or until
-    /// the source itself is gone. The source is not judged silent meanwhile.
-    pub(crate) async fn ease(&self, congestion: Congestion, own: &Outbox) {
+    /// Pauses `source`, which is behind `own`, until every neighbour that it overwhelms has room again or is given up, or
+    /// until the source itself is gone. The source is not judged silent meanwhile.
+    pub(crate) async fn ease(&self, congestion: Congestion, source: FaceId, own: &Outbox) {
         let _held = own.hold_reader();
         let Congestion(mut full) = congestion;
         self.pause_for_a_moment(&full).await;
         let begin = Instant::now();
         full.retain(|full| !full.lets_go_on_after(Duration::ZERO));
-        let mut awaited: Vec<_> = full.iter().map(Awaited::new).collect();
+        let demands = self.demands(source, full.iter());
+        let awaited = full.iter().zip(demands);
+        let mut awaited: Vec<_> = awaited
+            .map(|(full, demand)| Awaited::new(full, demand))
+            .collect();
         loop {
             let outboxes = awaited.iter().map(|awaited| &*awaited.full.outbox);
             let mut changes: Vec<_> = outboxes.chain([own]).map(Outbox::listen_room).collect();
@@ -102,14 +133,24 @@ impl Shared {
             if awaited.is_empty() || own.is_closed() || own.is_closing() {
                 return;
             }
-            let now = Instant::now();
-            for awaited in &awaited {
-                if awaited.waiting.look(now) {
-                    awaited.full.outbox.give_up();
-                }
+            let demands = self.demands(source, awaited.iter().map(|awaited| awaited.full));
+            for (awaited, demand) in awaited.iter_mut().zip(demands) {
+                awaited.wait.gives_up(&awaited.full.outbox, demand);
             }
-            self.until(now + LOOK_EVERY, any(&mut changes)).await;
+            let look = Instant::now() + LOOK_EVERY;
+            self.until(look, any(&mut changes)).await;
         }
+    }
+
+    /// What a source asks of each neighbour that it has filled.
+    fn demands<'f>(&self, source: FaceId, full: impl Iterator<Item = &'f Full>) -> Vec<Demand> {
+        let state = self.state.lock();
+        let takers = state.table.takers_beside(source);
+        full.map(|full| match full.load.demand() {
+            Demand::Pace if state.is_alone(takers, &full.outbox) => Demand::Progress,
+            demand => demand,
+        })
+        .collect()
     }
 
     /// Gives lanes that have just gone over their limit the time that a neighbour needs that keeps up.
@@ -156,7 +197,7 @@ impl Shared {
         priority: Priority,
         deadline: Instant,
     ) -> bool {
-        let patience = Patience::of(self, outbox, deadline);
+        let mut patience = Patience::of(self, outbox, deadline);
         loop {
             if outbox.wait_room(priority, patience.next_look()) {
                 return true;
@@ -174,7 +215,7 @@ impl Shared {
         priority: Priority,
         deadline: Instant,
     ) -> bool {
-        let patience = Patience::of(self, outbox, deadline);
+        let mut patience = Patience::of(self, outbox, deadline);
         loop {
             let look = patience.next_look();
             if self.room_until(outbox, priority, look).await {
@@ -186,25 +227,45 @@ impl Shared {
         }
     }
 
-    /// What this node's own session asks of a neighbour that it waits for. Where there is no other, nobody else waits.
-    fn own_demand(&self) -> Demand {
-        match self.state.lock().faces.len() {
-            0 | 1 => Demand::Progress,
-            _ => Demand::Pace,
+    /// What this node's own session asks of a neighbour that it waits for.
+    fn own_demand(&self, outbox: &Outbox) -> Demand {
+        let state = self.state.lock();
+        let takers = || state.table.takers_beside(self.local);
+        match state.faces.len() < 2 || state.is_alone(takers(), outbox) {
+            true => Demand::Progress,
+            false => Demand::Pace,
+        }
+    }
+}
+
+impl State {
+    /// Whether none of these but the node behind `outbox` waits.
+    fn is_alone(&self, takers: Takers, outbox: &Outbox) -> bool {
+        match takers {
+            Takers::None => true,
+            Takers::One(face) => {
+                let face = self.faces.get(&face);
+                face.is_some_and(|face| std::ptr::eq(&*face.outbox, outbox))
+            }
+            Takers::Several => false,
         }
     }
 }
 
 /// How long this node's own session waits for a neighbour.
 struct Patience<'a> {
-    waiting: Waiting<'a>,
+    shared: &'a Shared,
+    outbox: &'a Outbox,
+    wait: Wait<'a>,
     deadline: Instant,
 }
 
 impl<'a> Patience<'a> {
-    fn of(shared: &Shared, outbox: &'a Outbox, deadline: Instant) -> Self {
+    fn of(shared: &'a Shared, outbox: &'a Outbox, deadline: Instant) -> Self {
         Patience {
-            waiting: outbox.begin_wait(shared.own_demand()),
+            shared,
+            outbox,
+            wait: Wait::new(outbox, shared.own_demand(outbox)),
             deadline,
         }
     }
@@ -214,13 +275,9 @@ impl<'a> Patience<'a> {
     }
 
     /// Gives the neighbour up if it has used up its time; whether the deadline has passed otherwise.
-    fn is_over(&self) -> bool {
-        let now = Instant::now();
-        if self.waiting.look(now) {
-            self.waiting.outbox().give_up();
-            return false;
-        }
-        now >= self.deadline
+    fn is_over(&mut self) -> bool {
+        let demand = self.shared.own_demand(self.outbox);
+        !self.wait.gives_up(self.outbox, demand) && Instant::now() >= self.deadline
     }
 }
 

@@ -479,7 +479,8 @@ impl Handler for Inbound {
         downstream.touched.flush();
         if !downstream.congestion.is_empty() {
             let congestion = downstream.congestion.take();
-            self.shared.ease(congestion, &self.outbox).await;
+            let source = self.face;
+            self.shared.ease(congestion, source, &self.outbox).await;
         }
         if !self.burst.crowded.is_empty() {
             self.wait_for_callbacks().await;

@@ -56,6 +56,8 @@ pub enum Passed {
     Sent,
     /// [`Outcome::Queued`].
     Queued,
+    /// [`Outcome::NoSubscriber`].
+    Nobody,
 }
 
 /// What became of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to memory in parts and
@@ -86,6 +88,7 @@ impl From<Passed> for Outcome {
         match passed {
             Passed::Sent => Outcome::Sent,
             Passed::Queued => Outcome::Queued,
+            Passed::Nobody => Outcome::NoSubscriber,
         }
     }
 }

@@ -223,6 +223,9 @@ fn offer_each<L: Label>(
     payload: &[u8],
     passed: &mut Passed,
 ) -> Result<(), (usize, Refused)> {
+    if ready.is_empty() {
+        *passed = Passed::Nobody;
+    }
     for (index, one) in ready.iter().enumerate() {
         offer(one, message, payload, passed).map_err(|refused| (index, refused))?;
     }
@@ -236,6 +239,7 @@ fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tal
     let passed = match result {
         Ok(Outcome::Sent) => Passed::Sent,
         Ok(Outcome::Queued) => Passed::Queued,
+        Ok(Outcome::NoSubscriber) => Passed::Nobody,
         other => {
             tally.count_other(bytes, &other);
             return Passing {

@@ -166,9 +166,13 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn new() -> Self {
+    fn on(route: &Route) -> Self {
+        let outcome = match route.leads_nowhere() {
+            true => Outcome::NoSubscriber,
+            false => Outcome::Sent,
+        };
         Self {
-            outcome: Outcome::Sent,
+            outcome,
             failure: None,
         }
     }
@@ -187,7 +191,8 @@ impl Verdict {
     /// What became of the message on one of several ways.
     fn add(&mut self, result: Result<Outcome, PublishError>) {
         match result {
-            Ok(Outcome::Sent) => {}
+            // Hooks may let nothing pass to those on the route.
+            Ok(Outcome::Sent | Outcome::NoSubscriber) => {}
             Ok(Outcome::Queued) => self.took(Passed::Queued),
             Ok(outcome) => self.outcome = outcome,
             Err(failure) => self.failed(failure),
@@ -224,7 +229,7 @@ impl Shared {
             publication,
             body: &body,
         };
-        let mut verdict = Verdict::new();
+        let mut verdict = Verdict::on(route);
         let mut slow = Vec::new();
         for hop in &route.remote {
             let offered = sending.offer(hop);
@@ -292,7 +297,7 @@ impl Shared {
             publication,
             body: &body,
         };
-        let mut verdict = Verdict::new();
+        let mut verdict = Verdict::on(route);
         let mut slow = Vec::new();
         let wait = Wait::AtMost(limit);
         for hop in &route.remote {
@@ -328,7 +333,7 @@ impl Shared {
             Wait::Never => None,
             Wait::AtMost(limit) => Some(zonda_runtime::after(limit)),
         };
-        let mut verdict = Verdict::new();
+        let mut verdict = Verdict::on(hooked.route());
         for way in hooked.ways_of((&publication).into()) {
             let wait = deadline.map_or(Wait::Never, |deadline| Wait::AtMost(until(deadline)));
             let qos = way.qos;
@@ -348,7 +353,7 @@ impl Shared {
         Box::pin(async move {
             let publication = self.stamped(publication)?;
             let deadline = zonda_runtime::after(limit);
-            let mut verdict = Verdict::new();
+            let mut verdict = Verdict::on(hooked.route());
             for way in hooked.ways_of((&publication).into()) {
                 let qos = way.qos;
                 let carried = Publication { qos, ..publication };

@@ -109,6 +109,7 @@ impl PublisherFace {
         match result {
             Ok(Outcome::Sent) => recent.way.tally.count(Passed::Sent, bytes),
             Ok(Outcome::Queued) => recent.way.tally.count(Passed::Queued, bytes),
+            Ok(Outcome::NoSubscriber) => recent.way.tally.count(Passed::Nobody, bytes),
             _ => recent.way.tally.count_other(bytes, &result),
         }
         self.keep_at_hand(recent);

@@ -25,10 +25,12 @@ pub struct PublisherCounts {
     pub offered: u64,
     /// Bytes of their payloads.
     pub bytes: u64,
-    /// [`Outcome::Sent`]: with the socket of each neighbour, or nobody wanted it.
+    /// [`Outcome::Sent`]: with the socket of each neighbour, and delivered to each subscriber of the session.
     pub sent: u64,
     /// [`Outcome::Queued`]: accepted for each neighbour; at least one socket did not have it yet.
     pub queued: u64,
+    /// [`Outcome::NoSubscriber`]: no subscriber was known.
+    pub no_subscriber: u64,
     /// [`Outcome::Dropped`], [`PublishError::Dropped`]: some neighbour's queue was full.
     pub dropped: u64,
     /// [`PublishError::WouldBlock`].
@@ -45,8 +47,8 @@ impl PublisherCounts {
     /// Messages without an outcome: an asynchronous put waits, or was given up.
     #[must_use]
     pub fn undecided(&self) -> u64 {
-        let decided = self.sent + self.queued + self.dropped + self.would_block;
-        let decided = decided + self.timed_out + self.link_lost + self.invalid;
+        let decided = self.sent + self.queued + self.no_subscriber + self.dropped;
+        let decided = decided + self.would_block + self.timed_out + self.link_lost + self.invalid;
         self.offered.saturating_sub(decided)
     }
 
@@ -59,6 +61,7 @@ impl PublisherCounts {
         let counter = match result {
             Ok(Outcome::Sent) => &mut self.sent,
             Ok(Outcome::Queued) => &mut self.queued,
+            Ok(Outcome::NoSubscriber) => &mut self.no_subscriber,
             Ok(Outcome::Dropped { .. }) | Err(PublishError::Dropped { .. }) => &mut self.dropped,
             Ok(Outcome::LinkLost { .. }) => &mut self.link_lost,
             Err(PublishError::WouldBlock { .. }) => &mut self.would_block,
@@ -73,7 +76,7 @@ impl PublisherCounts {
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// By [`Passed`].
-    passed: [AtomicU64; 2],
+    passed: [AtomicU64; 3],
     bytes: AtomicU64,
     others: Arc<Mutex<PublisherCounts>>,
 }
@@ -141,11 +144,11 @@ impl Tallies {
         let own = self.own.lock();
         for tally in own.iter() {
             let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-            let [sent, queued] = &tally.passed;
-            let (sent, queued) = (read(sent), read(queued));
+            let [sent, queued, nobody] = tally.passed.each_ref().map(read);
             counts.sent += sent;
             counts.queued += queued;
-            counts.offered += sent + queued;
+            counts.no_subscriber += nobody;
+            counts.offered += sent + queued + nobody;
             counts.bytes += read(&tally.bytes);
         }
         counts

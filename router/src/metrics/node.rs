@@ -14,6 +14,9 @@ use crate::{
     peers::{discovery::DiscoveryStatus, groups::GroupStatus},
 };
 
+/// Links in a report for a reader elsewhere: its length is bounded, however many neighbours there are.
+const LINKS_TOLD: usize = 256;
+
 /// Samples of one metric that differ in one label.
 fn each<const N: usize>(
     metric: &'static Metric,
@@ -34,9 +37,27 @@ impl Node {
         if self.is_forked() {
             return Vec::new();
         }
-        let mut all = Vec::new();
         let links = self.links();
-        all.extend(of_links(&links));
+        let mut all = self.without_links(&links);
+        links.iter().for_each(|link| of_link(link, &mut all));
+        all
+    }
+
+    /// The same for a reader elsewhere: of each of at most [`LINKS_TOLD`] links what is not 0.
+    pub(crate) fn metrics_in_brief(&self) -> Vec<Sample> {
+        let links = self.links();
+        let mut all = self.without_links(&links);
+        let mut of_links = Vec::new();
+        let told = links.iter().take(LINKS_TOLD);
+        told.for_each(|link| of_link(link, &mut of_links));
+        of_links.retain(|sample| sample.value() > 0);
+        all.extend(of_links);
+        all
+    }
+
+    fn without_links(&self, links: &[LinkStatus]) -> Vec<Sample> {
+        let mut all = Vec::new();
+        all.extend(of_links(links));
         let ended = self.ended_links();
         all.push(Sample::of(&LINKS_ENDED, ended.links));
         all.extend(ended.priorities.iter().map(|counts| {
@@ -60,7 +81,6 @@ impl Node {
         all.extend(self.shared.hooks.samples());
         all.extend(of_memory(&self.usage()));
         all.extend(of_discovery(&self.discovery()));
-        links.iter().for_each(|link| of_link(link, &mut all));
         all
     }
 

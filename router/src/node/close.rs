@@ -9,6 +9,7 @@ use std::{
 
 use zonda_codec::{ZenohId, transport::reason};
 use zonda_transport::{
+    driver::Ended,
     listen::Listening,
     outbox::{Outbox, Unsent},
 };
@@ -28,8 +29,9 @@ impl Node {
     /// callbacks.
     ///
     /// # Errors
-    /// [`CloseError::Timeout`] if peers had not taken everything by the deadline, or hung up before: who, and how much is
-    /// lost. Those links are cut.
+    /// [`CloseError::Timeout`] if peers had not taken everything by the deadline: who, and how much is lost. Those links are
+    /// cut. What a peer leaves behind that hangs up meanwhile is no failure of the close: it is logged, and counted by
+    /// [`Node::ended_links`].
     pub async fn close(&self, deadline: Duration) -> Result<(), CloseError> {
         let at = zonda_runtime::after(deadline);
         let listening = self.say_goodbye(at)?;
@@ -141,9 +143,15 @@ impl Node {
 }
 
 impl Shared {
-    /// Notes what is lost with a link that has ended while the node closes.
-    pub(crate) fn note_lost(&self, state: &mut State, peer: ZenohId, outbox: &Outbox) {
-        if self.is_closed() {
+    /// Notes what is lost with a link that this node has ended while it closes.
+    pub(crate) fn note_lost(
+        &self,
+        state: &mut State,
+        peer: ZenohId,
+        outbox: &Outbox,
+        ended: &Ended,
+    ) {
+        if self.is_closed() && !ended.is_departure() {
             state
                 .lost_by_closing
                 .extend(what_is_lost(peer, outbox.unsent()));

@@ -31,14 +31,6 @@ pub(crate) fn log_link(text: Arguments<'_>) {
     }
 }
 
-/// Says that a link has ended.
-pub(crate) fn log_end(text: Arguments<'_>) {
-    static LIMIT: LogLimit = LogLimit::several(LINKS_TOLD);
-    if let Some(left_out) = LIMIT.admit(Instant::now()) {
-        tracing::info!("{text}{left_out}");
-    }
-}
-
 /// Says that code of the user has panicked, which a message may cause each time. `limit` is that of the caller.
 #[cold]
 pub(crate) fn log_panic(limit: &LogLimit, text: Arguments<'_>) {

@@ -24,6 +24,7 @@ use zonda_transport::{
 };
 
 use crate::{
+    admin::kept::Reports,
     config::Settings,
     flow::deliver,
     hlc::Hlc,
@@ -38,7 +39,7 @@ use crate::{
     },
     peers::{
         away::LostAgo, dials::Dials, discovery::Discovery, ended::EndedLinks, events::Events,
-        neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
+        lines::Lines, neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
     },
     query::{After, Queries},
     table::{Action, Deadline, FaceId, ForwardingTable, Kind, Locality, OwnRef},
@@ -75,6 +76,8 @@ pub(crate) struct Shared {
     /// Those who listen to what happens to connections. Nothing is locked under its lock but their queues.
     pub(crate) events: Events,
     pub(crate) refusals: Refusals,
+    pub(crate) lines: Lines,
+    pub(crate) admin_reports: Reports,
     pub(crate) limits: limits::Limits,
     /// What looks at messages between neighbours and this node.
     pub(crate) hooks: Hooks,
@@ -163,6 +166,8 @@ impl Shared {
             changed: Event::new(),
             events: Events::default(),
             refusals: Refusals::default(),
+            lines: Lines::default(),
+            admin_reports: Reports::default(),
             limits,
             hooks,
             memory,

@@ -27,17 +27,17 @@ use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{
-        log::{log_end, log_link},
         memory::{Holding, pace::Pace},
         shared::Shared,
         state::{Face, State},
     },
     peers::{
+        comings::Gone,
         join::{Joined, Placed},
         links::{Links, Several, Standing},
         places::Newcomer,
     },
-    table::{FaceId, FaceInfo, FaceKind},
+    table::{FaceId, FaceInfo, FaceKind, scouting::Link as LinkTo},
 };
 
 /// Most bytes that wait for a peer in each priority before congestion control sets in.
@@ -167,8 +167,7 @@ impl Shared {
         let lag_max = stream.lag_max(&established);
         // By it the link is cut while its reader waits for a silent peer.
         let direct = DirectSocket::of(&stream);
-        let (role, at) = (status.whatami, &status.remote);
-        log_link(format_args!("connected to {role} {zid} at {at}"));
+        shared.log_coming(&status);
         let outbox = Arc::new(shared.outbox(&established, &status, direct.clone()));
         let holding = shared.memory.holding();
         let drive = Drive {
@@ -334,7 +333,7 @@ impl Shared {
     /// Forgets a connection and everything it declared, the latter a little later if it is much.
     pub(crate) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
         self.note_departed();
-        let mut is_news = false;
+        let (mut is_slow_news, mut is_missed) = (false, false);
         let (removed, sweeps, is_alone) = self.update(|state| {
             let face = state.faces.remove(&id);
             if let Some(face) = &face
@@ -342,7 +341,7 @@ impl Shared {
             {
                 let (zid, debt) = (face.status.zid, face.outbox.stall_debt());
                 let group = state.neighbours.group(&zid);
-                is_news = state.slow.note(Instant::now(), zid, group, debt);
+                is_slow_news = state.slow.note(Instant::now(), zid, group, debt);
             }
             if let Some(face) = &face
                 && state.neighbours.face(&face.status.zid) == Some(id)
@@ -355,11 +354,13 @@ impl Shared {
             if let Some(face) = &face {
                 state.ended.add(&face.outbox);
                 self.note_away(state, &face.status);
-                self.note_lost(state, face.status.zid, &face.outbox);
+                self.note_lost(state, face.status.zid, &face.outbox, ended);
             }
             state.table.remove_face(id, &mut state.actions);
             let zid = face.as_ref().map(|face| face.status.zid);
             let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
+            let is_left = zid.is_some_and(|zid| state.link_to(&zid) == LinkTo::None);
+            is_missed = is_left && state.dials.opened(id).is_some();
             // Routes of the session's own may lead to it. They go when no lock is held, as user code may run then.
             let routes = std::mem::take(&mut state.undeclared);
             let sweeps = state.begin_sweep();
@@ -378,19 +379,15 @@ impl Shared {
             Self::start_sweeping(self);
         }
         self.tell_lost(id, ended);
-        if let Some(face) = &removed
-            && is_news
-        {
-            tracing::warn!(
-                "the link to {} {} at {} is closed, as it is a slow consumer: it took too little while others waited for it (isolation/*, node counter slow_consumers; the same one is only counted for the next minute)",
-                face.status.whatami,
-                face.status.zid,
-                face.status.remote
-            );
-        }
         if let Some(face) = removed {
-            let (role, zid) = (face.status.whatami, face.status.zid);
-            log_end(format_args!("link to {role} {zid} ended: {ended}"));
+            self.log_going(&Gone {
+                link: &face.status,
+                stood: face.since.elapsed(),
+                ended,
+                unsent: face.outbox.unsent(),
+                is_missed,
+                is_slow_news,
+            });
         }
         self.changed.notify(usize::MAX);
     }

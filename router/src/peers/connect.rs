@@ -21,6 +21,7 @@ use crate::{
         links::Standing,
         reasons::{Refusal, RefusalKind},
     },
+    table::scouting,
 };
 
 /// How long after losing a connection that had lasted the first attempt to restore it is made: at once.
@@ -78,11 +79,22 @@ impl Shared {
         if shared.is_closed() {
             return Err(Attempt::Closed);
         }
-        let link = shared.dial(endpoint).await?;
+        let link = match shared.dial(endpoint).await {
+            Err(refused) if shared.is_linked_to(&refused) => {
+                return Err(Attempt::Known(endpoint.clone()));
+            }
+            dialed => dialed?,
+        };
         if shared.reserve_dialed(&link.established).is_err() {
             return Err(Attempt::Known(endpoint.clone()));
         }
         Self::settle(shared, link, true).ok_or(Attempt::Closed)
+    }
+
+    /// Whether the node at the other end refused a link because it has one to this node, and this node has it as well.
+    fn is_linked_to(&self, refused: &DialError) -> bool {
+        let linked = refused.linked();
+        linked.is_some_and(|zid| self.state.lock().link_to(&zid) == scouting::Link::Up)
     }
 
     async fn dial(&self, endpoint: &Endpoint) -> Result<Link, DialError> {
@@ -134,6 +146,7 @@ impl Shared {
                 }
                 let since = Instant::now();
                 shared.wait_until_gone(face).await;
+                failures.lose();
                 shared.stay_away().await;
                 if since.elapsed() >= SETTLED {
                     backoff.reset();
@@ -141,11 +154,14 @@ impl Shared {
             }
             match Self::attempt_any(&shared, &endpoints).await {
                 Ok(connected) => {
-                    failures.end(&endpoints);
+                    if let Some(lost) = failures.end(&endpoints) {
+                        shared.log_return(&names(&endpoints), lost);
+                    }
                     face = Some(connected);
                     continue;
                 }
                 Err(Some(Attempt::Known(_))) => {
+                    failures = Failures::default();
                     tracing::debug!("{}", "this node is connected already")
                 }
                 Err(Some(failure)) => failures.add(&failure),
@@ -262,29 +278,43 @@ impl Shared {
 }
 
 /// What the log says of attempts that fail one after the other. The second one is a warning, so that programs which are started
-/// within a moment of each other are quiet; so is the connection that comes after all.
+/// within a moment of each other are quiet; so is the connection that comes after all, and each that comes after a loss.
 #[derive(Default)]
-struct Failures(u32);
+struct Failures {
+    count: u32,
+    lost: Option<Instant>,
+}
 
 impl Failures {
     const TOLD: u32 = 2;
 
+    /// The connection is gone.
+    fn lose(&mut self) {
+        self.lost = Some(Instant::now());
+    }
+
     fn add(&mut self, failure: &Attempt) {
-        self.0 = self.0.saturating_add(1);
-        match self.0 {
+        self.count = self.count.saturating_add(1);
+        match self.count {
             Self::TOLD => tracing::warn!("{failure}; trying on"),
             _ => tracing::info!("{failure}"),
         }
     }
 
-    fn end(&mut self, endpoints: &[Endpoint]) {
-        let failed = std::mem::take(&mut self.0);
-        if failed >= Self::TOLD {
-            let names: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
-            let names = names.join(" or ");
-            tracing::warn!("connected to {names} after {failed} attempts that failed");
+    /// There is a connection; when the one before was lost, if there was one.
+    fn end(&mut self, endpoints: &[Endpoint]) -> Option<Instant> {
+        let Failures { count, lost } = std::mem::take(self);
+        if lost.is_none() && count >= Self::TOLD {
+            let names = names(endpoints);
+            tracing::warn!("connected to {names} after {count} attempts that failed");
         }
+        lost
     }
+}
+
+fn names(endpoints: &[Endpoint]) -> String {
+    let names: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
+    names.join(" or ")
 }
 
 fn policy(retry: Retry) -> RetryPolicy {

@@ -22,7 +22,10 @@ use zonda_transport::{
 use crate::{
     model::LinkStatus,
     node::log::log_panic,
-    peers::reasons::{Loss, Refusal},
+    peers::{
+        reasons::{Loss, Refusal},
+        recent::Recent,
+    },
     table::FaceId,
 };
 
@@ -283,6 +286,15 @@ pub(crate) struct Known {
     pub(crate) listeners: Vec<Arc<ConnectionListener>>,
     /// By their numbers, in the order in which they came.
     pub(crate) open: BTreeMap<FaceId, Vec<(u64, LinkStatus)>>,
+    /// What happened of late.
+    pub(crate) recent: Recent,
+}
+
+impl Events {
+    /// The latest events, as JSON.
+    pub(crate) fn recent(&self) -> serde_json::Value {
+        self.0.lock().recent.describe()
+    }
 }
 
 #[cfg(test)]

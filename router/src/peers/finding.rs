@@ -28,7 +28,7 @@ use crate::{
     scouting::{Options, Party, Service, this_host},
     table::{
         FaceId, Gossip,
-        scouting::{Answering, Found, Host, LOCATORS_MAX, Link, is_loopback},
+        scouting::{Answering, Found, Host, LOCATORS_MAX, Link, Parting, is_loopback},
     },
 };
 
@@ -58,8 +58,12 @@ impl State {
             gossip.remove_link(face, &mut self.actions);
         }
         if !self.neighbours.contains(&zid) {
-            let for_good = matches!(ended, Ended::Local | Ended::Remote(reason::GENERIC));
-            self.discovery.candidates.lost(&zid, for_good, now);
+            let parting = match ended {
+                Ended::Remote(reason::GENERIC) => Parting::Goodbye,
+                Ended::Local => Parting::Closed,
+                _ => Parting::Broken,
+            };
+            self.discovery.candidates.lost(&zid, parting, now);
         }
         self.faces.values().all(Face::is_group)
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId, transport::reason};
+use zonda_codec::{Endpoint, Locator, WhatAmI, ZenohId, transport::reason::MAX_LINKS};
 use zonda_runtime::with_runtime;
 use zonda_transport::dial::{DialError, DialOptions, open_link_with};
 use zonda_transport::protocol::handshake::HandshakeError;
@@ -43,7 +43,7 @@ impl Shared {
                 links: shared.settings.links(),
             };
             let dialed = Self::dial_found(&shared, &locator.clone().into(), options).await;
-            shared.note_tried(locator, &dialed);
+            shared.note_tried(&zid, locator, &dialed);
             match dialed {
                 Ok(()) | Err(Attempt::Known(_)) => {
                     failure = None;
@@ -76,19 +76,20 @@ impl Shared {
     }
 
     /// Writes down what an attempt has shown of a place.
-    fn note_tried(&self, locator: &Locator, dialed: &Result<(), Attempt>) {
+    fn note_tried(&self, zid: &ZenohId, locator: &Locator, dialed: &Result<(), Attempt>) {
+        let candidates = &mut self.state.lock().discovery.candidates;
         let outcome = match dialed {
+            // It has said goodbye meanwhile, so nobody is to blame.
+            Err(_) if candidates.has_left(zid) => Outcome::Declined,
             Ok(()) | Err(Attempt::Known(_)) => Outcome::Found,
             Err(Attempt::Dial(DialError::Handshake { source, .. })) => match source {
                 HandshakeError::WrongId { found, .. } => Outcome::Other(*found),
-                HandshakeError::Refused {
-                    reason: reason::MAX_LINKS,
-                } => Outcome::Declined,
+                HandshakeError::Linked { .. } => Outcome::Declined,
+                HandshakeError::Refused { reason } if *reason == MAX_LINKS => Outcome::Declined,
                 _ => Outcome::Failed,
             },
             Err(_) => Outcome::Failed,
         };
-        let candidates = &mut self.state.lock().discovery.candidates;
         candidates.tried(locator, outcome, Instant::now());
     }
 

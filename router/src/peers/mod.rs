@@ -12,6 +12,7 @@
 
 pub(crate) mod admit;
 pub(crate) mod away;
+pub(crate) mod comings;
 pub(crate) mod connect;
 pub(crate) mod dials;
 pub(crate) mod discovery;
@@ -21,6 +22,7 @@ pub(crate) mod finding;
 pub(crate) mod found;
 pub(crate) mod groups;
 pub(crate) mod join;
+pub(crate) mod lines;
 pub(crate) mod links;
 pub(crate) mod listen;
 pub(crate) mod neighbours;
@@ -28,6 +30,7 @@ pub(crate) mod notes;
 mod oam;
 pub(crate) mod places;
 pub(crate) mod reasons;
+mod recent;
 pub(crate) mod refusals;
 mod rejoin;
 pub(crate) mod slow;

@@ -139,7 +139,7 @@ impl From<&HandshakeError> for Refusal {
                 other => RefusalKind::of_close(other),
             },
             E::OwnId => RefusalKind::ConnectionToSelf,
-            E::SameId { .. } => RefusalKind::MaxLinks,
+            E::SameId { .. } | E::Linked { .. } => RefusalKind::MaxLinks,
             E::Timeout { .. } => RefusalKind::TimedOut,
             E::WrongId { .. } => RefusalKind::WrongNode,
             E::Undecodable { .. } | E::Foreign { .. } => RefusalKind::NotZenoh,

@@ -80,6 +80,7 @@ impl Shared {
         let Some(event) = event(&mut known.open) else {
             return;
         };
+        known.recent.add(&event);
         let all: Vec<Arc<ConnectionListener>> = known.listeners.clone();
         for listener in &all {
             listener.put(event.clone());

@@ -29,4 +29,4 @@ pub use outgoing::{IncomingReply, OutgoingQuery, QueryEnd, ReplyBody, ReplySink}
 pub use querier::QuerierFace;
 
 pub(crate) use queries::Queries;
-pub(crate) use settle::After;
+pub(crate) use settle::{After, Call};

@@ -46,12 +46,14 @@ pub(crate) struct After {
     asked: Vec<HeldQuery>,
 }
 
-/// Users' code to run.
+/// What is done without the lock, mostly code of the user.
 pub(crate) enum Call {
     /// The news of a query of this node.
     Drain(Arc<OpenQuery>, Turn),
     /// A query that the node's own queryables are asked.
     Ask(IncomingQuery, Vec<SharedQuerySink>),
+    /// Anything else.
+    Later(Box<dyn FnOnce() + Send>),
 }
 
 /// The declarations that a change has caused.
@@ -112,6 +114,7 @@ impl Call {
         match self {
             Call::Drain(query, turn) => query.drain(turn),
             Call::Ask(query, sinks) => ask_all(query, &sinks),
+            Call::Later(run) => run(),
         }
     }
 }

@@ -75,6 +75,14 @@ impl Entities {
         })
     }
 
+    /// The places of the faces that have declared a subscriber or a queryable.
+    pub(super) fn takers(&self) -> impl Iterator<Item = u32> {
+        let takes = |slot: &u32| {
+            self.count(*slot, Kind::Subscriber) > 0 || self.count(*slot, Kind::Queryable) > 0
+        };
+        self.faces.keys().copied().filter(takes)
+    }
+
     /// How many ids of all kinds a face has.
     pub(super) fn ids(&self, slot: u32) -> usize {
         let face = self.faces.get(&slot);

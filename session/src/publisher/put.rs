@@ -41,7 +41,7 @@ impl PublisherPutBuilder<'_> {
     /// # use zonda::{Config, Outcome, Wait};
     /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
     /// let publisher = session.declare_publisher("demo/key").wait()?;
-    /// assert_eq!(publisher.put("value").outcome().wait()?, Outcome::Sent);
+    /// assert_eq!(publisher.put("value").outcome().wait()?, Outcome::NoSubscriber);
     /// # Ok::<(), zonda::Error>(())
     /// ```
     pub fn outcome(self) -> OutcomeBuilder<Self> {

@@ -90,6 +90,7 @@ impl Table {
 pub fn in_words(result: &Result<Outcome, PublishError>) -> &'static str {
     match result {
         Ok(Outcome::Sent | Outcome::Queued) => "accepted",
+        Ok(Outcome::NoSubscriber) => "Ok(NoSubscriber)",
         Ok(Outcome::Dropped { .. }) => "Ok(Dropped)",
         Ok(Outcome::LinkLost { .. }) => "Ok(LinkLost)",
         Err(PublishError::WouldBlock { .. }) => "Err(WouldBlock)",

@@ -122,6 +122,19 @@ pub struct Way<'p> {
     pub size: usize,
 }
 
+/// A number with a space between each three digits.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// What came of a flow.
 pub struct Flow {
     size: usize,
@@ -190,17 +203,18 @@ impl Flow {
     /// In a line.
     pub fn line(&self) -> String {
         let (size, rate, bits) = (self.size, self.rate(), self.megabits());
-        format!("{size} B: {rate:.0} messages a second, {bits:.1} Mbit/s")
+        let rate = thousands(rate.round() as u64);
+        format!("{size} B: {rate} messages a second, {bits:.1} Mbit/s")
     }
 
     /// A row of the table.
     pub fn row(&self) -> [String; 5] {
         [
             self.size.to_string(),
-            format!("{:.0}", self.rate()),
+            thousands(self.rate().round() as u64),
             format!("{:.1}", self.megabits()),
-            self.sent.to_string(),
-            self.lost().to_string(),
+            thousands(self.sent),
+            thousands(self.lost()),
         ]
     }
 
@@ -227,6 +241,15 @@ mod tests {
         assert_eq!(trips.micros(50.0), 51.0);
         assert_eq!(trips.micros(100.0), 101.0);
         assert_eq!(Trips(Vec::new()).micros(99.0), 0.0);
+    }
+
+    #[test]
+    fn large_numbers_are_read_in_groups() {
+        let numbers = [0, 12, 999, 1000, 4_491_630];
+        assert_eq!(
+            numbers.map(thousands),
+            ["0", "12", "999", "1 000", "4 491 630"]
+        );
     }
 
     #[test]

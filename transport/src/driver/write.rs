@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use zonda_codec::Priority;
 use zonda_runtime::{LinkWrite, PreciseTimer, Runtime};
 
 use crate::{
@@ -263,7 +264,7 @@ impl<R: Runtime> Writing<R> {
     /// the time to confirm that. Tells how the link ended.
     async fn say_close<W: LinkWrite>(&mut self, link: &mut W) -> Ended {
         let outbox = Arc::clone(&self.outbox);
-        outbox.push_close();
+        outbox.push_close(Priority::Background);
         let drained = self.while_closing(self.drain_all(link)).await;
         if drained == Closed::Done(true) {
             self.while_closing(self.confirmation()).await;

@@ -328,18 +328,22 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
 
     pub(super) fn failed(&self, remote: &LinkAddress, error: HandshakeError) {
         self.counters.failure(&error);
-        let limit = match error {
-            HandshakeError::Unauthenticated { .. } => Some(&self.logs.unauthenticated),
-            HandshakeError::BatchSize { .. } => Some(&self.logs.batch_size),
-            HandshakeError::Encryption(_) => Some(&self.logs.unencrypted),
-            HandshakeError::Upgrade(_) => Some(&self.logs.upgrade),
+        let (logs, now) = (&self.logs, Instant::now());
+        let limited = match &error {
+            HandshakeError::Unauthenticated { problem, .. } => {
+                let user = problem.user().unwrap_or_default();
+                Some(logs.unauthenticated.admit(user, now))
+            }
+            HandshakeError::BatchSize { .. } => Some(logs.batch_size.admit(now)),
+            HandshakeError::Encryption(_) => Some(logs.unencrypted.admit(now)),
+            HandshakeError::Upgrade(_) => Some(logs.upgrade.admit(now)),
             _ => None,
         };
-        let (endpoint, now) = (&self.endpoint, Instant::now());
+        let endpoint = &self.endpoint;
         let said = || shown(&error.to_string());
-        if let Some(left_out) = limit.and_then(|limit| limit.admit(now)) {
+        if let Some(left_out) = limited.flatten() {
             tracing::warn!("{endpoint}: no link from {remote}: {}{left_out}", said());
-        } else if limit.is_none()
+        } else if limited.is_none()
             && let Some(left_out) = self.logs.of_interest(&error).admit(now)
         {
             tracing::info!("{endpoint}: no link from {remote}: {}{left_out}", said());

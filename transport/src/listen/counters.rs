@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::log_limit::LogLimit;
+use crate::log_limit::{LogByName, LogLimit};
 use crate::protocol::handshake::HandshakeError;
 
 /// How many connections a listener has seen end their introduction in which way.
@@ -66,7 +66,7 @@ pub(super) struct Logs {
     /// Introductions give way.
     pub(super) evicted: LogLimit,
     /// A user was refused.
-    pub(super) unauthenticated: LogLimit,
+    pub(super) unauthenticated: LogByName,
     /// A peer wants batches that are too small.
     pub(super) batch_size: LogLimit,
     /// An encrypted link did not come about.

@@ -55,12 +55,6 @@ pub struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// The outbox of the peer that is waited for.
-    #[must_use]
-    pub fn outbox(&self) -> &Outbox {
-        self.outbox
-    }
-
     /// Looks at the peer's pace; true once it has used up the patience of those who wait for it. The caller then
     /// [gives it up](Outbox::give_up).
     #[must_use]

@@ -46,7 +46,7 @@ use std::{
 };
 
 use event_listener::Event;
-use zonda_codec::{NextSn, Priority};
+use zonda_codec::{NextSn, Priority, transport::reason};
 
 use crate::{
     clock,
@@ -292,7 +292,7 @@ impl Outbox {
     /// queued is lost.
     pub fn dismiss(&self, reason: u8) {
         self.signals.set_close_reason(reason);
-        self.push_close();
+        self.push_close(Priority::Background);
         self.flush();
         self.abort();
     }
@@ -303,9 +303,13 @@ impl Outbox {
         self.flush();
     }
 
-    /// Ends the connection to a peer that is too far behind, without another word to it. What is queued is lost.
+    /// Ends the connection to a peer that is too far behind, and says so as far as the socket takes it without waiting. What is
+    /// queued is lost.
     #[cold]
     pub fn give_up(&self) {
+        self.signals.set_close_reason(reason::UNRESPONSIVE);
+        self.push_close(Priority::Control);
+        self.flush();
         self.end(Ended::TooSlow);
         self.signals.raise(signal::ABORT);
     }

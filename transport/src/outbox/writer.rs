@@ -479,10 +479,10 @@ impl Outbox {
     }
 
     /// Queues the Close that ends the link, behind everything else.
-    pub(crate) fn push_close(&self) {
+    pub(crate) fn push_close(&self, priority: Priority) {
         let reason = self.signals.close_reason();
         self.enqueue_own(
-            self.lanes.len() - 1,
+            self.lane_index(priority),
             &TransportMessage::Close(Close {
                 reason,
                 session: false,

@@ -45,7 +45,7 @@ impl DeadLetters {
             }
         };
         match outcome {
-            Ok(Outcome::Sent | Outcome::Queued) => count(&self.counts.dead),
+            Ok(Outcome::Sent | Outcome::Queued | Outcome::NoSubscriber) => count(&self.counts.dead),
             _ => count(&self.counts.dead_dropped),
         }
     }

@@ -131,7 +131,7 @@ impl Reader {
     ) -> Progress {
         let published = key(rule, message).map(|key| self.put(rule, &key, message, patience));
         let refused = match published {
-            Ok(Ok(Outcome::Sent | Outcome::Queued)) => None,
+            Ok(Ok(Outcome::Sent | Outcome::Queued | Outcome::NoSubscriber)) => None,
             Ok(Err(PublishError::Closed)) => return Progress::Stopped,
             // the link of a neighbour has ended, or its queue is full
             Ok(Ok(_) | Err(PublishError::Timeout { .. } | PublishError::WouldBlock { .. })) => {

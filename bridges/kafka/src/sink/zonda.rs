@@ -38,7 +38,7 @@ impl ZondaSink {
             put = put.encoding(Encoding::from(content_type));
         }
         match put.try_publish() {
-            Ok(Outcome::Sent | Outcome::Queued) => {
+            Ok(Outcome::Sent | Outcome::Queued | Outcome::NoSubscriber) => {
                 self.published.fetch_add(1, Ordering::Relaxed);
                 Answer::Accepted
             }

@@ -19,6 +19,7 @@ use crate::table::{
     gossip::nodes::{Gossip, GossipOptions},
     scouting::{
         Address, Attempt, Autoconnect, CandidateLimits, Candidates, Found, Host, Interface, Link,
+        Parting,
     },
 };
 
@@ -404,7 +405,7 @@ impl World {
             let (zid, now) = (self.nodes[to].zid, self.now);
             let mut actions = Vec::new();
             self.nodes[at].gossip.remove_link(own, &mut actions);
-            self.nodes[at].candidates.lost(&zid, false, now);
+            self.nodes[at].candidates.lost(&zid, Parting::Broken, now);
             self.post(actions);
         }
     }

@@ -105,6 +105,13 @@ impl Queries {
         face.map_or(0, |face| face.sent.len() + face.branches.len())
     }
 
+    /// The places of the faces that wait for replies.
+    pub(in crate::table) fn askers(&self) -> impl Iterator<Item = u32> {
+        let faces = self.faces.iter();
+        let asking = faces.filter(|(_, face)| !face.sent.is_empty());
+        asking.map(|(slot, _)| *slot)
+    }
+
     /// A number for a query that no open one of this face has.
     pub(super) fn next_id(&mut self, slot: u32) -> u32 {
         let face = self.faces.entry(slot).or_default();

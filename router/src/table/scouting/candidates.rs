@@ -115,6 +115,19 @@ struct Candidate {
     /// When the next attempt may be made; of one under way, when it began; of a link, since when it is known.
     not_before: Instant,
     state: State,
+    /// It said goodbye while an attempt was under way.
+    has_left: bool,
+}
+
+/// How a link ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parting {
+    /// The other node said Close, as one does that ends.
+    Goodbye,
+    /// This node closed it.
+    Closed,
+    /// It broke, or one of two was closed as one too many.
+    Broken,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,6 +187,7 @@ impl Candidates {
         if let Some(known) = self.nodes.get_mut(&zid) {
             known.whatami = whatami;
             known.locators = locators;
+            known.has_left = false;
             return known.state == State::Waiting && known.not_before <= now;
         }
         let named = teller.and_then(|teller| self.named.get(&teller)).copied();
@@ -192,6 +206,7 @@ impl Candidates {
             failures: 0,
             not_before: now,
             state: State::Waiting,
+            has_left: false,
         };
         self.nodes.insert(zid, candidate);
         true
@@ -333,8 +348,10 @@ impl Candidates {
             return;
         }
         self.under_way -= 1;
+        let has_left = std::mem::take(&mut node.has_left);
         match is_linked {
             true => node.link(now),
+            false if has_left => self.forget(zid),
             false => {
                 node.state = State::Waiting;
                 self.counts.failures += 1;
@@ -343,16 +360,22 @@ impl Candidates {
         }
     }
 
-    /// A link is gone; `for_good` if the other side ended it in an orderly way and does not want it back. That is
-    /// believed of links that lasted.
-    pub fn lost(&mut self, zid: &ZenohId, for_good: bool, now: Instant) {
+    /// Whether a node said goodbye while an attempt at it was under way.
+    pub fn has_left(&self, zid: &ZenohId) -> bool {
+        self.nodes.get(zid).is_some_and(|node| node.has_left)
+    }
+
+    /// A link is gone. A node that said goodbye is forgotten, as it has ended; so is one whose link this node closed, if the link
+    /// had lasted.
+    pub fn lost(&mut self, zid: &ZenohId, parting: Parting, now: Instant) {
         let Some(node) = self.nodes.get_mut(zid) else {
             return;
         };
         let lasted = now.saturating_duration_since(node.not_before) >= SETTLED;
         match node.state {
-            State::UnderWay => {}
-            State::Linked if for_good && lasted => self.forget(zid),
+            State::UnderWay => node.has_left = parting == Parting::Goodbye,
+            _ if parting == Parting::Goodbye => self.forget(zid),
+            State::Linked if parting == Parting::Closed && lasted => self.forget(zid),
             before => {
                 if before == State::Linked && lasted {
                     node.failures = 0;

@@ -20,7 +20,7 @@ mod tests;
 
 pub use answering::{Answering, ScoutCounts};
 pub use asking::Asking;
-pub use candidates::{Attempt, CandidateCounts, CandidateLimits, Candidates, Found, Link};
+pub use candidates::{Attempt, CandidateCounts, CandidateLimits, Candidates, Found, Link, Parting};
 pub use dials::{DialLimits, Outcome};
 pub use host::{Address, Host, Interface, LOCATORS_MAX, is_loopback, socket_address};
 pub use policy::{Autoconnect, Strategy};

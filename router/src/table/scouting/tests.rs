@@ -318,12 +318,14 @@ fn the_lesser_waits_for_its_own_attempt_but_not_for_long() {
 #[test]
 fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
     let now = Instant::now();
-    // Two that connect to each other at once may each end, in an orderly way, the link that the other one kept.
-    for (for_good, lasted, restored) in [
-        (false, 1999, true),
-        (false, 2000, true),
-        (true, 1999, true),
-        (true, 2000, false),
+    // Two that connect to each other at once may each close the link that the other one kept.
+    for (parting, lasted, restored) in [
+        (Parting::Broken, 1999, true),
+        (Parting::Broken, 2000, true),
+        (Parting::Closed, 1999, true),
+        (Parting::Closed, 2000, false),
+        (Parting::Goodbye, 1, false),
+        (Parting::Goodbye, 2000, false),
     ] {
         let mut candidates = candidates(CandidateLimits::default());
         candidates.hear(found(9, WhatAmI::Peer), now);
@@ -331,11 +333,50 @@ fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
         candidates.ended(&zid(9), true, now);
         assert_eq!(candidates.deadline(), None);
         let end = now + Duration::from_millis(lasted);
-        candidates.lost(&zid(9), for_good, end);
+        candidates.lost(&zid(9), parting, end);
         let later = end + Duration::from_secs(1);
         let attempts = candidates.due(later, nobody).len();
-        assert_eq!(attempts, usize::from(restored), "{for_good} {lasted}");
+        assert_eq!(attempts, usize::from(restored), "{parting:?} {lasted}");
     }
+}
+
+/// Programs that publish something and end are no attack, however many come from one address: nothing fails.
+#[test]
+fn nodes_that_come_and_say_goodbye_use_up_no_budget() {
+    let mut now = Instant::now();
+    let mut candidates = candidates(CandidateLimits::default());
+    for number in 10..60 {
+        let place = format!("tcp/10.0.0.1:{}", 40_000 + number);
+        let visitor = Found {
+            locators: locators(&[&place]),
+            ..found(number, WhatAmI::Peer)
+        };
+        let locator = visitor.locators[0].clone();
+        candidates.hear(visitor, now);
+        match number % 2 {
+            // its own link comes first
+            0 => assert!(candidates.due(now, |_| Link::Up).is_empty()),
+            _ => {
+                assert_eq!(candidates.due(now, nobody).len(), 1);
+                assert!(candidates.begin(&zid(number), &locator, now));
+            }
+        }
+        now += Duration::from_millis(100);
+        candidates.lost(&zid(number), Parting::Goodbye, now);
+        if number % 2 == 1 {
+            assert!(candidates.has_left(&zid(number)));
+            candidates.tried(&locator, Outcome::Declined, now);
+            candidates.ended(&zid(number), false, now);
+        }
+        assert!(
+            candidates
+                .due(now + Duration::from_secs(5), nobody)
+                .is_empty()
+        );
+    }
+    let counts = candidates.counts();
+    assert_eq!((counts.failures, counts.failed_too_often), (0, 0));
+    assert_eq!((candidates.len(), candidates.under_way()), (0, 0));
 }
 
 #[test]
@@ -428,7 +469,11 @@ proptest! {
                 Step::End(..) => {}
                 Step::Lose(number, for_good) => {
                     if up.remove(&zid(number)).is_some() {
-                        candidates.lost(&zid(number), for_good, now);
+                        let parting = match for_good {
+                            true => Parting::Closed,
+                            false => Parting::Broken,
+                        };
+                        candidates.lost(&zid(number), parting, now);
                     }
                 }
                 Step::Wait(millis) => now += Duration::from_millis(millis),

@@ -248,7 +248,7 @@ fn a_keep_alive_and_the_close_keep_their_places() {
     let mut wire = Vec::new();
     push(&outbox, DATA, &numbered(1, 200_000));
     assert!(!write(&outbox, &mut wire, 70_000));
-    outbox.push_close();
+    outbox.push_close(Priority::Background);
     outbox.push_keep_alive();
     assert!(!write(&outbox, &mut wire, 70_000));
     assert!(write(&outbox, &mut wire, usize::MAX));

@@ -83,6 +83,12 @@ pub enum HandshakeError {
         /// The id in question.
         zid: ZenohId,
     },
+    /// The peer has a link to this node already.
+    #[error("node {zid} is connected to this node already")]
+    Linked {
+        /// The peer's id.
+        zid: ZenohId,
+    },
     /// This node does not want the link.
     #[error("node {zid} was turned away with close reason {reason}")]
     NotAdmitted {
@@ -258,10 +264,7 @@ fn describe(reason: u8) -> String {
             "maximum number of sessions reached",
             "raise the peer's session limit",
         ),
-        4 => (
-            "maximum number of links reached",
-            "it is connected to this node already",
-        ),
+        4 => ("already connected", "the peer has a link to this node"),
         5 => ("expired", "the peer gave the link up, try again"),
         6 => ("unresponsive", "the peer gave the link up, try again"),
         7 => (

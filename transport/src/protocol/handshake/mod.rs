@@ -100,7 +100,9 @@ fn check_open(
 fn answer(error: &HandshakeError, out: &mut Vec<u8>) {
     use zonda_codec::transport::reason::{CONNECTION_TO_SELF, GENERIC, INVALID};
     let reason = match error {
-        HandshakeError::Refused { .. } | HandshakeError::Io(_) => return,
+        HandshakeError::Refused { .. } | HandshakeError::Linked { .. } | HandshakeError::Io(_) => {
+            return;
+        }
         HandshakeError::Unexpected {
             step: Step::Finished,
             ..

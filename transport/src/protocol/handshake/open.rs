@@ -3,7 +3,8 @@
 
 use zonda_codec::{
     InitAck, InitExt, InitSyn, OpenAck, OpenExt, OpenSyn, PROTOCOL_VERSION, TransportMessage,
-    ZenohId, transport::reason::GENERIC,
+    ZenohId,
+    transport::reason::{GENERIC, MAX_LINKS},
 };
 
 use super::{HandshakeError, Step, answer, decode, name, password, put};
@@ -256,6 +257,9 @@ impl Opener {
                     zid: agreed.zid,
                     user: credentials.user().to_owned(),
                 }
+            }
+            (Step::OpenAck, _, Some(Established { zid, .. })) if reason == MAX_LINKS => {
+                HandshakeError::Linked { zid }
             }
             _ => HandshakeError::Refused { reason },
         }

@@ -65,6 +65,17 @@ pub enum AuthProblem {
     },
 }
 
+impl AuthProblem {
+    /// The user that the peer said it is, if it did.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        match self {
+            AuthProblem::UnknownUser { user } | AuthProblem::WrongPassword { user } => Some(user),
+            AuthProblem::Missing | AuthProblem::Malformed { .. } => None,
+        }
+    }
+}
+
 /// What InitSyn says of an opener that has credentials, and OpenAck to one that was let in.
 pub(super) const UNIT: &[u8] = &[KEY_UNIT];
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The reports below the admin space's root: what the node counts, its limits, and the latest events of its connections.
+//!
+//! A report takes the node's lock several times, so it is made after the change of the state that asks for it. Only a key
+//! that names a report asks for it: `@/**` does not, as a report of many links is long.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use zonda_codec::KeyExpr;
+
+use crate::{
+    admin::{AdminText, kept::Report},
+    metrics,
+    node::{handle::Node, limits::LimitStatus, shared::Shared, state::State},
+    query::After,
+    table::LocalBranch,
+};
+
+/// A question for reports, to be answered without a lock.
+pub(crate) struct Asked {
+    node: Arc<Shared>,
+    branch: LocalBranch,
+    reports: Vec<(Report, KeyExpr<'static>)>,
+}
+
+impl Asked {
+    pub(crate) fn new(
+        node: Arc<Shared>,
+        branch: &LocalBranch,
+        reports: Vec<(Report, KeyExpr<'static>)>,
+    ) -> Self {
+        let branch = branch.clone();
+        Asked {
+            node,
+            branch,
+            reports,
+        }
+    }
+
+    /// Replies with each report, and ends the admin space's part of the query.
+    pub(crate) fn answer(self) {
+        let Asked {
+            node,
+            branch,
+            reports,
+        } = self;
+        let make = |report| node.admin_reports.text(report, || node.report(report));
+        let texts = reports.iter().map(|(report, _)| make(*report));
+        let texts: Vec<_> = texts.collect();
+        let change = |state: &mut State, after: &mut After| {
+            for ((report, key), text) in reports.iter().zip(&texts) {
+                let encoding = report.encoding();
+                node.tell_admin(
+                    &AdminText {
+                        key,
+                        text,
+                        encoding,
+                    },
+                    &branch,
+                    state,
+                    after,
+                );
+            }
+            state.table.finish_branch(branch.face, branch.rid);
+        };
+        node.change(change).finish();
+    }
+}
+
+impl Shared {
+    fn report(self: &Arc<Self>, report: Report) -> String {
+        let node = Node {
+            shared: Arc::clone(self),
+        };
+        match report {
+            Report::Metrics => metrics::text(&node.metrics_in_brief()),
+            Report::Limits => {
+                let limits: Vec<_> = node.limits().iter().map(described).collect();
+                json!(limits).to_string()
+            }
+            Report::Events => self.events.recent().to_string(),
+        }
+    }
+}
+
+fn described(limit: &LimitStatus) -> serde_json::Value {
+    json!({
+        "key": limit.key,
+        "counts": limit.counts,
+        "value": limit.value,
+        "used": limit.used,
+        "reached": limit.reached,
+    })
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The lines of the log about neighbours that come and go.
+//!
+//! Each is a line of its own, [`LINES_MAX`](crate::peers::lines::LINES_MAX) at once and then one in a while: a crowd is counted in the next line. A link of a
+//! configured endpoint is worth a warning when it is lost, as the program asked for it; any other one when messages are lost
+//! with it, unless the neighbour said goodbye and so wants nothing more.
+
+use std::{
+    fmt::{self, Display, Formatter},
+    time::{Duration, Instant},
+};
+
+use zonda_codec::{WhatAmI, transport::reason};
+use zonda_transport::{driver::Ended, outbox::Unsent, text::shown};
+
+use crate::{model::LinkStatus, node::shared::Shared};
+
+/// A connection that has ended.
+pub(crate) struct Gone<'a> {
+    pub(crate) link: &'a LinkStatus,
+    /// How long it stood.
+    pub(crate) stood: Duration,
+    pub(crate) ended: &'a Ended,
+    pub(crate) unsent: Unsent,
+    /// It was opened for a configured endpoint, and no other link to that neighbour is left.
+    pub(crate) is_missed: bool,
+    /// It was too slow, and that is to be said.
+    pub(crate) is_slow_news: bool,
+}
+
+/// A neighbour, as the log names it.
+struct Named<'a>(&'a LinkStatus);
+
+impl Display for Named<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let link = self.0;
+        write!(f, "{} {} at {}", link.whatami, link.zid, link.remote)?;
+        match link.options.user() {
+            Some(user) => write!(f, ", user {}", shown(user)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What was lost with a link; empty if nothing was.
+struct Lost(Unsent);
+
+impl Display for Lost {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match (self.0.messages, self.0.bytes) {
+            (0, _) => Ok(()),
+            (1, bytes) => write!(f, "; 1 message ({bytes} bytes) that waited for it is lost"),
+            (count, bytes) => {
+                write!(
+                    f,
+                    "; {count} messages ({bytes} bytes) that waited for it are lost"
+                )
+            }
+        }
+    }
+}
+
+/// A router hangs up like that on a node that does not read.
+struct Hint(bool);
+
+impl Display for Hint {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            true => f.write_str(" without a word, as it does if it ends or this node takes too little (the router's log says which)"),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Shared {
+    /// A neighbour has connected, or this node to it.
+    pub(crate) fn log_coming(&self, link: &LinkStatus) {
+        let Some(left_out) = self.lines.usual.admit(Instant::now()) else {
+            return;
+        };
+        let link_kind = Named(link);
+        match link.dialed {
+            true => tracing::info!("connected to {link_kind}{left_out}"),
+            false => tracing::info!("{link_kind} has connected{left_out}"),
+        }
+    }
+
+    /// One of these endpoints is connected again.
+    pub(crate) fn log_return(&self, endpoints: &str, lost: Instant) {
+        if let Some(left_out) = self.lines.losses.admit(Instant::now()) {
+            let after = lost.elapsed();
+            tracing::warn!("connected to {endpoints} again after {after:.1?}{left_out}");
+        }
+    }
+
+    /// A neighbour has gone, or was closed.
+    pub(crate) fn log_going(&self, gone: &Gone<'_>) {
+        let Gone {
+            link,
+            stood,
+            ended,
+            unsent,
+            ..
+        } = gone;
+        let (named, stood, lost) = (Named(link), format!("{stood:.1?}"), Lost(*unsent));
+        let says_goodbye = matches!(ended, Ended::Remote(reason::GENERIC));
+        let hint = Hint(**ended == Ended::HungUp && link.whatami == WhatAmI::Router && link.dialed);
+        let quota = &self.lines.losses;
+        if gone.is_slow_news {
+            tracing::warn!(
+                "the link to {named} is closed after {stood}, as it is a slow consumer: it took too little while others waited for it{lost} (isolation/*, node counter slow_consumers; the same one is only counted for the next minute)"
+            );
+        } else if gone.is_missed && !self.is_closed() {
+            if let Some(left_out) = quota.admit(Instant::now()) {
+                tracing::warn!(
+                    "lost the link to {named} after {stood}: {ended}{hint}{lost}; trying again{left_out}"
+                );
+            }
+        } else if unsent.messages > 0 && !says_goodbye && **ended != Ended::TooSlow {
+            if let Some(left_out) = quota.admit(Instant::now()) {
+                tracing::warn!("the link to {named} ended after {stood}: {ended}{lost}{left_out}");
+            }
+        } else if let Some(left_out) = self.lines.usual.admit(Instant::now()) {
+            tracing::info!("{named} has gone after {stood}: {ended}{lost}{left_out}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The nodes that wait as well while the node does not read a source.
+
+use zonda_codec::WhatAmI;
+
+use crate::table::{
+    face_id::{FaceId, FaceKind},
+    forwarding::ForwardingTable,
+};
+
+/// The faces that a source has something for: messages, questions, or answers to what they asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takers {
+    /// No face.
+    None,
+    /// This one alone.
+    One(FaceId),
+    /// Several, or nodes that this node does not see.
+    Several,
+}
+
+impl ForwardingTable {
+    /// The faces that a source may have something for: each face but its own that has a subscriber, a queryable or an open
+    /// question, whatever the key. Behind a router there are other sources, and a peer has links of its own: while this node
+    /// does not read one of these, nodes wait that it cannot see, so the answer is [`Takers::Several`].
+    pub fn takers_beside(&self, source: FaceId) -> Takers {
+        let is_seen_whole = self.face(source).is_some_and(|face| match face.info.kind {
+            FaceKind::Local => true,
+            FaceKind::Remote => face.info.whatami == WhatAmI::Client,
+            _ => false,
+        });
+        if !is_seen_whole {
+            return Takers::Several;
+        }
+        let mut only = None;
+        for slot in self.entities.takers().chain(self.queries.askers()) {
+            let Some(face) = self.topology.at(slot).map(|face| face.id) else {
+                continue;
+            };
+            if face == source || self.topology.is_admin(face) {
+                continue;
+            }
+            if only.is_some_and(|only| only != face) {
+                return Takers::Several;
+            }
+            only = Some(face);
+        }
+        only.map_or(Takers::None, Takers::One)
+    }
+}
