@@ -45,6 +45,7 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
     let before = held();
     for rid in 0..OPEN {
         let ask = NewQuery {
+            hears_of_losses: true,
             rid,
             key: &key,
             target: Target::All,
@@ -52,7 +53,6 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
             timeout: Duration::from_secs(10),
             querier: None,
             destination: Locality::Any,
-            hears_of_losses: true,
         };
         let disposal = table.handle_query(asker, &ask, Instant::now());
         assert!(matches!(disposal, QueryDispatch::Sent(_)));
@@ -107,7 +107,6 @@ fn an_open_question_takes_few_bytes_at_its_ends_and_gives_them_back() {
         qos: Qos::REQUEST,
         source_info: None,
         destination: Locality::Any,
-        hears_of_losses: true,
     };
     let before = held();
     for _ in 0..OPEN {

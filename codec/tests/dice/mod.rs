@@ -243,7 +243,7 @@ impl<'a> Dice<'a> {
             budget: self.maybe(|dice| (dice.number() as u32).max(1)),
             timeout: self.maybe(|dice| Duration::from_millis(dice.number())),
             ts_stack: None,
-            hears_of_losses: self.byte() % 4 == 0,
+            hears_of_losses: self.byte().is_multiple_of(4),
             body: self.query(),
         }
     }

@@ -14,7 +14,7 @@ pub fn table(comparison: &Comparison<'_>, with_all: bool) -> Option<String> {
     let all = comparison.own.iter().chain(&comparison.yardsticks);
     let wanted = all.filter(|d| with_all || d.change != Change::None);
     let rows: Vec<_> = wanted.map(row).collect();
-    (!rows.is_empty()).then(|| zonda_program::table(header, rows.into_iter(), 4..8))
+    (!rows.is_empty()).then(|| zonda_program::table(header, rows, 4..8))
 }
 
 fn row(difference: &Difference<'_>) -> [String; 9] {

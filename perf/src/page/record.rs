@@ -307,10 +307,10 @@ fn side_by_side(groups: &[Group<'_>], systems: &[String]) -> String {
             // One bar beside nothing says less than its row in the table.
             if rows.iter().map(|row| row.bars.len()).sum::<usize>() > 1 {
                 let unit = here.iter().flat_map(|group| &group.cells);
-                let unit = unit
+                let mut unit = unit
                     .filter_map(|cell| point(cell, metric))
                     .map(|(_, unit)| unit);
-                let unit = unit.last().unwrap_or_default();
+                let unit = unit.next_back().unwrap_or_default();
                 figures += &bars::draw(&heading(metric, &unit), Unit::named(&unit), &rows);
             }
         }

@@ -66,7 +66,7 @@ pub fn argument(written: &str) -> String {
     }
     let may_hold_secret = |secret: &&str| written.contains(section_of(secret));
     let is_plain = keys::find(path).is_some_and(|key| key.kind.of_one_role() != Kind::Tree);
-    match is_plain && !SECRETS.iter().any(|secret| may_hold_secret(&secret)) {
+    match is_plain && !SECRETS.iter().any(may_hold_secret) {
         true => masked(written.trim()).into_owned(),
         false => shown,
     }
