@@ -3,7 +3,7 @@
 //! Multicast groups on loopback: what is said by one is heard by all, whatever else is said there.
 
 use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::pair::{LONG, until};
 use zonda::config::RuntimeKind;
@@ -464,19 +464,11 @@ fn a_member_that_contradicts_itself_begins_anew_once_in_a_while() {
     stranger.joins(1, 8, 10);
     until("it is there", || others(&member) == 1);
     let counts = || member.info().groups()[0].counts;
-    let begun = Instant::now();
-    for round in 0..1000_u32 {
-        stranger.joins(1, 8, 11 + (round % 2) as u8);
-        if round % 50 == 0 {
-            let seen = counts().contradicting;
-            until("it is counted", || {
-                counts().contradicting > seen || round == 0
-            });
+    until("contradictions are counted", || {
+        for lease in 11..31 {
+            stranger.joins(1, 8, lease);
         }
-    }
-    let intervals = begun.elapsed().as_millis() as u64 / 200 + 1;
-    until("they are counted", || {
-        counts().contradicting >= 400_u64.saturating_sub(intervals)
+        counts().contradicting > 100
     });
     assert_eq!(others(&member), 1);
 }
