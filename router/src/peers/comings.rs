@@ -108,9 +108,11 @@ impl Shared {
         let hint = Hint(**ended == Ended::HungUp && link.whatami == WhatAmI::Router && link.dialed);
         let quota = &self.lines.losses;
         if gone.is_slow_news {
-            tracing::warn!(
-                "the link to {named} is closed after {stood}, as it is a slow consumer: it took too little while others waited for it{lost} (isolation/*, node counter slow_consumers; the same one is only counted for the next minute)"
-            );
+            if let Some(left_out) = quota.admit(Instant::now()) {
+                tracing::warn!(
+                    "the link to {named} is closed after {stood}, as it is a slow consumer: it took too little while others waited for it{lost} (isolation/*, node counter slow_consumers; the same one is only counted for the next minute){left_out}"
+                );
+            }
         } else if gone.is_missed && !self.is_closed() {
             if let Some(left_out) = quota.admit(Instant::now()) {
                 tracing::warn!(
