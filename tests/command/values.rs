@@ -176,7 +176,7 @@ fn a_tool_that_waits_says_for_what_and_then_to_which_node_it_is_connected() {
     let address = listening.and_then(|rest| rest.split(';').next());
     let address = address.unwrap_or_else(|| panic!("{waits}"));
     assert!(
-        waits.contains("ZONDA_MULTICAST_SCOUTING=off"),
+        waits.contains("ZONDA_MULTICAST_SCOUTING is off"),
         "nobody is looked for, and that is said: {waits}"
     );
     let arguments = ["live", "-m", "client", "-e", address];

@@ -214,7 +214,12 @@ fn the_id_is_taken() {
         !first.info().links().is_empty()
     });
     let config = quick(Config::peer()).with("id", "'a1'");
-    fails_as(config, &endpoint(&there), RefusalKind::MaxLinks, "links");
+    fails_as(
+        config,
+        &endpoint(&there),
+        RefusalKind::MaxLinks,
+        "is connected to this node already",
+    );
 }
 
 #[test]

@@ -69,14 +69,21 @@ impl Stage {
         let (kind, metadata) = kind.split_at(kind.find('?').unwrap_or(kind.len()));
         let authority = Authority::new();
         let shown = authority.sign("server", &["localhost", "127.0.0.1"]);
-        let listen = format!(
-            "{kind}/127.0.0.1:0{metadata}#listen_certificate_file={};listen_private_key_file={}",
+        let is_encrypted = matches!(kind, "tls" | "quic" | "wss");
+        let encrypted = |options: String| match is_encrypted {
+            true => options,
+            false => String::new(),
+        };
+        let shows = encrypted(format!(
+            "#listen_certificate_file={};listen_private_key_file={}",
             shown.certificate, shown.key
-        );
+        ));
+        let listen = format!("{kind}/127.0.0.1:0{metadata}{shows}");
         let config = Config::router().listen(["tcp/127.0.0.1:0", &listen]);
         let scene = Scene::of(config);
         let locator = scene.node.locators().remove(1);
-        let at = format!("{locator}#root_ca_certificate_file={}", authority.ca());
+        let trusts = encrypted(format!("#root_ca_certificate_file={}", authority.ca()));
+        let at = format!("{locator}{trusts}");
         let honest = zonda::open(Config::client([&at])).wait();
         let started = AnyRuntime::start(RuntimeKind::Threads, &RuntimeOptions::default());
         let Ok(AnyRuntime::Threads(runtime)) = started else {

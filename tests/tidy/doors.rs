@@ -15,7 +15,7 @@ const LEVELS: [&str; 3] = ["tracing::warn!", "tracing::info!", "tracing::error!"
 const ADMITTED: &str = "{left_out}";
 
 /// Lines that no peer can cause, or whose number something else limits: a file, words of the line, and the reason.
-const OWN: [(&str, &str, &str); 28] = [
+const OWN: [(&str, &str, &str); 27] = [
     (
         "router/src/daemon/run.rs",
         "target: terminal::START",
@@ -70,11 +70,6 @@ const OWN: [(&str, &str, &str); 28] = [
         "router/src/node/limits.rs",
         "files may be open",
         "this node starts",
-    ),
-    (
-        "router/src/peers/admit.rs",
-        "it is a slow consumer",
-        "three a minute: `SlowConsumers::note`",
     ),
     (
         "router/src/peers/connect.rs",

@@ -35,6 +35,9 @@ const SILENCE: Duration = Duration::from_millis(250);
 /// Memory that a router may gain, in bytes.
 const GROWTH: u64 = 64 << 20;
 
+/// Lines of log that a router may write for a stranger.
+const LINES: usize = 100;
+
 /// The id of an honest router; number 0 is the stranger's own.
 fn zid(number: usize) -> ZenohId {
     let text = format!("{:x}", 0xa0 + number);
@@ -202,7 +205,7 @@ impl Mesh {
         assert!(grown.iter().all(|grown| *grown < GROWTH), "{grown:?}");
         for router in &self.routers {
             let errors = router.errors();
-            assert!(errors.len() < 20, "{errors:#?}");
+            assert!(errors.len() < LINES, "{errors:#?}");
         }
     }
 

@@ -160,6 +160,8 @@ fn i8_a_ring_of_full_links() {
     });
     assert_eq!(sum(|flow| &flow.missed), 0);
     for router in &routers {
-        assert_eq!(router.errors(), [""; 0], "no link was cut");
+        let mut log = router.errors();
+        log.retain(|line| !line.contains(" INFO "));
+        assert_eq!(log, [""; 0], "no link was cut");
     }
 }

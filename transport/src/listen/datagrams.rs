@@ -64,11 +64,12 @@ impl Counter {
         address: &LinkAddress,
         endpoint: &zonda_codec::Endpoint,
     ) -> io::Result<Counter> {
+        let seed = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
         Ok(Counter {
             desk: Desk::beside(listener, endpoint)?,
             address: address.clone(),
             table: Mutex::default(),
-            answers: Mutex::new(Answers::new(getrandom::u64()?)),
+            answers: Mutex::new(Answers::new(seed)),
         })
     }
 

@@ -519,7 +519,17 @@ impl Framing {
 
     /// Appends the end. No message is begun.
     pub(crate) fn say_close(&mut self, code: u16, out: &mut Vec<u8>) {
-        self.control(Control::Close, &code.to_be_bytes(), out);
+        self.say_close_for(code, "", out);
+    }
+
+    /// Appends the end with its reason, of which a control frame takes 123 bytes.
+    pub(crate) fn say_close_for(&mut self, code: u16, reason: &str, out: &mut Vec<u8>) {
+        let mut end = reason.len().min(CONTROL_BYTES_MAX - size_of::<u16>());
+        while !reason.is_char_boundary(end) {
+            end -= 1;
+        }
+        let content = [&code.to_be_bytes(), &reason.as_bytes()[..end]].concat();
+        self.control(Control::Close, &content, out);
     }
 
     fn control(&mut self, control: Control, content: &[u8], out: &mut Vec<u8>) {

@@ -39,7 +39,7 @@ impl Origins {
         })?;
         let origin = shown(&String::from_utf8_lossy(refused.as_bytes()));
         Some(format!(
-            "pages of the origin {origin} may not connect; if they should, name it in transport/link/ws/origins"
+            "pages of {origin} may not connect; to allow it, name it in transport/link/ws/origins"
         ))
     }
 

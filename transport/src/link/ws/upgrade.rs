@@ -9,10 +9,14 @@ use tungstenite::handshake::server::{Request, create_response, write_response};
 use tungstenite::http::StatusCode;
 use zonda_runtime::{LinkRead, LinkWrite, RxBuf};
 
+use super::frames::{Framing, Side};
 use super::origins::Origins;
 
 /// The longest request or answer.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
+
+/// The code of a Close for a peer that may not connect.
+const POLICY: u16 = 1008;
 
 /// What is read at first.
 const FIRST_BYTES: usize = 512;
@@ -70,17 +74,21 @@ pub(super) async fn answer(
     let asked = head::<Request>(read).await.map_err(bad);
     let asked = asked.and_then(|(request, behind)| {
         let response = create_response(&request).map_err(|error| bad(error.to_string()))?;
-        if let Some(problem) = origins.problem_with(&request) {
-            return Err((StatusCode::FORBIDDEN, problem));
-        }
         let mut bytes = Vec::new();
         write_response(&mut bytes, &response).map_err(|error| bad(error.to_string()))?;
-        Ok((bytes, behind))
+        Ok((bytes, behind, origins.problem_with(&request)))
     });
     match asked {
-        Ok((bytes, behind)) => {
+        Ok((bytes, behind, None)) => {
             send(write, bytes).await?;
             Ok(behind)
+        }
+        // A browser shows a page the reason of a Close, and nothing of an answer that is no WebSocket.
+        Ok((mut bytes, _, Some(problem))) => {
+            Framing::new(Side::Server).say_close_for(POLICY, &problem, &mut bytes);
+            let _ = send(write, bytes).await;
+            let _ = write.shutdown().await;
+            Err(problem)
         }
         Err((status, text)) => {
             // It may be gone already.
