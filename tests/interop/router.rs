@@ -150,7 +150,12 @@ impl Router {
     /// What it has to say about others so far.
     pub fn complaints(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Process { errors, .. } => errors.try_iter().collect(),
+            Kind::Process { errors, .. } => {
+                let lines = errors.try_iter();
+                let open_mesh = "may join as a router";
+                let news = |line: &String| line.contains(" INFO ") || line.contains(open_mesh);
+                lines.filter(|line| !news(line)).collect()
+            }
             Kind::Library(_) => Vec::new(),
             Kind::Theirs(theirs) => theirs.process.complaints(),
         }
