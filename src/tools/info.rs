@@ -113,7 +113,7 @@ fn for_people(facts: &Value) -> String {
             format!("{} ({})", text(&runtime["runs"]), text(&runtime["why"])),
         ),
         ("runtimes", texts(&facts["runtimes"])),
-        ("link kinds", texts(&facts["link_kinds"])),
+        ("protocols", texts(&facts["link_kinds"])),
     ];
     if facts["zid"].is_string() {
         let link = |link: &Value| {

@@ -213,7 +213,7 @@ fn info_is_for_people_unless_json_is_asked_for() {
     };
     assert_eq!(
         names(&alone.out),
-        ["program", "runtime", "runtimes", "link kinds"],
+        ["program", "runtime", "runtimes", "protocols"],
         "{alone:?}"
     );
     let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);
