@@ -144,7 +144,7 @@ impl LogQuota {
 const NAMES_MAX: usize = 16;
 
 /// The lines of a cause that has a name, such as a user who is refused: one a minute for each name. Names that strangers make
-/// up share one limit once there are [`NAMES_MAX`].
+/// up share one limit once there are sixteen.
 #[derive(Debug, Default)]
 pub struct LogByName {
     names: Mutex<HashMap<String, (Instant, LogLimit)>>,

@@ -146,7 +146,7 @@ impl LinkStream {
 
     /// How much later than a message the receiver may get one of another priority that was sent before it; `None` where the order
     /// is kept. Each priority may have a stream of its own, each batch a datagram, and there may be several links. To be asked
-    /// once the two ends have [agreed](LinkStream::agree).
+    /// once the two ends have agreed.
     #[must_use]
     pub fn lag_max(&self, established: &Established) -> Option<Duration> {
         let lag = match &self.coding {
