@@ -111,7 +111,7 @@ fn who_is_reached_gets_the_value_and_who_is_not_is_named() {
 
     let mut sub = Running::start(
         &zonda(),
-        &["sub", "--json", "-n", "1", "-l", "tcp/127.0.0.1:0"],
+        &["sub", "--json", "-n", "2", "-l", "tcp/127.0.0.1:0"],
     );
     let line: serde_json::Value = serde_json::from_str(&sub.line()).expect("a JSON line");
     let there = line["listening"][0].as_str().expect("an address");
