@@ -88,10 +88,10 @@ impl ZSlice {
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         // The range was checked when the slice was made; a buffer that has shrunk since then must not be a panic.
-        self.buffer
-            .as_slice()
-            .get(self.start..self.end)
-            .unwrap_or_default()
+        match self.buffer.as_slice().get(self.start..self.end) {
+            Some(bytes) => bytes,
+            None => shrunk(),
+        }
     }
 
     /// A part of the slice that shares its buffer; `None` if the range does not lie inside the slice.
@@ -116,6 +116,13 @@ impl ZSlice {
             end: self.start + end,
         })
     }
+}
+
+/// The bytes of a slice whose buffer has shrunk. Apart, so that a slice that is whole costs two comparisons.
+#[cold]
+#[inline(never)]
+fn shrunk() -> &'static [u8] {
+    &[]
 }
 
 impl<T: SliceBuffer> From<Arc<T>> for ZSlice {
