@@ -166,7 +166,7 @@ impl ForwardingTable {
 
     fn search_in_interests(&self) -> Search {
         match self.interests.in_all() > IN_ALL_MAX {
-            true => Search::From(0),
+            true => Search::by_number(),
             false => Search::default(),
         }
     }
@@ -308,7 +308,7 @@ impl ForwardingTable {
             let found = &mut |interest| note(interest, None);
             match self.interests.search(&pattern, walk, steps, found) {
                 Reached::Pause => return (all, false),
-                Reached::Nowhere => *search = Search::From(0),
+                Reached::Nowhere => *search = Search::by_number(),
                 Reached::End => {
                     let rest = self.interests.each_in_all();
                     rest.for_each(|interest| note(interest, None));
@@ -317,7 +317,7 @@ impl ForwardingTable {
             }
         }
         let end = self.interests.numbers();
-        if let Search::From(place) = search {
+        if let Search::From { place, .. } = search {
             while *place < end && !steps.are_over() {
                 if let Some(interest) = self.interests.numbered(*place) {
                     note(interest, Some(&pattern));

@@ -15,6 +15,7 @@ use crate::table::{
     message,
     policy::Relation,
     search::{SLICE_LOOKS, Search},
+    topology::Topology,
 };
 
 /// Bytes of declarations after which a slice ends, however few they are.
@@ -109,8 +110,15 @@ impl ForwardingTable {
                 let group = kept.and_then(|kept| kept.group_key(kind).cloned());
                 let group = group.filter(|_| asking.mode != InterestMode::Current);
                 answer.rest.insert(match group {
-                    Some(key) => Rest::Group(key, Search::default()),
-                    None => Rest::Each(self.entities.of(kind).list(asking.key.as_deref())),
+                    Some(key) => Rest::Group(key, Search::except(slot)),
+                    None => {
+                        let asker = self.topology.face(face);
+                        let hides = |asker| Topology::hides_own(kind, asking.mode, asker);
+                        let except = asker.is_some_and(hides).then_some(slot);
+                        let key = asking.key.as_deref();
+                        let entities = self.entities.of(kind);
+                        Rest::Each(entities.list(key, except, &mut slice.looks))
+                    }
                 })
             }
         };

@@ -5,7 +5,13 @@
 
 use zonda_codec::QueryableInfo;
 
-use crate::table::{face::Face, few::Few, key_tree::KeyTree, kind::Kind, slots::Slots};
+use crate::table::{
+    face::Face,
+    few::Few,
+    key_tree::{KeyTree, owner::Owner},
+    kind::Kind,
+    slots::Slots,
+};
 
 /// Something that a face declares on a key.
 #[derive(Clone, Copy)]
@@ -154,7 +160,9 @@ impl EntityTree {
         let Some(removed) = self.slots.remove(entity) else {
             return Few::None;
         };
-        self.tree.remove_at(removed.place, entity);
+        let slots = &self.slots;
+        self.tree
+            .remove_at(removed.place, entity, |entity| owner(slots, entity));
         self.announced -= removed.announced.as_slice().len();
         removed.announced
     }
@@ -209,6 +217,22 @@ impl EntityTree {
         }
     }
 
+    /// Whether the face at this place alone has declared an entity.
+    pub(super) fn is_alone(&self, entity: u32, slot: Option<u32>) -> bool {
+        slot.is_some_and(|slot| owner(&self.slots, entity) == Owner::face(slot))
+    }
+
+    /// Notes in the tree whose an entity is.
+    fn settle_owner(&mut self, entity: u32) {
+        let slots = &self.slots;
+        if let Some(found) = slots.get(entity)
+            && !found.sources.as_slice().is_empty()
+        {
+            self.tree
+                .settle_owner(found.place, |entity| owner(slots, entity));
+        }
+    }
+
     /// What other routers know of an entity on this node's own side.
     pub(super) fn in_mesh(&self, entity: u32) -> Option<QueryableInfo> {
         self.slots.get(entity)?.in_mesh
@@ -250,6 +274,7 @@ impl EntityTree {
             Err(at) => {
                 sources.insert(at, new);
                 change.after += 1;
+                self.settle_owner(entity);
                 Some(change)
             }
         }
@@ -287,6 +312,7 @@ impl EntityTree {
         }
         let south = source.south;
         sources.remove_at(at);
+        self.settle_owner(entity);
         Some(Change {
             slot,
             south,
@@ -311,6 +337,15 @@ impl EntityTree {
         {
             self.announced -= 1;
         }
+    }
+}
+
+/// The face that alone has declared an entity.
+fn owner(slots: &Slots<Entity>, entity: u32) -> Owner {
+    match slots.get(entity).map(|entity| entity.sources.as_slice()) {
+        None | Some([]) => Owner::NOBODY,
+        Some([one]) => Owner::face(one.slot),
+        Some(_) => Owner::SEVERAL,
     }
 }
 

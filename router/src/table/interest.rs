@@ -265,7 +265,7 @@ impl ForwardingTable {
 
     /// Looks for another example of a group, now as far as the steps go, and else [later](Self::seek_on).
     fn seek_another(&mut self, slot: u32, group: &GroupKey, sought: Sought, steps: &Steps) {
-        let mut search = Search::default();
+        let mut search = Search::except(slot);
         if let Some(found) = self.seek(slot, group, sought, &mut search, steps) {
             return self.found(slot, group, sought, found);
         }

@@ -18,11 +18,13 @@ use hashbrown::HashTable;
 
 use crate::table::{few::Few, slots::Slots};
 use chunk::Chunk;
+use owner::Owner;
 use pattern::Pattern;
 use steps::Steps;
 use walk::{Reached, Walk};
 
 mod chunk;
+pub(super) mod owner;
 pub(super) mod pattern;
 mod place;
 pub(super) mod steps;
@@ -45,8 +47,8 @@ pub struct KeyTree<V> {
     hasher: RandomState,
     /// Bytes of the chunks that are kept outside of their nodes.
     text_bytes: usize,
-    /// How many nodes have gone.
-    removals: u64,
+    /// How many nodes have gone, or have another place among their siblings.
+    displaced: u64,
     /// What searches have cost.
     steps: Cell<u64>,
 }
@@ -59,6 +61,10 @@ struct Node<V> {
     children: [u32; 2],
     next: u32,
     previous: u32,
+    /// The face that alone has all that is here and below.
+    owner: Owner,
+    /// The other end of its run, for the first and the last of one.
+    run: u32,
     values: Few<V>,
 }
 
@@ -71,7 +77,7 @@ impl<V: Copy + Eq> KeyTree<V> {
             edges: HashTable::new(),
             hasher: RandomState::new(),
             text_bytes: 0,
-            removals: 0,
+            displaced: 0,
             steps: Cell::new(0),
         }
     }
@@ -119,7 +125,7 @@ impl<V: Copy + Eq> KeyTree<V> {
             None => false,
         };
         if removed {
-            self.prune(at);
+            self.prune(at, &|_| Owner::NOBODY);
         }
         removed
     }
@@ -230,6 +236,38 @@ impl<V: Copy + Eq> KeyTree<V> {
         true
     }
 
+    /// Calls `found` with all values but those that `except` alone has, of which it may get some; false if there is more to
+    /// look at.
+    pub(super) fn each_except<F: FnMut(V)>(
+        &self,
+        except: Option<Owner>,
+        steps: &Steps,
+        found: &mut F,
+    ) -> bool {
+        let mut stack = vec![self.root];
+        while let Some(at) = stack.pop() {
+            let Some(node) = self.nodes.get(at) else {
+                continue;
+            };
+            if steps.are_over() {
+                return false;
+            }
+            steps.spend(1);
+            stack.push(match at == self.root {
+                true => NONE,
+                false => self.behind(node, except),
+            });
+            if except != Some(node.owner) {
+                node.values
+                    .as_slice()
+                    .iter()
+                    .for_each(|value| found(*value));
+                stack.extend(node.children);
+            }
+        }
+        true
+    }
+
     /// What all searches so far have cost.
     pub(super) fn steps(&self) -> u64 {
         self.steps.get()
@@ -296,17 +334,7 @@ impl<V: Copy + Eq> KeyTree<V> {
             .nodes
             .get(child)
             .map_or(0, |node| node.chunk.heap_bytes());
-        let list = list_of(chunk);
-        let mut head = NONE;
-        if let Some(node) = self.nodes.get_mut(parent) {
-            head = std::mem::replace(&mut node.children[list], child);
-        }
-        if let Some(node) = self.nodes.get_mut(child) {
-            node.next = head;
-        }
-        if let Some(node) = self.nodes.get_mut(head) {
-            node.previous = child;
-        }
+        self.link(child);
         let hash = self.hash(parent, chunk);
         let (nodes, hasher) = (&self.nodes, &self.hasher);
         self.edges.insert_unique(hash, child, |&other| {
@@ -318,32 +346,25 @@ impl<V: Copy + Eq> KeyTree<V> {
     }
 
     /// Removes `at` and its ancestors as far as they hold nothing.
-    fn prune(&mut self, mut at: u32) {
+    fn prune(&mut self, mut at: u32, owner_of: &impl Fn(V) -> Owner) {
         self.shrink();
         while let Some(node) = self.nodes.get(at) {
             if !node.values.as_slice().is_empty() || node.children != [NONE; 2] {
-                return;
+                return self.settle_owner(at, owner_of);
             }
             let hash = self.hash(node.parent, node.chunk.as_str());
             if let Ok(edge) = self.edges.find_entry(hash, |&child| child == at) {
                 edge.remove();
             }
+            self.unlink(at);
             let Some(node) = self.nodes.remove(at) else {
                 return;
             };
             self.text_bytes -= node.chunk.heap_bytes();
-            if let Some(next) = self.nodes.get_mut(node.next) {
-                next.previous = node.previous;
-            }
-            if let Some(previous) = self.nodes.get_mut(node.previous) {
-                previous.next = node.next;
-            } else if let Some(parent) = self.nodes.get_mut(node.parent) {
-                parent.children[list_of(node.chunk.as_str())] = node.next;
-            }
-            self.removals += 1;
+            self.displaced += 1;
             if at == self.root {
                 *self = KeyTree {
-                    removals: self.removals,
+                    displaced: self.displaced,
                     steps: self.steps.take().into(),
                     ..KeyTree::new()
                 };
@@ -412,6 +433,8 @@ impl<V> Node<V> {
             children: [NONE; 2],
             next: NONE,
             previous: NONE,
+            owner: Owner::NOBODY,
+            run: NONE,
             values: Few::None,
         }
     }

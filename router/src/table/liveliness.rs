@@ -144,7 +144,7 @@ impl ForwardingTable {
             return false;
         };
         let pattern = Pattern::new(&key);
-        let (mut looks, mut listing) = (SLICE_LOOKS, Listing::From(from));
+        let (mut looks, mut listing) = (SLICE_LOOKS, Listing::from(from));
         for _ in 0..self.limits.answer_slice_max.max(1) {
             let entities = self.entities(Kind::Token);
             match entities.next_listed(&mut listing, Some(&pattern), &mut looks) {
@@ -165,8 +165,9 @@ impl ForwardingTable {
         let Some(listener) = self.listeners.get_mut(id) else {
             return;
         };
-        match self.entities.of(Kind::Token).list(Some(&listener.key)) {
-            Listing::From(number) => listener.rest = Some(number),
+        let (tokens, mut looks) = (self.entities.of(Kind::Token), SLICE_LOOKS);
+        match tokens.list(Some(&listener.key), None, &mut looks) {
+            Listing::From { number, .. } => listener.rest = Some(number),
             Listing::These(these) => {
                 for (entity, _) in these.into_iter().rev() {
                     self.deliver_alive(id, entity, actions);

@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 use crate::table::{
     entity::EntityTree,
     key_tree::{
+        owner::Owner,
         pattern::Pattern,
         steps::Steps,
         walk::{Reached, Walk},
@@ -34,15 +35,25 @@ pub(super) enum Listing {
     /// These, with their keys, as a number may have got another entity meanwhile. The last comes first.
     These(Vec<(u32, Box<str>)>),
     /// Whatever matches from this number on.
-    From(u32),
+    From {
+        number: u32,
+        /// But what this face alone has.
+        except: Option<u32>,
+    },
 }
 
 impl Listing {
+    /// Whatever matches from this number on.
+    pub(super) const fn from(number: u32) -> Self {
+        let except = None;
+        Listing::From { number, except }
+    }
+
     /// The number that the list goes on with; `None` at its end.
     pub(super) fn next_number(&self, entities: &EntityTree) -> Option<u32> {
         match self {
             Listing::These(these) => these.last().map(|(entity, _)| *entity),
-            Listing::From(number) => (*number < entities.places()).then_some(*number),
+            Listing::From { number, .. } => (*number < entities.places()).then_some(*number),
         }
     }
 }
@@ -53,7 +64,24 @@ pub(super) enum Search {
     /// In the tree.
     Tree(Walk),
     /// At the entity of this number.
-    From(u32),
+    From {
+        place: u32,
+        /// But what this face alone has.
+        except: Option<u32>,
+    },
+}
+
+impl Search {
+    /// Passes over what this face alone has.
+    pub(super) fn except(slot: u32) -> Self {
+        Search::Tree(Walk::except(Some(Owner::face(slot))))
+    }
+
+    /// By numbers, from the first.
+    pub(super) const fn by_number() -> Self {
+        let (place, except) = (0, None);
+        Search::From { place, except }
+    }
 }
 
 impl Default for Search {
@@ -63,17 +91,36 @@ impl Default for Search {
 }
 
 impl EntityTree {
-    /// Those whose keys intersect `key`; all of them without a key.
-    pub(super) fn list(&self, key: Option<&str>) -> Listing {
-        let mut these = Vec::new();
-        let is_all = key.is_some_and(|key| {
-            let steps = Steps::new(LIST_STEPS);
-            self.tree().matches_within(key, &steps, &mut |entity| {
+    /// Those whose keys intersect `key`, all of them without a key; but not what the face at `except` alone has. What it costs is
+    /// taken from `looks`.
+    pub(super) fn list(
+        &self,
+        key: Option<&str>,
+        except: Option<u32>,
+        looks: &mut usize,
+    ) -> Listing {
+        let (mut these, steps) = (Vec::new(), Steps::new(LIST_STEPS));
+        let mut note = |entity| {
+            if !self.is_alone(entity, except) {
                 these.extend(self.key(entity).map(|key| (entity, key.into())));
-            })
-        });
+            }
+        };
+        let owner = except.map(Owner::face);
+        let is_all = match key {
+            Some(key) => {
+                let mut found = |entities: &[u32]| {
+                    entities.iter().for_each(|entity| note(*entity));
+                    ControlFlow::Continue(())
+                };
+                let (pattern, mut walk) = (Pattern::new(key), Walk::except(owner));
+                let reached = self.tree().search(&pattern, &mut walk, &steps, &mut found);
+                reached == Reached::End
+            }
+            None => self.tree().each_except(owner, &steps, &mut note),
+        };
+        *looks = looks.saturating_sub(steps.spent());
         if !is_all {
-            return Listing::From(0);
+            return Listing::From { number: 0, except };
         }
         these.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
         Listing::These(these)
@@ -88,17 +135,24 @@ impl EntityTree {
     ) -> Option<u32> {
         match listing {
             Listing::These(these) => {
-                while let Some((entity, key)) = these.pop() {
+                while *looks > 0
+                    && let Some((entity, key)) = these.pop()
+                {
+                    *looks -= 1;
                     if self.has_key(entity, &key) {
                         return Some(entity);
                     }
                 }
             }
-            Listing::From(number) => {
+            Listing::From { number, except } => {
                 let (words, mut key) = (pattern.map_or(0, Pattern::words), String::new());
                 while *number < self.places() && *looks > 0 {
                     let entity = *number;
                     *number += 1;
+                    if self.is_alone(entity, *except) {
+                        *looks -= 1;
+                        continue;
+                    }
                     let exists = self.write_key(entity, &mut key);
                     *looks = looks.saturating_sub(1 + key.len() * words / 64);
                     if exists && pattern.is_none_or(|pattern| pattern.meets(&key)) {
@@ -126,10 +180,13 @@ impl EntityTree {
             match self.tree().search(&pattern, walk, steps, found) {
                 Reached::End => return true,
                 Reached::Pause => return false,
-                Reached::Nowhere => *search = Search::From(0),
+                Reached::Nowhere => {
+                    let (place, except) = (0, walk.passes_over());
+                    *search = Search::From { place, except };
+                }
             }
         }
-        let Search::From(place) = search else {
+        let Search::From { place, except } = search else {
             return true;
         };
         let before = steps.spent();
@@ -138,6 +195,10 @@ impl EntityTree {
         while *place < end && !steps.are_over() {
             let entity = *place;
             *place += 1;
+            if self.is_alone(entity, *except) {
+                steps.spend(1);
+                continue;
+            }
             let exists = self.write_key(entity, &mut text);
             let meets = exists && pattern.meets(&text);
             steps.spend(1 + text.len() / 8 + pattern.take_work());

@@ -172,7 +172,9 @@ impl ForwardingTable {
         }
         let entities = self.entities.of(kind);
         let key = kept.key.as_deref();
-        let listing = rest.listing.get_or_insert_with(|| entities.list(key));
+        let except = (kind != Kind::Token).then_some(interest.slot);
+        let list = || entities.list(key, except, &mut slice.looks);
+        let listing = rest.listing.get_or_insert_with(list);
         let pattern = key.map(Pattern::new);
         entities.next_listed(listing, pattern.as_ref(), &mut slice.looks)
     }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use zonda_codec::{LinkStateList, QueryableInfo, WhatAmI, ZenohId};
+use zonda_codec::{InterestMode, LinkStateList, QueryableInfo, WhatAmI, ZenohId};
 
 use crate::table::{
     entity::Source,
@@ -334,6 +334,13 @@ impl Topology {
                 && (is_own(source) || !(source.is_apart && face.is_apart))
         };
         sources.iter().any(may_see) && !sources.iter().any(knows)
+    }
+
+    /// Whether no answer to an interest of `face` has what it alone declared of a kind: see [`visible`](Self::visible) and
+    /// [`tells_now`](Self::tells_now).
+    pub(super) fn hides_own(kind: Kind, mode: InterestMode, face: &Face) -> bool {
+        let is_peer = face.relation == Relation::Served && face.info.whatami == WhatAmI::Peer;
+        kind != Kind::Token || mode == InterestMode::Current && is_peer
     }
 
     /// Whether another gateway tells `face` of what the face at `source` has, or tells the mesh of it. A peer does not hear of those

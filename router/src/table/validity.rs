@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::table::{
-    key_tree::{KeyTree, steps::Steps},
+    key_tree::{KeyTree, owner::Owner, steps::Steps},
     slots::Slots,
 };
 
@@ -136,7 +136,7 @@ impl KeptKeys {
     fn end(&mut self, index: u32) {
         if let Some(kept) = self.keys.remove(index) {
             kept.validity.end();
-            self.tree.remove_at(kept.place, index);
+            self.tree.remove_at(kept.place, index, |_| Owner::NOBODY);
             self.count -= 1;
         }
     }

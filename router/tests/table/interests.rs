@@ -354,8 +354,7 @@ fn a_long_answer_comes_in_slices() {
             assert_eq!(count, 1, "{id} in {rest:?}");
         }
         assert!(!rest.iter().any(|line| line.ends_with(" k/5")), "{rest:?}");
-        let strangers = rest.iter().filter(|line| line.ends_with(" else")).count();
-        assert_eq!(strangers, usize::from(key.is_none()), "{rest:?}");
+        assert!(!rest.iter().any(|line| line.ends_with(" else")), "{rest:?}");
         bench.unsubscribe(c5, 3);
         assert_eq!(bench.lines(d7).len(), 1, "changes follow");
     }

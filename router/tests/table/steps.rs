@@ -158,6 +158,44 @@ fn interests_in_one_for_all_multiply_nothing() {
     sweep(&mut bench, most);
 }
 
+/// An interest costs what others have on its key, not what its asker has: of all kinds, one by one and in one for all, with a
+/// key and without, and wherever in the tree others' keys stand.
+#[test]
+fn an_interest_does_not_walk_what_its_asker_has() {
+    const OWN: u32 = 4096;
+    let mut bench = Bench::new(Router);
+    let [asker, other] = [1, 2].map(|zid| bench.connect(zid, Client));
+    for id in 0..OWN {
+        bench.subscribe(asker, id, &format!("attack/s{id}/**"));
+        let name = format!("attack/q{id}/**");
+        bench.declare(asker, None, queryable(id, &name, false, 0));
+        if id % 1000 == 0 {
+            bench.subscribe(other, id, &format!("attack/other{id}/a"));
+        }
+    }
+    bench.unsubscribe(other, 1000);
+    let keys = ["attack/*/none", "attack/**/n/**", "**/s7/**", "attack/**"];
+    let mut id = 0;
+    for (key, options) in keys
+        .iter()
+        .flat_map(|key| [(key, "SA"), (key, "QA"), (key, "SQ")])
+    {
+        let before = bench.table.steps();
+        for _ in 0..100 {
+            id += 1;
+            bench.interest(asker, id, CurrentFuture, options, Some(key));
+        }
+        let steps = (bench.table.steps() - before) / 100;
+        assert!(steps < 100, "{steps} steps for {options} on {key}");
+    }
+    let before = bench.table.steps();
+    bench.interest(asker, id + 1, CurrentFuture, "SQ", None);
+    assert!(bench.table.steps() - before < 100, "without a key");
+    let lines = bench.lines(asker);
+    let heard = lines.iter().filter(|line| line.contains("other"));
+    assert!(heard.count() >= 4, "{lines:?}");
+}
+
 /// Does what is left to do, each slice within bounds.
 fn sweep(bench: &mut Bench, most: u64) {
     loop {

@@ -74,6 +74,28 @@ pub fn interests_in_one_for_all(stage: &Stage) {
     stage.wait();
 }
 
+/// Declares subscribers, as many as the argument says, and asks ever new interests that cover all of them, each in one
+/// declaration for all, or in each.
+pub fn interests_in_what_it_has(stage: &Stage) {
+    let mut guest = stage.guest();
+    read_beside(stage, &guest);
+    keep_alive(stage, &guest);
+    let count = stage.number(20_000) as u32;
+    guest.messages((0..count).map(|id| subscriber(id, &format!("attack/s{id}/**"))));
+    settle(&mut stage.guest());
+    stage.say("attacking");
+    let mut id = 0;
+    stage.while_on(|| {
+        let some = (0..100).map(|_| {
+            id += 1;
+            interest(id % 10_000, &format!("attack/**/n{id}/**"), id % 2 == 0)
+        });
+        guest.messages(some.collect::<Vec<_>>())
+    });
+    stage.say(&format!("interests {id}"));
+    stage.wait();
+}
+
 /// A large table, then publications on ever new keys with wild chunks.
 pub fn wild_puts(stage: &Stage) {
     large_table(stage, |guest, number| {
@@ -262,6 +284,22 @@ fn s3_interests_in_one_for_all() {
     });
     world.quiet(seconds(1.0));
     let attack = world.attack("interests_in_one_for_all", "2000 8000");
+    attack.said("attacking");
+    world.attacked(seconds(3.0));
+    world.verdict().holds(&Bounds::USUAL);
+}
+
+/// What a neighbour has itself is not looked at for its interests.
+#[test]
+fn s40_interests_in_what_it_has_itself() {
+    let mut world = World::open(Setup::router());
+    // One that subscribes to everything would be the answer at once.
+    world.honest(Load {
+        everything: false,
+        ..Load::usual()
+    });
+    world.quiet(seconds(1.0));
+    let attack = world.attack("interests_in_what_it_has", "");
     attack.said("attacking");
     world.attacked(seconds(3.0));
     world.verdict().holds(&Bounds::USUAL);

@@ -33,6 +33,7 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("peer_without_a_word", pace::peer_without_a_word),
     ("keys_of_many_chunks", labour::keys_of_many_chunks),
     ("interests_in_one_for_all", labour::interests_in_one_for_all),
+    ("interests_in_what_it_has", labour::interests_in_what_it_has),
     ("wild_puts", labour::wild_puts),
     ("wild_questions", labour::wild_questions),
     ("many_who_listen_to_churn", labour::many_who_listen_to_churn),

@@ -4,7 +4,7 @@
 //! root are the text.
 
 use crate::table::{
-    key_tree::{KeyTree, Node},
+    key_tree::{KeyTree, Node, owner::Owner},
     limits::memory_of,
 };
 
@@ -26,11 +26,16 @@ impl<V: Copy + Eq> KeyTree<V> {
     }
 
     /// Takes a value from a place. False if it was not there.
-    pub(in crate::table) fn remove_at(&mut self, place: u32, value: V) -> bool {
+    pub(in crate::table) fn remove_at(
+        &mut self,
+        place: u32,
+        value: V,
+        owner_of: impl Fn(V) -> Owner,
+    ) -> bool {
         let node = self.nodes.get_mut(place);
         let removed = node.is_some_and(|node| node.values.remove(&value));
         if removed {
-            self.prune(place);
+            self.prune(place, &owner_of);
         }
         removed
     }
@@ -113,7 +118,8 @@ mod tests {
             }
         }
         for (value, &place) in (0..).zip(&places) {
-            assert!(tree.remove_at(place, value) && !tree.remove_at(place, value));
+            let mut remove = || tree.remove_at(place, value, |_| Owner::NOBODY);
+            assert!(remove() && !remove());
         }
         assert!(tree.is_empty());
     }

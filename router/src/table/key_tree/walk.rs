@@ -4,19 +4,38 @@
 
 use std::ops::ControlFlow;
 
-use crate::table::key_tree::{KeyTree, NONE, Node, PLAIN, WILD, pattern::Pattern, steps::Steps};
+use crate::table::key_tree::{
+    KeyTree, NONE, Node, PLAIN, WILD, owner::Owner, pattern::Pattern, steps::Steps,
+};
 
 /// Where a search is: the path from the root to the node it is at.
 #[derive(Debug, Default)]
 pub(in crate::table) struct Walk {
     has_begun: bool,
-    /// How many nodes the tree had lost when the search was left.
-    removals: u64,
+    /// The owner whose values it passes over.
+    except: Option<Owner>,
+    /// How many nodes the tree had lost or displaced when the search was left.
+    displaced: u64,
     frames: Vec<Frame>,
     /// The positions that match at each node of the path, one set after another, and room for the next.
     sets: Vec<u64>,
     /// Plain children to look at, of all nodes of the path.
     picks: Vec<u32>,
+}
+
+impl Walk {
+    /// Passes over what this owner alone has, but may find some of it.
+    pub(in crate::table) fn except(owner: Option<Owner>) -> Self {
+        Walk {
+            except: owner,
+            ..Walk::default()
+        }
+    }
+
+    /// The place of the face whose values it passes over.
+    pub(in crate::table) fn passes_over(&self) -> Option<u32> {
+        self.except.map(Owner::place)
+    }
 }
 
 /// How far a search came.
@@ -26,7 +45,7 @@ pub(in crate::table) enum Reached {
     End,
     /// The steps are over, and there is more to look at.
     Pause,
-    /// The tree lost nodes since the search was left, and with them the place to go on. Everything may be found again.
+    /// The tree lost or displaced nodes since the search was left, and with them the place to go on. Everything may be found again.
     Nowhere,
 }
 
@@ -105,14 +124,14 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
                 self.enter(child, node);
             }
         }
-        self.walk.removals = self.tree.removals;
+        self.walk.displaced = self.tree.displaced;
         Reached::Pause
     }
 
     /// Begins, or goes on; false if the place to go on is lost.
     fn begin(&mut self) -> bool {
         if self.walk.has_begun {
-            return self.walk.removals == self.tree.removals;
+            return self.walk.displaced == self.tree.displaced;
         }
         self.walk.has_begun = true;
         if let Some(root) = self.tree.nodes.get(self.tree.root) {
@@ -126,7 +145,12 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
     /// The next node to look at, below the last of the path.
     fn next(&mut self) -> Option<(u32, &'t Node<V>)> {
         let tree = self.tree;
-        let Walk { frames, picks, .. } = &mut *self.walk;
+        let Walk {
+            frames,
+            picks,
+            except,
+            ..
+        } = &mut *self.walk;
         while let Some(frame) = frames.last_mut() {
             let child = if picks.len() > frame.picks_above {
                 picks.pop().unwrap_or(NONE)
@@ -140,7 +164,11 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
                 continue;
             };
             if let Some(list) = frame.lists.iter_mut().find(|list| **list == child) {
-                *list = node.next;
+                *list = tree.behind(node, *except);
+            }
+            if *except == Some(node.owner) {
+                self.steps.spend(1);
+                continue;
             }
             return Some((child, node));
         }
