@@ -37,7 +37,7 @@ pub use shape::PlaceInTree;
 pub(super) use state::{Mesh, Passage};
 
 impl ForwardingTable {
-    /// How this node takes part in a mesh of routers: where the count of its changes begins, greater than any that it used
+    /// Sets this node's part in a mesh of routers: the begin of the count of its changes, greater than any that it used
     /// before with the same id, and the weights that it gives links to these routers.
     pub fn set_mesh(&mut self, first_sn: u64, weights: HashMap<ZenohId, u16>) {
         self.mesh.network.begin_at(first_sn);
@@ -94,8 +94,16 @@ impl ForwardingTable {
         if heard.is_renumbered {
             self.outdate_all();
         }
-        if heard.is_news {
-            self.follow_network(actions);
+        match heard.is_news {
+            true => self.follow_network(actions),
+            false => self.open_ways(),
+        }
+    }
+
+    /// Routes to nowhere hold only as long as the network is quiet.
+    fn open_ways(&mut self) {
+        if self.mesh.take_strict() {
+            self.outdate_all();
         }
     }
 
@@ -122,6 +130,7 @@ impl ForwardingTable {
         if self.mesh.is_to_reshape() {
             self.reshape_mesh(actions);
         }
+        self.open_ways();
     }
 
     /// Every tree may be another one, and those who are new below this node hear what there is.
@@ -138,8 +147,8 @@ impl ForwardingTable {
         }
     }
 
-    /// What is due when the clock is looked at: trees, if the network has changed too often for computing them at once; and once
-    /// it is quiet, all routers are brought to know the same.
+    /// Does what is due at this time: computes trees, if the network has changed too often for computing them at once; and once
+    /// it is quiet, brings all routers to know the same.
     pub(super) fn settle_mesh(&mut self, now: Instant, actions: &mut Vec<Action>) {
         if self.mesh.network.look(now, actions).is_news {
             self.follow_network(actions);
@@ -153,7 +162,7 @@ impl ForwardingTable {
         }
     }
 
-    /// What this node's own side has is declared to the other routers from this face, which stays: it knows what there is when the
+    /// Adds the face from which this node's own side is declared to the other routers. It stays: it knows what there is when the
     /// first of them comes.
     pub(super) fn add_mesh(&mut self) {
         let info = FaceInfo {
@@ -184,7 +193,7 @@ impl ForwardingTable {
         next.filter(|next| link != Some(*next))
     }
 
-    /// How far a message from `source` goes that came by a link.
+    /// Tells how far a message from `source` goes that came by a link.
     pub(super) fn passage(&self, source: &Face, link: Option<FaceId>) -> Passage {
         match (source.relation, link) {
             (Relation::Routed, Some(link)) => self.mesh.passage(&source.info.zid, link),
@@ -210,7 +219,7 @@ impl ForwardingTable {
         }
     }
 
-    /// How far what a router declares is from this one.
+    /// Gives the distance of a router's declarations from this one.
     pub(super) fn distance_to_router(&self, router: &Face) -> u16 {
         self.mesh.distance(&router.info.zid)
     }

@@ -3,6 +3,7 @@
 //! One router whose neighbours say what they like: what that costs has bounds.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{
@@ -10,7 +11,7 @@ use zonda_codec::{
     Numbers, Reader, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::table::{
-    Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Limits,
+    Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Limits, Route, Validity,
 };
 
 /// A router with neighbours that are routers, too.
@@ -23,11 +24,19 @@ fn id(number: usize) -> ZenohId {
     ZenohId::random_from(number as u128 + 1)
 }
 
-/// What a router of this number says of its links.
+/// The word of a router of this number about its links.
 struct Said {
     number: usize,
     sn: u64,
     links: Vec<u64>,
+}
+
+fn said(number: usize, sn: u64, links: &[u64]) -> Said {
+    Said {
+        number,
+        sn,
+        links: links.to_vec(),
+    }
 }
 
 impl Victim {
@@ -39,6 +48,36 @@ impl Victim {
             table,
             actions: Vec::new(),
         }
+    }
+
+    /// A quiet mesh: routers 1 and 2 are neighbours, router 3 is behind router 1, and router 2 knows of it. With the links, and a
+    /// time at which the network is quiet.
+    fn between() -> (Victim, [FaceId; 2], Instant) {
+        let mut victim = Victim::new(Limits::default());
+        let links = [1, 2].map(|number| victim.link(number));
+        victim.hear(links[1], &[said(2, 1, &[9999]), said(3, 0, &[])]);
+        victim.hear(links[0], &[said(1, 1, &[9999, 3]), said(3, 1, &[1])]);
+        let quiet = victim.rest(Instant::now());
+        (victim, links, quiet)
+    }
+
+    /// Looks at the clock for ten seconds.
+    fn rest(&mut self, from: Instant) -> Instant {
+        for tenth in 0..100 {
+            self.look(from + Duration::from_millis(tenth * 100));
+            self.sweep();
+        }
+        from + Duration::from_secs(10)
+    }
+
+    /// Keeps a route for what a router sends by a link.
+    fn keep_route(&mut self, link: FaceId, router: u16) -> (Arc<Validity>, Route) {
+        let key = KeyExpr::new("of/2").expect("a key expression");
+        let search = self.table.begin_route_from(link, router, key.into_owned());
+        let mut search = search.expect("the neighbour has introduced the router");
+        let validity = search.validity();
+        let route = self.table.search_route(&mut search);
+        (validity, route.expect("there is little to look at"))
     }
 
     fn link(&mut self, number: usize) -> FaceId {
@@ -224,11 +263,6 @@ fn a_router_that_flaps_has_trees_computed_seldom() {
 fn a_router_that_flaps_keeps_nobody_from_repeating_what_there_is() {
     let mut victim = Victim::new(Limits::default());
     let [near, other] = [1, 2].map(|number| victim.link(number));
-    let said = |number, sn, links: &[u64]| Said {
-        number,
-        sn,
-        links: links.to_vec(),
-    };
     victim.hear(other, &[said(2, 1, &[9999])]);
     let start = Instant::now();
     let mut told = 0;
@@ -258,21 +292,8 @@ fn a_router_that_flaps_keeps_nobody_from_repeating_what_there_is() {
 /// not asked on either; from neighbour 1 it goes on to neighbour 2, which has a subscriber.
 #[test]
 fn what_does_not_come_from_above_goes_nowhere() {
-    let mut victim = Victim::new(Limits::default());
-    let [near, other] = [1, 2].map(|number| victim.link(number));
-    let said = |number, sn, links: &[u64]| Said {
-        number,
-        sn,
-        links: links.to_vec(),
-    };
-    victim.hear(other, &[said(2, 1, &[9999]), said(3, 0, &[])]);
-    victim.hear(near, &[said(1, 1, &[9999, 3]), said(3, 1, &[1])]);
+    let (mut victim, [near, other], _) = Victim::between();
     victim.subscribe(other, 2, "of/2");
-    let start = Instant::now();
-    for tenth in 0..100 {
-        victim.look(start + Duration::from_millis(tenth * 100));
-        victim.sweep();
-    }
     let key = KeyExpr::new("of/2").expect("a key expression");
     let hops = |victim: &Victim, link, number| {
         let route = victim.table.route_from(link, number, &key);
@@ -288,36 +309,62 @@ fn what_does_not_come_from_above_goes_nowhere() {
     assert_eq!(declared, ["of/3"]);
 }
 
-/// A router changes each millisecond: the other neighbour hears of it every 50 ms.
+/// A neighbour that sends as if it were of a router which it does not lead to has its messages dropped; the routes of all other
+/// messages hold.
+#[test]
+fn what_goes_nowhere_costs_no_route() {
+    let (mut victim, [near, other], quiet) = Victim::between();
+    victim.subscribe(other, 2, "of/2");
+    let quiet = victim.rest(quiet);
+    let (honest, route) = victim.keep_route(near, 3);
+    assert_eq!(route.hops.len(), 1);
+    let (forged, route) = victim.keep_route(other, 3);
+    assert_eq!(route.hops.len(), 0);
+    victim.look(quiet + Duration::from_secs(1));
+    assert!(honest.holds() && forged.holds());
+    // Router 3 may have moved: its messages may come this way from now on.
+    victim.hear(other, &[said(3, 2, &[1, 2])]);
+    assert!(!forged.holds());
+}
+
+/// A neighbour claims something of a router that it does not lead to, and declares for it before the router refutes that. The
+/// declaration goes with the claim.
+#[test]
+fn what_was_declared_behind_a_claim_goes_with_the_claim() {
+    let (mut victim, [near, other], quiet) = Victim::between();
+    victim.subscribe(near, 3, "of/3");
+    let of_3 = |victim: &Victim| victim.table.keys_of_router(&id(3), Kind::Subscriber);
+    victim.hear(other, &[said(3, 2, &[2])]);
+    victim.subscribe(other, 3, "forged");
+    assert_eq!(of_3(&victim), ["forged", "of/3"], "it may be true");
+    victim.hear(near, &[said(3, 3, &[1])]);
+    victim.rest(quiet);
+    assert_eq!(of_3(&victim), ["of/3"]);
+    // A claim that no router refutes is believed, with what was declared behind it.
+    victim.hear(other, &[said(2, 2, &[9999, 3]), said(3, 4, &[2])]);
+    victim.subscribe(other, 3, "moved");
+    victim.hear(near, &[said(1, 2, &[9999])]);
+    victim.rest(quiet + Duration::from_secs(10));
+    assert_eq!(of_3(&victim), ["moved"]);
+}
+
+/// A router changes each millisecond: this one tells the other neighbour every 50 ms.
 #[test]
 fn changes_of_a_router_are_told_together() {
-    let mut victim = Victim::new(Limits::default());
-    let [near, other] = [1, 2].map(|number| victim.link(number));
-    let said = |number, sn, links: &[u64]| Said {
-        number,
-        sn,
-        links: links.to_vec(),
-    };
-    victim.hear(other, &[said(2, 1, &[9999])]);
-    victim.hear(near, &[said(1, 1, &[9999, 3]), said(3, 1, &[1])]);
-    let start = Instant::now();
-    for tenth in 0..100 {
-        victim.look(start + Duration::from_millis(tenth * 100));
-        victim.sweep();
-    }
+    let (mut victim, [near, other], quiet) = Victim::between();
     victim.actions.clear();
     // A change each millisecond for a second.
     for step in 0..1000 {
         let links: &[u64] = if step % 2 == 0 { &[] } else { &[1] };
         victim.hear(near, &[said(3, 2 + step, links)]);
-        victim.look(start + Duration::from_secs(10) + Duration::from_millis(step));
+        victim.look(quiet + Duration::from_millis(step));
     }
     let told = victim.actions.iter();
     let told = told.filter(|action| matches!(action, Action::Send { face, .. } if *face == other));
     assert!((10..60).contains(&told.count()), "one each 50 ms");
 }
 
-/// Whether this tells a neighbour of a subscriber.
+/// Tells if this declares a subscriber to a neighbour.
 fn is_subscriber(action: &Action, to: FaceId) -> bool {
     let Action::Send { face, bytes } = action else {
         return false;
@@ -360,7 +407,7 @@ fn what_routers_declare_counts_as_the_link_s_and_goes_with_it() {
     assert_eq!(counters.over_limit, 400);
     assert_eq!(victim.table.most().subscribers, 100);
     assert!(victim.table.memory_of(link) > 100 * 64);
-    // What ends makes room.
+    // An end makes room.
     let end = Declare {
         node_id: 1,
         ..Declare::new(Declaration::UndeclareSubscriber {

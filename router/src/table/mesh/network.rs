@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a router knows of the other routers: who there is, and which are linked to each other. Neighbours tell each other what is new,
+//! The other routers as a router knows them: which there are, and which are linked to each other. Neighbours send each other news,
 //! and each counts the changes of its own links, so that old news are recognised.
 //!
 //! Routers write each other's numbers instead of ids. A number is the place in the sender's own list, and is given to another
@@ -46,7 +46,7 @@ struct Node {
     zid: ZenohId,
     whatami: Option<WhatAmI>,
     locators: Vec<Locator>,
-    /// How often its links changed.
+    /// The number of changes of its links.
     sn: u64,
     /// The routers that it says it is linked to, with the weights it gives these links; 0 is none.
     links: BTreeMap<ZenohId, u16>,
@@ -65,7 +65,7 @@ struct Link {
     said: u64,
     /// The routers whose newest state it is to hear.
     due: BTreeSet<u16>,
-    /// When it hears it.
+    /// The time of the next message to it.
     pace: Pace,
 }
 
@@ -73,14 +73,14 @@ struct Link {
 #[derive(Debug)]
 struct Lost {
     node: Node,
-    /// How many were lost before it.
+    /// The number of routers that were lost before it.
     turn: u64,
 }
 
-/// What came of what a neighbour said.
+/// The result of a neighbour's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Heard {
-    /// Somebody is there, or has other links than before.
+    /// A router is there, or has other links than before.
     pub(super) is_news: bool,
     /// A number of the neighbour stands for another router than before.
     pub(super) is_renumbered: bool,
@@ -94,13 +94,13 @@ pub(super) struct Network {
     numbers: HashMap<ZenohId, u16>,
     /// Routers that could be reached once. Who mentions one again does not say anew what was said of it before.
     lost: HashMap<ZenohId, Lost>,
-    /// How many were lost so far.
+    /// The number of routers that were lost so far.
     losses: u64,
     /// The oldest first.
     links: Vec<Link>,
     /// The weights that this node gives its links.
     weights: HashMap<ZenohId, u16>,
-    /// How many links the others list, those that are lost and those that are claimed included.
+    /// The number of links that the other routers list, lost routers and claims included.
     listed: usize,
     /// News of a router that are not believed yet, by its number.
     claims: BTreeMap<u16, Claim>,
@@ -113,7 +113,7 @@ pub(super) struct Network {
     is_peopled: bool,
     /// A link that both its ends list came, went, or leads over another connection.
     is_reshaped: bool,
-    /// What was ignored because too many routers are known or a number is too large.
+    /// The states that were ignored because too many routers are known or a number is too large.
     over_limit: u64,
 }
 
@@ -156,7 +156,7 @@ impl Network {
         self.weights = weights;
     }
 
-    /// Where this node listens now. Sent if it is news.
+    /// Takes the places where this node listens now. Sends them if they are news.
     pub(super) fn set_own(
         &mut self,
         listening: &[Locator],
@@ -278,17 +278,17 @@ impl Network {
         self.nodes.len()
     }
 
-    /// Whether a link that both its ends list has changed since this was asked.
+    /// Tells if a link that both its ends list has changed since this was asked.
     pub(super) fn take_reshaped(&mut self) -> bool {
         std::mem::take(&mut self.is_reshaped)
     }
 
-    /// Whether a router has come or gone since this was asked.
+    /// Tells if a router has come or gone since this was asked.
     pub(super) fn take_peopled(&mut self) -> bool {
         std::mem::take(&mut self.is_peopled)
     }
 
-    /// What was ignored because there is too much.
+    /// Counts the states that were ignored because there is too much.
     #[cfg(test)]
     pub(super) fn over_limit(&self) -> u64 {
         self.over_limit
@@ -339,13 +339,14 @@ impl Network {
         if let Some(number) = self.number(&zid) {
             return Some(number);
         }
-        let free = self.nodes.iter().position(Option::is_none);
-        let at = free.unwrap_or(self.nodes.len());
-        let number = u16::try_from(at).ok().filter(|_| at < ROUTERS_MAX);
-        let Some(number) = number else {
+        // A full list is not looked through: a neighbour may name thousands of routers in one message.
+        if self.numbers.len() >= ROUTERS_MAX {
             self.over_limit += 1;
             return None;
-        };
+        }
+        let free = self.nodes.iter().position(Option::is_none);
+        let at = free.unwrap_or(self.nodes.len());
+        let number = u16::try_from(at).ok()?;
         if free.is_none() {
             self.nodes.push(None);
         }
@@ -363,7 +364,7 @@ impl Network {
         Some(number)
     }
 
-    /// Whether a link comes, goes or has another weight that its other end lists as well, if a router lists these from now on.
+    /// Tells if a link comes, goes or has another weight that its other end lists as well, if a router lists these from now on.
     fn moves(&self, number: u16, links: &BTreeMap<ZenohId, u16>) -> bool {
         let Some(node) = self.node(number) else {
             return false;

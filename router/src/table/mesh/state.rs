@@ -25,28 +25,28 @@ use crate::table::{
     },
 };
 
-/// How long after the last change of the network everything is declared once more to those below this node: they may have
+/// The time from the last change of the network until everything is declared once more to the routers below this node: they may have
 /// believed for a moment that a router is gone, or comes by another way, when this node did not.
 const REPEATED_AFTER: Duration = Duration::from_millis(1500);
 
-/// How long that is put off at most where the network does not come to rest, from its first change on.
+/// The longest delay of that where the network does not come to rest, from its first change on.
 const UNREST_MAX: Duration = Duration::from_secs(10);
 
-/// How long after trees were computed messages are taken as well that come the way of the trees before: they were on their way.
+/// The time for which messages are taken as well that come the way of the trees before: they were on their way.
 const FORMER_FOR: Duration = Duration::from_millis(500);
 
-/// What it may cost to look at trees that are not due yet, in steps.
+/// The most that a look at trees may cost that are not due yet, in steps.
 const NEXT_COST_MAX: usize = 4096;
 
-/// How long after that a router's declarations are believed that the neighbour above this node has not repeated. Other
+/// The time after that for which a router's declarations are believed that the neighbour above this node has not repeated. Other
 /// implementations take a tenth of a second to compute their trees, and do not repeat anything.
 const BELIEVED_FOR: Duration = Duration::from_millis(1500);
 
-/// What is to be done because the network has changed.
+/// The work that is left because the network has changed.
 #[derive(Debug, Clone, Copy)]
 enum Settling {
     Nothing,
-    /// Nobody has looked at the clock since.
+    /// The clock was not looked at since.
     Begins,
     RepeatsAt(Instant),
     ForgetsAt(Instant),
@@ -63,9 +63,9 @@ struct Told {
 #[derive(Debug)]
 struct Router {
     face: FaceId,
-    /// What it has declared.
+    /// Its declarations.
     told: HashMap<EntityRef, Told>,
-    /// What of it came over each link.
+    /// The declarations of it that came over each link.
     charges: Charges,
 }
 
@@ -79,11 +79,15 @@ pub(in crate::table) struct Mesh {
     former: Option<Former>,
     /// The network was quiet before the change that these trees follow.
     was_settled: bool,
-    /// The trees that are to come, if somebody has asked.
+    /// The trees that are to come, if a route was looked for.
     next: OnceLock<Shape>,
     /// A route was made that leads on what does not come the way of the trees.
     is_lenient: bool,
-    /// How often it was computed.
+    /// A route to nowhere was made for what does not come the way of the trees.
+    is_strict: bool,
+    /// A neighbour that is not above this node declared something for a router while its claims were in doubt.
+    is_unproven: bool,
+    /// The number of times that it was computed.
     reshaped: u64,
     routers: HashMap<ZenohId, Router>,
     settling: Settling,
@@ -92,10 +96,10 @@ pub(in crate::table) struct Mesh {
     /// The links that have heard what a router declares, by the router: those to its children in its tree. A link that comes
     /// again is another one, and hears it again.
     heard: HashMap<ZenohId, BTreeSet<FaceId>>,
-    /// What is still to be said there.
+    /// The declarations that are still to be said there.
     pub(super) unheard: Unheard,
     pub(super) endings: Endings,
-    /// What all routers have declared over each link.
+    /// The declarations of all routers over each link.
     charges: Charges,
     /// The face of all other routers together, if this node is a router.
     pub(in crate::table) whole: Option<FaceId>,
@@ -109,7 +113,7 @@ struct Former {
     until: Option<Instant>,
 }
 
-/// How far a message goes that came from a neighbour and belongs to another router.
+/// The reach of a message that came from a neighbour and belongs to another router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::table) enum Passage {
     /// To the own side, and on to other routers.
@@ -120,7 +124,7 @@ pub(in crate::table) enum Passage {
     Nothing,
 }
 
-/// Who has come and gone.
+/// The routers that have come and gone.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
     /// The faces of routers that cannot be reached any more.
@@ -139,6 +143,8 @@ impl Mesh {
             was_settled: false,
             next: OnceLock::new(),
             is_lenient: false,
+            is_strict: false,
+            is_unproven: false,
             reshaped: 0,
             routers: HashMap::new(),
             settling: Settling::Nothing,
@@ -174,7 +180,7 @@ impl Mesh {
         followed
     }
 
-    /// Whether trees are to be computed now, as the network has changed. If it is too soon for that,
+    /// Tells if trees are to be computed now, as the network has changed. If it is too soon for that,
     /// [`look`](Self::look) says when.
     pub(super) fn is_to_reshape(&mut self) -> bool {
         if !self.network.take_reshaped() {
@@ -225,12 +231,14 @@ impl Mesh {
             self.former = Some(Former { shape, until: None });
         }
         self.is_lenient = false;
+        self.is_strict = false;
+        self.is_unproven = false;
         self.reshaped += 1;
         self.settling = Settling::Begins;
         self.begin_round();
     }
 
-    /// What routers have declared is to be said to those who are new below this node in the trees.
+    /// Begins to say the declarations of all routers to the routers that are new below this node in the trees.
     fn begin_round(&mut self) {
         let mut roots = VecDeque::from([self.network.own_zid()]);
         roots.extend(self.routers().into_iter().map(|(zid, _)| zid));
@@ -244,17 +252,17 @@ impl Mesh {
         }
     }
 
-    /// Whether something has changed that the trees do not know of yet.
+    /// Tells if something has changed that the trees do not know of yet.
     pub(super) const fn is_pending(&self) -> bool {
         self.throttle.is_pending()
     }
 
-    /// How often the trees were computed.
+    /// Counts the times that the trees were computed.
     pub(super) const fn reshaped(&self) -> u64 {
         self.reshaped
     }
 
-    /// Where this node is in the tree of a router.
+    /// Gives the place of this node in the tree of a router.
     pub(super) fn place_in_tree(&self, root: &ZenohId) -> PlaceInTree {
         PlaceInTree {
             parent: self.shape.parent(root),
@@ -262,7 +270,7 @@ impl Mesh {
         }
     }
 
-    /// Whether nothing has changed for so long that all routers know the same.
+    /// Tells if nothing has changed for so long that all routers know the same.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_settled() && !self.network.is_in_doubt()
     }
@@ -271,7 +279,7 @@ impl Mesh {
         matches!(self.settling, Settling::Nothing) && !self.is_pending()
     }
 
-    /// How far a message of a router goes that came by a link. It comes from above in the tree of that router, so a message
+    /// Tells how far a message of a router goes that came by a link. It comes from above in the tree of that router, so a message
     /// goes in no circle. While routers may see different trees it also comes from above in the tree before, as it was on its way
     /// then, and from a neighbour that claims another way; from everywhere else it goes to the own side only.
     pub(super) fn passage(&self, root: &ZenohId, link: FaceId) -> Passage {
@@ -293,14 +301,14 @@ impl Mesh {
         }
     }
 
-    /// Who will be above this node in the tree of a router, if trees are to be computed and it costs little to look.
+    /// Gives the router that will be above this node in the tree of a router, if trees are to be computed and it costs little to look.
     fn next_parent(&self, root: &ZenohId) -> Option<ZenohId> {
         let is_cheap = self.is_pending() && self.shape.cost() <= NEXT_COST_MAX;
         let next = is_cheap.then(|| self.next.get_or_init(|| Shape::of(&self.network)))?;
         next.parent(root)
     }
 
-    /// Whether what a neighbour declares for a router is taken: it comes from above in the tree of that router, or there may be
+    /// Tells if a neighbour's declarations for a router are taken: they come from above in the tree of that router, or there may be
     /// another tree.
     pub(super) fn takes_declarations(&self, root: &ZenohId, link: FaceId) -> bool {
         !self.is_quiet() || self.network.neighbour_at(link) == self.shape.parent(root)
@@ -309,12 +317,21 @@ impl Mesh {
     /// A route is being made for what a router sends by a link.
     pub(super) fn note_route(&mut self, root: &ZenohId, link: FaceId) {
         let parent = self.shape.parent(root);
-        if parent.is_none() || self.network.neighbour_at(link) != parent {
-            self.is_lenient = true;
+        if parent.is_some() && self.network.neighbour_at(link) == parent {
+            return;
+        }
+        match self.passage(root, link) {
+            Passage::Nothing => self.is_strict = true,
+            Passage::All | Passage::OwnSide => self.is_lenient = true,
         }
     }
 
-    /// Whether routes that were made for what does not come the way of the trees hold no more.
+    /// Tells once if routes to nowhere were made that may lead somewhere now.
+    pub(super) fn take_strict(&mut self) -> bool {
+        !self.is_quiet() && std::mem::take(&mut self.is_strict)
+    }
+
+    /// Tells if the routes of messages that do not come the way of the trees hold no more.
     pub(super) fn take_lenient(&mut self, now: Instant) -> bool {
         if let Some(former) = &mut self.former {
             let until = *former.until.get_or_insert(now + FORMER_FOR);
@@ -328,7 +345,7 @@ impl Mesh {
         std::mem::take(&mut self.is_lenient)
     }
 
-    /// Whether something is still to be said to those who are new below this node.
+    /// Tells if something is still to be said to the routers that are new below this node.
     pub(in crate::table) fn is_telling(&self) -> bool {
         !self.unheard.is_empty() || self.endings.is_saying()
     }
@@ -356,7 +373,7 @@ impl Mesh {
         }
     }
 
-    /// What the routers behind a link take.
+    /// Returns the charge of the routers behind a link.
     pub(in crate::table) fn charge(&self, link: FaceId) -> Option<&Charge> {
         self.charges.of(link)
     }
@@ -366,12 +383,12 @@ impl Mesh {
         self.charges.memory()
     }
 
-    /// What it costs to look at the tree of one router, in steps.
+    /// The cost of a look at the tree of one router, in steps.
     pub(super) const fn tree_cost(&self) -> usize {
         self.shape.cost()
     }
 
-    /// Whether a neighbour has said that a router has something; without a neighbour, whether anybody has.
+    /// Tells if a neighbour has said that a router has something; without a neighbour, if any has.
     pub(super) fn is_told(&self, zid: &ZenohId, entity: EntityRef, link: Option<FaceId>) -> bool {
         let router = self.routers.get(zid);
         let told = router.and_then(|router| router.told.get(&entity));
@@ -391,6 +408,8 @@ impl Mesh {
             router.charges.add(link, item);
             self.charges.add(link, item);
         }
+        let is_proven = self.network.neighbour_at(link) == self.shape.parent(zid);
+        self.is_unproven |= self.is_settled() && !is_proven;
     }
 
     /// A neighbour says that a router has something no more. True if it knows best, or nobody else has said otherwise.
@@ -436,18 +455,18 @@ impl Mesh {
             None => Deadline::Now,
             Some(until) => Deadline::At(until),
         });
-        let is_due = self.is_lenient && former.is_none() && self.is_quiet();
-        let lenient = is_due.then_some(Deadline::Now);
+        let is_over = self.is_lenient && former.is_none() || self.is_unproven;
+        let doubt = (is_over && self.is_quiet()).then_some(Deadline::Now);
         let others = [
             self.throttle.deadline(),
             self.network.deadline(),
             former,
-            lenient,
+            doubt,
         ];
         others.into_iter().flatten().min()
     }
 
-    /// What is to be done now that the network is quiet.
+    /// Does the work that is due now that the network is quiet.
     pub(super) fn settle(&mut self, now: Instant) {
         if matches!(self.settling, Settling::Begins) {
             let first = *self.unrest.get_or_insert(now);
@@ -464,6 +483,11 @@ impl Mesh {
             }
             Settling::ForgetsAt(at) if at <= now => {
                 self.settling = Settling::Nothing;
+                self.is_unproven = false;
+                self.forget_unconfirmed();
+            }
+            _ if self.is_unproven && self.is_quiet() => {
+                self.is_unproven = false;
                 self.forget_unconfirmed();
             }
             _ => {}
@@ -523,7 +547,7 @@ impl Mesh {
             .collect()
     }
 
-    /// Those of them that have not heard what the router declares, and count as having heard it from now on.
+    /// The children that do not know the router's declarations yet; from now on they count as knowing them.
     pub(super) fn unheard(&mut self, root: ZenohId) -> Vec<FaceId> {
         let children = self.children(&root);
         let heard = self.heard.insert(root, children.clone());
@@ -531,7 +555,7 @@ impl Mesh {
         children.difference(&heard).copied().collect()
     }
 
-    /// Whether messages of a router come here: it is there, and this node is in its tree.
+    /// Tells if messages of a router come here: it is there, and this node is in its tree.
     pub(in crate::table) fn is_reached(&self, root: &ZenohId) -> bool {
         self.network.number(root).is_some() && self.shape.parent(root).is_some()
     }
@@ -541,7 +565,7 @@ impl Mesh {
         self.network.link_to(&self.shape.towards(root, to)?)
     }
 
-    /// How far a router is from this one.
+    /// Gives the distance of a router from this one.
     pub(super) fn distance(&self, to: &ZenohId) -> u16 {
         self.shape.distance(to)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! News of a router that came from a neighbour which does not lead to it. The neighbour that does lead there hears of them, and so
-//! at last the router itself, which refutes them if they are untrue: it says its own state with a greater count. News that stay
+//! News of a router that came from a neighbour which does not lead to it. This node passes them to the neighbour that does, and so
+//! they reach the router itself, which refutes them if they are untrue: it says its own state with a greater count. News that stay
 //! unrefuted are believed after a while, or as soon as the trees lead to the router through their teller.
 
 use std::time::{Duration, Instant};
@@ -18,19 +18,19 @@ use crate::table::{
     face_id::{Action, FaceId},
 };
 
-/// How long a router has to refute a claim.
+/// The time that a router has to refute a claim.
 const REFUTED_WITHIN: Duration = Duration::from_secs(2);
 
 /// By how much a claim exceeds the count of a router that counts from 1, if it cannot be true.
 const LEAP: u64 = 1000;
 
 impl Network {
-    /// Whether a router may have another state than this node believes.
+    /// Tells if a router may have another state than this node believes.
     pub(in crate::table::mesh) fn is_in_doubt(&self) -> bool {
         !self.claims.is_empty()
     }
 
-    /// Whether a claim came by a link.
+    /// Tells if a claim came by a link.
     pub(in crate::table::mesh) fn has_claim_by(&self, face: FaceId) -> bool {
         self.claims.values().any(|claim| claim.face == face)
     }
@@ -77,7 +77,7 @@ impl Network {
         }
     }
 
-    /// Whether a count cannot be that of a neighbour which counts from 1.
+    /// Tells if a count cannot be that of a neighbour which counts from 1.
     fn is_leap(&self, number: u16, sn: u64) -> bool {
         let count = self.own_count(number);
         count < CLOCKS_BEGIN && sn > count.saturating_add(LEAP)
@@ -146,11 +146,20 @@ impl Network {
         for claim in self.claims.values_mut() {
             claim.since.get_or_insert(now);
         }
-        let is_old = |_: &Network, _, claim: &Claim| {
+        let is_old = |network: &Network, number, claim: &Claim| {
             let since = claim.since.unwrap_or(now);
-            since + REFUTED_WITHIN <= now
+            since + network.refuted_within(number) <= now
         };
         self.settle_claims(is_old, actions)
+    }
+
+    /// The time that a router has to refute a claim here. This node speaks for a neighbour that does not refute by itself before
+    /// routers further away believe the claim.
+    fn refuted_within(&self, number: u16) -> Duration {
+        match self.zid(number) {
+            Some(zid) if self.is_own_word_known(&zid) => REFUTED_WITHIN / 2,
+            _ => REFUTED_WITHIN,
+        }
     }
 
     /// Believes the claims that are due, but those about neighbours, which know better.
@@ -189,9 +198,9 @@ impl Network {
 
     /// When the next claim is believed.
     pub(super) fn claim_deadline(&self) -> Option<Deadline> {
-        let due = self.claims.values().map(|claim| match claim.since {
+        let due = self.claims.iter().map(|(number, claim)| match claim.since {
             None => Deadline::Now,
-            Some(since) => Deadline::At(since + REFUTED_WITHIN),
+            Some(since) => Deadline::At(since + self.refuted_within(*number)),
         });
         due.min()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What this node makes of the link states that a neighbour sends.
+//! Takes in the link states that a neighbour sends.
 //!
 //! A neighbour is believed about itself, and about the routers that this node reaches through it. A neighbour that says something
 //! else of a router is not believed at once: see [`claims`](super::claims).
@@ -19,8 +19,9 @@ use crate::table::{
     scouting::{LOCATORS_MAX, is_loopback},
 };
 
-/// How far the count of a router may be ahead of the clock, in ms: own counts begin with the time.
-const AHEAD_MAX: u64 = 3_600_000;
+/// The most that the count of a router may be ahead of the clock, in ms: own counts begin with the time. The clock of a small
+/// machine stands at 1970 until it is set, so this is longer than any clock is wrong; it leaves room to refute greater counts.
+const AHEAD_MAX: u64 = 1 << 50;
 
 /// Says to which neighbour the way to a router leads, according to the trees.
 pub(in crate::table::mesh) trait Leads:
@@ -30,7 +31,7 @@ pub(in crate::table::mesh) trait Leads:
 
 impl<T: Fn(&ZenohId) -> Option<ZenohId>> Leads for T {}
 
-/// What this node does with a state.
+/// The use that this node makes of a state.
 enum Verdict {
     Ignored,
     /// The neighbour that leads to the router is to hear it first.
@@ -44,7 +45,7 @@ impl Network {
         self.clock = Some(now);
     }
 
-    /// What a neighbour says.
+    /// Takes in a message of a neighbour.
     pub(in crate::table::mesh) fn hear(
         &mut self,
         face: FaceId,
@@ -57,7 +58,7 @@ impl Network {
             return heard;
         };
         self.over_limit += states.len().saturating_sub(STATES_MAX) as u64;
-        // Who is meant comes first: a state may list routers that are introduced behind it.
+        // Ids come first: a state may list routers that are introduced behind it.
         for state in states.iter().take(STATES_MAX) {
             if let Some(zid) = state.zid {
                 heard.is_renumbered |= self.bind(at, state.psid, zid);
@@ -144,7 +145,7 @@ impl Network {
         }
     }
 
-    /// What a neighbour says of itself counts even if there is newer news of it: that may be of a time before it started anew, or
+    /// Believes a neighbour about itself even if there is newer news of it: that may be of a time before it started anew, or
     /// untrue. The other routers then hear it with a greater count.
     fn hear_own_word(&mut self, at: usize, number: u16, state: &LinkState<'_>, news: &mut News) {
         if state.sn <= self.links[at].said {
@@ -167,8 +168,8 @@ impl Network {
         self.believe(number, said, news);
     }
 
-    /// Somebody speaks of this node itself with a count that is greater than its own: after a restart with a clock that is
-    /// behind, or untruly. The true state goes out with a greater one.
+    /// Takes in a state of this node itself with a count that is greater than its own: after a restart with a clock that is
+    /// behind, or from a liar. The true state goes out with a greater one.
     fn hear_of_itself(&mut self, at: usize, state: &LinkState<'_>, news: &mut News) {
         let own = self.itself_mut().sn;
         if state.sn < own {
@@ -193,7 +194,7 @@ impl Network {
         }
     }
 
-    /// What to do with a state of another router than the neighbour.
+    /// Decides about a state of another router than the neighbour.
     fn judge(
         &mut self,
         at: usize,
@@ -226,7 +227,7 @@ impl Network {
         }
     }
 
-    /// Whether a router is a neighbour that has spoken of itself.
+    /// Tells if a router is a neighbour that has spoken of itself.
     pub(super) fn is_own_word_known(&self, zid: &ZenohId) -> bool {
         let mut links = self.links.iter();
         links.any(|link| link.zid == *zid && link.said > 0)
@@ -309,7 +310,7 @@ impl Network {
         let is_known = self.numbers.contains_key(&zid);
         let number = self.meet(zid)?;
         if !is_known {
-            // What was known of it is back.
+            // Its last state is back.
             let node = self.node(number);
             self.is_reshaped |= node.is_some_and(|node| !node.links.is_empty());
             news.new.insert(number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a router makes of the messages of another one, as real routers sent them.
+//! Messages of a router, as real ones sent them, and their effect on another one.
 
 use zonda_codec::{Encode, LinkStates, NetworkMessage, Numbers, Oam, OamBody, Reader};
 
@@ -48,12 +48,12 @@ fn a1() -> Network {
     Network::new(id(A1), WhatAmI::Router)
 }
 
-/// What the network does at a message, and the messages it sends.
+/// Gives the network a message; returns its result, and the messages that it sends.
 fn hear(network: &mut Network, from: FaceId, capture: &str) -> (Heard, Vec<(FaceId, Vec<u8>)>) {
     hear_led(network, from, capture, |_| None)
 }
 
-/// The same where the trees lead somewhere.
+/// Gives the network a message where the trees lead somewhere.
 fn hear_led(
     network: &mut Network,
     from: FaceId,
@@ -67,7 +67,7 @@ fn hear_led(
     (heard, sent(&actions))
 }
 
-/// Nothing was told lately.
+/// Makes all pauses end.
 fn rest(network: &mut Network) {
     for link in &mut network.links {
         link.pace = Pace::Over;
@@ -100,7 +100,7 @@ fn add_link(network: &mut Network, at: FaceId, zid: u8) -> Vec<(FaceId, Vec<u8>)
     sent(&actions)
 }
 
-/// Who is linked to whom.
+/// The pairs of routers that are linked.
 fn links(network: &Network) -> Vec<[ZenohId; 2]> {
     let edges = network.edges();
     let named = |number| network.zid(number).expect("it has a number");
@@ -290,7 +290,7 @@ fn between_b2_and_d4() -> (Network, FaceId, FaceId) {
     (network, b2, d4)
 }
 
-/// What d4 says of c3: its count, and that it has no links.
+/// The words of d4 about c3: its count, and that it has no links.
 const DENIED: &str = "01 | 03 07 ff01 01c3 01 00";
 
 #[test]
@@ -347,7 +347,7 @@ fn a_neighbour_that_counts_from_one_is_spoken_for() {
     assert_eq!(to, [d4], "the one who said so hears what is true");
     let b2_number = network.number(&id(B2)).expect("it is known");
     assert_eq!(network.node(b2_number).expect("it is known").sn, 1 << 21);
-    // What it says itself counts, and goes out with a greater count.
+    // Its own word counts, and goes out with a greater count.
     hear(&mut network, b2, "01 | 06 00 03 01 L 01 01");
     assert_eq!(
         network.node(b2_number).expect("it is known").sn,
@@ -360,10 +360,53 @@ fn counts_far_ahead_of_the_clock_are_not_believed() {
     let (mut network, _, d4) = between_b2_and_d4();
     network.set_clock(1 << 20);
     let over_limit = network.over_limit();
-    let (heard, told) = hear(&mut network, d4, "01 | 03 07 ffffff7f 01c3 01 00");
+    let (heard, told) = hear(&mut network, d4, "01 | 03 07 ffffffffffffffffff 01c3 01 00");
     assert!(!heard.is_news && told.is_empty());
     assert_eq!(network.over_limit(), over_limit + 1);
     let before = network.itself_mut().sn;
-    hear(&mut network, d4, "01 | 03 01 ffffff7f 01a1 01 00");
+    hear(&mut network, d4, "01 | 03 01 ffffffffffffffffff 01a1 01 00");
     assert_eq!(network.itself_mut().sn, before);
+}
+
+/// Its clock says 20 s past 1970, that of the router behind its neighbour a day in 2026.
+#[test]
+fn a_router_whose_clock_is_not_set_knows_those_behind_its_neighbour() {
+    let (mut network, b2) = (a1(), face(1));
+    network.set_clock(20_000);
+    add_link(&mut network, b2, B2);
+    let begun = 1_795_000_000_000;
+    let said = |psid, sn, zid, links| LinkState {
+        psid,
+        sn,
+        zid: Some(id(zid)),
+        whatami: Some(WhatAmI::Router),
+        links,
+        ..LinkState::default()
+    };
+    let states = [
+        said(0, begun, B2, Numbers::new(&[1, 2])),
+        said(1, 0, A1, Numbers::new(&[])),
+        said(2, begun, C3, Numbers::new(&[0])),
+    ];
+    let bytes = list(&states);
+    let states = LinkStateList::decode(&mut Reader::new(&bytes)).expect("link states");
+    network.hear(b2, &states, |_: &ZenohId| None, &mut Vec::new());
+    assert!(links(&network).contains(&[id(B2), id(C3)]));
+}
+
+/// Routers further away believe the claim a second later.
+#[test]
+fn a_claim_about_a_neighbour_that_counts_from_one_is_refuted_within_a_second() {
+    let (mut network, _, d4) = between_b2_and_d4();
+    let before = links(&network);
+    hear(&mut network, d4, "01 | 03 05 04 01b2 01 00");
+    let (start, mut actions) = (Instant::now(), Vec::new());
+    network.look(start, &mut actions);
+    network.look(start + std::time::Duration::from_millis(999), &mut actions);
+    assert!(network.is_in_doubt());
+    network.look(start + std::time::Duration::from_secs(1), &mut actions);
+    assert!(!network.is_in_doubt());
+    assert_eq!(links(&network), before);
+    let b2 = network.number(&id(B2)).expect("it is known");
+    assert_eq!(network.node(b2).expect("it is known").sn, 5);
 }
