@@ -164,3 +164,51 @@ impl<'a> From<Value<'a>> for Tail<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use zonda_codec::{CongestionControl, ResponseFinal, ZSlice};
+
+    use super::*;
+    use crate::flow::route::tests::outbox;
+
+    const BLOCK: Qos = Qos::new(Priority::Data, CongestionControl::Block, false);
+
+    /// Passes a message with so many bytes of payload; tells if its source pauses.
+    fn pauses(outbox: &Arc<Outbox>, bytes: usize) -> bool {
+        let payload = ZSlice::from(vec![0; bytes]);
+        let head = ResponseFinal {
+            rid: 1,
+            qos: BLOCK,
+            timestamp: None,
+        };
+        let message = Outgoing {
+            reliability: Reliability::Reliable,
+            head: &head,
+            payload: Tail::Shared(&payload),
+        };
+        let mut downstream = Downstream::default();
+        assert!(downstream.pass(outbox, BLOCK, &message));
+        !downstream.congestion.is_empty()
+    }
+
+    #[test]
+    fn a_large_message_alone_in_its_lane_does_not_pause_its_source() {
+        let outbox = outbox();
+        assert!(!pauses(&outbox, 4 << 20), "it waits alone");
+        assert!(!outbox.has_room(Priority::Data));
+        assert!(pauses(&outbox, 10), "it finds the large one waiting");
+        assert!(pauses(&outbox, 4 << 20), "it does so, too");
+    }
+
+    #[test]
+    fn the_message_that_takes_a_lane_over_its_limit_pauses_its_source() {
+        for bytes in [100, LARGE_BYTES / 2] {
+            let outbox = outbox();
+            while !pauses(&outbox, bytes) {
+                assert!(outbox.has_room(Priority::Data), "{bytes}");
+            }
+            assert!(!outbox.has_room(Priority::Data), "{bytes}");
+        }
+    }
+}
