@@ -23,6 +23,28 @@ const ROUTERS: u8 = 8;
 /// More routers than this do not know each other.
 const ROUTERS_MAX: usize = 1024;
 
+/// One of the six declarations that routers make of keys: of a subscriber, a queryable or a token, or of its end.
+pub fn declaration(
+    which: u8,
+    id: u32,
+    wire_expr: WireExpr<'_>,
+    info: QueryableInfo,
+) -> Declaration<'_> {
+    let key = Some(wire_expr);
+    match which {
+        0 => Declaration::Subscriber { id, wire_expr },
+        1 => Declaration::Queryable {
+            id,
+            wire_expr,
+            info,
+        },
+        2 => Declaration::Token { id, wire_expr },
+        3 => Declaration::UndeclareSubscriber { id, key },
+        4 => Declaration::UndeclareQueryable { id, key },
+        _ => Declaration::UndeclareToken { id, key },
+    }
+}
+
 /// What is left of the input; zeros behind its end.
 struct Choices<'a>(&'a [u8]);
 
@@ -167,26 +189,13 @@ impl Scene {
         let (what, id) = (choices.below(6), u32::from(choices.below(4)));
         let node_id = u16::from(choices.below(ROUTERS));
         let wire_expr = WireExpr::full(choices.key());
-        let key = Some(wire_expr);
         let info = QueryableInfo {
             complete: id == 1,
             distance: 0,
         };
-        let body = match what {
-            0 => Declaration::Subscriber { id, wire_expr },
-            1 => Declaration::Queryable {
-                id,
-                wire_expr,
-                info,
-            },
-            2 => Declaration::Token { id, wire_expr },
-            3 => Declaration::UndeclareSubscriber { id, key },
-            4 => Declaration::UndeclareQueryable { id, key },
-            _ => Declaration::UndeclareToken { id, key },
-        };
         let declare = Declare {
             node_id,
-            ..Declare::new(body)
+            ..Declare::new(declaration(what, id, wire_expr, info))
         };
         self.table.handle_declare(face, &declare, actions);
     }

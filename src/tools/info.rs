@@ -53,38 +53,11 @@ pub struct Info {
     connection: Connection,
 }
 
-fn limit(limit: &LimitStatus) -> Value {
-    json!({
-        "key": limit.key,
-        "counts": limit.counts,
-        "value": limit.value,
-        "used": limit.used,
-        "reached": limit.reached,
-    })
-}
-
 /// Above a table of limits.
 const HEADER: [&str; 5] = ["key", "limit", "used", "reached", "what is counted"];
 
-/// The limits of a session's node, for people.
-fn table_of(session: &Session) -> String {
-    let number = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
-    let limits = session.info().limits();
-    let rows = limits.iter().map(|limit| {
-        [
-            limit.key.to_owned(),
-            limit.value.to_string(),
-            number(limit.used),
-            number(limit.reached),
-            limit.counts.to_owned(),
-        ]
-    });
-    table(HEADER, rows, 1..4)
-}
-
-/// The limits that a router tells, for people.
-fn table_of_told(text: &str) -> String {
-    let limits: Value = serde_json::from_str(text).unwrap_or_default();
+/// Limits for people.
+fn table_of(limits: &Value) -> String {
     let cell = |value: &Value| match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -178,8 +151,8 @@ impl Info {
             self.connected(session, &mut facts)?;
         }
         match (self.connection.json, &session) {
-            (false, Some(session)) if self.limits => {
-                print_lines(format_args!("{}", table_of(session)))
+            (false, Some(_)) if self.limits => {
+                print_lines(format_args!("{}", table_of(&facts["limits"])))
             }
             (_, Some(session)) if self.metrics => {
                 let text = openmetrics(&session.info().metrics());
@@ -228,7 +201,10 @@ impl Info {
                 print(format_args!("# router {zid}"));
             }
             match self.limits {
-                true => print_lines(format_args!("{}", table_of_told(text))),
+                true => {
+                    let limits = serde_json::from_str(text).unwrap_or_default();
+                    print_lines(format_args!("{}", table_of(&limits)))
+                }
                 false => print_lines(format_args!("{}", text.trim_end())),
             }
         }
@@ -247,7 +223,7 @@ impl Info {
         facts["links"] = info.links().iter().map(events::link).collect();
         facts["endpoints"] = info.endpoints().iter().map(events::endpoint).collect();
         facts["turned_away"] = info.turned_away().iter().map(events::turned_away).collect();
-        facts["limits"] = info.limits().iter().map(limit).collect();
+        facts["limits"] = info.limits().iter().map(LimitStatus::to_json).collect();
         facts["unreached"] = info
             .unreached()
             .iter()

@@ -77,20 +77,10 @@ impl Shared {
         match report {
             Report::Metrics => metrics::text(&node.metrics_in_brief()),
             Report::Limits => {
-                let limits: Vec<_> = node.limits().iter().map(described).collect();
+                let limits: Vec<_> = node.limits().iter().map(LimitStatus::to_json).collect();
                 json!(limits).to_string()
             }
             Report::Events => self.events.recent().to_string(),
         }
     }
-}
-
-fn described(limit: &LimitStatus) -> serde_json::Value {
-    json!({
-        "key": limit.key,
-        "counts": limit.counts,
-        "value": limit.value,
-        "used": limit.used,
-        "reached": limit.reached,
-    })
 }

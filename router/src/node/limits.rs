@@ -32,6 +32,20 @@ pub struct LimitStatus {
     pub reached: Option<u64>,
 }
 
+impl LimitStatus {
+    /// The limit as an object of JSON, as the admin space has it: its members have the names of the fields.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "key": self.key,
+            "counts": self.counts,
+            "value": self.value,
+            "used": self.used,
+            "reached": self.reached,
+        })
+    }
+}
+
 /// What is counted and logged when it happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {

@@ -3,7 +3,7 @@
 //! The corpus of the fuzz target `mesh`, and inputs by chance.
 
 #[path = "../../../fuzz/src/mesh.rs"]
-mod mesh;
+pub mod mesh;
 #[path = "../../../fuzz/src/replay.rs"]
 mod replay;
 

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use zonda_codec::WhatAmI::{Client, Router};
 use zonda_codec::{
-    Declaration, Declare, Encode, LinkState, LinkStates, Numbers, Oam, OamBody, Qos, QueryableInfo,
-    WhatAmI, WireExpr, ZenohId,
+    Declare, Encode, LinkState, LinkStates, Numbers, Oam, OamBody, Qos, QueryableInfo, WhatAmI,
+    WireExpr, ZenohId,
 };
 
+use crate::fuzzed::mesh::declaration;
 use crate::link::{Link, Message};
 use crate::node::Node;
 use crate::world::{KEYS, World};
@@ -21,19 +22,19 @@ use crate::{ALL_LINKED, Plan, RING, Replay, mesh_truth, seeds, truth};
 
 const SEEDS: u64 = 40;
 
-/// How long it lies.
+/// The time for which it lies.
 const LIES: Duration = Duration::from_secs(20);
 
-/// How long an honest message may be under way.
+/// The longest time that an honest message is under way.
 const ARRIVES: Duration = Duration::from_secs(5);
 
 /// Routers that the liar invents.
 const INVENTED: usize = 3;
 
-/// Where the counts of honest routers go on once they know the liar.
+/// The count from which honest routers go on once they know the liar.
 const BEGUN: u64 = (1 << 33) + 1000;
 
-/// What the routers give a link to the liar: the way over it is never the best.
+/// The weight that the routers give a link to the liar: the way over it is never the best.
 const FAR: u16 = 20_000;
 
 /// The counts of honest routers begin with this at the most, as far as lies are believed.
@@ -141,7 +142,7 @@ impl Scene {
         }
     }
 
-    /// It lies, and the others go on.
+    /// Has it lie while the honest nodes go on.
     fn lie(&mut self) {
         let end = self.world.now() + LIES;
         while self.world.now() < end {
@@ -193,29 +194,14 @@ impl Scene {
     fn declare(&mut self) -> Message {
         let node_id = self.world.rng.below(self.named()) as u16;
         let wire_expr = WireExpr::full(self.world.rng.of(&KEYS));
-        let key = Some(wire_expr);
-        let (id, info) = (
-            0,
-            QueryableInfo {
-                complete: true,
-                distance: 0,
-            },
-        );
-        let body = match self.world.rng.below(6) {
-            0 => Declaration::Subscriber { id, wire_expr },
-            1 => Declaration::Queryable {
-                id,
-                wire_expr,
-                info,
-            },
-            2 => Declaration::Token { id, wire_expr },
-            3 => Declaration::UndeclareSubscriber { id, key },
-            4 => Declaration::UndeclareQueryable { id, key },
-            _ => Declaration::UndeclareToken { id, key },
+        let info = QueryableInfo {
+            complete: true,
+            distance: 0,
         };
+        let which = self.world.rng.below(6) as u8;
         let declare = Declare {
             node_id,
-            ..Declare::new(body)
+            ..Declare::new(declaration(which, 0, wire_expr, info))
         };
         Message::Control(declare.to_vec().expect("it has a wire form"))
     }
@@ -233,7 +219,7 @@ impl Scene {
         Message::Data { number, node_id }
     }
 
-    /// How many routers it names: number 0 is itself, then those that exist, and those that do not.
+    /// The number of routers that it names: number 0 is itself, then those that exist, and those that do not.
     fn named(&self) -> u64 {
         (1 + self.honest + INVENTED) as u64
     }
