@@ -16,7 +16,7 @@ const ANSWER_BYTES_MORE: usize = 128;
 /// The longest message put together of fragments.
 const MESSAGE_BYTES_MAX: usize = 4096;
 
-/// What a peer comes back with.
+/// The datagrams that a peer comes back with.
 struct Ticket {
     bearer: u8,
     epoch: u32,
@@ -105,7 +105,7 @@ impl Deliver for Count {
     }
 }
 
-/// What an open link does with datagrams: the first that lies ends it, and all before are counted.
+/// Feeds datagrams to an open link: the first that lies ends it, and all before are counted.
 fn batches(established: &Established, mut rest: &[u8]) {
     let mut receiver = Receiver::new(established, MESSAGE_BYTES_MAX);
     let mut count = Count::default();

@@ -45,7 +45,7 @@ pub fn declaration(
     }
 }
 
-/// What is left of the input; zeros behind its end.
+/// The rest of the input; zeros behind its end.
 struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {
@@ -314,7 +314,7 @@ impl Scene {
     }
 }
 
-/// What the target asserts.
+/// Runs one input, and asserts that the table keeps its promises.
 pub fn mesh(data: &[u8]) {
     let (mut scene, mut choices) = (Scene::new(), Choices(data));
     while !choices.0.is_empty() {

@@ -34,7 +34,7 @@ fn number(bytes: &mut &[u8]) -> Option<usize> {
     u32::try_from(value).ok()?.try_into().ok()
 }
 
-/// How many bytes the slices at the start of `data` take.
+/// Counts the bytes that the slices at the start of `data` take.
 fn slices(data: &[u8]) -> Option<usize> {
     let mut rest = data;
     for _ in 0..number(&mut rest)? {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a rehearsal found.
+//! The results of a rehearsal.
 
 use serde::Serialize;
 
-/// What a rehearsal found.
+/// The results of a rehearsal.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Outcome {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub nodes: usize,
-    /// How many of them are routers.
+    /// The number of routers among them.
     pub routers: usize,
-    /// What it takes until everybody knows what there is: from the moment in which all links come up, when there was a loss, and
+    /// The effort until each node knows what there is: from the moment in which all links come up, when there was a loss, and
     /// what is said once more when all have been at rest for a while.
     pub changes: Vec<Change>,
     /// The messages of the load, before anything is lost.
     pub load: Delivery,
-    /// The same messages after the loss.
+    /// The messages once more, after the loss.
     pub after_loss: Delivery,
-    /// What went over each link until the loss, in the order of the plan.
+    /// The traffic of each link until the loss, in the order of the plan.
     pub links: Vec<LinkUse>,
-    /// What each router holds before the loss.
+    /// The memory and tables of each router before the loss.
     pub router_use: Vec<RouterUse>,
     /// The links whose loss cuts somebody off.
     pub bridges: Vec<Bridge>,
@@ -31,7 +31,7 @@ pub struct Outcome {
 /// Something happens, and after a while all know of it.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Change {
-    /// What happens.
+    /// The event.
     pub what: String,
     /// Milliseconds on the clock of the network until the last message about it came.
     pub converged_ms: f64,
@@ -43,7 +43,7 @@ pub struct Change {
     pub link_states: u64,
     /// Bytes of all these.
     pub bytes: u64,
-    /// How often a router computed its trees anew, at all routers together.
+    /// The number of times that routers computed their trees anew, all together.
     pub reshaped: u64,
 }
 
@@ -72,12 +72,12 @@ impl Change {
     }
 }
 
-/// What became of the messages of the load.
+/// The fate of the messages of the load.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Delivery {
     /// Publishers whose messages were followed.
     pub publishers: usize,
-    /// How many there are.
+    /// The number of publishers.
     pub of_publishers: usize,
     /// Messages that were published by those.
     pub published: u64,
@@ -141,7 +141,7 @@ impl Outcome {
     }
 }
 
-/// What went over a link.
+/// The traffic of a link.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct LinkUse {
     /// Its two ends.
@@ -172,7 +172,7 @@ impl LinkUse {
     }
 }
 
-/// What a router holds.
+/// The memory and tables of a router.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct RouterUse {
     /// Its name.
@@ -181,7 +181,7 @@ pub struct RouterUse {
     pub memory: usize,
     /// Other routers that it knows.
     pub routers: usize,
-    /// How often it computed its trees.
+    /// The number of times that it computed its trees.
     pub reshaped: u64,
 }
 

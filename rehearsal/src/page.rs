@@ -20,7 +20,7 @@ td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}line{st
 line.bridge{stroke:#c33}circle{fill:#2a6fb0}circle.leaf{fill:#9bb}text{font-size:13px;fill:#222;paint-order:stroke;stroke:#fff;stroke-width:3px}\
 @media (prefers-color-scheme: dark){body{color:#ddd;background:#181a1c}text{fill:#ddd;stroke:#181a1c}line.bridge{stroke:#f66}circle{fill:#5aa2e6}}";
 
-/// Where a page comes from.
+/// The origin of a page.
 #[derive(Debug, Clone, Default)]
 pub struct About {
     /// The plan, as it was written.

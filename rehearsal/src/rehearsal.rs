@@ -13,10 +13,10 @@ use crate::plan::Plan;
 use crate::topology::Graph;
 use crate::world::{Counts, World};
 
-/// How many stages a rehearsal has: all links come up, it is at rest, messages, a loss, messages again.
+/// The number of stages of a rehearsal: all links come up, it is at rest, messages, a loss, messages again.
 pub const STAGES: usize = 5;
 
-/// How long all are left at rest: what is said once more comes within that.
+/// The time for which all are left at rest: repetitions come within that.
 const REST: Duration = Duration::from_secs(15);
 
 /// A plan that is being rehearsed.
@@ -28,7 +28,7 @@ pub struct Rehearsal {
     outcome: Outcome,
 }
 
-/// What all links and routers together have had so far.
+/// The totals of all links and routers so far.
 #[derive(Clone, Copy)]
 struct Total {
     counts: Counts,
@@ -38,7 +38,7 @@ struct Total {
 impl Rehearsal {
     /// Of a plan that was [read](Plan::parse).
     pub fn new(plan: &Plan) -> Rehearsal {
-        // What is wrong with a plan is found when it is read.
+        // The faults of a plan are found when it is read.
         let graph = plan.graph().unwrap_or_default();
         let mut world = World::new(&graph);
         let declared = declare(&mut world, &graph, &plan.load);
@@ -98,7 +98,7 @@ impl Rehearsal {
         self.note(what, before, self.world.last - begin);
     }
 
-    /// What is said once more when all have been at rest for a while.
+    /// Waits for the repetitions that routers send when all have been at rest for a while.
     fn rest(&mut self, progress: &mut dyn FnMut(&str)) {
         progress("at rest");
         let (before, begin) = (self.total(), self.world.now);
@@ -128,7 +128,7 @@ impl Rehearsal {
         })
     }
 
-    /// What the plan says is lost, or the link between routers that carried most. False if there is none.
+    /// Breaks the links that the plan loses, or the link between routers that carried most. False if there is none.
     fn lose(&mut self, progress: &mut dyn FnMut(&str)) -> bool {
         let mut lost = self.lost.clone();
         if lost.is_empty() {

@@ -21,7 +21,7 @@ use crate::{
     table::LocalBranch,
 };
 
-/// How long a description is used again, as a multiple of what it took to make.
+/// The time for which a description is used again, as a multiple of the time that it took to make.
 const REUSED: u32 = 20;
 
 /// A value of the admin space.

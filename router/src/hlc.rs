@@ -34,7 +34,7 @@ pub struct Hlc {
     id: ZenohId,
     /// The time of the latest timestamp made or accepted.
     last: AtomicU64,
-    /// How far in the future an accepted timestamp may lie, in NTP64 units.
+    /// The most that an accepted timestamp may lie in the future, in NTP64 units.
     drift_max: u64,
 }
 
@@ -46,16 +46,16 @@ pub struct Hlc {
 pub struct TooFarAhead {
     /// The refused timestamp.
     pub timestamp: Timestamp,
-    /// How far it is ahead of the local clock.
+    /// The time by which it is ahead of the local clock.
     pub ahead: Duration,
-    /// How far it may be.
+    /// The most that it may be.
     pub limit: Duration,
 }
 
 zonda_codec::debug_as_text!(TooFarAhead);
 
 impl Hlc {
-    /// How far ahead of the local clock the timestamps of others may be.
+    /// The most that the timestamps of other nodes may be ahead of the local clock.
     pub const DRIFT_MAX: Duration = Duration::from_millis(500);
 
     /// A clock for the timestamps of node `id`.

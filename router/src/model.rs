@@ -20,7 +20,7 @@ use crate::{
     hlc::TooFarAhead, peers::reasons::Refusal, send_error::send_error, table::KeyOverLimit,
 };
 
-/// What a publication does to the value of its key.
+/// The effect of a publication on the value of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SampleKind {
     /// The key has a new value.
@@ -67,21 +67,21 @@ pub struct Publication<'a> {
     pub kind: SampleKind,
     /// The value; ignored for [`SampleKind::Delete`].
     pub payload: Value<'a>,
-    /// How to read the payload; ignored for [`SampleKind::Delete`].
+    /// The encoding of the payload; ignored for [`SampleKind::Delete`].
     pub encoding: Encoding<'a>,
     /// Application data beside the payload.
     pub attachment: Option<&'a [u8]>,
     /// When the value was made; `None` lets the first router stamp it, if it does.
     pub timestamp: Option<Timestamp>,
-    /// Who made the value, and its number in that source.
+    /// The source of the value, and its number there.
     pub source_info: Option<SourceInfo>,
     /// Priority, congestion control and express flag.
     pub qos: Qos,
-    /// Whether a hop may lose the message.
+    /// The class of delivery: a hop may lose a best-effort message.
     pub reliability: Reliability,
 }
 
-/// How long a publication may wait for room in a full queue.
+/// The time that a publication may wait for room in a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// Return at once.
@@ -90,7 +90,7 @@ pub enum Wait {
     AtMost(Duration),
 }
 
-/// What became of a publication that was accepted.
+/// The fate of a publication that was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -179,7 +179,7 @@ pub enum DeclareError {
     /// Every declaration id of this node is in use.
     #[error("{limit} declarations are live already; undeclare some first")]
     TooMany {
-        /// How many may be live at once.
+        /// The number that may be live at once.
         limit: usize,
     },
     /// The token of a question for liveliness tokens had been cancelled before.
@@ -204,7 +204,7 @@ pub enum OpenError {
     Runtime {
         /// The name of the runtime.
         runtime: String,
-        /// What the operating system said.
+        /// The answer of the operating system.
         reason: String,
     },
     /// A client needs at least one endpoint to connect to, or to scout for one.
@@ -217,7 +217,7 @@ pub enum OpenError {
         "no {roles} found within {after:?}: {tried}; set connect/endpoints, or see zonda scout --explain"
     )]
     NobodyFound {
-        /// Who was looked for.
+        /// The nodes that were looked for.
         roles: String,
         /// For how long (`scouting/timeout`).
         after: Duration,
@@ -258,7 +258,7 @@ pub enum CloseError {
     Timeout {
         /// The neighbours that did not take everything, each with what it missed.
         lost: Vec<Lost>,
-        /// How long they had.
+        /// The time that they had.
         after: Duration,
     },
 }
@@ -283,23 +283,23 @@ pub struct LinkStatus {
     pub local: Locator,
     /// The peer's end.
     pub remote: Locator,
-    /// Whether this node opened it.
+    /// This node opened it.
     pub dialed: bool,
     /// Bytes of a batch at most, as agreed.
     pub batch_size: u16,
-    /// Whether messages have priorities on it.
+    /// Messages have priorities on it.
     pub is_qos: bool,
-    /// What was sent to the peer, and what was not.
+    /// The messages that were sent to the peer, and those that were not.
     pub sent: OutboxCounts,
     /// The same for each priority, the most urgent first.
     pub priorities: Vec<PriorityCounts>,
-    /// What the peer declared or asked and this node ignored.
+    /// The declarations and questions of the peer that this node ignored.
     pub ignored: FaceCounters,
-    /// What was received from the peer and thrown away.
+    /// The messages that were received from the peer and thrown away.
     pub discarded: Discarded,
-    /// How often a priority of the peer waited for a declaration that was still on its way.
+    /// The number of times that a priority of the peer waited for a declaration that was still on its way.
     pub held: u64,
-    /// What the link has beyond the plain protocol.
+    /// The options of the link beyond the plain protocol.
     pub options: LinkOptions,
 }
 
@@ -340,7 +340,7 @@ impl LinkStatus {
         self.batch_size
     }
 
-    /// Whether it is a stream of bytes, as TCP is.
+    /// Tells if it is a stream of bytes, as TCP is.
     pub fn is_streamed(&self) -> bool {
         true
     }
@@ -351,7 +351,7 @@ impl LinkStatus {
     }
 }
 
-/// What a peer had not got when its link was closed: it is lost.
+/// The messages that a peer had not got when its link was closed: they are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {

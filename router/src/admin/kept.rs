@@ -10,13 +10,13 @@ use std::{
 use zonda_codec::KeyExpr;
 use zonda_transport::sync::Mutex;
 
-/// How long a report is used again, as a multiple of the time that it took to make.
+/// The time for which a report is used again, as a multiple of the time that it took to make.
 const REUSED: u32 = 20;
 
 /// A report of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// What the node counts, as OpenMetrics text.
+    /// The node's counters, as OpenMetrics text.
     Metrics,
     /// The limits, as JSON.
     Limits,

@@ -83,7 +83,7 @@ fn endpoint_that_is_none(kind: Kind, value: &Value) -> Option<String> {
     items.iter().find_map(of)
 }
 
-/// Whether `value` is of that kind; `Err` tells more than [`in_words`] could.
+/// Tells if `value` is of that kind; `Err` tells more than [`in_words`] could.
 fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
     let text = match value {
         Value::Text(text) => Some(text.as_str()),
@@ -124,7 +124,7 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
     })
 }
 
-/// What values of a kind look like.
+/// Describes the values of a kind.
 pub fn in_words(kind: Kind) -> String {
     match kind {
         Kind::Bool => "true or false".into(),
@@ -204,7 +204,7 @@ pub struct Group {
 /// The elements of a list of endpoints.
 ///
 /// # Errors
-/// As [`endpoints`].
+/// The errors of [`endpoints`].
 pub fn groups(value: &Value) -> Result<Vec<Group>, String> {
     let Value::List(items) = value else {
         return Ok(Vec::new());
@@ -252,7 +252,7 @@ fn group(value: &Value) -> Result<Group, String> {
 /// the kind, and values that they can have; of another kind, only well formed, since its user says that there is none.
 ///
 /// # Errors
-/// What is wrong, in one line.
+/// The fault, in one line.
 pub fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
     let endpoint = text.parse::<Endpoint>().map_err(|e| e.to_string())?;
     check_options(&endpoint).map_err(|e| e.to_string())?;

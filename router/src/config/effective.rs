@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The configuration as it takes effect: each key with the value for the node's role and where that comes from.
-//! What `--print-config` prints.
+//! The values that `--print-config` prints.
 
 use std::fmt;
 
@@ -17,15 +17,15 @@ pub struct Effective {
     pub key: String,
     /// Its value for the node's role, as JSON; [`HIDDEN`] for each secret that is set.
     pub value: String,
-    /// What the key means.
+    /// The meaning of the key.
     pub meaning: &'static str,
-    /// Where the value comes from.
+    /// The origin of the value.
     pub origin: Origin,
     /// Its line, when it came from a text of several lines.
     pub line: Option<u32>,
 }
 
-/// What stands for the value of a secret.
+/// The text that stands for the value of a secret.
 pub const HIDDEN: &str = "\"(hidden)\"";
 
 /// `key = value  # origin`, the origin with its line as in `node.json5:12`.
@@ -37,7 +37,7 @@ impl fmt::Display for Effective {
 }
 
 impl Effective {
-    /// The same as one JSON object.
+    /// Writes it as one JSON object.
     pub fn to_json(&self) -> String {
         let value = serde_json::from_str(&self.value).unwrap_or(serde_json::Value::Null);
         serde_json::json!({
@@ -80,13 +80,13 @@ impl Config {
         .collect()
     }
 
-    /// Where the value of a key comes from; [`Origin::Default`] for a key that was not set or does not exist.
+    /// The origin of the value of a key; [`Origin::Default`] for a key that was not set or does not exist.
     pub fn origin(&self, key: &str) -> Origin {
         let setting = self.settings.get(key.trim_matches('/'));
         setting.map_or(Origin::Default, |setting| setting.origin.clone())
     }
 
-    /// What is set from now on is shown as coming from there. Default: [`Origin::Program`].
+    /// Shows values that are set from now on as coming from there. Default: [`Origin::Program`].
     pub fn attribute_to(&mut self, origin: Origin) {
         self.source = origin;
     }

@@ -17,7 +17,7 @@ pub enum ConfigError {
         line: u32,
         /// Column, from 1.
         column: u32,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// No such key.
@@ -39,7 +39,7 @@ pub enum ConfigError {
         line: Option<u32>,
         /// The value found.
         found: String,
-        /// What would be valid.
+        /// The form that would be valid.
         expected: String,
     },
     /// The value of a key is not JSON5.
@@ -47,7 +47,7 @@ pub enum ConfigError {
     Key {
         /// The key, as far as it can be no secret.
         key: String,
-        /// What is wrong with the value.
+        /// The fault of the value.
         error: Box<ConfigError>,
     },
     /// The file cannot be read.
@@ -55,7 +55,7 @@ pub enum ConfigError {
     Read {
         /// The file's path.
         file: String,
-        /// What the operating system said.
+        /// The answer of the operating system.
         reason: String,
     },
     /// The file was read; something in it is wrong.
@@ -63,7 +63,7 @@ pub enum ConfigError {
     File {
         /// The file's path.
         file: String,
-        /// What is wrong in it.
+        /// The fault in it.
         error: Box<ConfigError>,
     },
     /// Keys that are fine by themselves do not go together, or what one of them names cannot be used.
@@ -118,11 +118,11 @@ impl From<SyntaxError> for ConfigError {
 pub struct Warning {
     /// The key with its path.
     pub key: String,
-    /// Where it was set.
+    /// The place where it was set.
     pub origin: Origin,
     /// Its line, when it came from a file.
     pub line: Option<u32>,
-    /// What was asked, and what happens instead.
+    /// The request, and what happens instead.
     pub text: String,
 }
 

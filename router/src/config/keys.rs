@@ -20,7 +20,7 @@ pub fn subtree_of(path: &str) -> Option<&'static Key> {
     ROWS.iter().find(holds)
 }
 
-/// Whether some key lies below `path`.
+/// Tells if some key lies below `path`.
 pub fn is_section(path: &str) -> bool {
     path.is_empty() || ROWS.iter().any(|k| under(k.path, path))
 }
@@ -122,7 +122,7 @@ fn begun(path: &str) -> Option<&'static str> {
         .filter(|_| name.len() >= 3)
 }
 
-/// Whether a few changes make a valid key or section of `path`.
+/// Tells if a few changes make a valid key or section of `path`.
 pub fn resembles(path: &str) -> bool {
     candidates().any(|known| distance(path, known) <= 2)
 }

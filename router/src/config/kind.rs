@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a configuration key is made of: the kind of its values, its default, how far this node honours it. Data only.
+//! The parts of a configuration key: the kind of its values, its default, how far this node honours it. Data only.
 
 /// One configuration key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// Path from the root, parts joined by `/`.
     pub path: &'static str,
-    /// What values it takes.
+    /// The values that it takes.
     pub kind: Kind,
     /// Its default, as JSON5.
     pub default: &'static str,
-    /// How far this node honours it.
+    /// The degree to which this node honours it.
     pub support: Support,
-    /// What it means, in one line with its unit.
+    /// The meaning, in one line with its unit.
     pub meaning: &'static str,
 }
 
-/// How far a key is honoured.
+/// The degree to which a key is honoured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     /// Entirely.

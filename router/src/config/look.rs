@@ -112,7 +112,7 @@ fn missing_interface(endpoint: &Endpoint, what: &str) -> Option<String> {
         .then(|| format!("cannot {what} {locator}: interface {name}: there is no such interface"))
 }
 
-/// Whether this machine has an interface of that name, or with that address.
+/// Tells if this machine has an interface of that name, or with that address.
 fn is_there(name: &str) -> bool {
     // without a list nothing can be said
     interfaces::all().map_or(true, |list| interfaces::is_among(name, &list))
@@ -122,7 +122,7 @@ fn is_there(name: &str) -> bool {
 mod tests {
     use crate::config::Sources;
 
-    /// What a check says, and its exit code.
+    /// Returns the lines of a check, and its exit code.
     fn check(arguments: &[&str]) -> (String, u8) {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let sources = Sources {

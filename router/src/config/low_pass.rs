@@ -20,7 +20,7 @@ pub struct LowPassRule {
 /// The rules of a value.
 ///
 /// # Errors
-/// What is wrong with the first rule that is none, in words: what was expected.
+/// The form that was expected instead of the first item that is no rule, in words.
 pub fn rules(value: &Value) -> Result<Vec<LowPassRule>, String> {
     scope::rules(value, rule, |rule| &rule.scope)
 }

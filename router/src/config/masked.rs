@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What may be said of a text that should have been a key, or a key and its value: it may hold a secret at the wrong
+//! The part that may be shown of a text that should have been a key, or a key and its value: it may hold a secret at the wrong
 //! place.
 
 use zonda_codec::masked;
@@ -11,7 +11,7 @@ use crate::config::{
     rows::{ROWS, SECRETS},
 };
 
-/// What stands for what is not shown.
+/// The sign for a part that is not shown.
 const REST: &str = "…";
 
 /// The longest name of an unknown key that is shown beside secret ones: a private key in base64 is longer.
@@ -51,13 +51,13 @@ fn section_of(key: &str) -> &str {
     key.rsplit_once('/').map_or("", |(section, _)| section)
 }
 
-/// Whether a text has the form of a key's name: words of letters, joined by `_`.
+/// Tells if a text has the form of a key's name: words of letters, joined by `_`.
 fn is_name(text: &str) -> bool {
     text.len() <= NAME_BYTES_MAX && text.chars().all(|c| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// The same of a text without a `:`, where nothing says that its front is a key at all. A key that is known, holds no secret and
-/// is in no section that does shows what follows it, too.
+/// Masks a text without a `:`, where nothing says that its front is a key at all. A key that is known, holds no secret and
+/// is in no section that does, is shown with the text behind it.
 pub fn argument(written: &str) -> String {
     let shown = key(written);
     let path = shown.trim_end_matches(REST).trim_end_matches('/');
@@ -82,7 +82,7 @@ fn looks_known(path: &str) -> bool {
     keys::find(path).is_some() || keys::subtree_of(path).is_some() || keys::resembles(path)
 }
 
-/// Whether a text names a secret key, so that what stands near may be its value.
+/// Tells if a text names a secret key, so that what stands near may be its value.
 pub fn names_secret(text: &str) -> bool {
     SECRETS.iter().any(|secret| text.contains(secret))
 }
@@ -133,7 +133,7 @@ mod tests {
         "SECRET",
     ];
 
-    /// What goes wrong only where there are several in one text.
+    /// Several secrets in one text, each of which alone is masked.
     const ENVIRONMENT: &[&str] = &[
         "mode:'peer',KEY:'SECRET'",
         "mode:'peer' KEY:'SECRET'",

@@ -95,13 +95,13 @@ pub type AnyError = Box<dyn std::error::Error + Send + Sync + 'static>;
 /// ```
 #[derive(Clone, Default)]
 pub struct Config {
-    /// What was set, by path: keys of the table, and paths below its free-form keys.
+    /// The values that were set, by path: keys of the table, and paths below its free-form keys.
     settings: BTreeMap<String, Setting>,
     /// A runtime that exists already; wins over the key `runtime`.
     runtime: Option<AnyRuntime>,
     /// The first thing a builder method could not accept.
     refused: Option<ConfigError>,
-    /// Where what is set now comes from.
+    /// The origin of values that are set now.
     source: Origin,
 }
 
@@ -126,7 +126,7 @@ impl Config {
     /// Reads a whole configuration from a JSON5 file.
     ///
     /// # Errors
-    /// As [`Config::from_json5`], with the file's name; or the reason why the file cannot be read.
+    /// The errors of [`Config::from_json5`], with the file's name; or the reason why the file cannot be read.
     ///
     /// # Blocking
     /// Reads the file.
@@ -141,7 +141,7 @@ impl Config {
     /// Reads the file that the environment variable `ZENOH_CONFIG` names.
     ///
     /// # Errors
-    /// As [`Config::from_file`]; also when the variable is not set.
+    /// The errors of [`Config::from_file`]; also when the variable is not set.
     ///
     /// # Blocking
     /// Reads the file.
@@ -159,7 +159,7 @@ impl Config {
     /// Sets every key of a JSON5 text over what is set already. On error nothing changes.
     ///
     /// # Errors
-    /// As [`Config::from_json5`].
+    /// The errors of [`Config::from_json5`].
     pub fn merge_json5(&mut self, text: &str) -> Result<(), ConfigError> {
         let root = json5::parse(text)?;
         self.merge("", &root, true)
@@ -183,7 +183,7 @@ impl Config {
     /// The same; its error says by its type what is wrong.
     ///
     /// # Errors
-    /// As [`Config::insert_json5`].
+    /// The errors of [`Config::insert_json5`].
     pub fn set_json5(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         let parsed = json5::parse(value).map_err(|error| ConfigError::of_key(key, error))?;
         self.merge(key.trim_matches('/'), &parsed, value.contains('\n'))
@@ -193,7 +193,7 @@ impl Config {
     /// key of the object.
     ///
     /// # Errors
-    /// As [`Config::insert_json5`], or the argument has no `:`.
+    /// The errors of [`Config::insert_json5`], or the argument has no `:`.
     pub fn insert_argument(&mut self, argument: &str) -> Result<(), ConfigError> {
         match argument.split_once(':') {
             Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
@@ -226,7 +226,7 @@ impl Config {
         Err(unknown(path, None))
     }
 
-    /// What it says to a node of its role, each value typed: the settings that the node keeps when it opens.
+    /// Reads it for a node of its role, each value typed: the settings that the node keeps when it opens.
     pub fn settings(&self) -> Settings {
         Settings::read(|path| self.found(path))
     }
@@ -241,12 +241,12 @@ impl Config {
         self.runtime.as_ref()
     }
 
-    /// Whether a key was set (and not put back to its default).
+    /// Tells if a key was set (and not put back to its default).
     pub fn is_set(&self, key: &str) -> bool {
         self.settings.contains_key(key)
     }
 
-    /// Whether this node finds nobody by multicast, and is not found, only because the environment says so
+    /// Tells if this node finds no node by multicast, and is not found, only because the environment says so
     /// (`ZONDA_MULTICAST_SCOUTING=off`).
     pub fn is_kept_from_scouting(&self) -> bool {
         !self.is_set("scouting/multicast/enabled") && read::multicast_is_switched_off()

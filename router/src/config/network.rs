@@ -14,7 +14,7 @@ use crate::config::{
     value::{Located, Value},
 };
 
-/// How far a priority may be moved.
+/// The range in which a priority may be moved.
 const STEPS_MAX: f64 = 7.0;
 
 /// One rule.
@@ -26,18 +26,18 @@ pub struct NetworkRule {
     pub carried: ServiceGiven,
     /// It is for those alone whose payload has so many bytes.
     pub payload_bytes: RangeInclusive<u64>,
-    /// How they are carried from here on.
+    /// Their treatment from here on.
     pub overwrite: Overwrite,
 }
 
-/// How messages are carried from a link on: `None` for what stays as it is.
+/// The treatment of messages from a link on: `None` for what stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Overwrite {
     /// Which messages go first.
     pub priority: Option<PriorityChange>,
-    /// What happens when a neighbour is slow.
+    /// The treatment when a neighbour is slow.
     pub congestion_control: Option<CongestionControl>,
-    /// Whether a message is not to wait for company in a batch.
+    /// The message is not to wait for company in a batch.
     pub express: Option<bool>,
 }
 
@@ -68,7 +68,7 @@ impl PriorityChange {
 /// The rules of a value.
 ///
 /// # Errors
-/// What is wrong with the first rule that is none, in words: what was expected.
+/// The form that was expected instead of the first item that is no rule, in words.
 pub fn rules(value: &Value) -> Result<Vec<NetworkRule>, String> {
     scope::rules(value, rule, |rule| &rule.scope)
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 /// as a service reads what root keeps for it. A file that cannot be looked at is left to the code that reads it.
 ///
 /// # Errors
-/// What is wrong, and what to do.
+/// The fault, and the remedy.
 #[cfg(unix)]
 pub fn check(file: &Path) -> Result<(), String> {
     use std::os::unix::fs::MetadataExt;
@@ -52,10 +52,10 @@ struct Access {
     group: u32,
 }
 
-/// What is wrong with a file that is to be private.
+/// The fault of a file that is to be private.
 #[cfg(unix)]
 fn problem(access: &Access, process: &Process) -> Option<String> {
-    /// All that is for others than owner and group, and what the group may do beside reading.
+    /// The permissions of users outside owner and group, and those of the group beside reading.
     const NOT_FOR_READERS: u32 = 0o037;
     /// All that is for the group.
     const GROUP: u32 = 0o070;

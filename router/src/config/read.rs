@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How a value that is in force becomes the type of a field of the settings: one function a type, named in the rows of the
+//! Readers that turn a value in force into the type of a field of the settings: one function a type, named in the rows of the
 //! table. The kinds of the keys were checked when the values were set, so what does not fit cannot be there.
 
 use std::{
@@ -25,7 +25,7 @@ use crate::{
     table::scouting::Strategy,
 };
 
-/// What a configuration says to one key.
+/// The value of a configuration for one key.
 pub struct Found {
     /// The value in force for the role.
     pub value: Value,
@@ -35,7 +35,7 @@ pub struct Found {
     pub role: WhatAmI,
 }
 
-/// How long something is tried.
+/// The time for which something is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeLimit {
     /// One attempt, no retry.
@@ -47,7 +47,7 @@ pub enum TimeLimit {
 }
 
 impl TimeLimit {
-    /// Whether another attempt may be made when so much time has gone by.
+    /// Tells if another attempt may be made when so much time has gone by.
     pub(crate) fn allows(self, elapsed: Duration) -> bool {
         match self {
             TimeLimit::Once => false,
@@ -166,7 +166,7 @@ pub fn is_all(found: &Found) -> bool {
     is(found, "all")
 }
 
-/// The metadata that the node shows to others.
+/// The metadata that the node shows to other nodes.
 pub fn metadata(found: &Found) -> String {
     without_secrets("metadata", &found.value).to_string()
 }
@@ -224,7 +224,7 @@ pub fn endpoints(found: &Found) -> Vec<Endpoint> {
     check::endpoints(&found.value).unwrap_or_default()
 }
 
-/// Where a node connects to.
+/// The endpoints that a node connects to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConnectGroups {
     /// One of each is wanted: each endpoint is a group of its own, except those of a group `oneOf`. A client needs one of all.
@@ -270,7 +270,7 @@ pub fn multicast_enabled(found: &Found) -> bool {
     flag(found) && (found.is_set || !multicast_is_switched_off())
 }
 
-/// Whether the environment turns multicast off for nodes whose configuration does not say.
+/// Tells if the environment turns multicast off for nodes whose configuration does not say.
 pub fn multicast_is_switched_off() -> bool {
     std::env::var(MULTICAST_SWITCH).is_ok_and(|value| value == "off")
 }

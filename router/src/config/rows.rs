@@ -95,7 +95,7 @@ macro_rules! rows {
             meaning: $meaning,
         }),*];
 
-        /// What a configuration says to a node of its role: each key that the node reads, with its type. Made once, when the
+        /// The settings of a node, from a configuration for its role: each key that the node reads, with its type. Made once, when the
         /// node opens, by `Config::settings`.
         #[derive(Clone)]
         #[non_exhaustive]

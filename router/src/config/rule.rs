@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What rules are made of: directions, kinds of messages, keys, and how they are read.
+//! The parts of rules: directions, kinds of messages, keys, and how they are read.
 
 use zonda_codec::{KeyExpr, ZenohId};
 
@@ -66,7 +66,7 @@ pub(super) const RULE: &str = "rule";
 /// The rules of a list, each read by `read`.
 ///
 /// # Errors
-/// What is wrong with the first one that is none, after its number; or what was expected instead of a list.
+/// The fault of the first item that is no rule, after its number; or the form that was expected instead of a list.
 pub(super) fn rules<R>(
     value: &Value,
     mut read: impl FnMut(&Value) -> Result<R, String>,
@@ -96,7 +96,7 @@ pub(super) fn members<'v>(
     Ok(set.map(|(name, member)| (name.as_str(), member)))
 }
 
-/// What a text means.
+/// The meaning of a text.
 pub(super) fn one_of<T: Copy>(
     name: &str,
     member: &Located,

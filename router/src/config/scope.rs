@@ -14,7 +14,7 @@ use crate::config::{
 /// Which messages a rule is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// What the rule is called; no two of a list are called the same.
+    /// The name of the rule; no two of a list have the same one.
     pub id: Option<String>,
     /// The neighbours; `None` for all.
     pub zids: Option<Vec<ZenohId>>,
@@ -75,7 +75,7 @@ impl Scope {
 /// The rules of a list, each read by `read`. No two have the same id.
 ///
 /// # Errors
-/// What is wrong with the first one that is none, in words: what was expected.
+/// The form that was expected instead of the first item that is none, in words.
 pub(super) fn rules<R>(
     value: &Value,
     read: impl Fn(&Value) -> Result<R, String>,

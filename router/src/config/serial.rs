@@ -16,7 +16,7 @@ impl Config {
         Ok(self.to_json(key)?)
     }
 
-    /// The same as [`get_json`](Self::get_json), by the name that a session's configuration has it under in the reference.
+    /// Equals [`get_json`](Self::get_json), under the name that the reference gives it in a session's configuration.
     ///
     /// # Errors
     /// The key does not exist.
@@ -95,7 +95,7 @@ impl Config {
     /// A configuration of what a deserializer gives; the keys that it lacks have their defaults.
     ///
     /// # Errors
-    /// Those of the deserializer, or what is wrong with the configuration.
+    /// The errors of the deserializer, or the fault of the configuration.
     pub fn from_deserializer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::deserialize(deserializer)
     }
@@ -114,7 +114,7 @@ fn has_id(item: &Json, id: &str) -> bool {
     item.get("id").and_then(Json::as_str) == Some(id)
 }
 
-/// What is set, without the defaults.
+/// The values that are set, without the defaults.
 impl Serialize for Config {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut root = Map::new();

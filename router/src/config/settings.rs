@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What several settings say together: the runtime's options, retries, scouting, gossip, queues, sockets.
+//! Groups of settings that belong together: the runtime's options, retries, scouting, gossip, queues, sockets.
 
 use std::{fmt, net::SocketAddr, time::Duration};
 
@@ -24,33 +24,33 @@ pub struct Retry {
     pub increase_factor: f64,
 }
 
-/// How a node finds others by multicast, and is found.
+/// The ways by which a node finds other nodes by multicast, and is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScoutingConfig {
-    /// Whether it does. Default: yes.
+    /// It does so. Default: yes.
     pub enabled: bool,
     /// The multicast group and port. Default: `224.0.0.224:7446`.
     pub address: SocketAddr,
     /// The interfaces to use, each by its name or by one of its addresses; empty for all. Default: all.
     pub interfaces: Vec<String>,
-    /// How many routers a datagram may pass. Default: 1.
+    /// The number of IP routers that a datagram may pass. Default: 1.
     pub ttl: u32,
-    /// How long a client without endpoints looks for a router before `open` gives up. Default: 3 s.
+    /// The time for which a client without endpoints looks for a router before `open` gives up. Default: 3 s.
     pub timeout: Duration,
-    /// How long `open` waits at most for the first connection of a peer. Default: 500 ms.
+    /// The longest wait of `open` for the first connection of a peer. Default: 500 ms.
     pub delay: Duration,
-    /// Whether it answers those who look for it. Default: yes.
+    /// It answers nodes that look for it. Default: yes.
     pub listen: bool,
     /// The nodes that it connects to. Default: of a router none, else all.
     pub autoconnect: Autoconnect,
 }
 
-/// How a node tells others of each other.
+/// The news that a node passes on to its neighbours about each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GossipConfig {
-    /// Whether it does. Default: yes.
+    /// It does so. Default: yes.
     pub enabled: bool,
-    /// Whether it passes on what it heard of nodes that are not its neighbours. Default: no.
+    /// It passes on news of nodes that are not its neighbours. Default: no.
     pub multihop: bool,
     /// The roles it tells. Default: routers and peers.
     pub target: Roles,
@@ -59,7 +59,7 @@ pub struct GossipConfig {
 }
 
 impl Settings {
-    /// How to start the runtime: threads, cpus, scheduling class, busy poll. Not looked at for one that was handed over.
+    /// The options of the runtime: threads, cpus, scheduling class, busy poll. Not looked at for one that was handed over.
     pub fn runtime_options(&self) -> RuntimeOptions {
         RuntimeOptions {
             threads: self.runtime_threads,
@@ -76,13 +76,13 @@ impl Settings {
         self.connect_groups.one_of.iter().flatten()
     }
 
-    /// Whether `open` fails when it could not connect to this endpoint. Its option `exit_on_failure` wins over the key.
+    /// Tells if `open` fails when it could not connect to this endpoint. Its option `exit_on_failure` wins over the key.
     /// Default: yes for a client, where it is asked of the first endpoint; no for others.
     pub fn connect_must_succeed(&self, endpoint: &Endpoint) -> bool {
         check::option_flag(endpoint).unwrap_or(self.must_connect)
     }
 
-    /// Whether `open` fails when it could not listen on this endpoint. Its option `exit_on_failure` wins over the key.
+    /// Tells if `open` fails when it could not listen on this endpoint. Its option `exit_on_failure` wins over the key.
     /// Default: yes.
     pub fn listen_must_succeed(&self, endpoint: &Endpoint) -> bool {
         check::option_flag(endpoint).unwrap_or(self.must_listen)
@@ -106,7 +106,7 @@ impl Settings {
         }
     }
 
-    /// How the node finds others by multicast, and is found.
+    /// The ways by which the node finds other nodes by multicast, and is found.
     ///
     /// ```
     /// let config = zonda_router::Config::peer().with("scouting/multicast/interface", "'lo,eth0'");
@@ -127,7 +127,7 @@ impl Settings {
         }
     }
 
-    /// How the node tells others of each other.
+    /// The news that the node passes on to its neighbours about each other.
     pub fn gossip(&self) -> GossipConfig {
         GossipConfig {
             enabled: self.gossip_enabled,
@@ -137,7 +137,7 @@ impl Settings {
         }
     }
 
-    /// How many bytes may wait for a peer in this priority, if the number of batches was set.
+    /// The most bytes that may wait for a peer in this priority, if the number of batches was set.
     pub fn queue_bytes(&self, priority: Priority) -> Option<usize> {
         let batches = match priority {
             Priority::Control => self.queue_size_control,
@@ -152,7 +152,7 @@ impl Settings {
         batches.map(|batches| batches * usize::from(self.batch_size))
     }
 
-    /// What links have where their endpoints say nothing.
+    /// The options of links whose endpoints say nothing.
     pub fn links(&self) -> LinkSettings {
         let pem = |file: &Option<String>, base64: &Option<String>| {
             let file = file.clone().map(Pem::File);

@@ -58,7 +58,7 @@ fn within(path: &str, item: &Located) -> Located {
     }
 }
 
-/// Whether the value at this path is a secret.
+/// Tells if the value at this path is a secret.
 fn is_secret(path: &str) -> bool {
     let tells = |part: &str| {
         let part = part.to_lowercase();

@@ -44,7 +44,7 @@ pub struct Sources<'a> {
     pub file: Option<PathBuf>,
     /// The file that the environment names; read when `file` is `None`.
     pub environment_file: Option<PathBuf>,
-    /// What the environment sets, in the form of `ZONDA_CFG`.
+    /// The values that the environment sets, in the form of `ZONDA_CFG`.
     pub environment: Option<String>,
     /// Set for a router daemon: what the environment says to it alone.
     pub router: Option<RouterEnvironment>,
@@ -54,7 +54,7 @@ pub struct Sources<'a> {
     pub arguments: &'a [String],
 }
 
-/// What the environment says to a router daemon alone, as to that of ROS 2 (`rmw_zenohd`).
+/// The variables of the environment for a router daemon alone, which are those of the daemon of ROS 2 (`rmw_zenohd`).
 #[derive(Debug, Clone, Default)]
 pub struct RouterEnvironment {
     /// The file that `ZENOH_ROUTER_CONFIG_URI` names; goes before that of `ZENOH_CONFIG`.
@@ -102,9 +102,9 @@ impl Flag {
 pub struct Problem {
     /// The flag, the variable, or `configuration` for what concerns all of it.
     pub from: String,
-    /// What is wrong, with its line and the nearest valid key where that helps.
+    /// The fault, with its line and the nearest valid key where that helps.
     pub error: ConfigError,
-    /// How many others there are, if this stands for them all.
+    /// The number of other problems, if this stands for them all.
     pub more: usize,
 }
 
@@ -122,13 +122,13 @@ impl fmt::Display for Others {
 /// A configuration and everything that is wrong with what it was made of.
 #[derive(Debug, Clone)]
 pub struct Examined {
-    /// What results without the wrong parts.
+    /// The configuration without the wrong parts.
     pub config: Config,
-    /// What is wrong, in the order of the sources.
+    /// The faults, in the order of the sources.
     pub problems: Vec<Problem>,
-    /// What was given and is not used, as another source wins.
+    /// The values that are given and not used, as another source wins.
     pub notes: Vec<String>,
-    /// What a look at the files and interfaces of this machine gives: concerns, and what is tried again until it works.
+    /// The results of a look at the files and interfaces of this machine: concerns, and attempts that are repeated until they succeed.
     pub hints: Vec<String>,
     /// Why a start would fail on this machine as it is now; filled by [`Examined::try_sockets`].
     pub failures: Vec<String>,
@@ -298,7 +298,7 @@ impl Examined {
         }
     }
 
-    /// What is wrong with all of it together, and what could not be used where this program runs.
+    /// The fault of all of it together, and the parts that could not be used where this program runs.
     fn check_whole(&mut self, is_router: bool) {
         let settings = self.config.settings();
         let whole = self.config.validate().err();

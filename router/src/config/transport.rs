@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the configuration says of the options of links: users and passwords, compression, bare messages.
+//! The options of links in the configuration: users and passwords, compression, bare messages.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ const DICTIONARY: &str = "transport/auth/usrpwd/dictionary_file";
 const DICTIONARY_MODE: &str = "transport/auth/usrpwd/dictionary_file_mode";
 
 impl Settings {
-    /// What this node's links may have beyond the plain protocol.
+    /// Gives the options that this node's links may have beyond the plain protocol.
     ///
     /// # Errors
     /// A key without the one that belongs to it, or a list of users that cannot be read or used.
@@ -45,7 +45,7 @@ impl Settings {
         })
     }
 
-    /// Whether the keys of links' options go together.
+    /// Tells if the keys of links' options go together.
     ///
     /// # Errors
     /// The first two that do not.
@@ -96,12 +96,12 @@ impl Settings {
         Ok(NodeKey::from_seed(seed))
     }
 
-    /// Whether those that connect have to prove that they are a user.
+    /// Tells if a node that connects has to prove that it is a user.
     pub(crate) fn has_users(&self) -> bool {
         self.users_file.is_some()
     }
 
-    /// Whether those that connect there have to show a certificate.
+    /// Tells if a node that connects there has to show a certificate.
     pub(crate) fn asks_for_certificates(&self, endpoint: &Endpoint) -> bool {
         let asks = match endpoint.config().get("enable_mtls") {
             Some(own) => own == "true",
@@ -110,7 +110,7 @@ impl Settings {
         asks && ["tls", "quic", "wss"].contains(&endpoint.proto())
     }
 
-    /// Whether the list of users, if there is one, can be read, understood and is nobody else's.
+    /// Tells if the list of users, if there is one, can be read, understood and is private.
     ///
     /// # Errors
     /// Why it cannot be used.
@@ -124,7 +124,7 @@ impl Settings {
     /// Reads the list of users.
     ///
     /// # Errors
-    /// As [`Settings::link_options`].
+    /// The errors of [`Settings::link_options`].
     ///
     /// # Blocking
     /// Reads the file.

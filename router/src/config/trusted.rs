@@ -23,7 +23,7 @@ pub struct Trusted {
 /// The items of a value; `None` if it is null, and every router is trusted.
 ///
 /// # Errors
-/// What is wrong with the first one that is none, in words: what was expected.
+/// The form that was expected instead of the first item that names no router, in words.
 pub fn trusted(value: &Value) -> Result<Option<Vec<Trusted>>, String> {
     let items = match value {
         Value::Null => return Ok(None),

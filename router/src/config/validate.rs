@@ -20,7 +20,7 @@ use crate::config::{
 const ACCESS_CONTROL: &str = "access_control/enabled";
 
 impl Config {
-    /// What is set but not honoured (entirely) yet, one by one; empty when every setting takes effect.
+    /// Lists the settings that are not honoured (entirely) yet; empty when every setting takes effect.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for (path, setting) in &self.settings {
@@ -181,7 +181,7 @@ impl Config {
 /// The most of a value that a warning shows.
 const SHOWN_CHARS: usize = 120;
 
-/// What to say about a setting that is not honoured.
+/// Gives the note on a setting that is not honoured.
 fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
     let shown = without_secrets(path, value).to_string();
     let text = match key.support {
@@ -199,7 +199,7 @@ fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
     Some(format!("{shown} has no effect: {text}"))
 }
 
-/// Whether a section says nothing.
+/// Tells if a section says nothing.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Object(members) => members.is_empty(),
@@ -208,7 +208,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether a key that was given up has a value that means what is done.
+/// Tells if the value of a key that was given up means the node's own behaviour.
 fn is_old_default(path: &str, value: &Value) -> bool {
     match (path.rsplit('/').next(), value) {
         (_, Value::Null) => true,

@@ -23,7 +23,7 @@ pub enum DaemonError {
 }
 
 impl DaemonError {
-    /// What a shell sees.
+    /// The exit code that a shell sees.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             DaemonError::Usage(_) => ExitCode::from(2),
@@ -43,7 +43,7 @@ impl From<OpenError> for DaemonError {
     }
 }
 
-/// What the argument parser has to say in one line, without the usage text that would follow.
+/// Gives the message of the argument parser in one line, without the usage text that would follow.
 pub fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);

@@ -14,10 +14,10 @@ use super::terminal::Verbosity;
 #[derive(Parser, Debug)]
 #[command(name = "zondad", version)]
 pub struct Zondad {
-    /// What the router does.
+    /// The router's own arguments.
     #[command(flatten)]
     pub daemon: DaemonArgs,
-    /// How much it logs.
+    /// The amount of its log.
     #[command(flatten)]
     pub verbosity: Verbosity,
 }

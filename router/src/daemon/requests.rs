@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the daemon does on a signal while it runs: reads the list of users again, prints its state.
+//! The daemon's answers to signals while it runs: it reads the list of users again, or prints its state.
 
 use std::time::{Duration, Instant};
 

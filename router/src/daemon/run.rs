@@ -25,7 +25,7 @@ use crate::{
     scouting::this_host,
 };
 
-/// How long peers have to take what is queued for them when the daemon is asked to end, unless `close_timeout_ms` says.
+/// The time that peers have to take what is queued for them when the daemon is asked to end, unless `close_timeout_ms` says.
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Runs the daemon until SIGINT or SIGTERM; it reads the list of users again on SIGHUP, and prints its state on SIGUSR1. Errors are printed as one line; the result is the exit code.
@@ -95,7 +95,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     zonda_runtime::block_on(node.close(drain)).map_err(|e| DaemonError::Run(e.to_string()))
 }
 
-/// Logs the version, the id, and the addresses at which others reach the daemon: a wildcard is no address to connect to.
+/// Logs the version, the id, and the addresses at which nodes reach the daemon: a wildcard is no address to connect to.
 fn log_start(node: &Node) {
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let reached = this_host().locators_for(here, &node.locators());

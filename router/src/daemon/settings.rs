@@ -8,7 +8,7 @@ use crate::{
     daemon::{arguments::DaemonArgs, failure::DaemonError},
 };
 
-/// What the daemon does by default and another node does not.
+/// The defaults of the daemon that another node does not have.
 const DEFAULTS: &[(&str, &str)] = &[("mode", "'router'"), ("adminspace/enabled", "true")];
 
 impl DaemonArgs {
@@ -62,7 +62,7 @@ impl DaemonArgs {
         flags
     }
 
-    /// What the flags without a value of their own mean in the configuration.
+    /// Gives the meaning of the flags without a value of their own in the configuration.
     fn switches(&self) -> Vec<Flag> {
         let mut switches = Vec::new();
         if self.no_multicast_scouting {
@@ -120,7 +120,7 @@ impl DaemonArgs {
     }
 }
 
-/// What is for sessions, and the daemon has none.
+/// Warns of a value that is for sessions, as the daemon has none.
 pub(super) fn without_session(config: &Config) -> Option<String> {
     let text = "`namespace`: has no effect: a daemon publishes and subscribes to nothing";
     config.is_set("namespace").then(|| text.to_owned())

@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGUSR1};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// What a signal asks for.
+/// The request that a signal stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// End.
@@ -37,7 +37,7 @@ impl Signals {
     /// Takes over SIGHUP and SIGUSR1, which end a process that does not: before opening, which may take long.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub fn hold() -> io::Result<Self> {
         Ok(Signals {
             #[cfg(unix)]
@@ -50,7 +50,7 @@ impl Signals {
     /// Takes over SIGINT and SIGTERM as well.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub fn listen(&mut self) -> io::Result<()> {
         #[cfg(unix)]
         let asked = Arc::new(AtomicBool::new(false));

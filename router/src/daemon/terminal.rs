@@ -11,16 +11,16 @@ use tracing_subscriber::fmt::format::debug_fn;
 
 pub use zonda_transport::text::plain;
 
-/// What a daemon logs when nothing else is said: what goes wrong, its start, and the neighbours that come and go.
+/// The default filter of a daemon's log: failures, its start, and the neighbours that come and go.
 pub const LOG_OF_DAEMON: &str = "warn,zonda_router::start=info,zonda_router::peers::comings=info";
 
 /// The name under which a daemon logs its start.
 pub(super) const START: &str = "zonda_router::start";
 
-/// What is logged when nothing else is said.
+/// The default filter of the log.
 const LOG_DEFAULT: &str = "warn";
 
-/// How much a program says of what its node does.
+/// The amount that a program logs of its node.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Verbosity {
     /// Log more on standard error: -v what connects and what fails, -vv and -vvv all; RUST_LOG chooses more exactly

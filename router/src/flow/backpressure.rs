@@ -6,10 +6,10 @@
 //! Messages under `Block` go into a neighbour's lane beyond its limit. The source then pauses for [`MOMENT`], in which a
 //! neighbour that keeps up makes room. One that does not has its messages parked, up to `isolation/backlog_bytes`, while the
 //! source goes on. Beyond that the source waits, and the neighbour uses up its stall budget
-//! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace. That is for the sake of others: where
+//! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace, for the sake of the other nodes that wait: where
 //! the source has nothing for any other node, the neighbour only has to take something. One large message may be more than
 //! a neighbour takes in a second at the pace it has to keep: after a tenth of a second the source goes on with what it has
-//! next, so that its other neighbours hear of it, and waits again; up to four backlogs.
+//! next, so that its other neighbours get that, and waits again; up to four backlogs.
 
 use std::{
     future::{Future, poll_fn},
@@ -33,10 +33,10 @@ use crate::{
     table::{FaceId, Takers},
 };
 
-/// How long a source pauses for a lane over its limit before it parks what it has for it.
+/// The pause of a source for a lane over its limit before it parks what it has for it.
 const MOMENT: Duration = Duration::from_millis(5);
 
-/// How often waiting sources look at a neighbour's pace.
+/// The time between two looks of waiting sources at a neighbour's pace.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Bytes of declarations that a source may cause at once before it has to wait for neighbours that do not keep up.
@@ -45,7 +45,7 @@ const ALLOWANCE_BYTES: usize = 256 * 1024;
 /// Bytes of declarations that it may cause per second from then on.
 const ALLOWANCE_RATE: f64 = 64.0 * 1024.0;
 
-/// How much a source has had declared of late. One that declares little need not wait for a neighbour that another source
+/// The declarations that a source has caused of late. One that declares little need not wait for a neighbour that another source
 /// has flooded.
 #[derive(Default)]
 pub(crate) struct Allowance {
@@ -69,7 +69,7 @@ impl Allowance {
     }
 }
 
-/// A wait for a neighbour, which may have to do more once others wait behind the same source.
+/// A wait for a neighbour, which has to do more once other neighbours wait behind the same source.
 struct Wait<'a> {
     demand: Demand,
     waiting: Waiting<'a>,
@@ -142,7 +142,7 @@ impl Shared {
         }
     }
 
-    /// What a source asks of each neighbour that it has filled.
+    /// Gives the demand that a source makes of each neighbour that it has filled.
     fn demands<'f>(&self, source: FaceId, full: impl Iterator<Item = &'f Full>) -> Vec<Demand> {
         let state = self.state.lock();
         let takers = state.table.takers_beside(source);
@@ -208,7 +208,7 @@ impl Shared {
         }
     }
 
-    /// The same by waker.
+    /// Waits for room by waker.
     pub(crate) async fn room_by(
         &self,
         outbox: &Outbox,
@@ -227,7 +227,7 @@ impl Shared {
         }
     }
 
-    /// What this node's own session asks of a neighbour that it waits for.
+    /// Gives the demand that this node's own session makes of a neighbour that it waits for.
     fn own_demand(&self, outbox: &Outbox) -> Demand {
         let state = self.state.lock();
         let takers = || state.table.takers_beside(self.local);
@@ -239,7 +239,7 @@ impl Shared {
 }
 
 impl State {
-    /// Whether none of these but the node behind `outbox` waits.
+    /// Tells if none of these but the node behind `outbox` waits.
     fn is_alone(&self, takers: Takers, outbox: &Outbox) -> bool {
         match takers {
             Takers::None => true,
@@ -252,7 +252,7 @@ impl State {
     }
 }
 
-/// How long this node's own session waits for a neighbour.
+/// The time for which this node's own session waits for a neighbour.
 struct Patience<'a> {
     shared: &'a Shared,
     outbox: &'a Outbox,

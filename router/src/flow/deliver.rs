@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Where this node's messages enter the outboxes of its neighbours: on what terms each is queued, when the socket is written,
+//! The door by which messages enter the outboxes of neighbours: on what terms each is queued, when the socket is written,
 //! and what the source of the message is to do about the answer. Nothing else in the node queues a message.
 //!
 //! - [`keep`]: declarations, questions and answers, which nobody repeats. They are never dropped;
@@ -24,7 +24,7 @@ use crate::{
     model::Value,
 };
 
-/// What the messages of one source leave to do at its neighbours.
+/// The work that the messages of one source leave to do at its neighbours.
 #[derive(Default)]
 pub(crate) struct Downstream {
     /// Outboxes that got messages and must be written.
@@ -134,7 +134,7 @@ pub(crate) fn offer(outbox: &Outbox, qos: &Qos, items: impl Items) -> Result<Pas
     Ok(passed(sent.is_written))
 }
 
-/// The same for a caller that holds a lock, without which it calls [`write`].
+/// Queues it for a caller that holds a lock, without which it calls [`write`].
 pub(crate) fn offer_later<E: Encode>(
     outbox: &Outbox,
     qos: &Qos,

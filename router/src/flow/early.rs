@@ -9,22 +9,22 @@ use std::{collections::HashSet, time::Duration};
 use foldhash::fast::RandomState;
 use zonda_codec::{Declaration, Mapping, NetworkMessage, Priority, WireExpr};
 
-/// How long a message waits whose id the neighbour has taken back: it is a late one on the key of before, or the first on another
+/// The time that a message waits whose id the neighbour has taken back: it is a late one on the key of before, or the first on another
 /// key with the same id.
 const AGAIN_MAX: Duration = Duration::from_millis(200);
 
-/// What a reading task knows of the ids of its neighbour.
+/// The ids of a neighbour, as its reading task knows them.
 #[derive(Debug)]
 pub(crate) struct EarlyIds {
-    /// How late a declaration may be.
+    /// The longest delay of a declaration.
     lag_max: Duration,
     /// Ids for which no message has to wait: they were declared, or the time for that is over.
     known: HashSet<u16, RandomState>,
-    /// Those that it has taken back since.
+    /// The known ids that the neighbour has taken back since.
     ended: HashSet<u16, RandomState>,
     /// The last message is to wait so long.
     early: Option<Duration>,
-    /// What comes has waited long enough.
+    /// The messages that come have waited long enough.
     is_over: bool,
 }
 
@@ -52,7 +52,7 @@ impl EarlyIds {
         }
     }
 
-    /// Whether a message on this key has to wait. What comes with the declarations does not.
+    /// Tells if a message on this key has to wait. One that comes with the declarations does not.
     pub(crate) fn holds(&mut self, expr: &WireExpr<'_>, priority: Priority) -> bool {
         let is_theirs = expr.scope != 0 && expr.mapping == Mapping::Sender;
         if !is_theirs || priority == Priority::Control || self.known.contains(&expr.scope) {
@@ -69,12 +69,12 @@ impl EarlyIds {
         true
     }
 
-    /// How long the last message is to wait, if it is; asked once.
+    /// Takes the time that the last message is to wait, if it is.
     pub(crate) fn take(&mut self) -> Option<Duration> {
         self.early.take()
     }
 
-    /// Whether what comes from now on has waited long enough.
+    /// Notes if the messages that come from now on have waited long enough.
     pub(crate) fn set_over(&mut self, is_over: bool) {
         self.is_over = is_over;
     }

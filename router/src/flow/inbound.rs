@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a connection's reading task does with each message: data goes straight to the outboxes and callbacks of its
+//! The reading task of a connection, message by message: data goes straight to the outboxes and callbacks of its
 //! route, everything else to the table.
 //!
 //! Forwarding is cut-through: of a data message only the head is written anew, with the neighbour's spelling of the
@@ -97,13 +97,13 @@ impl Inbound {
         }
     }
 
-    /// The same on a link on which a declaration may come so much later than what was sent behind it.
+    /// Makes it that of a link on which a declaration may come so much later than a message that was sent behind it.
     pub(crate) fn lagging(mut self, lag_max: Option<Duration>) -> Self {
         self.early = lag_max.map(|lag_max| Box::new(EarlyIds::new(lag_max)));
         self
     }
 
-    /// Whether a message on this key has to wait for the declaration of its id. If so, it is given again.
+    /// Tells if a message on this key has to wait for the declaration of its id. If so, it is given again.
     fn comes_early(&mut self, expr: &WireExpr<'_>, context: &Context<'_>) -> bool {
         let early = self.early.as_mut();
         let holds = early.is_some_and(|early| early.holds(expr, context.priority));
@@ -244,7 +244,7 @@ impl Deliver for Inbound {
             Some(hooked) if hooked.leaves(seen(push, context.reliability), run) => {
                 alike.pass(hooked.route(), run, &mut self.burst);
             }
-            // What is left is checked one by one.
+            // The rest is checked one by one.
             Some(_) => {}
         }
     }
@@ -372,7 +372,7 @@ impl Incoming<'_> {
         }
     }
 
-    /// The same on a route on which something is checked.
+    /// Hands it on along a route on which something is checked.
     #[cold]
     #[inline(never)]
     fn pass_checked(&self, hooked: &Hooked, shared: &Shared, burst: &mut Burst) {
@@ -445,7 +445,7 @@ impl Incoming<'_> {
         call(burst.open(route), &delivery);
     }
 
-    /// What becomes of the timestamp: this node gives one only to a PUT, only where there is none or an impossible one.
+    /// Decides about the timestamp: this node gives one only to a PUT, only where there is none or an impossible one.
     fn stamp(&self, shared: &Shared, burst: &mut Burst) -> Result<Option<Timestamp>, TooFarAhead> {
         match &self.push.body {
             PushBody::Put(_) if shared.stamps && self.stamped.is_some() => Ok(self.stamped),

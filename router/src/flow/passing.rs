@@ -16,7 +16,7 @@ pub struct Plain<'a> {
     pub encoding: u16,
     /// Priority, congestion control and express.
     pub qos: Qos,
-    /// Whether it may be lost on the way.
+    /// The class of delivery: a best-effort message may be lost on the way.
     pub reliability: Reliability,
 }
 
@@ -49,7 +49,7 @@ impl<'a> From<Plain<'a>> for Publication<'a> {
     }
 }
 
-/// What became of a message that all neighbours on its route took.
+/// The fate of a message that all neighbours on its route took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passed {
     /// [`Outcome::Sent`].
@@ -60,14 +60,14 @@ pub enum Passed {
     Nobody,
 }
 
-/// What became of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to memory in parts and
+/// The fate of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to memory in parts and
 /// read back in one piece before the parts are there, which once cost a quarter of a put.
 #[derive(Debug)]
 #[must_use = "the message may not have been accepted"]
 pub struct Passing {
-    /// What became of it, if it took the usual course.
+    /// The fate of it, if it took the usual course.
     pub passed: Passed,
-    /// What became of it otherwise; `passed` then says nothing.
+    /// The fate of it otherwise; `passed` then says nothing.
     pub unusual: Option<Box<Result<Outcome, PublishError>>>,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a publishing thread does: encode the message into the lane of each neighbour on the route, call each local
+//! The work of a publishing thread: encode the message into the lane of each neighbour on the route, call each local
 //! subscriber. One lane lock per neighbour, no allocation, no hand-over to another thread.
 
 use std::{
@@ -122,7 +122,7 @@ impl Sending<'_> {
         }
     }
 
-    /// What a full queue means for a publication that may not wait (any longer).
+    /// Gives the meaning of a full queue for a publication that may not wait (any longer).
     fn refused(&self, hop: &Hop, waited: Option<Duration>) -> PublishError {
         let (peer, priority) = (hop.zid, self.publication.qos.priority());
         match (self.publication.qos.congestion_control(), waited) {
@@ -138,7 +138,7 @@ impl Sending<'_> {
         }
     }
 
-    /// What it means that no batch can hold the message.
+    /// Gives the error of a message that no batch can hold.
     #[cold]
     fn too_long(&self, hop: &Hop) -> PublishError {
         let publication = self.publication;
@@ -159,7 +159,7 @@ impl Sending<'_> {
     }
 }
 
-/// What happened at several neighbours, as one answer: the first failure, else a lost link, else the slowest success.
+/// The results at several neighbours, as one answer: the first failure, else a lost link, else the slowest success.
 struct Verdict {
     outcome: Outcome,
     failure: Option<PublishError>,
@@ -188,7 +188,7 @@ impl Verdict {
         self.outcome = Outcome::LinkLost { peer };
     }
 
-    /// What became of the message on one of several ways.
+    /// Adds the fate of the message on one of several ways.
     fn add(&mut self, result: Result<Outcome, PublishError>) {
         match result {
             // Hooks may let nothing pass to those on the route.
@@ -414,7 +414,7 @@ impl Shared {
     }
 }
 
-/// What is left of the time until then.
+/// The rest of the time until then.
 fn until(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }

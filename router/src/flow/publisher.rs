@@ -93,7 +93,7 @@ impl PublisherFace {
     /// lock, one copy of a small payload; no allocation.
     ///
     /// # Errors
-    /// What became of the message; see [`PublishError`].
+    /// The fate of the message; see [`PublishError`].
     ///
     /// # Blocking
     /// Under congestion control `Block` at most as long as `wait` says, else never.
@@ -235,7 +235,7 @@ impl PublisherFace {
         self.holds(&recent).then_some(recent)
     }
 
-    /// Whether it is this publisher's, and its route that of now.
+    /// Tells if it is this publisher's, and its route that of now.
     #[inline(always)]
     fn holds(&self, recent: &Recent) -> bool {
         recent.serial == self.serial && recent.way.route.holds()
@@ -287,7 +287,7 @@ impl PublisherFace {
         result
     }
 
-    /// What became of its messages so far.
+    /// Counts the fates of its messages so far.
     #[must_use]
     pub fn counters(&self) -> PublisherCounts {
         self.tallies.counts()
@@ -302,7 +302,7 @@ impl PublisherFace {
         }
     }
 
-    /// Whether any subscriber is known that a message would reach.
+    /// Tells if any subscriber is known that a message would reach.
     #[must_use]
     pub fn has_matching_subscribers(&self) -> bool {
         let key = &self.route.load().key;
@@ -310,7 +310,7 @@ impl PublisherFace {
         self.shared.has_counterpart(key, audience)
     }
 
-    /// Whether a message would go to anybody now: to a subscriber that is known, or to a gateway that has not said yet whether it
+    /// Tells if a message would go to anybody now: to a subscriber that is known, or to a gateway that has not said yet whether it
     /// knows one.
     #[must_use]
     pub fn has_route(&self) -> bool {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a publisher has done. Each thread that publishes counts for itself, so that counting costs a message two
+//! The counts of a publisher. Each thread that publishes counts for itself, so that counting costs a message two
 //! additions to memory that no other processor writes; what is not the usual course is counted together.
 
 use std::sync::{
@@ -15,7 +15,7 @@ use crate::{
     model::{Outcome, PublishError},
 };
 
-/// What became of a publisher's messages, one outcome each, however many neighbours a message goes to: the worst. What was
+/// The fates of a publisher's messages, one outcome each, however many neighbours a message goes to: the worst. What was
 /// offered and is not among the outcomes is being waited for, or its future was dropped meanwhile
 /// ([`PublisherCounts::undecided`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

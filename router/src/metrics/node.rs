@@ -43,7 +43,7 @@ impl Node {
         all
     }
 
-    /// The same for a reader elsewhere: of each of at most [`LINKS_TOLD`] links what is not 0.
+    /// Samples for a reader elsewhere: of each of at most [`LINKS_TOLD`] links those that are not 0.
     pub(crate) fn metrics_in_brief(&self) -> Vec<Sample> {
         let links = self.links();
         let mut all = self.without_links(&links);
@@ -209,7 +209,7 @@ fn of_discovery(found: &DiscoveryStatus) -> impl Iterator<Item = Sample> {
         .chain(each(&GOSSIP, "result", gossip))
 }
 
-/// What is counted for one link. Several links of one neighbour differ in their ends.
+/// Adds the counts of one link. Several links of one neighbour differ in their ends.
 fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
     let of_link = |sample: Sample| {
         sample

@@ -19,7 +19,7 @@ use crate::{
     node::{handle::Node, shared::Shared, state::State},
 };
 
-/// How long a node waits for its listeners at most: they have to close sockets and remove files, and no peer takes part.
+/// The longest wait of a node for its listeners: they have to close sockets and remove files, and no peer takes part.
 const LISTENERS_END: Duration = Duration::from_secs(1);
 
 impl Node {

@@ -21,14 +21,14 @@ use crate::{config::Settings, descriptors};
 pub struct LimitStatus {
     /// The configuration key that sets it, or its name where the system sets it.
     pub key: &'static str,
-    /// What it counts, and of which part of the node: `neighbours of the node`.
+    /// The things that it counts, and the part of the node that has them: `neighbours of the node`.
     pub counts: &'static str,
     /// The value in force, which may be smaller than the configured one.
     pub value: u64,
-    /// How much is used now: of a limit for each neighbour or address by the one that has most. `None` where that is not
+    /// The amount in use now: of a limit for each neighbour or address that of the one that has most. `None` where that is not
     /// counted.
     pub used: Option<u64>,
-    /// How often it was reached since the node was opened; `None` where that is not counted.
+    /// The number of times that it was reached since the node was opened; `None` where that is not counted.
     pub reached: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl LimitStatus {
     }
 }
 
-/// What is counted and logged when it happens.
+/// The limits that are counted and logged when they are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// There are as many neighbours as there may be.
@@ -87,7 +87,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// What the configuration says, as far as there are descriptors for it.
+    /// Takes the configured limits, as far as there are descriptors for them.
     pub(crate) fn new(settings: &Settings, descriptors: Option<u64>) -> Self {
         let room = descriptors.map_or(usize::MAX, |room| room.try_into().unwrap_or(usize::MAX));
         let wanted = settings.accept_pending;

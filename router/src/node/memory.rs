@@ -37,7 +37,7 @@ const IS_SHORT: usize = 7;
 
 const PARTS: usize = 8;
 
-/// What a node holds of its memory.
+/// The memory that a node holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
@@ -77,7 +77,7 @@ pub struct Largest {
     pub unfinished: usize,
 }
 
-/// What one neighbour's connection holds, beside its outbox.
+/// The memory that one neighbour's connection holds, beside its outbox.
 #[derive(Debug, Clone)]
 pub(crate) struct Holding {
     pub(crate) share: Arc<Share>,
@@ -144,7 +144,7 @@ impl Memory {
         self.ledger.budget() / PARTS * count
     }
 
-    /// Whether sources have to wait for others to give way.
+    /// Tells if sources have to wait for neighbours to leave.
     #[inline]
     pub(crate) fn is_short(&self) -> bool {
         self.ledger.held() > self.parts(IS_SHORT) && !self.is_stuck.load(Ordering::Relaxed)
@@ -187,7 +187,8 @@ const DEFAULT_MAX: usize = 2 << 30;
 /// The largest message of a node by default; where larger ones are allowed, the budget follows.
 const MESSAGE_MAX: usize = 1 << 30;
 
-/// What the configuration says; by default a quarter of the [memory that this process may have](machine) and at most [`DEFAULT_MAX`], but four times the
+/// Gives the configured budget; by default a quarter of the [memory that this process may have](machine) and at most
+/// [`DEFAULT_MAX`], but four times the
 /// largest message where that was raised.
 fn budget(settings: &Settings) -> usize {
     settings.memory_max.unwrap_or_else(|| {

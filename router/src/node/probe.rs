@@ -124,7 +124,7 @@ impl End {
         Ok(())
     }
 
-    /// What the reading task does when all that one read brought is delivered.
+    /// Does the work of the reading task when all that one read brought is delivered.
     pub fn end_burst(&mut self) {
         zonda_runtime::block_on(self.inbound.burst_end());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a node says of itself: connections and endpoints, memory, limits.
+//! The reports of a node about itself: connections and endpoints, memory, limits.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
@@ -41,7 +41,7 @@ impl Node {
         }))
     }
 
-    /// What was sent and what was not on the links that have ended.
+    /// Counts the messages that were sent, and those that were not, on the links that have ended.
     #[must_use]
     pub fn ended_links(&self) -> EndedLinks {
         match self.shared.is_forked() {
@@ -97,7 +97,7 @@ impl Node {
         state.dials.status(Instant::now(), stands)
     }
 
-    /// What this node has done to find others and to be found.
+    /// Tells what this node has done to find other nodes and to be found.
     #[must_use]
     pub fn discovery(&self) -> DiscoveryStatus {
         match self.is_forked() {
@@ -106,7 +106,7 @@ impl Node {
         }
     }
 
-    /// What this node holds of its memory now.
+    /// Returns the memory that this node holds now.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let shared = &self.shared;
@@ -242,7 +242,7 @@ impl Node {
     }
 }
 
-/// Whether two addresses may well be those of one listener, which a node has at each of its interfaces.
+/// Tells if two addresses may well be those of one listener, which a node has at each of its interfaces.
 fn is_same_listener(one: &Locator, other: &Locator) -> bool {
     let port = |at: &Locator| {
         at.address()

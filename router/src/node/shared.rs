@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What all tasks and threads of a node share: the table with its lock, the connections, the clock.
+//! The state that all tasks and threads of a node share: the table with its lock, the connections, the clock.
 
 use std::{
     collections::HashMap,
@@ -52,9 +52,9 @@ pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
 pub(crate) struct Shared {
     pub(crate) zid: ZenohId,
     pub(crate) role: WhatAmI,
-    /// What the configuration says, resolved when the node opened.
+    /// The configuration, resolved when the node opened.
     pub(crate) settings: Arc<Settings>,
-    /// What its links may have.
+    /// The options of its links.
     pub(crate) options: Arc<LocalOptions>,
     pub(crate) runtime: AnyRuntime,
     /// The face of this node's own publishers and subscribers.
@@ -62,26 +62,26 @@ pub(crate) struct Shared {
     pub(crate) clock: Hlc,
     /// This node stamps what it routes and publishes.
     pub(crate) stamps: bool,
-    /// What is stamped with an impossible future is dropped rather than stamped anew.
+    /// Drops a message that is stamped with an impossible future rather than stamp it anew.
     pub(crate) drops_future: bool,
     pub(crate) state: Mutex<State>,
     closed: AtomicBool,
     /// The process that opened the node, in which its threads are.
     origin: Origin,
     pub(crate) ids: Ids,
-    /// How many neighbours have gone.
+    /// The number of neighbours that have gone.
     departed: AtomicU64,
     /// Notified whenever a connection comes or goes, and on close.
     pub(crate) changed: Event,
-    /// Those who listen to what happens to connections. Nothing is locked under its lock but their queues.
+    /// The listeners of connections. Nothing is locked under its lock but their queues.
     pub(crate) events: Events,
     pub(crate) refusals: Refusals,
     pub(crate) lines: Lines,
     pub(crate) admin_reports: Reports,
     pub(crate) limits: limits::Limits,
-    /// What looks at messages between neighbours and this node.
+    /// The hooks that look at messages between neighbours and this node.
     pub(crate) hooks: Hooks,
-    /// How much memory is held, under one budget.
+    /// The memory that is held, under one budget.
     pub(crate) memory: Memory,
     /// Wakes the task that looks after what is overdue, earlier than it meant to.
     pub(crate) hurry: Arc<Event>,
@@ -182,7 +182,7 @@ impl Shared {
         self.closed.load(Ordering::Acquire) || self.is_forked()
     }
 
-    /// Whether this process was forked off from the one that opened the node. Its threads are not here, and its lock
+    /// Tells if this process was forked off from the one that opened the node. Its threads are not here, and its lock
     /// may be held by one of them for ever, so nothing may be asked of it but this.
     #[inline]
     pub(crate) fn is_forked(&self) -> bool {
@@ -203,7 +203,7 @@ impl Shared {
         !self.closed.swap(true, Ordering::AcqRel)
     }
 
-    /// How many neighbours have gone so far; routes to them are of no use any more.
+    /// The number of neighbours that have gone so far; routes to them are of no use any more.
     #[inline]
     pub(crate) fn departed(&self) -> u64 {
         self.departed.load(Ordering::Relaxed)
@@ -271,12 +271,12 @@ impl Shared {
         after.tell(&self.runtime, listeners);
     }
 
-    /// What the session declared under `id`.
+    /// Names the declaration of the session under `id`.
     pub(crate) fn own(&self, id: u32) -> OwnRef {
         self.local.own(id)
     }
 
-    /// Whether a declaration of `key` is possible now.
+    /// Tells if a declaration of `key` is possible now.
     pub(crate) fn may_declare(&self, key: &KeyExpr<'_>) -> Result<(), DeclareError> {
         let (len, limit) = (key.as_str().len(), KEY_BYTES_MAX);
         match len > limit {

@@ -196,7 +196,7 @@ impl Listener {
         self.ended.notify(usize::MAX);
     }
 
-    /// Whether nothing more will be queued.
+    /// Tells if nothing more will be queued.
     pub(crate) fn is_over(&self) -> bool {
         self.queue.lock().over
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How connections become faces, and what is left when they end.
+//! Connections that become faces, and the rest of them when they end.
 
 use std::{
     sync::{Arc, Weak, atomic::AtomicBool},
@@ -46,7 +46,7 @@ pub(crate) const QUEUE_BYTES_MAX: usize = 512 * 1024;
 /// The door for connections that peers open.
 pub(crate) struct Door {
     pub(crate) shared: Arc<Shared>,
-    /// Where they come.
+    /// The endpoint at which they come.
     pub(crate) listener: Endpoint,
 }
 
@@ -91,7 +91,7 @@ impl Admission for Door {
 }
 
 impl Shared {
-    /// What this node brings to every handshake.
+    /// The parameters that this node brings to every handshake.
     pub(crate) fn parameters(&self) -> LocalParameters {
         LocalParameters {
             batch_size: self.settings.batch_size,
@@ -293,7 +293,7 @@ impl Shared {
         full
     }
 
-    /// What a neighbour that has just connected owes, as it was too slow before.
+    /// Gives the debt of a neighbour that has just connected, as it was too slow before.
     fn owed(&self, status: &LinkStatus) -> Duration {
         let state = self.state.lock();
         let group = state.neighbours.group(&status.zid);
@@ -408,7 +408,7 @@ impl State {
         face
     }
 
-    /// The same for a multicast group: it is nobody's neighbour, and hears no gossip.
+    /// Adds the face of a multicast group: it is no neighbour, and gets no gossip.
     pub(crate) fn add_group(&mut self, status: LinkStatus, arrived: Arrived) -> FaceId {
         let info = info(&status, FaceKind::Group);
         let face = self.table.add_group(info, &mut self.actions);
@@ -458,12 +458,12 @@ pub(crate) struct Arrived {
     pub(crate) outbox: Arc<Outbox>,
     /// This node opened the connection.
     pub(crate) dialed: bool,
-    /// How long the neighbour may be silent.
+    /// The longest silence of the neighbour.
     pub(crate) lease: Duration,
     /// Set once it has declared, asked or sent anything.
     pub(crate) spoken: Arc<AtomicBool>,
     pub(crate) holding: Holding,
-    /// What this node sends comes in the order in which it is sent, whatever its priority.
+    /// The neighbour reads this node's messages in the order in which they are sent, whatever their priority.
     pub(crate) keeps_order: bool,
 }
 

@@ -19,7 +19,7 @@ use crate::{model::LinkStatus, node::shared::Shared};
 /// A connection that has ended.
 pub(crate) struct Gone<'a> {
     pub(crate) link: &'a LinkStatus,
-    /// How long it stood.
+    /// The time for which it stood.
     pub(crate) stood: Duration,
     pub(crate) ended: &'a Ended,
     pub(crate) unsent: Unsent,
@@ -43,7 +43,7 @@ impl Display for Named<'_> {
     }
 }
 
-/// What was lost with a link; empty if nothing was.
+/// The messages that were lost with a link; empty if none were.
 struct Lost(Unsent);
 
 impl Display for Lost {

@@ -24,7 +24,7 @@ use crate::{
     table::scouting,
 };
 
-/// How long after losing a connection that had lasted the first attempt to restore it is made: at once.
+/// The time from the loss of a connection that had lasted to the first attempt to restore it: none.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// A connection to keep.
@@ -91,7 +91,7 @@ impl Shared {
         Self::settle(shared, link, true).ok_or(Attempt::Closed)
     }
 
-    /// Whether the node at the other end refused a link because it has one to this node, and this node has it as well.
+    /// Tells if the node at the other end refused a link because it has one to this node, and this node has it as well.
     fn is_linked_to(&self, refused: &DialError) -> bool {
         let linked = refused.linked();
         linked.is_some_and(|zid| self.state.lock().link_to(&zid) == scouting::Link::Up)
@@ -277,7 +277,7 @@ impl Shared {
     }
 }
 
-/// What the log says of attempts that fail one after the other. The second one is a warning, so that programs which are started
+/// The lines of the log about attempts that fail one after the other. The second one is a warning, so that programs which are started
 /// within a moment of each other are quiet; so is the connection that comes after all, and each that comes after a loss.
 #[derive(Default)]
 struct Failures {

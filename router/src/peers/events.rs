@@ -60,16 +60,16 @@ pub enum ConnectionEvent {
         endpoint: Endpoint,
         /// Why.
         reason: Refusal,
-        /// How many attempts were made since the node was opened or the endpoint was connected last.
+        /// The number of attempts since the node was opened or the endpoint was connected last.
         attempts: u64,
         /// When the next attempt is made; `None` if none is, or another endpoint took its place.
         next_retry: Option<Duration>,
     },
     /// Somebody who connected to this node was turned away.
     Refused {
-        /// Where it listens.
+        /// The endpoint at which it listens.
         listener: Endpoint,
-        /// Where the other side is, if it is known.
+        /// The address of the other side, if it is known.
         remote: Option<LinkAddress>,
         /// Why.
         reason: Refusal,
@@ -77,7 +77,7 @@ pub enum ConnectionEvent {
 }
 
 impl ConnectionEvent {
-    /// What happened, in one word: `connected`, `lost`, `link-added`, `link-lost`, `failed` or `refused`.
+    /// Names the event in one word: `connected`, `lost`, `link-added`, `link-lost`, `failed` or `refused`.
     pub fn name(&self) -> &'static str {
         match self {
             ConnectionEvent::Connected(_) => "connected",
@@ -151,7 +151,7 @@ pub struct ConnectionListener {
     dropped: AtomicU64,
 }
 
-/// What waits for a listener.
+/// The events that wait for a listener.
 struct Backlog {
     waiting: VecDeque<ConnectionEvent>,
     /// `None` once the listener has ended.
@@ -160,7 +160,7 @@ struct Backlog {
     is_last: bool,
 }
 
-/// What a listener's thread does next: it calls the function with the event, or drops the function if there is none.
+/// The next step of a listener's thread: it calls the function with the event, or drops the function if there is none.
 struct Step {
     tell: Arc<Tell>,
     event: Option<ConnectionEvent>,
@@ -201,7 +201,7 @@ impl ConnectionListener {
         })
     }
 
-    /// How many events gave way because the function did not keep up with them.
+    /// The number of events that were dropped because the function did not keep up with them.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -286,7 +286,7 @@ pub(crate) struct Known {
     pub(crate) listeners: Vec<Arc<ConnectionListener>>,
     /// By their numbers, in the order in which they came.
     pub(crate) open: BTreeMap<FaceId, Vec<(u64, LinkStatus)>>,
-    /// What happened of late.
+    /// The latest events.
     pub(crate) recent: Recent,
 }
 

@@ -35,7 +35,7 @@ use crate::{
 /// The most bytes of link states in one message: the largest mesh takes a fraction of it. More is ignored and counted.
 const STATES_BYTES_MAX: usize = 1 << 20;
 
-/// Where a router listens by default: what is left to try of one that does not say where it is.
+/// The port of a router by default: all that is left to try of one that does not say where it is.
 const ROUTER_PORT: u16 = 7447;
 
 impl State {
@@ -79,7 +79,7 @@ impl State {
         }
     }
 
-    /// Whether there is a link to a node.
+    /// Tells if there is a link to a node.
     pub(crate) fn link_to(&self, zid: &ZenohId) -> Link {
         link_to(&self.neighbours, zid)
     }
@@ -113,7 +113,7 @@ impl Shared {
         }
     }
 
-    /// Whether it looks for others by multicast: a client only if it was given no endpoint.
+    /// Tells if it looks for nodes by multicast: a client only if it was given no endpoint.
     pub(crate) fn scouts(&self, scouting: &ScoutingConfig) -> bool {
         let is_told = || self.settings.connect_endpoints().next().is_some();
         let needs_none = self.role == WhatAmI::Client && is_told();
@@ -203,7 +203,7 @@ impl Shared {
         }
     }
 
-    /// What is to be done about once a second.
+    /// Does the work that is due about once a second.
     pub(crate) fn discover_on(shared: &Arc<Self>) {
         let state = shared.state.lock();
         let now = Instant::now();

@@ -69,7 +69,7 @@ impl Shared {
         Self::connect_to_found(&shared);
     }
 
-    /// Whether a place of a node may be tried now.
+    /// Tells if a place of a node may be tried now.
     fn begins_at(&self, zid: &ZenohId, locator: &Locator) -> bool {
         let candidates = &mut self.state.lock().discovery.candidates;
         candidates.begin(zid, locator, Instant::now())
@@ -79,7 +79,7 @@ impl Shared {
     fn note_tried(&self, zid: &ZenohId, locator: &Locator, dialed: &Result<(), Attempt>) {
         let candidates = &mut self.state.lock().discovery.candidates;
         let outcome = match dialed {
-            // It has said goodbye meanwhile, so nobody is to blame.
+            // It has said goodbye meanwhile, so no node is to blame.
             Err(_) if candidates.has_left(zid) => Outcome::Declined,
             Ok(()) | Err(Attempt::Known(_)) => Outcome::Found,
             Err(Attempt::Dial(DialError::Handshake { source, .. })) => match source {
@@ -93,7 +93,7 @@ impl Shared {
         candidates.tried(locator, outcome, Instant::now());
     }
 
-    /// Whether this node is about to open a link to that one, and should.
+    /// Tells if this node is about to open a link to that one, and should.
     pub(crate) fn prefers_own_link(&self, zid: &ZenohId) -> bool {
         let state = self.state.lock();
         state.discovery.candidates.prefers_own(zid, Instant::now())
@@ -135,7 +135,7 @@ impl Shared {
 }
 
 impl State {
-    /// Whether some link can be used: its peer has sent its declarations, if that is awaited.
+    /// Tells if some link can be used: its peer has sent its declarations, if that is awaited.
     pub(crate) fn has_usable_link(&self, awaits_declarations: bool) -> bool {
         let mut faces = self.faces.iter().filter(|(_, face)| !face.is_group());
         faces.any(|(face, _)| !awaits_declarations || self.table.has_declared_all(*face))

@@ -44,9 +44,9 @@ pub struct GroupStatus {
     pub endpoint: Endpoint,
     /// The others that are in it.
     pub members: Vec<Member>,
-    /// What was sent to the group, and what was not.
+    /// The messages that were sent to the group, and those that were not.
     pub sent: OutboxCounts,
-    /// What was heard there and not taken.
+    /// The messages that came there and were not taken.
     pub counts: GroupCounts,
 }
 
@@ -70,7 +70,7 @@ impl Node {
         state.faces.values().filter_map(status).collect()
     }
 
-    /// Where the groups are that this node is in, as other members find them.
+    /// Lists the groups that this node is in, as other members find them.
     pub(crate) fn group_locators(&self) -> Vec<Locator> {
         if self.is_forked() {
             return Vec::new();
@@ -87,7 +87,7 @@ const TOLD_LINES: u32 = 20;
 /// Members that such a line names.
 const TOLD_MAX: usize = 20;
 
-/// What a group is to the node, while it is in it.
+/// The node's part in a group, while it is in it.
 struct Listener {
     inbound: Inbound,
     shared: Arc<Shared>,
@@ -251,7 +251,7 @@ impl Shared {
         }
     }
 
-    /// What this node is in its groups.
+    /// Describes this node to its groups.
     fn presence(&self) -> Presence {
         let settings = &self.settings;
         let members_max = settings.multicast_members_max;

@@ -56,14 +56,14 @@ impl State {
         self.faces.get_mut(&face)?.links.as_mut()
     }
 
-    /// Whether a connection stands.
+    /// Tells if a connection stands.
     pub(crate) fn stands(&self, standing: Standing) -> bool {
         let face = self.faces.get(&standing.face);
         face.is_some_and(|face| face.has(standing.link))
     }
 }
 
-/// What becomes of a link whose place was reserved.
+/// The fate of a link whose place was reserved.
 pub(crate) enum Joined {
     /// It is part of a connection; `None` if nothing came of that.
     Standing(Option<Standing>),

@@ -104,7 +104,7 @@ impl RefusalKind {
         }
     }
 
-    /// What a close reason on the wire means during a handshake.
+    /// Gives the meaning of a close reason on the wire during a handshake.
     fn of_close(code: u8) -> RefusalKind {
         match code {
             reason::MAX_SESSIONS => RefusalKind::MaxSessions,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How events of connections reach the listeners.
+//! The way of events of connections to the listeners.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -89,7 +89,7 @@ impl Shared {
         all.iter().for_each(ConnectionListener::call);
     }
 
-    /// Whether all events of links were delivered.
+    /// Tells if all events of links were delivered.
     pub(crate) fn has_declared_all(&self) -> bool {
         self.events.0.lock().open.is_empty()
     }

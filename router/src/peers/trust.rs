@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Which neighbours may be routers of this router's mesh. A router says where messages of others go, so one that is not trusted is
+//! The neighbours that may be routers of this router's mesh. A router decides where messages of other nodes go, so one that is not trusted is
 //! turned away. A router that this node connects to is trusted: the configuration names it.
 
 use zonda_codec::{Endpoint, WhatAmI, transport::reason};
@@ -69,7 +69,7 @@ impl Shared {
         }
     }
 
-    /// Whether strangers can connect there: from other machines, without a name or a certificate.
+    /// Tells if strangers can connect there: from other machines, without a name or a certificate.
     fn is_open(&self, endpoint: &Endpoint) -> bool {
         let address = endpoint.address();
         let local = ["127.", "localhost:", "[::1]"];

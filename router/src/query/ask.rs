@@ -182,7 +182,7 @@ impl Shared {
         }
     }
 
-    /// Whether anything of the session can be sent now.
+    /// Tells if anything of the session can be sent now.
     pub(crate) fn may_send(&self) -> Result<(), SendError> {
         if self.is_forked() {
             return Err(SendError::Forked);
@@ -207,7 +207,7 @@ impl Shared {
     }
 }
 
-/// What the protocol can say of a time, and no less than was meant.
+/// Rounds a time up to what the protocol can say.
 fn whole_milliseconds(time: Duration) -> Duration {
     let milliseconds = time.as_nanos().div_ceil(1_000_000);
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))

@@ -28,7 +28,7 @@ use crate::{
     table::{Branches, FaceId, Locality, NewQuery, QueryDispatch, QueryOrigin, QuerySearch},
 };
 
-/// How much longer a neighbour's query is kept open than it says. The asker has a clock of its own, and is to be
+/// The time that a neighbour's query is kept open longer than it says. The asker has a clock of its own, and is to be
 /// the one whose clock ends it: else he would hear of one timeout twice, or not know that it was one.
 const ASKER_FIRST: Duration = Duration::from_millis(500);
 

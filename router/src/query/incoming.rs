@@ -22,14 +22,14 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueryableId(pub u32);
 
-/// What a node calls with the queries for a queryable: inline on the receiving task (or on the asking thread, for a
+/// The function that a node calls with the queries for a queryable: inline on the receiving task (or on the asking thread, for a
 /// query of this same node), with no lock held. May be called from several threads at once.
 pub type OpenedQueryable = Arc<Box<dyn Fn(IncomingQuery) + Send + Sync>>;
 
 /// A queryable as the node keeps it. What belongs to the user is asked for anew with every query, so that nothing the
 /// node remembers keeps it alive.
 pub trait QuerySink: Send + Sync {
-    /// What to call; `None` once the queryable has ended.
+    /// The function to call; `None` once the queryable has ended.
     fn open(&self) -> Option<OpenedQueryable>;
 }
 
@@ -175,7 +175,7 @@ impl IncomingQuery {
         self.query.body.as_ref().map(|(payload, _)| payload)
     }
 
-    /// What the payload is.
+    /// The encoding of the payload.
     #[must_use]
     pub fn encoding(&self) -> Option<Encoding<'_>> {
         let (_, encoding) = self.query.body.as_ref()?;
@@ -188,7 +188,7 @@ impl IncomingQuery {
         self.query.attachment.as_ref()
     }
 
-    /// Who asks, and the query's number there.
+    /// The asker, and the query's number there.
     #[must_use]
     pub fn source_info(&self) -> Option<SourceInfo> {
         self.query.source_info
@@ -206,7 +206,7 @@ impl IncomingQuery {
         self.query.target
     }
 
-    /// How the asker merges the replies.
+    /// The way in which the asker merges the replies.
     #[must_use]
     pub fn consolidation(&self) -> Consolidation {
         self.query.consolidation
@@ -218,7 +218,7 @@ impl IncomingQuery {
         self.query.qos
     }
 
-    /// Whether replies on keys are accepted that do not intersect the query's (`_anyke`).
+    /// Tells if replies on keys are accepted that do not intersect the query's (`_anyke`).
     #[must_use]
     pub fn accepts_any_key(&self) -> bool {
         self.query.any_key

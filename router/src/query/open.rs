@@ -32,7 +32,7 @@ use crate::query::{
 /// Bytes of replies that may wait for a sink that is at work on another thread, before the source of more is paused.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
-/// How many such replies.
+/// The number of such replies.
 const WAITING_MAX: usize = 1024;
 
 /// A query of this node's session until it has ended; [`Node::query`](crate::node::Node::query) sends it, and
@@ -46,13 +46,13 @@ pub struct OpenQuery {
     room: Event,
 }
 
-/// What moves with the turn: the session's side, until the end.
+/// The part that moves with the turn: the session's side, until the end.
 type Sink = Option<Box<dyn ReplySink>>;
 
 /// The right to call the sink.
 pub(crate) type Turn = serial::Turn<Sink>;
 
-/// What waits for the sink, and where the query stands.
+/// The news that wait for the sink, and the state of the query.
 #[derive(Default)]
 struct Backlog {
     news: VecDeque<News>,
@@ -72,7 +72,7 @@ enum News {
     End(QueryEnd),
 }
 
-/// What is taken out of the backlog.
+/// A piece of news that is taken out of the backlog.
 struct Due {
     news: News,
     /// The thread that takes it out is inside of [`Node::query`](crate::node::Node::query).
@@ -81,7 +81,7 @@ struct Due {
     has_drained: bool,
 }
 
-/// What the thread that brought something has to do next, when no lock is held any more.
+/// The next step of the thread that brought something, when no lock is held any more.
 #[must_use]
 pub(crate) enum Next {
     /// [`OpenQuery::deliver`] the reply, which was not queued.
@@ -114,7 +114,7 @@ impl OpenQuery {
         })
     }
 
-    /// Whether it has ended, but for calls that are under way.
+    /// Tells if it has ended, but for calls that are under way.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.queue.lock().is_over
@@ -130,7 +130,7 @@ impl OpenQuery {
         self.qos
     }
 
-    /// Whether a reply on `key` is one to this query.
+    /// Tells if a reply on `key` is one to this query.
     pub(crate) fn accepts(&self, key: &KeyExpr<'_>) -> bool {
         self.any_key || key == &self.key || key.intersects(&self.key)
     }
@@ -284,7 +284,7 @@ impl OpenQuery {
         }
     }
 
-    /// Whether a source of more had better wait. Not a call further in on the thread that delivers: it would wait for
+    /// Tells if a source of more had better wait. Not a call further in on the thread that delivers: it would wait for
     /// itself.
     pub(crate) fn is_crowded(&self) -> bool {
         let backlog = self.queue.lock();
@@ -334,7 +334,7 @@ impl Waiting for Backlog {
     }
 }
 
-/// Whether the selector's parameters permit replies on any key.
+/// Tells if the selector's parameters permit replies on any key.
 pub(crate) fn accepts_any_key(parameters: &str) -> bool {
     parameters.split(';').any(|parameter| {
         let name = parameter

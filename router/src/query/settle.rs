@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is left to do when the table has changed and the lock is gone: batches to write, users' code to call.
+//! The work that is left when the table has changed and the lock is gone: batches to write, users' code to call.
 
 use std::{sync::Arc, time::Instant};
 
@@ -29,24 +29,24 @@ use crate::{
     table::{Ended, Ending, Note, QueryOrigin},
 };
 
-/// What a change of the state leaves to do without its lock.
+/// The work that a change of the state leaves to do without its lock.
 #[derive(Default)]
 #[must_use = "somebody waits for it"]
 pub(crate) struct After {
     /// Outboxes that got messages and must be written.
     pub(crate) touched: Outboxes,
-    /// What neighbours were sent because of it.
+    /// The messages that neighbours were sent because of it.
     pub(crate) declared: Declared,
     /// Listeners with notices to deliver, and where that is done.
     pub(crate) told: Option<(AnyRuntime, Vec<NoticeTask>)>,
     pub(crate) calls: Vec<Call>,
     pub(crate) notes: Vec<Note>,
-    /// What is not needed any more. Users' code may run when it goes, so it must not go with the lock held.
+    /// The values that are not needed any more. Users' code may run when they go, so they must not go with the lock held.
     ended: Vec<(Arc<OpenQuery>, Option<HeldQuery>)>,
     asked: Vec<HeldQuery>,
 }
 
-/// What is done without the lock, mostly code of the user.
+/// A call to make without the lock, mostly of code of the user.
 pub(crate) enum Call {
     /// The news of a query of this node.
     Drain(Arc<OpenQuery>, Turn),
@@ -210,7 +210,7 @@ impl Shared {
         }
     }
 
-    /// Whether a neighbour hears that the link to a node was lost before that had answered. A node of another implementation
+    /// Tells if a neighbour is sent an error when the link to a node is lost before that has answered. A node of another implementation
     /// gets the end alone, as it would from a router of its own.
     fn tells_losses(&self, asker: &QueryOrigin) -> bool {
         asker.hears_of_losses || self.settings.query_losses_for_all
@@ -238,7 +238,7 @@ impl Shared {
     }
 }
 
-/// What an asker gets that cannot see for itself that a link was lost: this node's own sessions say the same.
+/// The text for an asker that cannot see for itself that a link was lost: this node's own sessions say the same.
 fn lost_text(peer: ZenohId) -> String {
     format!("the link to {peer} was lost")
 }

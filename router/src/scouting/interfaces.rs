@@ -12,7 +12,7 @@ use getifaddrs::{InterfaceFlags, getifaddrs};
 
 use crate::table::scouting::{Address, Host, Interface};
 
-/// How old a list may be.
+/// The greatest age of a list.
 const FRESH: Duration = Duration::from_secs(10);
 
 /// An interface, and whether scouting is possible on it.
@@ -67,12 +67,12 @@ pub(super) fn host_of(list: &[Known]) -> Host {
     Host(up.map(|known| known.interface.clone()).collect())
 }
 
-/// Whether a name is that of one of these interfaces, or one of their addresses.
+/// Tells if a name is that of one of these interfaces, or one of their addresses.
 pub(crate) fn is_among(name: &str, list: &[Known]) -> bool {
     list.iter().any(|known| is_meant(name, known))
 }
 
-/// Whether a name in the configuration is that of an interface, or one of its addresses.
+/// Tells if a name in the configuration is that of an interface, or one of its addresses.
 pub(super) fn is_meant(name: &str, known: &Known) -> bool {
     let mut addresses = known.interface.addresses.iter();
     known.interface.name == name || addresses.any(|address| address.ip.to_string() == name)

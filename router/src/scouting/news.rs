@@ -5,20 +5,20 @@
 
 use std::time::Duration;
 
-/// How often it is looked whether interfaces have come or gone where the system does not say so.
+/// The time between two looks at the interfaces where the system gives no word of changes.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
 
-/// The same where it does: for what its word misses.
+/// The time between two looks where it does: for changes that its word misses.
 const LOOK_AFTER_WITH_NEWS: Duration = Duration::from_secs(30);
 
-/// How long to wait after such word: an interface comes in steps.
+/// The wait after such word: an interface comes in steps.
 pub(super) const SETTLE: Duration = Duration::from_millis(100);
 
 /// The socket, if there is one.
 pub(super) struct News(#[cfg(target_os = "linux")] Option<std::os::fd::OwnedFd>);
 
 impl News {
-    /// How long a list of interfaces may stay unlooked at.
+    /// Gives the time between two looks at the interfaces.
     pub(super) fn look_after(&self) -> Duration {
         match self.is_there() {
             true => LOOK_AFTER_WITH_NEWS,
@@ -90,7 +90,7 @@ impl News {
     }
 }
 
-/// A socket that hears of changes of interfaces and of their addresses.
+/// Opens a socket to which the system writes changes of interfaces and of their addresses.
 #[cfg(target_os = "linux")]
 fn subscribe() -> std::io::Result<std::os::fd::OwnedFd> {
     use rustix::net::{

@@ -23,9 +23,9 @@ pub struct Greeting {
     pub zid: ZenohId,
     /// Its role.
     pub whatami: WhatAmI,
-    /// Where it can be reached; its datagram's source is the only hint if there is none.
+    /// The places at which it can be reached; its datagram's source is the only hint if there is none.
     pub locators: Vec<Locator>,
-    /// Where the answer came from.
+    /// The source of the answer.
     pub source: SocketAddr,
 }
 
@@ -49,16 +49,16 @@ pub enum ScoutError {
     /// The configuration asks for something impossible.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
-    /// What was given is not a configuration.
+    /// The given value is not a configuration.
     #[error("{reason}")]
     NotAConfig {
-        /// What is wrong with it.
+        /// The fault of the value.
         reason: String,
     },
     /// The system has no thread or descriptor left.
     #[error("cannot start scouting: {reason}")]
     Start {
-        /// What the operating system said.
+        /// The answer of the operating system.
         reason: String,
     },
 }
@@ -70,7 +70,7 @@ zonda_codec::debug_as_text!(ScoutError);
 pub struct Search(Service);
 
 impl Search {
-    /// What was done so far.
+    /// Reports the work done so far.
     pub fn report(&self) -> ScoutReport {
         self.0.report()
     }

@@ -34,20 +34,20 @@ const WAKER: Token = Token(0);
 const SOCKET: Token = Token(1);
 const NEWS: Token = Token(2);
 
-/// Where to scout.
+/// The place and the manner of scouting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The group and port.
     pub group: SocketAddr,
-    /// How many routers a datagram may pass.
+    /// The number of IP routers that a datagram may pass.
     pub ttl: u32,
     /// Names or addresses of the interfaces to use; empty for all.
     pub interfaces: Vec<String>,
-    /// Whether SCOUTs of others are heard.
+    /// The service reads SCOUTs of other nodes.
     pub listen: bool,
 }
 
-/// Whose scouting it is. All calls come from the thread `zonda-scout`, one at a time.
+/// The owner of the scouting. All calls come from the thread `zonda-scout`, one at a time.
 pub trait Party: Send + 'static {
     /// A SCOUT is due: who is asked for; `None` to ask no more, until [`Service::ask`].
     fn asks(&self) -> Option<Roles>;
@@ -114,7 +114,7 @@ impl Service {
         self.0.wake();
     }
 
-    /// What was done so far.
+    /// Reports the work done so far.
     pub fn report(&self) -> ScoutReport {
         self.0.report.lock().clone()
     }
@@ -156,7 +156,7 @@ struct Worker<P> {
     host: Host,
     ports: Vec<Port>,
     asking: Asking,
-    /// Who was asked for last.
+    /// The roles that were asked for last.
     roles: Roles,
     /// Room for one datagram.
     buffer: Vec<u8>,

@@ -16,7 +16,7 @@ use crate::table::{
     policy::Relation,
 };
 
-/// What a face is to hear of an entity.
+/// The news of an entity that a face is to get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hears {
     /// Everything.
@@ -46,7 +46,7 @@ impl ForwardingTable {
         self.announce_change(entity, change, actions);
     }
 
-    /// The same for a change that alters no route: that of a face that is gone already.
+    /// Announces a change that alters no route: that of a face that is gone already.
     pub(super) fn announce_change(
         &mut self,
         entity: EntityRef,
@@ -194,7 +194,7 @@ impl ForwardingTable {
         }
     }
 
-    /// How to write the key of an entity of this kind to `slot`. A token gets no id of its own: no data goes to its key, and tokens
+    /// Spells the key of an entity of this kind for `slot`. A token gets no id of its own: no data goes to its key, and tokens
     /// that come and go would use the ids up.
     pub(super) fn spell_for(
         &mut self,
@@ -210,7 +210,7 @@ impl ForwardingTable {
         face.map_or(Spelling::full(), |face| face.ids.spell_declared(key))
     }
 
-    /// How to write a key to `slot` in a declaration or an interest. Declares an id for its plain beginning first
+    /// Spells a key for `slot` in a declaration or an interest. Declares an id for its plain beginning first
     /// if the neighbour may get one: always in the north, in the south where an interest asks for it.
     pub(super) fn spell(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) -> Spelling {
         let own_key_ids_max = self.limits.own_key_ids_max;
@@ -238,7 +238,7 @@ impl ForwardingTable {
         spelling
     }
 
-    /// Whether a face knows of an entity.
+    /// Tells if a face knows of an entity.
     pub(super) fn is_announced(&self, slot: u32, entity: EntityRef) -> bool {
         let face = self.topology.at(slot);
         face.is_some_and(|face| face.announced.get(entity).is_some())

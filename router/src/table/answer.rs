@@ -21,11 +21,11 @@ use crate::table::{
 /// Bytes of declarations after which a slice ends, however few they are.
 const SLICE_BYTES: usize = 256 * 1024;
 
-/// What a slice may still do.
+/// The rest of a slice.
 struct Slice {
     tells: usize,
     looks: usize,
-    /// Where in the list of actions the next to be weighed is.
+    /// The place of the next action to be weighed.
     weighed: usize,
     bytes: usize,
 }
@@ -54,7 +54,7 @@ impl ForwardingTable {
         self.is_answering(face)
     }
 
-    /// Whether [`answer_on`](Self::answer_on) has something to do.
+    /// Tells if [`answer_on`](Self::answer_on) has something to do.
     pub fn is_answering(&self, face: FaceId) -> bool {
         self.face(face).is_some() && self.interests.is_answering(face.index)
     }

@@ -16,7 +16,7 @@ use crate::table::{
     policy::{INITIAL, Relation},
 };
 
-/// Whether a key has wildcards.
+/// Tells if a key has wildcards.
 fn is_wild(key: &str) -> bool {
     key.contains('*')
 }
@@ -140,13 +140,13 @@ impl ForwardingTable {
         self.add_entity(face, Declared { is_answer, ..new }, key, actions);
     }
 
-    /// What a face declared under its id.
+    /// Finds the entity that a face declared under its id.
     pub(super) fn entity_of(&self, face: FaceId, kind: Kind, id: u32) -> Option<u32> {
         self.face(face)?;
         self.entities.by_id(face.index, kind, id)
     }
 
-    /// What a face declared on exactly this key, where it goes by its keys.
+    /// Finds the entity that a face declared on exactly this key, where it goes by its keys.
     pub(super) fn entity_on(&self, face: FaceId, kind: Kind, key: &str) -> Option<u32> {
         let index = self.entities(kind).on(key)?;
         self.entity_of(face, kind, index)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Who declared what: the entities of each kind, and the ids under which each face declared its own.
+//! The entities of each kind, and the ids under which each face declared its own.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,13 @@ use crate::table::{
 #[derive(Debug, Default)]
 pub(super) struct Entities {
     kinds: PerKind<EntityTree>,
-    /// What each face declared, by the face's place.
+    /// The declarations of each face, by the face's place.
     faces: HashMap<u32, Declarations>,
     /// The node's own session: what it knows of its subscribers and queryables beside their keys.
     pub(super) session: SessionEntities,
 }
 
-/// What one face declared.
+/// The declarations of one face.
 #[derive(Debug, Default)]
 pub(super) struct Declarations {
     /// By the face's ids.
@@ -44,7 +44,7 @@ impl Entities {
         self.kinds.values().map(EntityTree::memory).sum()
     }
 
-    /// What all searches so far have cost.
+    /// The cost of all searches so far.
     pub(super) fn steps(&self) -> u64 {
         let kinds = self.kinds.values().map(|kind| kind.tree().steps());
         kinds.sum::<u64>() + self.session.steps()
@@ -67,7 +67,7 @@ impl Entities {
         self.faces.get_mut(&slot)?.by_id.of_mut(kind).remove(id)
     }
 
-    /// How many declarations of a kind a face has.
+    /// Counts the declarations of a kind that a face has.
     pub(super) fn count(&self, slot: u32, kind: Kind) -> usize {
         let face = self.faces.get(&slot);
         face.map_or(0, |face| {
@@ -83,7 +83,7 @@ impl Entities {
         self.faces.keys().copied().filter(takes)
     }
 
-    /// How many ids of all kinds a face has.
+    /// Counts the ids of all kinds that a face has.
     pub(super) fn ids(&self, slot: u32) -> usize {
         let face = self.faces.get(&slot);
         face.map_or(0, |face| face.by_id.values().map(IdMap::len).sum())

@@ -52,13 +52,13 @@ impl Declared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) slot: u32,
-    /// How many of its ids declare it.
+    /// The number of its ids that declare it.
     count: u32,
     distance: u16,
     complete: bool,
     /// The face belongs to this node's own side.
     pub(super) south: bool,
-    /// That of [`Face::is_apart`].
+    /// The value of [`Face::is_apart`].
     pub(super) is_apart: bool,
 }
 
@@ -82,7 +82,7 @@ impl Source {
     }
 }
 
-/// Where the source of a face is among those of an entity, or belongs.
+/// Finds the place of the source of a face among those of an entity, or the place where it belongs.
 fn find(sources: &Few<Source>, slot: u32) -> Result<usize, usize> {
     let sources = sources.as_slice();
     sources.binary_search_by_key(&slot, |source| source.slot)
@@ -91,9 +91,9 @@ fn find(sources: &Few<Source>, slot: u32) -> Result<usize, usize> {
 /// A key on which something is declared.
 #[derive(Debug)]
 struct Entity {
-    /// Where its key is in the tree.
+    /// The place of its key in the tree.
     place: u32,
-    /// What the other routers of a mesh know, or would know if there were any, of this node's own side.
+    /// The promise of this node's own side that the other routers of a mesh know, or would know if there were any.
     in_mesh: Option<QueryableInfo>,
     /// Sorted by slot.
     sources: Few<Source>,
@@ -101,16 +101,16 @@ struct Entity {
     announced: Few<u32>,
 }
 
-/// How the sources of an entity changed.
+/// A change of the sources of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Change {
     /// The face whose declaration came or went.
     pub(super) slot: u32,
-    /// Whether that face belongs to this node's own side.
+    /// The face belongs to this node's own side.
     pub(super) south: bool,
-    /// How many faces declared the entity before.
+    /// The number of faces that declared the entity before.
     pub(super) before: usize,
-    /// How many do now.
+    /// The number of faces that declare it now.
     pub(super) after: usize,
     /// The declaration that came is the answer to an interest.
     pub(super) is_answer: bool,
@@ -121,7 +121,7 @@ pub(super) struct Change {
 pub(super) struct EntityTree {
     tree: KeyTree<u32>,
     slots: Slots<Entity>,
-    /// How many faces know one by an id, all together.
+    /// The number of faces that know one by an id, all together.
     announced: usize,
 }
 
@@ -182,7 +182,7 @@ impl EntityTree {
         })
     }
 
-    /// What an entity's key counts as.
+    /// Gives the memory that an entity's key counts as.
     pub(super) fn key_memory(&self, entity: u32) -> usize {
         let found = self.slots.get(entity);
         found.map_or(0, |found| self.tree.key_memory(found.place))
@@ -193,13 +193,13 @@ impl EntityTree {
         self.tree.memory() + self.slots.memory() + self.announced * ANNOUNCED_BYTES
     }
 
-    /// Whether the key of an entity has wildcards.
+    /// Tells if the key of an entity has wildcards.
     pub(super) fn is_wild(&self, entity: u32) -> bool {
         let found = self.slots.get(entity);
         found.is_some_and(|found| self.tree.is_wild(found.place))
     }
 
-    /// Whether there is an entity of this number with this key.
+    /// Tells if there is an entity of this number with this key.
     pub(super) fn has_key(&self, entity: u32, key: &str) -> bool {
         let found = self.slots.get(entity);
         found.is_some_and(|found| self.tree.is_key_of(found.place, key))
@@ -217,7 +217,7 @@ impl EntityTree {
         }
     }
 
-    /// Whether the face at this place alone has declared an entity.
+    /// Tells if the face at this place alone has declared an entity.
     pub(super) fn is_alone(&self, entity: u32, slot: Option<u32>) -> bool {
         slot.is_some_and(|slot| owner(&self.slots, entity) == Owner::face(slot))
     }
@@ -233,12 +233,12 @@ impl EntityTree {
         }
     }
 
-    /// What other routers know of an entity on this node's own side.
+    /// Returns the promise that other routers know of an entity on this node's own side.
     pub(super) fn in_mesh(&self, entity: u32) -> Option<QueryableInfo> {
         self.slots.get(entity)?.in_mesh
     }
 
-    /// Notes what they know. Gives back what they knew before.
+    /// Notes the promise that they know. Gives back the one of before.
     pub(super) fn set_in_mesh(
         &mut self,
         entity: u32,

@@ -127,7 +127,7 @@ impl ForwardingTable {
         own.map_or(0, |own| own + queries + behind)
     }
 
-    /// Whether neighbours may declare nothing more.
+    /// Tells if neighbours may declare nothing more.
     pub fn is_short_of_memory(&self) -> bool {
         self.limits.is_short_of_memory
     }
@@ -238,7 +238,7 @@ impl ForwardingTable {
         std::mem::take(&mut self.notes)
     }
 
-    /// Whether the table takes a key of the node's own session; the neighbours would have to ignore what exceeds these
+    /// Tells if the table takes a key of the node's own session; the neighbours would have to ignore what exceeds these
     /// limits.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub(super) struct KeyIds {
     texts: KeyTree<(Mapping, u16)>,
     /// The highest id given out by this node.
     last: u16,
-    /// What the neighbour knows of them, where data may come to it before their declarations. In a box, as it is rarely there.
+    /// The part of them that the neighbour knows, where data may come to it before their declarations. In a box, as it is rarely there.
     heard: Option<Box<Heard>>,
 }
 
@@ -45,7 +45,7 @@ struct Theirs {
     is_used: bool,
 }
 
-/// How to write a key: an id, and from which byte on the text follows.
+/// The spelling of a key: an id, and the byte from which on the text follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spelling {
     pub(super) scope: u16,
@@ -72,7 +72,7 @@ impl Spelling {
     }
 }
 
-/// What became of a declaration of an id by the neighbour.
+/// The fate of a declaration of an id by the neighbour.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Learned {
     New,
@@ -90,12 +90,12 @@ impl KeyIds {
         }
     }
 
-    /// How many ids the neighbour declared.
+    /// Counts the ids that the neighbour declared.
     pub(super) fn their_count(&self) -> usize {
         self.theirs.len()
     }
 
-    /// How many ids this node declared.
+    /// Counts the ids that this node declared.
     pub(super) fn our_count(&self) -> usize {
         self.ours.len()
     }

@@ -87,7 +87,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         self.nodes.memory() + self.edges.len() * EDGE_BYTES + self.text_bytes
     }
 
-    /// Whether nothing is in it.
+    /// Tells if nothing is in it.
     pub fn is_empty(&self) -> bool {
         self.root == NONE
     }
@@ -189,7 +189,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         self.search(&pattern, &mut walk, steps, &mut found) == Reached::End
     }
 
-    /// Whether `found` accepts any value whose key intersects `key`; stops at the first.
+    /// Tells if `found` accepts any value whose key intersects `key`; stops at the first.
     pub fn any<F: FnMut(V) -> bool>(&self, key: &str, found: &mut F) -> bool {
         self.any_within(key, &Steps::unlimited(), found) == Some(true)
     }

@@ -115,7 +115,7 @@ impl Limits {
         }
     }
 
-    /// Whether a key is within the limits.
+    /// Tells if a key is within the limits.
     ///
     /// # Errors
     /// The first limit that it exceeds.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Who wants what: the forwarding table of a node with many neighbours.
+//! The forwarding table of a node with many neighbours: their wants, and the ways of messages.
 //!
 //! Sans-IO: plain functions of (state, message, now) that change the table and append [`Action`]s for the
 //! node to carry out. No socket, no clock, no thread. The session of the node is a face like any other.

@@ -85,7 +85,7 @@ impl ForwardingTable {
         Some(QueryDispatch::Sent(branches))
     }
 
-    /// What becomes of a query that is not to be asked.
+    /// Refuses a query that is not to be asked; `None` if it may be asked.
     fn refuse(&mut self, face: FaceId, new: &NewQuery<'_>) -> Option<QueryDispatch> {
         let limit = self.limits.questions_max;
         let Some(source) = self.topology.face_mut(face) else {
@@ -110,7 +110,7 @@ impl ForwardingTable {
         None
     }
 
-    /// Where a reply from `face` to query `rid` goes. `None`, and counted, if that query has ended or never was.
+    /// Finds the origin of query `rid` for a reply from `face`. `None`, and counted, if that query has ended or never was.
     pub fn origin_of_reply(&mut self, face: FaceId, rid: u32) -> Option<QueryOrigin> {
         let origin = self.origin_of_query(face, rid);
         if origin.is_none()
@@ -155,13 +155,13 @@ impl ForwardingTable {
         self.queries.take_ended()
     }
 
-    /// Whether [`take_ended`](Self::take_ended) has something to give.
+    /// Tells if [`take_ended`](Self::take_ended) has something to give.
     #[inline]
     pub fn has_ended(&self) -> bool {
         self.queries.has_ended()
     }
 
-    /// How many queries are open.
+    /// Counts the open queries.
     pub fn open_queries(&self) -> usize {
         self.queries.open_count()
     }

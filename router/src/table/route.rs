@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Where a message goes: one hop per neighbour, each with the shortest spelling of the key for it.
+//! The route of a message: one hop per neighbour, each with the shortest spelling of the key for it.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Route {
     }
 }
 
-/// Where a push goes, on its way to be found out.
+/// The search for the route of a push.
 #[derive(Debug)]
 pub struct RouteSearch {
     from: FaceId,
@@ -54,10 +54,10 @@ pub struct RouteSearch {
     link: Option<FaceId>,
     key: KeyExpr<'static>,
     publisher: Option<u32>,
-    /// How long the answer holds, if it is kept.
+    /// The validity of the answer, if it is kept.
     validity: Option<Arc<Validity>>,
     search: Search,
-    /// Those that declared a matching subscriber, by place.
+    /// The faces that declared a matching subscriber, by place.
     found: BTreeMap<u32, FaceId>,
 }
 
@@ -74,7 +74,7 @@ impl RouteSearch {
         }
     }
 
-    /// How long the answer holds.
+    /// The validity of the answer.
     pub fn validity(&self) -> Arc<Validity> {
         self.validity.clone().unwrap_or_default()
     }
@@ -86,7 +86,7 @@ impl RouteSearch {
 }
 
 impl ForwardingTable {
-    /// Where a push on `key` from `from` goes. `publisher` is the id of the declared publisher it comes
+    /// Finds the route of a push on `key` from `from`. `publisher` is the id of the declared publisher it comes
     /// from, if it comes from a local one.
     ///
     /// Data goes to a gateway unless the gateway answered the publisher's interest and knows no subscriber
@@ -96,7 +96,7 @@ impl ForwardingTable {
         self.at_one_go(RouteSearch::new(from, key.clone().into_owned(), publisher))
     }
 
-    /// The same for a push that came from a neighbour with a node id; for who keeps the answer there is
+    /// Finds the route of a push that came from a neighbour with a node id; to keep the answer, there is
     /// [`begin_route_from`](Self::begin_route_from). `None` if nobody knows which router that is, which is not counted.
     pub fn route_from(&self, neighbour: FaceId, node_id: u16, key: &KeyExpr<'_>) -> Option<Route> {
         let from = self.source_of(neighbour, node_id)?;
@@ -232,7 +232,7 @@ impl ForwardingTable {
         slots
     }
 
-    /// Whether `face` gets data because it did not yet say (enough of) what it has.
+    /// Tells if `face` gets data because it did not yet say (enough of) what it has.
     fn sends_unfiltered(
         &self,
         source: &Face,

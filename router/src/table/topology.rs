@@ -28,7 +28,7 @@ pub(super) struct Topology {
     zid: ZenohId,
     role: WhatAmI,
     faces: Slots<Face>,
-    /// How many faces there were in each place.
+    /// The number of faces that there were in each place.
     generations: Vec<u32>,
     /// The places of the faces that every entity of the own side is declared to: gateways and fellow peers. Sorted.
     north: Vec<u32>,
@@ -44,7 +44,7 @@ pub(super) struct Topology {
     keeps_peers_apart: bool,
     /// The places of served peers that list other routers.
     listing: BTreeSet<u32>,
-    /// Those of them that have other gateways in this node's mesh.
+    /// The peers among them that have other gateways in this node's mesh.
     shared: BTreeSet<u32>,
 }
 
@@ -180,13 +180,13 @@ impl Topology {
         self.role == WhatAmI::Client && self.gateways.is_empty()
     }
 
-    /// Whether a face belongs to the node itself: its session, or its admin space.
+    /// Tells if a face belongs to the node itself: its session, or its admin space.
     pub(super) fn is_local(&self, face: FaceId) -> bool {
         let found = self.face(face);
         found.is_some_and(|face| face.info.kind == FaceKind::Local)
     }
 
-    /// Whether a face is the session, rather than a neighbour or the admin space.
+    /// Tells if a face is the session, rather than a neighbour or the admin space.
     pub(super) fn is_session(&self, face: &Face) -> bool {
         face.info.kind == FaceKind::Local && !self.is_admin(face.id)
     }
@@ -288,7 +288,7 @@ impl Topology {
         is_changed
     }
 
-    /// What an entity looks like from a face, given its sources; `None` if the face may not know of it.
+    /// Gives an entity as a face sees it, given its sources; `None` if the face may not know of it.
     ///
     /// A served node sees everything but its own (of tokens also its own), the north sees the south. What another gateway tells
     /// of it is left out.
@@ -316,7 +316,7 @@ impl Topology {
         Some(merged)
     }
 
-    /// Whether an answer to `face`, which asks for the tokens of this moment, has one with these sources.
+    /// Tells if an answer to `face`, which asks for the tokens of this moment, has one with these sources.
     ///
     /// A peer may ask one of its gateways alone, so none leaves anything to another. A peer knows by itself what it has and what
     /// the peers have that it is linked to.
@@ -336,14 +336,14 @@ impl Topology {
         sources.iter().any(may_see) && !sources.iter().any(knows)
     }
 
-    /// Whether no answer to an interest of `face` has what it alone declared of a kind: see [`visible`](Self::visible) and
+    /// Tells if no answer to an interest of `face` has what it alone declared of a kind: see [`visible`](Self::visible) and
     /// [`tells_now`](Self::tells_now).
     pub(super) fn hides_own(kind: Kind, mode: InterestMode, face: &Face) -> bool {
         let is_peer = face.relation == Relation::Served && face.info.whatami == WhatAmI::Peer;
         kind != Kind::Token || mode == InterestMode::Current && is_peer
     }
 
-    /// Whether another gateway tells `face` of what the face at `source` has, or tells the mesh of it. A peer does not hear of those
+    /// Tells if another gateway tells `face` of what the face at `source` has, or tells the mesh of it. A peer does not hear of those
     /// that another gateway has to pass its messages on to.
     pub(super) fn leaves(&self, kind: Kind, source: u32, face: &Face) -> bool {
         match (face.relation, kind) {
@@ -367,12 +367,12 @@ impl Topology {
         }
     }
 
-    /// Whether some sources of a kind are not seen by all that may see others.
+    /// Tells if some sources of a kind are hidden from a face that may see other ones.
     pub(super) fn may_be_unseen(&self, kind: Kind) -> bool {
         self.keeps_peers_apart || kind == Kind::Token && !self.shared.is_empty()
     }
 
-    /// Whether everybody but the source itself who may see anything of a kind sees it.
+    /// Tells if everybody but the source itself who may see anything of a kind sees it.
     pub(super) fn is_seen_by_all(&self, kind: Kind, source: &Source) -> bool {
         let is_left = |face: &Face| face.relation == Relation::Routed || face.gateways.is_left();
         let are_shared = kind == Kind::Token && !self.shared.is_empty();

@@ -150,7 +150,7 @@ impl ForwardingTable {
         true
     }
 
-    /// Whether a gateway keeps this interest, so that what it tells of it lives on. Its first token may have the id 0,
+    /// Tells if a gateway keeps this interest, so that what it tells of it lives on. Its first token may have the id 0,
     /// which stands for nothing in answers to queries: the reference counts from 0 up to its release 1.8.
     pub(super) fn is_interested(&self, gateway: FaceId, interest_id: u32) -> bool {
         self.face(gateway)
@@ -220,7 +220,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Whether the subscribers, or queryables, behind gateway `face` that a message on `key` would reach are known.
+    /// Tells if the subscribers, or queryables, behind gateway `face` that a message on `key` would reach are known.
     /// `publisher` is the session's publisher, or querier, that it comes from.
     pub(super) fn upstream_knows(
         &self,
@@ -335,7 +335,7 @@ impl ForwardingTable {
         Some((face, id))
     }
 
-    /// Whether a gateway still has to answer.
+    /// Tells if a gateway still has to answer.
     fn is_waited_for(&self, want: u32) -> bool {
         let mut gateways = self.topology.gateways().iter();
         gateways.any(|slot| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What this node wants to hear of from its gateways, for its session and for the nodes it serves, and which answers it
+//! The wants of this node towards its gateways, for its session and for the nodes it serves, and the answers that it
 //! still waits for.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -18,7 +18,7 @@ use crate::table::{
     slots::Slots,
 };
 
-/// What is wanted: when, which kinds, on which keys.
+/// A want: when, which kinds, on which keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct WantKey {
     pub(super) mode: InterestMode,
@@ -28,7 +28,7 @@ pub(super) struct WantKey {
 }
 
 impl WantKey {
-    /// What there is of a kind on `key`, and what comes and goes.
+    /// Wants all of a kind on `key` that is there, comes or goes.
     pub(super) fn lasting(kind: Kind, key: Arc<str>) -> Self {
         WantKey {
             mode: InterestMode::CurrentFuture,
@@ -38,7 +38,7 @@ impl WantKey {
     }
 }
 
-/// What wants something, for longer than a query is held.
+/// A user of a want, for longer than a query is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum WantUser {
     /// A publisher or querier of the session.
@@ -54,7 +54,7 @@ pub(super) enum WantUser {
 struct Want {
     what: WantKey,
     users: BTreeSet<WantUser>,
-    /// How many held queries of the session have it.
+    /// The number of held queries of the session that have it.
     held: usize,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Wants {
 struct Told {
     /// Hashes of keys, by the node that asked and its interest id.
     keys: HashMap<(FaceId, u32), HashSet<u64>>,
-    /// How many there are.
+    /// The number of keys in all answers.
     count: usize,
     hasher: RandomState,
 }
@@ -90,7 +90,7 @@ impl Wants {
         self.tree.memory()
     }
 
-    /// What all searches so far have cost.
+    /// The cost of all searches so far.
     pub(super) fn steps(&self) -> u64 {
         self.tree.steps()
     }
@@ -190,7 +190,7 @@ impl Wants {
         served.collect()
     }
 
-    /// Whether entities of a kind on keys like this one are wanted.
+    /// Tells if entities of a kind on keys like this one are wanted.
     pub(super) fn is_wanted(&self, kind: Kind, key: &str) -> bool {
         let wants = |want| {
             let what = self.what(want);
@@ -256,7 +256,7 @@ impl Wants {
         self.unanswered.values().copied()
     }
 
-    /// How many interests are passed on to gateways.
+    /// Counts the interests that are passed on to gateways.
     pub(super) fn relays(&self) -> usize {
         self.relays.len()
     }
@@ -275,7 +275,7 @@ impl Wants {
         self.relays.remove(&sent)
     }
 
-    /// Whether any gateway has to answer on behalf of this interest.
+    /// Tells if any gateway has to answer on behalf of this interest.
     pub(super) fn is_relayed(&self, origin: (FaceId, u32)) -> bool {
         self.relays.values().any(|other| *other == origin)
     }
@@ -377,7 +377,7 @@ impl SentInterests {
         Some(want)
     }
 
-    /// Whether the gateway has answered a want in full; `None` if it was not sent.
+    /// Tells if the gateway has answered a want in full; `None` if it was not sent.
     pub(super) fn is_finalised(&self, want: u32) -> Option<bool> {
         Some(self.by_want.get(&want)?.finalised)
     }
@@ -388,7 +388,7 @@ impl SentInterests {
         sent.filter(|sent| !sent.finalised).map(|sent| sent.id)
     }
 
-    /// Whether an interest of this id is kept there.
+    /// Tells if an interest of this id is kept there.
     pub(super) fn has(&self, id: u32) -> bool {
         self.by_id.contains_key(&id)
     }

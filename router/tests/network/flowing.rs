@@ -17,12 +17,12 @@ const SEEDS: u64 = 100;
 /// Publications for each change of the network.
 const PUBLISHED: usize = 60;
 
-/// What somebody published.
+/// A message that a session has published.
 pub struct Publication {
     pub key: &'static str,
-    /// Who got it: node and subscriber, as often as it came.
+    /// The nodes and subscribers that got it, each as often as it came.
     pub delivered: Vec<(usize, u32)>,
-    /// Who had subscribed when it was published.
+    /// The nodes and subscribers that had subscribed when it was published.
     pub expected: Vec<(usize, u32)>,
     /// Over how many links it went.
     pub carried: usize,

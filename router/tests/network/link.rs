@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use zonda_router::table::FaceId;
 
-/// What goes over a link.
+/// A message on a link.
 #[derive(Debug)]
 pub enum Message {
     /// Something for the table, as bytes.
@@ -38,7 +38,7 @@ pub struct Side {
     pub node: usize,
     /// Its face of the link, for as long as it believes in it.
     pub face: Option<FaceId>,
-    /// What is on its way to it, in order.
+    /// The messages on their way to it, in order.
     pub incoming: VecDeque<(Instant, Message)>,
     /// When it notices that the link is gone.
     pub notices: Option<Instant>,

@@ -45,16 +45,16 @@ const ALL_LINKED: Plan<'static> = (
 
 const SEEDS: u64 = 70;
 
-/// The same for meshes of routers, which take longer.
+/// The seeds for meshes of routers, which take longer.
 const MESH_SEEDS: u64 = 28;
 
-/// How many times as many seeds in the long run.
+/// The factor of the seeds in the long run.
 const LONG: u64 = 10;
 
 /// Rounds of changes per seed, each followed by a look at what it left.
 const ROUNDS: usize = 3;
 
-/// Who there is, and who is linked to whom.
+/// The roles of the nodes, and the pairs of them that are linked.
 type Plan<'a> = (&'a [WhatAmI], &'a [(usize, usize)]);
 
 #[test]

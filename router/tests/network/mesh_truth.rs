@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What must be true of a mesh of routers at rest: all know each other, compute the same trees, and know of each other exactly
+//! Checks of a mesh of routers at rest: all know each other, compute the same trees, and know of each other exactly
 //! what the naive model says.
 
 use std::collections::BTreeSet;

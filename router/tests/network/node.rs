@@ -16,7 +16,7 @@ use crate::question::Question;
 
 pub struct Node {
     pub table: ForwardingTable,
-    /// What a peer tells its gateways of its links.
+    /// The states of its links that a peer sends to its gateways.
     pub gossip: Option<Gossip>,
     pub role: WhatAmI,
     pub zid: ZenohId,
@@ -26,11 +26,11 @@ pub struct Node {
     pub publishers: BTreeMap<u32, &'static str>,
     pub queryables: BTreeMap<u32, &'static str>,
     pub tokens: BTreeMap<u32, &'static str>,
-    /// Those that are told of tokens and of matching, by id.
+    /// The listeners of tokens and of matching, by id.
     pub listeners: BTreeMap<u32, Listener>,
-    /// What the session has asked, by number.
+    /// The questions of the session, by number.
     pub questions: BTreeMap<u32, Question>,
-    /// How often it was started anew.
+    /// The number of times that it was started anew.
     pub starts: u32,
     /// When it is looked after next.
     pub look: Option<Instant>,
@@ -140,7 +140,7 @@ impl Node {
         while self.table.deliver_on(id, actions) {}
     }
 
-    /// What a listener of the session is told.
+    /// Hands a notice to a listener of the session.
     pub fn told(&mut self, listener: u32, notice: &Notice) {
         if let Some(listener) = self.listeners.get_mut(&listener) {
             listener.told(notice);

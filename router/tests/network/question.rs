@@ -11,16 +11,16 @@ use crate::link::Message;
 use crate::node::key_expr;
 use crate::world::World;
 
-/// How long a question waits for its answers.
+/// The time that a question waits for its answers.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a session takes to answer at most.
+/// The longest time that a session takes to answer.
 const THINKING: Duration = Duration::from_millis(500);
 
-/// What a session asked and heard.
+/// A question of a session, and its answers.
 pub struct Question {
     pub key: &'static str,
-    /// Who answered: node and queryable.
+    /// The nodes and queryables that answered.
     pub answers: Vec<(usize, u32)>,
     pub ended: bool,
 }
@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// What arrives of a question.
+    /// Takes a message of a question.
     pub fn asked_or_told(&mut self, node: usize, face: FaceId, message: Message) {
         match message {
             Message::Question { rid, key, node_id } => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What must be true once a network is at rest.
+//! Checks of a network at rest.
 
 use zonda_codec::KeyExpr;
 use zonda_codec::WhatAmI::{Peer, Router};
@@ -11,13 +11,13 @@ use crate::listening::Heard;
 use crate::node::{Node, key_expr};
 use crate::world::{KEYS, World};
 
-/// What is published on, beside the publishers' own keys.
+/// The keys of publications, beside the publishers' own ones.
 const PUBLISHED: [&str; 7] = ["a/b", "a/b/c", "b/x", "b/yx", "b/y/z/x", "@v/a", "c"];
 
 /// More hops than any path has: a message that comes further goes in circles.
 const HOPS_MAX: usize = 8;
 
-/// Who got a message: node and subscriber.
+/// The nodes and subscribers that got a message.
 type Delivered = Vec<(usize, u32)>;
 
 pub fn check(world: &mut World, now: &str) {
@@ -113,7 +113,7 @@ fn check_publication(world: &mut World, node: usize, message: (&str, Option<u32>
     }
 }
 
-/// Whether a peer has several gateways.
+/// Tells if a peer has several gateways.
 fn has_shared_peers(world: &World) -> bool {
     let mut nodes = 0..world.nodes.len();
     nodes.any(|node| {
@@ -158,7 +158,7 @@ impl Walk<'_> {
     }
 }
 
-/// Where a message of a neighbour goes.
+/// Finds the route of a message of a neighbour.
 pub fn route_from(
     table: &mut ForwardingTable,
     (from, node_id): (FaceId, u16),

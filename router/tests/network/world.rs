@@ -13,27 +13,27 @@ use crate::node::Node;
 use crate::question::Asked;
 use crate::rng::Rng;
 
-/// What is declared.
+/// The keys of declarations.
 pub const KEYS: [&str; 10] = [
     "a/b", "a/c", "a/*", "a/**", "**", "b/x", "b/$*x", "b/**/x", "@v/a", "@v/*",
 ];
 
-/// How long a side may believe in a link that is cut.
+/// The longest time that a side believes in a link that is cut.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// How soon a link is restored at most.
+/// The longest time until a link is restored.
 const RETRY: Duration = Duration::from_secs(4);
 
-/// How long a message may be on its way.
+/// The longest time that a message is on its way.
 const DELAY: Duration = Duration::from_millis(200);
 
-/// How much later than everything else an answer that never comes is given up, with the next look at it.
+/// The delay, after everything else, of giving up an answer that never comes, with the next look at it.
 const GIVEN_UP: Duration = Duration::from_secs(12);
 
 /// Changes before a network comes to rest again, at most.
 const CHANGES: u64 = 240;
 
-/// How often so long may pass before nothing is under way.
+/// The number of times that so long may pass before nothing is under way.
 const RESTS_MAX: usize = 4;
 
 pub struct World {
@@ -41,7 +41,7 @@ pub struct World {
     pub links: Vec<Link>,
     /// Sessions that are about to answer, and when.
     pub asked: Vec<(Instant, Asked)>,
-    /// What was published under way, by number.
+    /// The messages that were published under way, by number.
     pub published: Vec<Publication>,
     /// A node that is not what it seems: what its table would say is not sent, and what comes to it goes no further.
     pub liar: Option<usize>,
@@ -316,7 +316,7 @@ impl World {
         self.now = until;
     }
 
-    /// What is due on a link.
+    /// Does what is due on a link.
     fn step(&mut self, link: usize) {
         let now = self.now;
         if self.links[link].restored.is_some_and(|at| at <= now) {

@@ -11,7 +11,7 @@ use zonda_router::table::{Counterpart, Deadline, Kind, Locality, Own};
 
 use crate::bench::{Bench, encoded, key_expr, none, token, wire};
 
-/// Whether the session's node knows a subscriber that a message would reach.
+/// Tells if the session's node knows a subscriber that a message would reach.
 fn has_subscriber(bench: &Bench, key: &str) -> bool {
     let audience = Counterpart::Subscribers.within(Locality::Any);
     bench.table.has_counterpart(bench.local, key, audience)

@@ -326,7 +326,7 @@ fn a_long_history_is_told_in_slices_and_what_changes_meanwhile_is_told_once() {
     );
 }
 
-/// A node behind a peer is told by that peer and, through it, by the peer's gateways.
+/// A node behind a peer gets the tokens that this peer knows, and through it those of the peer's gateways.
 #[test]
 fn what_a_peer_and_its_gateways_know_is_told_once() {
     let mut bench = Bench::new(Peer);

@@ -222,7 +222,7 @@ fn much_that_a_peer_is_to_hear_no_more_or_again_is_said_in_slices() {
     assert_eq!(sweep(&mut bench), (0, 100 - soon));
 }
 
-/// How many tokens a neighbour is told of when it asks which ones there are.
+/// Counts the tokens in the answer to a neighbour that asks which ones there are.
 fn told_now(bench: &mut Bench, face: FaceId, interest: u32) -> usize {
     bench.lines(face);
     bench.interest(face, interest, Current, "T", Some("live/*"));
@@ -249,7 +249,7 @@ fn a_peer_that_asks_for_tokens_is_told_what_it_does_not_know_by_itself() {
     );
     assert_eq!(told_now(&mut bench, other, 2), 1);
     assert_eq!(told_now(&mut bench, client, 2), 3);
-    // Both have it: the peer hears of the key by itself.
+    // Both have it: the peer knows the key by itself.
     bench.declare(client, None, token(2, "live/o"));
     assert_eq!(told_now(&mut bench, peer, 3), 1);
     says(&mut bench, other, 2, &[(OTHER, Peer)]);

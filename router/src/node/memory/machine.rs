@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How much memory this process may have: what the machine has, or less where a limit of a control group or of the process
+//! The memory that this process may have: all of the machine, or less where a limit of a control group or of the process
 //! says so. A container sees the memory of its host in `/proc/meminfo`, and is killed at its own limit.
 
 use std::path::{Component, Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) fn available() -> Option<usize> {
     None
 }
 
-/// What the files below `root` say.
+/// Reads the limits from the files below `root`.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 fn of_root(root: &Path) -> Option<usize> {
     let machine = read(&root.join("proc/meminfo")).and_then(|text| of_meminfo(&text));

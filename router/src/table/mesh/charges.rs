@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the routers behind a link take of this node's memory. It counts as the link's own, whose neighbour could have
+//! The memory of this node that the routers behind a link take. It counts as the link's own, whose neighbour could have
 //! invented all of them, and goes with it.
 
 use std::collections::HashMap;
@@ -19,11 +19,11 @@ pub(super) struct Item {
     pub(super) kind: Kind,
     /// Bytes of memory of its key.
     pub(super) memory: usize,
-    /// Whether its key has wildcards.
+    /// Its key has wildcards.
     pub(super) is_wild: bool,
 }
 
-/// What came over one link.
+/// The declarations that came over one link.
 #[derive(Debug, Default)]
 pub(in crate::table) struct Charge {
     counts: PerKind<usize>,
@@ -66,7 +66,7 @@ impl Charge {
     }
 }
 
-/// What came over each link.
+/// The declarations that came over each link.
 #[derive(Debug, Default)]
 pub(super) struct Charges(HashMap<FaceId, Charge>);
 

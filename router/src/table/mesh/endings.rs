@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What routers had and have no more since the network was quiet last. Who was below this node in the tree of such a router
-//! before or comes to be so later may have heard of it and not of its end: it is said once more when everything is declared again.
+//! Entities that routers had and have no more since the network was quiet last. A router that was below this node in such a tree
+//! before or comes to be so later may know of one and not of its end: it is said once more when everything is declared again.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -25,7 +25,7 @@ pub(super) struct Ending {
 pub(super) struct Endings {
     noted: BTreeSet<Ending>,
     bytes: usize,
-    /// What is being said.
+    /// The endings that are being said.
     due: VecDeque<Ending>,
 }
 

@@ -12,7 +12,7 @@ use crate::table::mesh::{
     trees::{ITSELF, Trees},
 };
 
-/// Where this node is in the tree of a router.
+/// The place of this node in the tree of a router.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlaceInTree {
     /// The router above it, where what the root declares and sends comes from.
@@ -44,7 +44,7 @@ impl Shape {
         }
     }
 
-    /// What it costs to compute a tree, about, in steps.
+    /// The cost of computing a tree, about, in steps.
     pub(super) const fn cost(&self) -> usize {
         self.trees.cost()
     }
@@ -54,7 +54,7 @@ impl Shape {
         self.zid(self.trees.parent(self.number(root)?)?)
     }
 
-    /// Those below this node in the tree of a router.
+    /// The routers below this node in the tree of a router.
     pub(super) fn children(&self, root: &ZenohId) -> impl Iterator<Item = ZenohId> {
         let root = self.number(root);
         let children = root.map_or(&[][..], |root| self.trees.children(root));
@@ -72,7 +72,7 @@ impl Shape {
         self.zid(self.trees.towards(ITSELF, self.number(to)?)?)
     }
 
-    /// How far a router is from this one.
+    /// Gives the distance of a router from this one.
     pub(super) fn distance(&self, to: &ZenohId) -> u16 {
         let to = self.number(to);
         to.map_or(u16::MAX, |to| self.trees.distance(to))

@@ -24,12 +24,12 @@ struct Sourced<'a> {
     info: QueryableInfo,
 }
 
-/// What another router is to hear of a key.
+/// News of a key for another router.
 #[derive(Clone, Copy)]
 pub(super) struct News<'a> {
     pub(super) kind: Kind,
     pub(super) key: &'a str,
-    /// What there is; `None` if there is nothing any more.
+    /// The promise on it; `None` if there is nothing any more.
     pub(super) info: Option<QueryableInfo>,
 }
 
@@ -39,7 +39,7 @@ enum Said<'a> {
     HasNoMore(Sourced<'a>),
 }
 
-/// What a declaration says; `None` if it makes no sense between routers.
+/// Reads a declaration; `None` if it makes no sense between routers.
 fn read<'a>(declare: &Declare<'a>) -> Option<Said<'a>> {
     let with = |kind, key, info| Sourced {
         kind,
@@ -122,7 +122,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Whether one thing more is too much for what the routers behind a link may declare together. Counts the refusal.
+    /// Tells if one thing more exceeds the limits of all routers behind a link together. Counts the refusal.
     fn is_link_full(&mut self, link: FaceId, item: Item) -> bool {
         let limits = self.limits;
         let charge = self.mesh.charge(link);
@@ -186,7 +186,7 @@ impl ForwardingTable {
         self.pass_on_declaration(link, router, News { kind, key, info }, actions);
     }
 
-    /// What a router promises on a key; `None` if it has nothing there.
+    /// Returns the promise of a router on a key; `None` if it has nothing there.
     pub(super) fn sourced_info(
         &self,
         router: FaceId,

@@ -20,13 +20,13 @@ use crate::table::{
 /// Bytes of messages after which a slice ends.
 const SLICE_BYTES: usize = 64 * 1024;
 
-/// Where saying what the own side has begins.
+/// The first entity of the own side to say.
 const FIRST: EntityRef = EntityRef {
     kind: Kind::ALL[0],
     index: 0,
 };
 
-/// What is left of a slice.
+/// The rest of a slice.
 struct Slice {
     steps: usize,
     declarations: usize,
@@ -81,7 +81,7 @@ impl ForwardingTable {
         }
     }
 
-    /// What a router has for those who have not heard it; `None` if there is nobody.
+    /// Collects the entities of a router for the neighbours that do not know them; `None` if there is no such neighbour.
     fn begin_telling(&mut self, root: ZenohId) -> Option<Job> {
         let links = self.mesh.unheard(root);
         if links.is_empty() {
@@ -132,7 +132,7 @@ impl ForwardingTable {
         }
     }
 
-    /// What is next of the rest: of the own side any entity, whether it belongs there or not.
+    /// Takes the next entity of the rest: of the own side any one, whether it belongs there or not.
     fn next_of(&self, rest: &mut Rest) -> Option<EntityRef> {
         let next = match rest {
             Rest::These(rest) => return rest.pop(),
@@ -155,7 +155,7 @@ impl ForwardingTable {
         Some(at)
     }
 
-    /// Notes that a router has something no more, unless everybody is sure to hear of it.
+    /// Notes that a router has something no more, unless each router is sure to get that.
     pub(super) fn note_ending(&mut self, router: FaceId, kind: Kind, key: &str) {
         let root = match Some(router) == self.mesh.whole {
             true => Some(self.topology.zid()),
@@ -167,7 +167,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A router is gone with all that it had. It may be back sooner than others notice.
+    /// Notes that a router is gone with all that it had. It may be back sooner than other routers notice.
     pub(super) fn note_endings(&mut self, router: FaceId) {
         let Some(root) = self.face(router).map(|face| face.info.zid) else {
             return;
@@ -213,7 +213,7 @@ impl ForwardingTable {
         }
     }
 
-    /// What the router of this face promises, or this node's own side; `None` if it has nothing there.
+    /// Returns the promise of the router of this face, or of this node's own side; `None` if it has nothing there.
     fn root_has(&self, face: FaceId, entity: EntityRef) -> Option<QueryableInfo> {
         if Some(face) == self.mesh.whole {
             return self.entities(entity.kind).in_mesh(entity.index);
@@ -223,7 +223,7 @@ impl ForwardingTable {
         own.map(|source| source.info())
     }
 
-    /// Forgets what a router had, unless somebody has said again that it has it.
+    /// Forgets an entity of a router, unless a neighbour has said again that it has it.
     fn end_unconfirmed(&mut self, zid: &ZenohId, entity: EntityRef, actions: &mut Vec<Action>) {
         let Some(router) = self.mesh.face_of(zid) else {
             return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How often trees are computed: the first change of a quiet network is followed at once, further ones together after a pause
+//! The times at which trees are computed: the first change of a quiet network is followed at once, further ones together after a pause
 //! that grows as long as the network does not come to rest, and shrinks again when it does. A router that comes and goes without
-//! end costs the others a bounded share of their time.
+//! end costs the other routers a bounded share of their time.
 //!
-//! What goes over a link that this node has lost goes nowhere until trees are computed, so that change does not wait. A neighbour
+//! Messages over a link that this node has lost go nowhere until trees are computed, so that change does not wait. A neighbour
 //! that comes and goes is let in four times a second at most.
 
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub(super) const LONGEST: Duration = Duration::from_millis(1600);
 enum Pause {
     /// Whatever changes is followed at once.
     Over,
-    /// Trees were computed, and nobody has looked at the clock since.
+    /// Trees were computed, and the clock was not looked at since.
     Begins,
     Until(Instant),
 }
@@ -30,7 +30,7 @@ enum Pause {
 #[derive(Debug)]
 pub(super) struct Throttle {
     pause: Pause,
-    /// How long the next pause is.
+    /// The length of the next pause.
     length: Duration,
     /// Something has changed that no tree knows of.
     is_pending: bool,
@@ -64,7 +64,7 @@ impl Throttle {
         is_due
     }
 
-    /// Whether something has changed that no tree knows of.
+    /// Tells if something has changed that no tree knows of.
     pub(super) const fn is_pending(&self) -> bool {
         self.is_pending
     }

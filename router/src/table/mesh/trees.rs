@@ -48,7 +48,7 @@ pub(super) fn weight(one: (ZenohId, u16), other: (ZenohId, u16)) -> f64 {
     f64::from(base) * (1.0 + JITTER * f64::from(low) / f64::from(u32::MAX))
 }
 
-/// What this node has to know of the tree of one root.
+/// The tree of one root, as far as this node has to know it.
 #[derive(Debug, Clone, Default)]
 struct Tree {
     /// The neighbour above this node.
@@ -57,7 +57,7 @@ struct Tree {
     children: Vec<u16>,
     /// By number: the child below which that node is.
     towards: Vec<u16>,
-    /// How far each node is from the root, by number: of this node's own tree only.
+    /// The distance of each node from the root, by number: of this node's own tree only.
     distances: Vec<f64>,
 }
 
@@ -68,12 +68,12 @@ pub(super) struct Trees {
     links: Vec<Vec<(u16, f64)>>,
     /// By the number of the root.
     trees: Vec<OnceLock<Tree>>,
-    /// What it costs to compute one, about, in steps.
+    /// The cost of computing one, about, in steps.
     cost: usize,
 }
 
 impl Trees {
-    /// The trees over nodes whose numbers are below `size`. Numbers that nobody has are alone.
+    /// The trees over nodes whose numbers are below `size`. Numbers without a node are alone.
     pub(super) fn over(size: usize, edges: &[Edge]) -> Trees {
         let mut links: Vec<Vec<(u16, f64)>> = vec![Vec::new(); size];
         for &Edge { ends, weight } in edges {
@@ -88,7 +88,7 @@ impl Trees {
         Trees { links, trees, cost }
     }
 
-    /// What it costs to compute a tree, about, in steps.
+    /// The cost of computing a tree, about, in steps.
     pub(super) const fn cost(&self) -> usize {
         self.cost
     }
@@ -115,7 +115,7 @@ impl Trees {
         (next != NOWHERE).then_some(next)
     }
 
-    /// How far a node is from this one, for choosing the nearest.
+    /// Gives the distance of a node from this one, for choosing the nearest.
     pub(super) fn distance(&self, to: u16) -> u16 {
         let own = self.tree(ITSELF);
         let distance = own.and_then(|own| own.distances.get(usize::from(to)));

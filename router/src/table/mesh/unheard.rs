@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is still to be said to neighbours after trees were computed, or once the network is quiet. It is said in slices, one
+//! Declarations that are still to be said to neighbours after trees were computed, or once the network is quiet: in slices, one
 //! router after the other; those that a round did not come to are the first of the next one.
 
 use std::collections::{HashSet, VecDeque};
@@ -9,16 +9,16 @@ use zonda_codec::ZenohId;
 
 use crate::table::{face_id::FaceId, kind::EntityRef};
 
-/// What one router has, on its way to those who are new below this node in its tree.
+/// The declarations of one router, on their way to the routers that are new below this node in its tree.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) root: ZenohId,
     pub(super) links: Vec<FaceId>,
-    /// The rest of it. What is not true any more when its turn comes is left out.
+    /// The rest of them. One that is not true any more when its turn comes is left out.
     pub(super) rest: Rest,
 }
 
-/// What is left to say of a router.
+/// The entities of a router that are left to say.
 #[derive(Debug)]
 pub(super) enum Rest {
     /// These; the next one is the last.
@@ -39,10 +39,10 @@ impl Rest {
 /// The rounds among those who are new below this node.
 #[derive(Debug, Default)]
 pub(super) struct Unheard {
-    /// The routers whose trees nobody has looked at.
+    /// The routers whose trees were not looked at yet.
     roots: VecDeque<ZenohId>,
     job: Option<Job>,
-    /// What routers have no more, as nobody says otherwise.
+    /// The entities that routers have no more, as no neighbour says otherwise.
     ended: VecDeque<(ZenohId, EntityRef)>,
 }
 

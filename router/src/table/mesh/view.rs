@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What this node knows of the mesh, for those who compare it with what is true.
+//! The mesh as this node knows it, for tests that compare it with the truth.
 
 use zonda_codec::ZenohId;
 
@@ -12,7 +12,7 @@ impl ForwardingTable {
         self.mesh.network.others()
     }
 
-    /// Where this node is in the tree of a router.
+    /// Gives the place of this node in the tree of a router.
     pub fn place_in_tree(&self, root: &ZenohId) -> PlaceInTree {
         self.mesh.place_in_tree(root)
     }
@@ -29,12 +29,12 @@ impl ForwardingTable {
         keys
     }
 
-    /// How often the trees of the mesh were computed anew.
+    /// Counts the times that the trees of the mesh were computed anew.
     pub fn mesh_reshaped(&self) -> u64 {
         self.mesh.reshaped()
     }
 
-    /// Whether something has changed that the trees do not know of yet.
+    /// Tells if something has changed that the trees do not know of yet.
     pub fn is_mesh_pending(&self) -> bool {
         self.mesh.is_pending()
     }

@@ -27,7 +27,7 @@ pub(super) struct Destination {
     pub(super) slot: u32,
     /// The face that was at this place.
     id: FaceId,
-    /// How far its nearest complete queryable is whose key includes the query's.
+    /// The distance of its nearest complete queryable whose key includes the query's.
     complete_at: Option<u32>,
     /// It declared a queryable that matches, rather than not having said (enough of) what it has.
     pub(super) is_known: bool,
@@ -217,7 +217,7 @@ impl ForwardingTable {
         })
     }
 
-    /// How far away what a face declares is: the session itself, a served node, a router by the way to it, somebody further off.
+    /// Gives the distance of a face's declarations: the session itself, a served node, a router by the way to it, a node further off.
     fn distance(&self, face: &Face, announced: u16) -> u32 {
         match face.relation {
             Relation::Local => 0,
@@ -227,7 +227,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Whether `face` is asked because it did not yet say (enough of) what it has.
+    /// Tells if `face` is asked because it did not yet say (enough of) what it has.
     fn is_asked_unfiltered(
         &self,
         source: &Face,

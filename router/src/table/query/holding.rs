@@ -25,7 +25,7 @@ impl ForwardingTable {
         self.queries.held.expect_back(zid, is_gateway, now);
     }
 
-    /// Whether [`release_held`](Self::release_held) may have something to do.
+    /// Tells if [`release_held`](Self::release_held) may have something to do.
     #[inline]
     pub fn may_release_held(&self) -> bool {
         self.queries.held.may_release()
@@ -69,7 +69,7 @@ impl ForwardingTable {
         released
     }
 
-    /// Whether [`watch_held`](Self::watch_held) has something to do.
+    /// Tells if [`watch_held`](Self::watch_held) has something to do.
     #[inline]
     pub fn may_watch_held(&self) -> bool {
         self.queries.held.may_watch()
@@ -104,7 +104,7 @@ impl ForwardingTable {
         self.queries.held.hold(query, held, has_gateway);
     }
 
-    /// Whether a query of the session that would go to these waits for others.
+    /// Tells if a query of the session that would go to these waits for other queryables.
     pub(super) fn is_to_hold(&self, found: &[Destination], now: Instant) -> bool {
         if self.topology.is_cut_off() {
             return found.is_empty();

@@ -88,7 +88,7 @@ impl Queries {
         self.origin(*self.faces.get(&slot)?.branches.get(&rid)?)
     }
 
-    /// Whether a face has sent an open query of this number.
+    /// Tells if a face has sent an open query of this number.
     pub(super) fn has_sent(&self, slot: u32, rid: u32) -> bool {
         let face = self.faces.get(&slot);
         face.is_some_and(|face| face.sent.contains_key(&rid))
@@ -253,7 +253,7 @@ impl Queries {
         true
     }
 
-    /// Whether [`sweep`](Self::sweep) has something to do.
+    /// Tells if [`sweep`](Self::sweep) has something to do.
     pub(in crate::table) fn is_sweeping(&self) -> bool {
         !self.leaving.is_empty()
     }

@@ -19,17 +19,17 @@ pub struct NewQuery<'a> {
     pub target: Target,
     /// The quality of service of the query and of its replies.
     pub qos: Qos,
-    /// How long the origin waits; a week at most.
+    /// The time for which the origin waits; a week at most.
     pub timeout: Duration,
     /// The id of the declared querier it comes from, if it comes from a local one.
     pub querier: Option<u32>,
-    /// Where it goes, if it comes from the session.
+    /// The nodes to which it goes, if it comes from the session.
     pub destination: Locality,
     /// The origin understands an error that stands for the replies of a node whose link was lost.
     pub hears_of_losses: bool,
 }
 
-/// What becomes of a query.
+/// The fate of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryDispatch {
     /// It is to be sent to these.
@@ -60,7 +60,7 @@ pub struct QueryHop {
     pub rid: u32,
     /// A declared key expression id, or 0.
     pub scope: u16,
-    /// Whose id the scope is.
+    /// The side whose id the scope is.
     pub mapping: Mapping,
     /// From which byte of the key on text follows the scope.
     pub skip: usize,
@@ -90,7 +90,7 @@ pub struct LocalBranch {
     pub queryables: Vec<u32>,
 }
 
-/// Where a query came from, and under which number.
+/// The origin of a query, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryOrigin {
     /// The face it came from.
@@ -104,7 +104,7 @@ pub struct QueryOrigin {
 }
 
 impl NewQuery<'_> {
-    /// Where it came from.
+    /// Gives its origin.
     pub(in crate::table) fn origin(&self, face: FaceId) -> QueryOrigin {
         QueryOrigin {
             face,
@@ -118,13 +118,13 @@ impl NewQuery<'_> {
 /// A query that has ended. The node tells the origin so, once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// Where it came from.
+    /// Gives its origin.
     pub origin: QueryOrigin,
-    /// How it ended.
+    /// The end.
     pub how: Ending,
 }
 
-/// How a query ended.
+/// The end of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// Everybody has answered, or there was no destination.

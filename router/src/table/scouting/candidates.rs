@@ -21,7 +21,7 @@ pub struct Found {
     pub zid: ZenohId,
     /// Its role.
     pub whatami: WhatAmI,
-    /// Where it can be reached.
+    /// The places at which it can be reached.
     pub locators: Vec<Locator>,
     /// The neighbour that named it; `None` if it was found by multicast.
     pub teller: Option<ZenohId>,
@@ -32,7 +32,7 @@ pub struct Found {
 pub struct Attempt {
     /// The node that must answer.
     pub zid: ZenohId,
-    /// Where to try.
+    /// The places to try.
     pub locators: Vec<Locator>,
 }
 
@@ -47,7 +47,7 @@ pub enum Link {
     None,
 }
 
-/// What is bounded.
+/// The bounds of candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CandidateLimits {
     /// Nodes that are remembered. Default 10 000. More are ignored and counted.
@@ -74,7 +74,7 @@ impl Default for CandidateLimits {
     }
 }
 
-/// What happened to candidates.
+/// The counts of candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CandidateCounts {
     /// Attempts made.
@@ -99,7 +99,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// No pause is longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// How long an attempt of one's own is more trusted than a link that is there.
+/// The time for which an attempt of one's own is more trusted than a link that is there.
 const PREFERENCE: Duration = Duration::from_millis(500);
 
 /// A link that ends sooner is wanted back, however it ended: where two nodes connect to each other at once, each may
@@ -119,7 +119,7 @@ struct Candidate {
     has_left: bool,
 }
 
-/// How a link ended.
+/// The end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parting {
     /// The other node said Close, as one does that ends.
@@ -143,7 +143,7 @@ pub struct Candidates {
     own: ZenohId,
     limits: CandidateLimits,
     nodes: HashMap<ZenohId, Candidate>,
-    /// How many each neighbour has named.
+    /// The number of nodes that each neighbour has named.
     named: HashMap<ZenohId, usize>,
     dials: Dials,
     under_way: usize,
@@ -256,7 +256,7 @@ impl Candidates {
         attempts
     }
 
-    /// Whether some place of a node may be tried now; if not, it is put off, or forgotten where none ever may.
+    /// Tells if some place of a node may be tried now; if not, it is put off, or forgotten where none ever may.
     fn may_try(&mut self, zid: &ZenohId, now: Instant) -> bool {
         let Some(node) = self.nodes.get_mut(zid) else {
             return false;
@@ -308,13 +308,13 @@ impl Candidates {
         begins
     }
 
-    /// How that ended.
+    /// Notes the end of an attempt at a place.
     pub fn tried(&mut self, locator: &Locator, outcome: Outcome, now: Instant) {
         self.counts.other_node += u64::from(matches!(outcome, Outcome::Other(_)));
         self.dials.ended(locator, outcome, now);
     }
 
-    /// Whether a link that this node opens now is to stay rather than one of the same node that comes in: two nodes that
+    /// Tells if a link that this node opens now is to stay rather than one of the same node that comes in: two nodes that
     /// hear of each other connect to each other at the same time, and the link of the greater id is kept. Data on the
     /// other one could get lost when it is closed, so it should not come up at all. One's own attempt counts for half a
     /// second: it may lead nowhere.
@@ -339,7 +339,7 @@ impl Candidates {
         (node.state == State::UnderWay && now < end).then_some(end)
     }
 
-    /// How an attempt ended.
+    /// The end of an attempt.
     pub fn ended(&mut self, zid: &ZenohId, is_linked: bool, now: Instant) {
         let Some(node) = self.nodes.get_mut(zid) else {
             return;
@@ -360,7 +360,7 @@ impl Candidates {
         }
     }
 
-    /// Whether a node said goodbye while an attempt at it was under way.
+    /// Tells if a node said goodbye while an attempt at it was under way.
     pub fn has_left(&self, zid: &ZenohId) -> bool {
         self.nodes.get(zid).is_some_and(|node| node.has_left)
     }
@@ -415,12 +415,12 @@ impl Candidates {
         waiting.map(|node| node.not_before).min()
     }
 
-    /// How many nodes are remembered.
+    /// Counts the nodes that are remembered.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether none is remembered.
+    /// Tells if none is remembered.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -430,7 +430,7 @@ impl Candidates {
         self.under_way
     }
 
-    /// What happened so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> CandidateCounts {
         self.counts
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What attempts to connect have shown of the places that nodes were said to be at, and how many more may be made.
+//! The results of attempts to connect to the places that nodes were said to be at, and the attempts that may still be made.
 //!
 //! Anybody may say that a node is anywhere. So a place that leads nowhere is tried by one node at a time, each time later,
 //! and then not at all for a while; where another node answered than the one that was named, that other one alone is looked
@@ -22,13 +22,13 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// The pause after the first failure at a place; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What is known of a place is forgotten after so long.
+/// The time after which a place is forgotten.
 const MEMORY: Duration = Duration::from_secs(600);
 
 /// Places and others that are remembered before those that are old are looked for.
 const REMEMBERED: usize = 4096;
 
-/// How many attempts at nodes that were heard of may fail.
+/// The number of attempts at nodes that were heard of that may fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DialLimits {
     /// At one address within a minute, those under way included. Default 16.
@@ -49,7 +49,7 @@ impl Default for DialLimits {
     }
 }
 
-/// How an attempt at a place ended.
+/// The end of an attempt at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The node that was named is there.
@@ -62,7 +62,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// Whether a place may be tried.
+/// The answer to the question if a place may be tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Now,
@@ -116,7 +116,7 @@ impl Budget {
     }
 }
 
-/// What is known of places.
+/// The places that are known.
 #[derive(Debug, Default)]
 pub(super) struct Dials {
     limits: DialLimits,
@@ -134,7 +134,7 @@ impl Dials {
         }
     }
 
-    /// Whether `zid` may be looked for at a place now.
+    /// Tells if `zid` may be looked for at a place now.
     pub(super) fn verdict(
         &self,
         zid: &ZenohId,

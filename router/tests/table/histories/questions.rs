@@ -351,7 +351,7 @@ fn lines(ended: &[Ended]) -> Vec<String> {
 }
 
 impl Asks {
-    /// Whether a question of the session waits.
+    /// Tells if a question of the session waits.
     fn holds(&self, model: &Model, open: &Open, goes: &Destinations) -> bool {
         if open.asker.face != model.local {
             return false;

@@ -44,7 +44,7 @@ pub(super) struct Claim {
     pub(super) since: Option<Instant>,
 }
 
-/// When a neighbour hears something again.
+/// The time of the next message to a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Pace {
     /// At once.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What neighbours hear of the routers: the newest state of each that has changed, at once if that neighbour heard nothing for
+//! Sends neighbours the newest state of each router that has changed: at once to a neighbour to which nothing went for
 //! a while, and every 50 ms otherwise, or less often where that is much. A router that changes without end costs the links of a
 //! mesh a bounded share, and data never waits for more than one such message.
 
@@ -18,7 +18,7 @@ use crate::table::{
     mesh::trees::ITSELF,
 };
 
-/// How long a neighbour hears nothing after it has heard something.
+/// The pause after a message to a neighbour.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Bytes after which the pause is twice as long, three times, and so on.
@@ -27,7 +27,7 @@ const PAUSE_BYTES: usize = 16 * 1024;
 /// The longest pause, in pauses.
 const PAUSES_MAX: usize = 32;
 
-/// How often this node speaks for a neighbour that does not refute by itself.
+/// The time between two refutations on behalf of a neighbour that does not refute by itself.
 const VOUCHED: Duration = Duration::from_secs(1);
 
 impl Network {
@@ -158,7 +158,7 @@ impl Network {
         self.links[at].pace.note(bytes);
     }
 
-    /// What is claimed of a router, if this neighbour is to hear of it.
+    /// The claim about a router, if this neighbour is to hear of it.
     fn claim_for(&self, at: usize, number: u16) -> Option<&Claim> {
         let claim = self.claims.get(&number)?;
         (claim.to == self.links.get(at)?.zid).then_some(claim)
