@@ -20,7 +20,7 @@ use crate::query::{Query, Queryable};
 use crate::sample::{SampleKind, SourceInfo};
 use crate::wait::Operation;
 
-/// What answers from a publisher's cache, until it is dropped.
+/// The answering side of a publisher's cache, until it is dropped.
 pub(super) struct Archive(#[expect(dead_code, reason = "held")] Queryable<()>);
 
 /// The samples of a publisher, and what is known of all of them.
@@ -79,7 +79,8 @@ impl Shelf {
         let share = query
             .neighbour()
             .map(|zid| self.shares.of(zid, Instant::now()));
-        let queued = share.as_ref().map(|share| share.queue());
+        let now = Instant::now();
+        let queued = share.as_ref().map(|share| share.queue(bytes, now));
         if let Some(None) = queued {
             tracing::debug!(%query, "too many questions of one neighbour wait for the cache of an advanced publisher");
             return;
@@ -87,10 +88,13 @@ impl Shelf {
         let shelf = Arc::clone(self);
         let answer = move || async move {
             let place = match queued.flatten() {
-                Some(queued) => Some(queued.turn(bytes).await),
+                Some(queued) => {
+                    shelf.rest(now, queued.pause()).await;
+                    Some(queued.turn().await)
+                }
                 None => None,
             };
-            if let Err(error) = shelf.send(&query, place.as_ref()).await {
+            if let Err(error) = shelf.send(&query, place).await {
                 tracing::debug!(%query, "the cache of an advanced publisher cannot answer: {error}");
             }
         };
@@ -98,17 +102,23 @@ impl Shelf {
     }
 
     /// Sends what is chosen, as fast as the share of the asker allows.
-    async fn send(&self, query: &Query, place: Option<&Place>) -> Result<(), AnswerError> {
+    async fn send(&self, query: &Query, mut place: Option<Place>) -> Result<(), AnswerError> {
         for sample in self.chosen(query) {
             let bytes = sample.bytes();
             self.reply(query, sample).await?;
-            let now = Instant::now();
-            let pause = place.map_or(Duration::ZERO, |place| place.take(bytes, now));
-            if !pause.is_zero() {
-                self.runtime.sleep_until(now + pause).await;
+            if let Some(place) = &mut place {
+                let now = Instant::now();
+                self.rest(now, place.take(bytes, now)).await;
             }
         }
         Ok(())
+    }
+
+    /// Waits for a pause that begins now.
+    async fn rest(&self, now: Instant, pause: Duration) {
+        if !pause.is_zero() {
+            self.runtime.sleep_until(now + pause).await;
+        }
     }
 
     fn chosen(&self, query: &Query) -> Vec<Chosen> {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a cache gives to each neighbour that asks it, by itself or for nodes behind it.
+//! Shares of a cache: a neighbour that asks it, by itself or for nodes behind it, has one.
 //!
 //! A question of some bytes may have all that the cache holds for an answer. A neighbour gets that twice at once, and from then on
-//! half of it each second; answers that are larger than a few samples take turns. What comes later is late, and not lost:
-//! the rest of an answer is sent as long as its question is open.
+//! half of it each second; answers that are larger than a few samples take turns. An answer that waits keeps no samples: they are
+//! chosen when its time has come. A late answer is not lost: the cache sends the rest of it as long as its question is open.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use event_listener::Event;
 use parking_lot::Mutex;
 use zonda_codec::ZenohId;
 
-/// Answers of up to so many bytes need not wait for their turn, and have a budget of their own: recoveries are small.
+/// Answers of up to so many bytes take no turns, and have a budget of their own: recoveries are small.
 const SMALL: usize = 256 << 10;
 
-/// How many larger answers go to one neighbour at the same time.
+/// Larger answers that go to one neighbour at the same time.
 const TURNS: usize = 8;
 
-/// How many questions of one neighbour may wait. Of more the oldest stay.
+/// Questions of one neighbour that may wait for a turn or for the budget. The cache does not answer a further one.
 const WAITING_MAX: usize = 1024;
 
 /// The least that a neighbour gets at once, whatever the cache holds.
 const BURST_MIN: usize = 16 << 20;
 
-/// How many neighbours there are when those are looked for that take nothing.
+/// Number of shares from which on a new one evicts the shares of idle neighbours.
 const LOOK_AT: usize = 64;
 
 /// Bytes that may go out now, and how many more each second. Below zero they are lent.
@@ -47,7 +47,12 @@ impl Budget {
         }
     }
 
-    /// Takes so many; how long to wait until they may go out.
+    /// Gives back bytes that do not go out.
+    fn give_back(&mut self, bytes: usize) {
+        self.left += bytes as f64;
+    }
+
+    /// Takes so many bytes, and gives the time to wait until they may go out.
     fn take(&mut self, bytes: usize, now: Instant) -> Duration {
         let each_second = self.full / 4.0;
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
@@ -57,7 +62,7 @@ impl Budget {
     }
 }
 
-/// What one neighbour has and takes.
+/// Use of a share.
 #[derive(Debug)]
 struct State {
     small: Budget,
@@ -85,13 +90,22 @@ pub(super) struct Shares {
 pub(super) struct Place {
     share: Arc<Share>,
     is_small: bool,
+    /// Bytes that the question was charged for when it came, and that have not gone out.
+    paid: usize,
 }
 
-/// The place of a question among those that wait.
-pub(super) struct Queued(Arc<Share>);
+/// A question that has come.
+pub(super) struct Queued {
+    share: Arc<Share>,
+    /// Bytes of a small answer, which is charged when the question comes; `None` for a large one, which takes a turn.
+    small: Option<usize>,
+    pause: Duration,
+    /// It is one of the questions that wait.
+    is_waiting: bool,
+}
 
 impl Shares {
-    /// Those of a cache of at most so many bytes.
+    /// Shares of a cache that keeps at most so many bytes.
     pub fn new(max_bytes: usize) -> Shares {
         Shares {
             burst: max_bytes.saturating_mul(2).max(BURST_MIN),
@@ -122,7 +136,7 @@ impl Shares {
 }
 
 impl Share {
-    /// Whether it is as if nothing had been taken.
+    /// Compares it with a new share: nothing is missing from its budgets.
     fn is_whole(&self, now: Instant) -> bool {
         let mut state = self.state.lock();
         state.small.take(0, now);
@@ -131,14 +145,24 @@ impl Share {
         is_full(&state.small) && is_full(&state.large)
     }
 
-    /// A question waits; `None` if too many do.
-    pub fn queue(self: &Arc<Self>) -> Option<Queued> {
+    /// A question for so many bytes has come; `None` if it would have to wait and too many do.
+    pub fn queue(self: &Arc<Self>, bytes: usize, now: Instant) -> Option<Queued> {
+        let small = (bytes <= SMALL).then_some(bytes);
         let mut state = self.state.lock();
-        if state.waiting >= WAITING_MAX {
+        let pause = small.map_or(Duration::ZERO, |bytes| state.small.take(bytes, now));
+        let is_waiting = small.is_none() || !pause.is_zero();
+        if is_waiting && state.waiting >= WAITING_MAX {
+            state.small.give_back(small.unwrap_or(0));
             return None;
         }
-        state.waiting += 1;
-        Some(Queued(Arc::clone(self)))
+        state.waiting += usize::from(is_waiting);
+        drop(state);
+        Some(Queued {
+            share: Arc::clone(self),
+            small,
+            pause,
+            is_waiting,
+        })
     }
 
     fn has_turn(&self) -> bool {
@@ -150,30 +174,44 @@ impl Share {
 }
 
 impl Queued {
-    /// Waits for the turn of an answer of so many bytes.
-    pub async fn turn(self, bytes: usize) -> Place {
-        let share = Arc::clone(&self.0);
-        let is_small = bytes <= SMALL;
-        while !is_small && !share.has_turn() {
+    /// The time until the budget has room for the answer: to be waited for before [`turn`](Self::turn).
+    pub fn pause(&self) -> Duration {
+        self.pause
+    }
+
+    /// Waits for the turn of a large answer.
+    pub async fn turn(self) -> Place {
+        let share = Arc::clone(&self.share);
+        while self.small.is_none() && !share.has_turn() {
             let ended = share.ended.listen();
             if share.has_turn() {
                 break;
             }
             ended.await;
         }
-        Place { share, is_small }
+        Place {
+            share,
+            is_small: self.small.is_some(),
+            paid: self.small.unwrap_or(0),
+        }
     }
 }
 
 impl Drop for Queued {
     fn drop(&mut self) {
-        self.0.state.lock().waiting -= 1;
+        self.share.state.lock().waiting -= usize::from(self.is_waiting);
     }
 }
 
 impl Place {
-    /// How long to wait before so many bytes go out.
-    pub fn take(&self, bytes: usize, now: Instant) -> Duration {
+    /// Charges so many bytes that go out, and gives the time to wait before more do.
+    pub fn take(&mut self, bytes: usize, now: Instant) -> Duration {
+        let paid = self.paid.min(bytes);
+        self.paid -= paid;
+        let bytes = bytes - paid;
+        if bytes == 0 {
+            return Duration::ZERO;
+        }
         let mut state = self.share.state.lock();
         match self.is_small {
             true => state.small.take(bytes, now),
@@ -203,8 +241,10 @@ mod tests {
         ZenohId::random_from(number)
     }
 
-    fn turn(share: &Arc<Share>, bytes: usize) -> Place {
-        block_on(share.queue().expect("few wait").turn(bytes))
+    fn turn(share: &Arc<Share>, bytes: usize, now: Instant) -> Place {
+        let queued = share.queue(bytes, now).expect("few wait");
+        assert_eq!(queued.pause(), Duration::ZERO);
+        block_on(queued.turn())
     }
 
     #[test]
@@ -212,15 +252,15 @@ mod tests {
         let (shares, now) = (Shares::new(CACHE), Instant::now());
         let share = shares.of(id(1), now);
         for _ in 0..2 {
-            assert_eq!(turn(&share, CACHE).take(CACHE, now), Duration::ZERO);
+            assert_eq!(turn(&share, CACHE, now).take(CACHE, now), Duration::ZERO);
         }
-        let place = turn(&share, CACHE);
+        let mut place = turn(&share, CACHE, now);
         assert_eq!(place.take(CACHE, now), Duration::from_secs(2));
         assert_eq!(place.take(CACHE, now), Duration::from_secs(4));
-        // Neither recoveries nor others wait for it.
-        assert_eq!(turn(&share, SMALL).take(SMALL, now), Duration::ZERO);
+        // Neither recoveries nor other neighbours wait for it.
+        assert_eq!(turn(&share, SMALL, now).take(SMALL, now), Duration::ZERO);
         let other = shares.of(id(2), now);
-        assert_eq!(turn(&other, CACHE).take(CACHE, now), Duration::ZERO);
+        assert_eq!(turn(&other, CACHE, now).take(CACHE, now), Duration::ZERO);
         let later = now + Duration::from_secs(8);
         assert_eq!(place.take(CACHE, later), Duration::ZERO);
     }
@@ -229,20 +269,41 @@ mod tests {
     fn large_answers_take_turns_and_few_questions_wait() {
         let (shares, now) = (Shares::new(CACHE), Instant::now());
         let share = shares.of(id(1), now);
-        let places: Vec<Place> = (0..TURNS).map(|_| turn(&share, CACHE)).collect();
+        let places: Vec<Place> = (0..TURNS).map(|_| turn(&share, CACHE, now)).collect();
         assert!(!share.has_turn());
-        let waiting: Vec<Queued> = (0..WAITING_MAX).filter_map(|_| share.queue()).collect();
-        assert_eq!(
-            (waiting.len(), share.queue().is_none()),
-            (WAITING_MAX, true)
-        );
+        let queue = || share.queue(CACHE, now);
+        let waiting: Vec<Queued> = (0..WAITING_MAX).filter_map(|_| queue()).collect();
+        assert_eq!((waiting.len(), queue().is_none()), (WAITING_MAX, true));
         drop((places, waiting));
-        drop(turn(&share, CACHE));
-        // Those that take nothing are forgotten.
+        drop(turn(&share, CACHE, now));
+        // A new share evicts the ones of idle neighbours.
         drop(share);
         for number in 2..1000 {
             shares.of(id(number), now);
         }
         assert!(shares.all.lock().len() <= LOOK_AT);
+    }
+
+    /// Small questions that come faster than their answers may go out wait without a choice of samples, and only so many do.
+    #[test]
+    fn small_answers_beyond_the_budget_wait_and_few_do() {
+        let (shares, now) = (Shares::new(CACHE), Instant::now());
+        let share = shares.of(id(1), now);
+        let at_once = 2 * CACHE / SMALL;
+        for _ in 0..at_once {
+            drop(turn(&share, SMALL, now));
+        }
+        let first = share.queue(SMALL, now).expect("none waits yet");
+        assert!(!first.pause().is_zero());
+        let queue = || share.queue(SMALL, now);
+        let waiting: Vec<Queued> = (0..10_000).filter_map(|_| queue()).collect();
+        assert_eq!(waiting.len(), WAITING_MAX - 1);
+        // The rejected ones were not charged.
+        let second = CACHE / 2;
+        let longest = Duration::from_secs_f64((WAITING_MAX * SMALL) as f64 / second as f64);
+        assert_eq!(waiting.last().map(Queued::pause), Some(longest));
+        drop((first, waiting));
+        let later = now + longest;
+        drop(turn(&share, SMALL, later + Duration::from_secs(1)));
     }
 }

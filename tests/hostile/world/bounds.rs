@@ -29,7 +29,7 @@ pub struct Bounds {
     pub throughput: f64,
     /// Growth of the router's memory: its budget and 64 MiB.
     pub growth_mib: u64,
-    /// Descriptors beyond two for each connection.
+    /// Descriptors beyond one for each connection.
     pub descriptors: u64,
     /// Lines in the router's log.
     pub lines: u64,

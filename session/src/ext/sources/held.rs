@@ -9,20 +9,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::handlers::Stored;
 use crate::sample::Sample;
 
-/// How many samples of one source are held at most until a gap is filled.
+/// Samples of one source that are held at most until a gap is filled.
 pub(in crate::ext) const HELD_MAX: usize = 8192;
 
-/// How many bytes of one source are held at most until a gap is filled.
+/// Bytes of one source that are held at most until a gap is filled.
 const HELD_BYTES_MAX: usize = 16 << 20;
 
-/// How many bytes of all sources of a subscriber are held at most until gaps are filled.
-const ALL_BYTES_MAX: usize = 64 << 20;
+/// Bytes of all sources of a subscriber that are held at most until gaps are filled.
+pub(in crate::ext) const ALL_BYTES_MAX: usize = 64 << 20;
 
-/// What the sources of one subscriber hold together. Clones are the same.
+/// Bytes that the sources of one subscriber hold together. Clones share one count.
 #[derive(Clone, Default)]
 pub(in crate::ext) struct Budget(Arc<AtomicUsize>);
 
-/// What holding a sample takes.
+impl Budget {
+    /// Bytes that are held.
+    pub fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Bytes that holding a sample takes.
 pub(in crate::ext) fn held_bytes(sample: &Sample) -> usize {
     let attached = sample.attachment().map_or(0, |attachment| attachment.len());
     size_of::<Sample>() + sample.payload().len() + attached
@@ -61,11 +68,11 @@ impl<P: Ord + Copy> Held<P> {
         }
     }
 
-    /// Whether `depth` samples, or as many as may ever be held of a source or of all together, are here.
+    /// Compares with the limits: `depth` samples, or as many as may ever be held of a source or of all together, are here.
     pub fn is_full(&self, depth: usize) -> bool {
         self.samples.len() >= depth.min(HELD_MAX)
             || self.bytes >= HELD_BYTES_MAX
-            || self.budget.0.load(Ordering::Relaxed) >= ALL_BYTES_MAX
+            || self.budget.bytes() >= ALL_BYTES_MAX
     }
 
     pub fn is_empty(&self) -> bool {
@@ -89,9 +96,19 @@ impl<P: Ord + Copy> Held<P> {
 
     /// Takes the first sample and its place.
     pub fn pop(&mut self) -> Option<(P, Sample)> {
-        let (place, (sample, bytes)) = self.samples.pop_first()?;
+        let (place, held) = self.samples.pop_first()?;
+        Some((place, self.released(held)))
+    }
+
+    /// Takes the sample of this place.
+    pub fn remove(&mut self, place: P) -> Option<Sample> {
+        let held = self.samples.remove(&place)?;
+        Some(self.released(held))
+    }
+
+    fn released(&mut self, (sample, bytes): (Sample, usize)) -> Sample {
         self.bytes -= bytes;
         self.budget.0.fetch_sub(bytes, Ordering::Relaxed);
-        Some((place, sample))
+        sample
     }
 }

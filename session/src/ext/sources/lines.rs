@@ -13,10 +13,10 @@
 //! | more than [`FAR`] before the next line | goes on, or begins a line | too old |
 //! | close before the next line | goes on if two in a row come | too old |
 
-/// How many places a source may jump over without being doubted.
+/// Places that a source may jump over without being doubted.
 pub(super) const FAR: i64 = 4096;
 
-/// How many lines of one source are remembered: those that went on last.
+/// Lines of one source that are remembered: the ones that went on last.
 const LINES_MAX: usize = 8;
 
 /// Places from `first` to `end` that were delivered.
@@ -24,13 +24,13 @@ const LINES_MAX: usize = 8;
 struct Line {
     first: i64,
     end: i64,
-    /// How many places were jumped over before it, if no listener has heard of them yet: one sample does not prove a far jump.
+    /// Places that were jumped over before it and that no listener knows of yet: one sample does not prove a far jump.
     untold: u32,
     /// The line has gone on although another one lies beyond it.
     is_open: bool,
 }
 
-/// Where a place is, seen from the lines.
+/// Relation of a place to the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     /// In a line.
@@ -84,7 +84,7 @@ impl Lines {
         }
     }
 
-    /// The line before this place goes on, whatever lies beyond it: that the source had jumped there was not true.
+    /// The line before this place goes on, whatever lies beyond it: the source had not jumped there.
     pub fn reopen(&mut self, place: i64) {
         let below = self.below(place);
         if let Some(line) = below.and_then(|below| self.0.get_mut(below)) {
@@ -148,7 +148,7 @@ impl Lines {
         below.max_by_key(|(_, line)| line.end).map(|(at, _)| at)
     }
 
-    /// Where the line behind a place begins.
+    /// The first place of the line behind a place.
     fn next_after(&self, place: i64) -> Option<i64> {
         let firsts = self.0.iter().map(|line| line.first);
         firsts.filter(|first| *first > place).min()

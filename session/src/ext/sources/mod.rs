@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What an advanced subscriber knows of the sources it hears: what was delivered of each, what is held until a gap is
-//! filled, and what is asked for. Decides in which order samples are delivered, which ones are missed, and what to ask;
-//! carries nothing out and reads no clock.
+//! Sources of an advanced subscriber: the samples that were delivered of each, the ones that are held until a gap is
+//! filled, and the ones that are asked for. Decides in which order samples are delivered, which ones are missed, and which ones
+//! are asked for; carries nothing out and reads no clock.
 
 mod held;
+mod late;
 mod lines;
 mod numbered;
 mod spans;
@@ -29,7 +30,7 @@ use super::keys::Source;
 use super::miss::Miss;
 use crate::sample::{Sample, SourceInfo};
 
-/// What is to be done, in this order.
+/// A step that the subscriber has to carry out, in this order.
 #[derive(Debug)]
 pub(super) enum Step {
     Deliver(Sample),
@@ -37,7 +38,7 @@ pub(super) enum Step {
     Ask(Question),
 }
 
-/// What is to be asked of caches.
+/// A question to caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
     pub about: About,
@@ -55,7 +56,7 @@ pub(super) enum About {
     One(Source),
 }
 
-/// What a question asks for.
+/// Samples that a question asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// The samples that the subscriber's history configuration names.
@@ -64,18 +65,18 @@ pub(super) enum Wanted {
     Numbers { from: Option<u32>, to: Option<u32> },
 }
 
-/// What a subscriber was configured to do.
+/// Configuration of a subscriber.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
-    /// Whether what is missing is asked for.
+    /// Missing samples are asked for.
     pub recovery: bool,
-    /// How many samples of each source are asked for at the beginning.
+    /// Samples of each source that are asked for at the beginning.
     pub depth: usize,
-    /// How long a source is known after its last sample.
+    /// Time for which a source is known after its last sample.
     pub retention: Duration,
 }
 
-/// How a sample came.
+/// The way by which a sample came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
     /// It was published now.
@@ -84,11 +85,11 @@ pub(super) enum Heard {
     Answered,
 }
 
-/// When something is heard, and under which circumstances.
+/// Time and circumstances of a sample.
 struct Moment<'a> {
     now: Instant,
     heard: Heard,
-    /// Whether a question about all sources is under way.
+    /// A question about all sources is under way.
     is_asked: bool,
     rules: &'a Rules,
 }
@@ -96,31 +97,38 @@ struct Moment<'a> {
 /// All sources of one subscriber.
 pub(super) struct Sources {
     rules: Rules,
-    /// How many questions about all sources are under way.
+    /// Questions about all sources that are under way.
     questions: u32,
     numbered: Known<EntityGlobalId, Numbered>,
     stamped: Known<ZenohId, Stamped>,
     steps: VecDeque<Step>,
-    budget: Budget,
+    budgets: Budgets,
+}
+
+/// Bytes that all sources hold. Overtaken samples have a budget of their own, so that forged ones take no room from recovery.
+#[derive(Default)]
+struct Budgets {
+    held: Budget,
+    late: Budget,
 }
 
 /// Something that may be forgotten.
 trait Forgettable {
-    /// When it was heard last; `None` if it must not be forgotten now.
+    /// Time of its last sample; `None` if it must not be forgotten now.
     fn idle_since(&self) -> Option<Instant>;
 }
 
 /// Sources of one kind.
 struct Known<K, S> {
     all: HashMap<K, S>,
-    /// How many there are when those are looked for that can be forgotten.
+    /// Number of sources from which on a new one evicts the old ones.
     look_at: usize,
 }
 
-/// At how many sources those are looked for first that can be forgotten.
+/// Number of sources from which on old ones are evicted first.
 const FEW: usize = 64;
 
-/// At how many sources all of them are forgotten that can be, however short ago they were heard.
+/// Number of sources from which on all idle ones are evicted, however new their last sample is.
 const MANY: usize = 1 << 16;
 
 impl<K: Eq + std::hash::Hash, S: Forgettable> Known<K, S> {
@@ -160,11 +168,11 @@ impl Sources {
             numbered: Known::new(),
             stamped: Known::new(),
             steps: VecDeque::new(),
-            budget: Budget::default(),
+            budgets: Budgets::default(),
         }
     }
 
-    /// How many steps wait.
+    /// The number of steps that wait.
     pub fn backlog(&self) -> usize {
         self.steps.len()
     }
@@ -181,7 +189,7 @@ impl Sources {
 
     /// A sample came.
     pub fn take(&mut self, sample: Sample, heard: Heard, now: Instant) {
-        let (rules, budget) = (&self.rules, &self.budget);
+        let (rules, budgets) = (&self.rules, &self.budgets);
         let moment = Moment {
             now,
             heard,
@@ -192,14 +200,14 @@ impl Sources {
             (Some(&SourceInfo { id, sn }), _) => {
                 let source = self
                     .numbered
-                    .get(id, now, || Numbered::new(id, budget, now), rules);
+                    .get(id, now, || Numbered::new(id, budgets, now), rules);
                 source.take(sn, sample, &moment, &mut self.steps);
             }
             (None, Some(&timestamp)) => {
                 let zid = timestamp.id();
                 let source = self
                     .stamped
-                    .get(zid, now, || Stamped::new(budget, now), rules);
+                    .get(zid, now, || Stamped::new(&budgets.held, now), rules);
                 source.take(timestamp, sample, &moment, &mut self.steps);
             }
             (None, None) => self.steps.push_back(Step::Deliver(sample)),
@@ -211,10 +219,10 @@ impl Sources {
         let Some(Source::Numbered(id)) = Source::of_key(key) else {
             return;
         };
-        let (rules, budget) = (&self.rules, &self.budget);
+        let (rules, budgets) = (&self.rules, &self.budgets);
         let source = self
             .numbered
-            .get(id, now, || Numbered::new(id, budget, now), rules);
+            .get(id, now, || Numbered::new(id, budgets, now), rules);
         if let Some(wanted) = source.take_heartbeat(newest, self.questions > 0, now) {
             self.steps.push_back(Step::Ask(Question {
                 about: About::One(Source::Numbered(id)),
@@ -226,19 +234,19 @@ impl Sources {
 
     /// A publisher came to life, or went: its token has this key.
     pub fn take_token(&mut self, key: &KeyExpr<'static>, is_alive: bool, now: Instant) {
-        let (rules, budget) = (&self.rules, &self.budget);
+        let (rules, budgets) = (&self.rules, &self.budgets);
         let source = Source::of_key(key);
         match source {
             Some(Source::Numbered(id)) => {
                 let source = self
                     .numbered
-                    .get(id, now, || Numbered::new(id, budget, now), rules);
+                    .get(id, now, || Numbered::new(id, budgets, now), rules);
                 source.set_alive(is_alive, now);
             }
             Some(Source::Stamped(zid)) => {
                 let source = self
                     .stamped
-                    .get(zid, now, || Stamped::new(budget, now), rules);
+                    .get(zid, now, || Stamped::new(&budgets.held, now), rules);
                 source.set_alive(is_alive, now);
             }
             None if is_alive => self.questions += 1,

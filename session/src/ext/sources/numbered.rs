@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use zonda_codec::EntityGlobalId;
 
-use super::held::{Budget, Held};
+use super::held::Held;
+use super::late::Late;
 use super::lines::{FAR, Lines, Reach};
-use super::{About, Forgettable, Heard, Moment, Question, Rules, Step, Wanted};
+use super::{About, Budgets, Forgettable, Heard, Moment, Question, Rules, Step, Wanted};
 use crate::ext::keys::Source;
 use crate::ext::miss::Miss;
 use crate::sample::Sample;
@@ -21,15 +22,15 @@ const FRUITLESS_MAX: u32 = 5;
 /// number can mean, it means the one nearest to the end of what was delivered.
 pub(super) struct Numbered {
     id: EntityGlobalId,
-    /// The place by which others are found as long as nothing is delivered; `None` before the first number.
+    /// The place by which numbers get theirs as long as nothing is delivered; `None` before the first number.
     near: Option<i64>,
-    /// What was delivered.
+    /// Places that were delivered.
     lines: Lines,
-    /// What waits for a gap to be filled, by its place.
+    /// Samples that wait for a gap to be filled, by their places.
     held: Held<i64>,
-    /// A sample that a jump has overtaken: it is delivered if the next number follows.
-    late: Held<i64>,
-    /// How many questions about it are under way.
+    /// Samples that a jump has overtaken: one is delivered if the next number follows.
+    late: Late,
+    /// Questions about it that are under way.
     questions: u32,
     asked: Asked,
     beats: Beats,
@@ -37,7 +38,7 @@ pub(super) struct Numbered {
     heard: Instant,
 }
 
-/// What was known when numbers were asked for: what is missing before it is lost when the answers are there.
+/// The last places known when numbers were asked for: a place before them that is missing when the answers are there is lost.
 #[derive(Clone, Copy)]
 struct Asked {
     /// The last place up to which no jump is far.
@@ -56,25 +57,25 @@ impl Asked {
         far: i64::MAX,
     };
 
-    /// Whether the places from `next` on, before `place`, are lost.
+    /// Decides whether the places from `next` on, before `place`, are lost.
     fn covers(self, next: i64, place: i64) -> bool {
         next <= self.near || place - next > FAR && place <= self.far
     }
 }
 
-/// What was asked because of heartbeats.
+/// Questions because of heartbeats.
 #[derive(Default)]
 struct Beats {
     /// The newest place that was asked for.
     asked: i64,
-    /// How many questions for it in a row brought nothing.
+    /// Questions for it in a row that brought nothing.
     fruitless: u32,
-    /// How many beats pass before the next question.
+    /// Beats that pass before the next question.
     pass: u32,
 }
 
 impl Beats {
-    /// Whether to ask for this place now. What was asked for in vain is asked for more and more seldom.
+    /// Decides whether to ask for this place now. A place that was asked for in vain is asked for more and more seldom.
     fn asks_for(&mut self, place: i64) -> bool {
         if place != self.asked {
             let asked = place;
@@ -101,13 +102,13 @@ impl Forgettable for Numbered {
 }
 
 impl Numbered {
-    pub fn new(id: EntityGlobalId, budget: &Budget, now: Instant) -> Numbered {
+    pub fn new(id: EntityGlobalId, budgets: &Budgets, now: Instant) -> Numbered {
         Numbered {
             id,
             near: None,
             lines: Lines::default(),
-            held: Held::new(budget),
-            late: Held::new(budget),
+            held: Held::new(&budgets.held),
+            late: Late::new(&budgets.late),
             questions: 0,
             asked: Asked::NOTHING,
             beats: Beats::default(),
@@ -152,15 +153,31 @@ impl Numbered {
                 self.lines.reopen(place);
                 self.take_next(place, sample, moment, steps);
             }
-            (Reach::Behind { is_far: false }, Heard::Live) => match self.late.pop() {
-                Some((late, first)) if place == late + 1 => {
-                    self.lines.reopen(late);
-                    self.take_next(late, first, moment, steps);
-                    self.take_next(place, sample, moment, steps);
-                }
-                _ => self.late.insert(place, sample),
+            (Reach::Behind { is_far: false }, Heard::Live) => match self.late.remove(place - 1) {
+                Some(first) => self.take_two(first, place, sample, moment, steps),
+                None => self.late.insert(place, sample),
             },
         }
+    }
+
+    /// A line goes on with a sample, and with the one before it if that was kept and has not come again.
+    fn take_two(
+        &mut self,
+        first: Option<Sample>,
+        place: i64,
+        sample: Sample,
+        moment: &Moment<'_>,
+        steps: &mut VecDeque<Step>,
+    ) {
+        let before = place - 1;
+        match first.filter(|_| self.lines.reach(before) != Reach::Delivered) {
+            Some(first) => {
+                self.lines.reopen(before);
+                self.take_next(before, first, moment, steps);
+            }
+            None => self.lines.reopen(place),
+        }
+        self.take_next(place, sample, moment, steps);
     }
 
     /// The next sample of a line, perhaps with a gap before it.
@@ -197,7 +214,7 @@ impl Numbered {
         }
     }
 
-    /// The newest sample has this number; what is to be asked for. A number that is far away is asked about, but not taken
+    /// The newest sample has this number: gives the question that follows. A number that is far away is asked about, but not taken
     /// for known.
     pub fn take_heartbeat(&mut self, newest: u32, is_asked: bool, now: Instant) -> Option<Wanted> {
         self.heard = now;
@@ -222,7 +239,7 @@ impl Numbered {
         Some(self.ask(last, Some(newest)))
     }
 
-    /// What is to be asked for without any sign that something is missing.
+    /// The question for later samples without any sign that one is missing.
     pub fn ask_rest(&mut self, is_asked: bool) -> Option<Wanted> {
         let is_free = self.questions == 0 && !(is_asked && self.lines.is_empty());
         is_free.then(|| self.ask(self.lines.end_of_newest(), None))
@@ -236,7 +253,7 @@ impl Numbered {
         Wanted::Numbers { from, to }
     }
 
-    /// Notes which of those that are held were known when the rest was asked for.
+    /// Notes which held samples were known when the rest was asked for.
     fn note_asked(&mut self, last: Option<i64>) {
         let Some(newest) = self.held.last() else {
             return;
@@ -313,7 +330,7 @@ impl Numbered {
         self.deliver_until(Asked::NOTHING, steps);
     }
 
-    /// The same, and passes over what is missing and was asked for.
+    /// Delivers what is held, and passes over places that are missing and were asked for.
     fn deliver_until(&mut self, asked: Asked, steps: &mut VecDeque<Step>) {
         while let Some(place) = self.held.first() {
             let next = self.lines.end_before(place).map_or(place, |last| last + 1);

@@ -8,7 +8,7 @@
 /// By how much a clock may jump, in units of 2^-32 s, before a span ends: two seconds.
 pub(super) const FAR: u64 = 2 << 32;
 
-/// How many spans of one clock are remembered: those that grew last.
+/// Spans of one clock that are remembered: the ones that grew last.
 const SPANS_MAX: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
@@ -49,13 +49,13 @@ impl Spans {
         }
     }
 
-    /// Whether a sample of this time, published now, was delivered, or overtaken by one of its span.
+    /// Looks for a sample of this time, published now: it was delivered, or overtaken by one of its span.
     pub fn has(&self, time: u64) -> bool {
         let mut spans = self.0.iter();
         spans.any(|span| (span.first.saturating_sub(FAR)..=span.end).contains(&time))
     }
 
-    /// Whether a sample of this time out of a cache is older than what was delivered. The newest span counts only if it is
+    /// Compares a sample of this time out of a cache with the delivered ones: it is older. The newest span counts only if it is
     /// more than one sample, or all there is.
     pub fn is_past(&self, time: u64) -> bool {
         let newest = self.0.iter().map(|span| span.end).max();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What one clock has stamped: samples in the order of their timestamps, without knowing what is missing.
+//! Samples that one clock has stamped: delivered in the order of their timestamps, without knowing which ones are missing.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -13,13 +13,13 @@ use crate::time::Timestamp;
 
 /// The samples of one clock.
 pub(super) struct Stamped {
-    /// What came before, in answers to a question or before it began.
+    /// Times of the samples that came before a question began, or in answers to it.
     known: Spans,
-    /// All that was delivered.
+    /// Times of all samples that were delivered.
     delivered: Spans,
-    /// Whether a question was under way when a sample came last.
+    /// A question was under way when the last sample came.
     is_asking: bool,
-    /// What waits for older ones that are asked for.
+    /// Samples that wait for older ones that are asked for.
     held: Held<Timestamp>,
     questions: u32,
     is_alive: bool,

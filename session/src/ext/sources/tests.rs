@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is decided, one event after another, and at random.
+//! Decisions of sources, one event after another, and at random.
 
 use std::collections::BTreeSet;
 
@@ -24,20 +24,28 @@ fn id(eid: u32) -> EntityGlobalId {
 }
 
 fn sample(source_info: Option<SourceInfo>, timestamp: Option<Timestamp>) -> Sample {
+    sample_of(b"x", source_info, timestamp)
+}
+
+fn sample_of(
+    payload: &[u8],
+    source_info: Option<SourceInfo>,
+    timestamp: Option<Timestamp>,
+) -> Sample {
     let put = Put {
         source_info,
         timestamp,
-        ..Put::new(b"x")
+        ..Put::new(payload)
     };
     Sample::new(&Delivery {
         key: &KeyExpr::new("adv/x").unwrap(),
         push: &Push::new(WireExpr::default(), PushBody::Put(put)),
-        block: &ZSlice::from(b"x".to_vec()),
+        block: &ZSlice::from(payload.to_vec()),
         reliability: Reliability::Reliable,
     })
 }
 
-/// What an operation makes a subscriber do, as text: `5` for a sample, `-2` for two that are missed, `?3..` for a question.
+/// Steps that an operation makes a subscriber take, as text: `5` for a sample, `-2` for two that are missed, `?3..` for a question.
 struct Scene {
     sources: Sources,
     now: Instant,
@@ -236,7 +244,7 @@ fn history_comes_before_what_is_published_meanwhile() {
         assert_eq!(scene.take(old), "");
     }
     assert_eq!(scene.end_all(), "2 3 4");
-    // What is published between the answers and the first live sample is asked for.
+    // The subscriber asks for samples between the answers and the first live one.
     let mut scene = Scene::new(RULES);
     scene.ask_history();
     assert_eq!(
@@ -295,7 +303,7 @@ fn late_publishers_are_asked_and_remembered() {
     assert_eq!(scene.done(), "");
     scene.now += 2 * RULES.retention;
     assert_eq!(scene.take(9), "9", "it was forgotten, so this is its first");
-    // Of a token that names nobody everybody's history is asked for.
+    // A token that names no source makes the subscriber ask for the history of all.
     let strange = KeyExpr::new("adv/x/@adv/pub/c1/_/_").unwrap();
     scene.sources.take_token(&strange, true, scene.now);
     assert_eq!(scene.done(), "?");
@@ -466,6 +474,48 @@ fn forged_numbers_again_and_again_silence_no_publisher() {
     }
 }
 
+/// A forger whose samples come between the source's keeps none of them back, and takes no memory beyond the budget.
+#[test]
+fn forged_numbers_between_the_honest_ones_silence_no_publisher() {
+    let mut scene = Scene::new(Rules {
+        recovery: false,
+        ..RULES
+    });
+    assert_eq!((scene.take(0), scene.take(1)), ("0".into(), "1".into()));
+    assert_eq!(scene.take(4000), "-3998 4000");
+    let mut honest = Vec::new();
+    for sn in 2..100 {
+        honest.push(scene.take(sn));
+        for forged in [2000, 3000] {
+            scene.take(forged + 2 * sn);
+        }
+    }
+    let first = honest.iter().position(|told| !told.is_empty());
+    assert_eq!(first, Some(1), "{honest:?}");
+    assert_eq!((honest[1].as_str(), honest[97].as_str()), ("2 3", "99"));
+}
+
+#[test]
+fn overtaken_samples_of_many_sources_are_bounded() {
+    let mut scene = Scene::new(RULES);
+    let payload = vec![7; 1 << 20];
+    for eid in 0..100 {
+        assert_eq!(scene.take_of(eid, 100), "100");
+        let info = SourceInfo {
+            id: id(eid),
+            sn: 50,
+        };
+        let late = sample_of(&payload, Some(info), None);
+        scene.sources.take(late, Heard::Live, scene.now);
+    }
+    let budgets = &scene.sources.budgets;
+    assert!(budgets.late.bytes() < held::ALL_BYTES_MAX);
+    assert_eq!(budgets.held.bytes(), 0);
+    // A source that was overtaken goes on all the same, without the sample that there was no room for.
+    assert!(scene.take_of(0, 51).ends_with("50 51"));
+    assert!(scene.take_of(99, 51).ends_with("51"));
+}
+
 #[test]
 fn a_forged_number_leaves_recovery_as_it_was() {
     let mut scene = Scene::new(RULES);
@@ -496,7 +546,7 @@ fn a_forged_heartbeat_makes_nothing_lost() {
     assert_eq!(scene.beat(3), "?3..3");
 }
 
-/// A source that has really lost so many: all that comes is delivered as before, and the loss is told when the next one comes.
+/// A source that has really lost so many: all samples are delivered as before, and the next one reports the loss.
 #[test]
 fn a_jump_that_is_true_is_told_by_the_second_sample() {
     let mut scene = Scene::new(Rules {
