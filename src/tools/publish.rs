@@ -56,7 +56,7 @@ pub struct Publish {
     connection: Connection,
 }
 
-/// Where the values go.
+/// Destination of the values.
 struct To<'a> {
     session: &'a Session,
     publisher: &'a Publisher<'a>,
@@ -85,15 +85,13 @@ impl Publish {
         let mut sum = Sum::of(&publisher);
         publisher.undeclare().wait()?;
         let reached = reach.finish(&session);
-        let closed = session.close().wait();
-        sum.note_lost(&session);
+        let closed = sum.close(&session);
         // Of a single value a note or an error says enough.
         if !self.connection.json && sum.published() > 1 {
             complain(format_args!("{sum}"));
         }
         published?;
         closed?;
-        sum.finish()?;
         reached
     }
 

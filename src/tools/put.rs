@@ -10,7 +10,7 @@ use zonda_program::{Connection, Failure, REACH_HELP, Reach, print, priority};
 
 use super::audience;
 use super::operands::{KeyAndValue, OnKey};
-use super::sum::Sum;
+use super::sum;
 
 const PUT: &str = "\
 Examples:
@@ -60,14 +60,13 @@ impl Put {
         tell(&mut reach, &session, &publisher, self.connection.json);
         let outcome = publisher.put(value).attachment(self.attach);
         let outcome = format!("{:?}", outcome.outcome().wait()?);
-        let sum = Sum::of(&publisher);
         drop(publisher);
         let line = json!({"put": key.as_str(), "bytes": size, "outcome": outcome});
-        leave(session, reach, sum, self.connection.json.then_some(line))
+        leave(&session, reach, self.connection.json.then_some(line))
     }
 }
 
-/// Says so if nobody will get what is published, and why; as JSON the outcome says it.
+/// Says so if no subscriber will get the message, and why; with --json the outcome says it.
 /// To be called before: a receiver may leave as soon as it has what it waited for.
 fn tell(reach: &mut Reach, session: &Session, publisher: &Publisher<'_>, as_json: bool) {
     if !reach.tell(session) && !as_json {
@@ -76,14 +75,12 @@ fn tell(reach: &mut Reach, session: &Session, publisher: &Publisher<'_>, as_json
 }
 
 /// Closes the session, prints what was done, and fails if an endpoint was not reached or the message was lost.
-fn leave(session: Session, reach: Reach, mut sum: Sum, line: Option<Value>) -> Result<(), Failure> {
-    let reached = reach.finish(&session);
-    session.close().wait()?;
-    sum.note_lost(&session);
+fn leave(session: &Session, reach: Reach, line: Option<Value>) -> Result<(), Failure> {
+    let reached = reach.finish(session);
+    sum::close(session)?;
     if let Some(line) = line {
         print(format_args!("{line}"));
     }
-    sum.finish()?;
     reached
 }
 
@@ -114,9 +111,8 @@ impl Delete {
         tell(&mut reach, &session, &publisher, self.connection.json);
         let outcome = publisher.delete().attachment(self.attach);
         let outcome = format!("{:?}", outcome.outcome().wait()?);
-        let sum = Sum::of(&publisher);
         drop(publisher);
         let line = json!({"delete": key.as_str(), "outcome": outcome});
-        leave(session, reach, sum, self.connection.json.then_some(line))
+        leave(&session, reach, self.connection.json.then_some(line))
     }
 }

@@ -12,8 +12,9 @@ use zonda::{Session, Wait};
 use zonda_program::{Connection, Failure, Interrupt, REACH_HELP, Reach, complain, priority};
 
 use super::recording::{FORMAT, Head, Message, messages};
+use super::sum;
 
-/// How often the tool says how far it is.
+/// Time between two reports of the tool.
 const PROGRESS: Duration = Duration::from_secs(10);
 
 /// The longest time of a message in a recording, in seconds: ten years.
@@ -53,7 +54,7 @@ fn speed(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How far the tool is.
+/// Progress of the tool.
 struct Progress {
     messages: u64,
     said: Instant,
@@ -88,7 +89,7 @@ impl Replay {
         }
         complain(format_args!("published {}", messages(progress.messages)));
         let reached = reach.finish(&session);
-        session.close().wait()?;
+        sum::close(&session)?;
         reached
     }
 
@@ -215,7 +216,7 @@ impl Recording {
         }
     }
 
-    /// What is wrong with the line that was read last.
+    /// A failure because of the line that was read last.
     fn wrong(&self, what: impl std::fmt::Display) -> Failure {
         Failure::Run(format!("{}:{}: {what}", self.name, self.line))
     }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::process::{self, Stdio};
 
 use clap::{Args, Command, CommandFactory, ValueEnum};
@@ -12,7 +12,7 @@ use clap_mangen::Man as Page;
 use zonda_program::{Failure, fitted, print, print_lines, write};
 use zonda_router::daemon::program::Zondad;
 
-/// Where shells look for completions.
+/// Examples with the places where shells look for completions.
 const HELP: &str = "\
 Examples:
   zonda completions bash > ~/.local/share/bash-completion/completions/zonda
@@ -20,7 +20,7 @@ Examples:
   zonda completions fish > ~/.config/fish/completions/zonda.fish
   zonda completions zsh zondad > ~/.zfunc/_zondad      for the daemon";
 
-/// How a page is read.
+/// Examples for pages.
 const READ: &str = "\
 Examples:
   zonda man                                   shows the page of zonda, of sub, of the daemon
@@ -80,10 +80,23 @@ pub struct Man {
 impl Man {
     /// Writes the pages and says where, or shows one.
     pub fn run(self, zonda: Command) -> Result<(), Failure> {
-        match &self.out {
+        let earlier = self.directory_by_word(&zonda);
+        match self.out.as_deref().or(earlier) {
             Some(directory) => write_pages(directory, zonda),
             None => self.show(zonda),
         }
+    }
+
+    /// The directory in `zonda man DIR`, as earlier versions have it for `--out DIR`: a single word that is a path and no command.
+    fn directory_by_word(&self, zonda: &Command) -> Option<&Path> {
+        let [word] = self.command.as_slice() else {
+            return None;
+        };
+        let path = Path::new(word);
+        let is_path = word.contains(is_separator) || path.is_dir();
+        let is_command =
+            ["zonda", "zondad"].contains(&word.as_str()) || zonda.find_subcommand(word).is_some();
+        (is_path && !is_command).then_some(path)
     }
 
     /// Shows a page by `man` in a terminal; else its source goes to standard output.

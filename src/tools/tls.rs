@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use zonda_program::certificates::{Certificate, DAYS, make};
 use zonda_program::{Failure, print_lines};
 
-/// What follows the files.
+/// Explanation below the files.
 const HELP: &str = "\
 Example:
   zonda tls init certs --host robot.lan     certificates for nodes that are reached as robot.lan, localhost, 127.0.0.1 or ::1
@@ -51,7 +51,8 @@ impl Tls {
 impl Init {
     fn run(self) -> Result<(), Failure> {
         let mut hosts = self.host.clone();
-        hosts.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
+        let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+        hosts.extend(own.into_iter().filter(|own| !self.host.contains(own)));
         let made = make(&hosts).map_err(|error| {
             Failure::Usage(format!(
                 "no certificate can be for {}: {error}",
@@ -91,7 +92,7 @@ impl Init {
     }
 }
 
-/// What to do with the files.
+/// Next steps with the files.
 fn lines(at: &Path, hosts: &[String]) -> String {
     let at = std::path::absolute(at).unwrap_or_else(|_| at.to_owned());
     let at = at.display();

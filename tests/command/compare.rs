@@ -70,7 +70,9 @@ fn what_is_worse_fails() {
         "{}",
         ended.out
     );
-    assert_eq!(ended.err, "error: 1 figures are worse");
+    assert_eq!(ended.err, "error: 1 figure is worse");
+    let ended = compare("better", &slow, &fast, &["--changes"]);
+    assert_eq!(ended.code, Some(0), "a flag of earlier versions: {ended:?}");
     let ended = compare("better", &slow, &fast, &[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(

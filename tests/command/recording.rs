@@ -18,7 +18,7 @@ fn json_line(running: &mut Running) -> Value {
     serde_json::from_str(&running.line()).expect("a JSON line")
 }
 
-/// The listening node prints this when somebody may connect.
+/// The listening node prints this when it accepts connections.
 fn subscriber(number: &str) -> (Running, String) {
     let arguments = [
         "sub",
@@ -291,7 +291,12 @@ fn shells_and_manuals_know_every_command() {
         daemon.contains("zondad") && daemon.contains("check"),
         "{daemon}"
     );
-    // What is not a terminal gets the source of the page.
+    // Scripts of earlier versions name the directory by a word alone.
+    fs::remove_dir_all(&directory).expect("it is ours");
+    let made = run(&zonda(), &["man", directory.to_str().expect("a name")]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert!(directory.join("zonda-record.1").exists());
+    // A pipe gets the source of the page.
     for (words, text) in [
         (&[][..], "SUBCOMMANDS"),
         (&["perf", "quick"], "round trips"),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How programs end: as long as they say, and with the truth about what is lost. Each in a process of its own.
+//! Ends of programs: as late as they say, and with the truth about what is lost. Each in a process of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use socket2::SockRef;
@@ -115,7 +116,7 @@ fn a_router_drains_for_as_long_as_it_says() {
     let begin = Instant::now();
     let mut last = Vec::new();
     while let Some(batch) = hand.receive() {
-        std::thread::sleep(SLOW.mul_f64(batch.len() as f64));
+        thread::sleep(SLOW.mul_f64(batch.len() as f64));
         last = batch;
     }
     assert!(begin.elapsed() > LIMIT, "it took {:?}", begin.elapsed());
@@ -123,7 +124,7 @@ fn a_router_drains_for_as_long_as_it_says() {
     assert_eq!(router.ended(), (Some(0), String::new()));
 }
 
-/// What reading a byte takes those who are slow: some 200 kB in a second.
+/// Time that a slow reader takes for a byte: some 200 kB in a second.
 const SLOW: Duration = Duration::from_micros(5);
 
 /// The id of the message that ends a link in good order.
@@ -155,9 +156,7 @@ fn a_second_signal_ends_a_router_at_once() {
     let _hand = sleeper(address);
     router.signal("-TERM");
     // it does not listen any more
-    until("it closes", || {
-        std::net::TcpStream::connect(address).is_err()
-    });
+    until("it closes", || TcpStream::connect(address).is_err());
     assert!(router.0.try_wait().expect("it is our child").is_none());
     router.signal("-TERM");
     assert_eq!(router.ended().0, Some(128 + 15));
@@ -166,17 +165,25 @@ fn a_second_signal_ends_a_router_at_once() {
 /// Lines of ten thousand bytes each that `zonda pub` is given: more than sockets hold, less than its queue.
 const LINES: usize = 40;
 
-/// `zonda pub` that was given all its lines by a router that has read nothing yet.
-fn publishing(more: &[&str]) -> (Program, std::net::TcpStream) {
+/// A line for `zonda pub`.
+fn line() -> String {
+    format!("{}\n", "\u{7f}".repeat(9_999))
+}
+
+/// `zonda pub` that was given so many lines, before a router that has read nothing yet.
+fn publishing(lines: usize, more: &[&str]) -> (Program, TcpStream) {
+    let command = [&["pub", "-k", "demo"], more].concat();
+    before_a_deaf_router(&command, &line().repeat(lines))
+}
+
+/// A program that was given all of this input, before a router that has read nothing yet.
+fn before_a_deaf_router(command: &[&str], input: &str) -> (Program, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     SockRef::from(&listener)
         .set_recv_buffer_size(1 << 14)
         .expect("a socket");
     let place = format!("tcp/{}", listener.local_addr().expect("bound"));
     let fixed = [
-        "pub",
-        "-k",
-        "demo",
         "-m",
         "client",
         "-e",
@@ -184,24 +191,24 @@ fn publishing(more: &[&str]) -> (Program, std::net::TcpStream) {
         "--cfg",
         "transport/link/tcp/so_sndbuf:65536",
     ];
-    let mut program = Program::start(&[&fixed, more].concat());
-    let stream = deaf_router(&listener, "demo");
-    let mut input = program.0.stdin.take().expect("it is piped");
-    let line = format!("{}\n", "\u{7f}".repeat(9_999));
-    for _ in 0..LINES {
-        input.write_all(line.as_bytes()).expect("it reads");
-    }
+    let mut program = Program::start(&[command, &fixed].concat());
+    let mut stdin = program.0.stdin.take().expect("it is piped");
+    let stream = thread::scope(|scope| {
+        // Some read before they connect.
+        scope.spawn(move || stdin.write_all(input.as_bytes()).expect("it reads"));
+        deaf_router(&listener, "demo")
+    });
     (program, stream)
 }
 
 #[test]
 fn a_publisher_at_the_end_of_its_input_delivers_all_of_it() {
-    let (program, mut stream) = publishing(&[]);
+    let (program, mut stream) = publishing(LINES, &[]);
     let begin = Instant::now();
     let mut buffer = vec![0; 1 << 13];
     let mut bytes = 0;
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
-        std::thread::sleep(SLOW.mul_f64(count as f64));
+        thread::sleep(SLOW.mul_f64(count as f64));
         bytes += buffer[..count].iter().filter(|byte| **byte == 0x7f).count();
     }
     assert!(begin.elapsed() > LIMIT, "it took {:?}", begin.elapsed());
@@ -215,9 +222,62 @@ fn a_publisher_at_the_end_of_its_input_delivers_all_of_it() {
 #[test]
 fn a_publisher_says_what_is_lost_at_the_end_of_its_input() {
     let limit = format!("close_timeout_ms:{}", LIMIT.as_millis());
-    let (program, _stream) = publishing(&["--cfg", &limit]);
+    let (program, _stream) = publishing(LINES, &["--cfg", &limit]);
     let (code, errors) = program.ended();
     assert_eq!(code, Some(1), "{errors}");
     assert_eq!(errors.matches("error: ").count(), 1, "{errors}");
     assert!(errors.contains(" messages, "), "{errors}");
+    // Its one count of outcomes agrees with the error, and no line of the log says the loss again.
+    let lost = between(&errors, "lost: ", " messages, ").rsplit_once('(');
+    let lost = lost.map_or("", |(_, count)| count);
+    assert!(
+        errors.contains(&format!(", {lost} lost with a link")),
+        "{errors}"
+    );
+    assert!(!errors.contains("WARN"), "{errors}");
+}
+
+/// The text after the first `begin`, up to the next `end`.
+fn between<'t>(text: &'t str, begin: &str, end: &str) -> &'t str {
+    let after = text.split_once(begin).map_or("", |(_, after)| after);
+    after.split_once(end).map_or("", |(between, _)| between)
+}
+
+/// Lines for `zonda pub` of which it has queued more than its sockets hold when it has read most of them: it reads 64 ahead.
+const MANY_LINES: usize = 110;
+
+#[test]
+fn a_publisher_whose_router_leaves_says_what_is_lost() {
+    let (program, stream) = publishing(MANY_LINES, &[]);
+    drop(stream);
+    says_what_left_with_the_router(program);
+}
+
+#[test]
+fn a_replay_whose_router_leaves_says_what_is_lost() {
+    let head = "{\"zonda_recording\":1,\"key\":\"demo\"}\n";
+    let message = format!(
+        "{{\"at\":0,\"key\":\"demo\",\"payload\":\"{}\"}}\n",
+        "x".repeat(9_999)
+    );
+    let input = [head, &message.repeat(60)].concat();
+    let (program, stream) = before_a_deaf_router(&["replay", "-", "--fast"], &input);
+    drop(stream);
+    says_what_left_with_the_router(program);
+}
+
+fn says_what_left_with_the_router(program: Program) {
+    let (code, errors) = program.ended();
+    assert_eq!(code, Some(1), "{errors}");
+    let failures: Vec<&str> = errors
+        .lines()
+        .filter(|line| line.starts_with("error: "))
+        .collect();
+    assert_eq!(failures.len(), 1, "{errors}");
+    assert!(
+        failures[0].ends_with(
+            " messages were lost with their link: the neighbour left before it had taken them"
+        ),
+        "{errors}"
+    );
 }

@@ -16,7 +16,7 @@ use super::record::Record;
 use super::surroundings::note;
 use difference::{Choice, Comparison};
 
-/// What a reader of the help tries first, and how to read what comes out.
+/// Examples for readers of the help, and the meaning of the table.
 const HELP: &str = "\
 Examples:
   zonda perf compare before.json after.json
@@ -56,6 +56,9 @@ pub struct Compare {
     /// Print what does not differ, too
     #[arg(long)]
     pub all: bool,
+    /// Print what differs, which is done anyway: scripts of earlier versions have this flag
+    #[arg(long, hide = true, conflicts_with = "all")]
+    pub changes: bool,
 }
 
 fn level(text: &str) -> Result<f64, String> {
@@ -98,6 +101,7 @@ impl Compare {
         }
         match comparison.worse() {
             0 => Ok(()),
+            1 => Err(Failure::Run("1 figure is worse".to_owned())),
             worse => Err(Failure::Run(format!("{worse} figures are worse"))),
         }
     }

@@ -103,6 +103,10 @@ impl Shared {
             unsent,
             ..
         } = gone;
+        if self.is_closed() && !ended.is_departure() && !unsent.is_nothing() {
+            // The outcome of the close names this neighbour and what it has not taken: a line here would say it twice.
+            return;
+        }
         let (named, stood, lost) = (Named(link), format!("{stood:.1?}"), Lost(*unsent));
         let says_goodbye = matches!(ended, Ended::Remote(reason::GENERIC));
         let hint = Hint(**ended == Ended::HungUp && link.whatami == WhatAmI::Router && link.dialed);
