@@ -69,7 +69,7 @@ pub mod tools {
     pub use crate::cpu::cpu_time;
     pub use crate::histogram::{histogram, micros, pairs};
     pub use crate::machine::{load_average, summary};
-    pub use crate::numbers::{of_rounds, short, time};
+    pub use crate::numbers::{of_rounds, short, thousands, time};
     pub use crate::process::{Process, Program, Said};
     pub use crate::record::{Better, Cell, Record, Round, Spread, X};
     pub use crate::schedule::{Rest, Schedule};

@@ -12,12 +12,25 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// What the figures of so many rounds are.
+/// The statistic of so many rounds, in words.
 pub fn of_rounds(rounds: u32) -> String {
     match rounds {
         1 => "one round".to_owned(),
         n => format!("median of {n} rounds"),
     }
+}
+
+/// A number with a space between each three digits.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Three significant digits with a unit: 2.93M, 870k, 12.0.
@@ -170,6 +183,15 @@ mod tests {
         ] {
             assert_eq!(unit.label(value), label);
         }
+    }
+
+    #[test]
+    fn large_numbers_are_read_in_groups() {
+        let numbers = [0, 12, 999, 1000, 4_491_630];
+        assert_eq!(
+            numbers.map(thousands),
+            ["0", "12", "999", "1 000", "4 491 630"]
+        );
     }
 
     #[test]

@@ -209,7 +209,7 @@ fn a_cut_at_any_moment_leaves_no_message_uncounted() {
     }
 }
 
-/// What an abandoned future was to publish has no outcome, and is not forgotten either.
+/// A message of an abandoned future has no outcome, and is not forgotten either.
 #[test]
 fn a_put_that_is_given_up_is_undecided() {
     let mut scene = Scene::new();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is received and thrown away can be asked for.
+//! Counts of messages that are received and thrown away.
 
-use crate::pair::{alone, connected_to, until, until_matched};
+use crate::pair::{alone, blocking, connected_to, until};
 use zonda::bytes::ZBytes;
-use zonda::qos::CongestionControl;
 use zonda::{Config, Wait};
 
 #[test]
@@ -15,12 +14,7 @@ fn a_message_that_is_too_large_is_counted_at_its_receiver() {
         .with("transport/link/rx/max_message_size", "100000");
     let b = connected_to(&a, narrow);
     let subscriber = b.declare_subscriber("demo").wait().unwrap();
-    let publisher = a
-        .declare_publisher("demo")
-        .congestion_control(CongestionControl::Block)
-        .wait()
-        .unwrap();
-    until_matched(&publisher);
+    let publisher = blocking(&a);
     let discarded = || b.info().links()[0].discarded;
     assert_eq!(discarded(), Default::default());
     for size in [1 << 20, 1 << 20, 8] {

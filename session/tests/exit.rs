@@ -12,15 +12,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use pair::{LONG, alone, until, until_matched};
-use proxy::Proxy;
-use zonda::bytes::ZBytes;
+use pair::{LONG, until, until_matched};
+use proxy::held_up;
 use zonda::config::RuntimeKind;
 use zonda::pubsub::{Publisher, Subscriber};
-use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 
-/// What tells the child what to do.
+/// The environment variable that names the child's case.
 const CASE: &str = "ZONDA_TEST_EXIT";
 
 /// A session with something declared, which is used and closed while it is dropped.
@@ -71,10 +69,10 @@ thread_local! {
     static OWN: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
-/// What a child does; the last line before it ends by itself.
+/// The work of a child; gives the last line before it ends by itself.
 fn child(case: &str, kind: RuntimeKind) {
     match case {
-        // Nobody ever closes or drops it.
+        // The program never closes or drops it.
         "static" => {
             KEPT.get_or_init(|| Kept::open(kind));
             std::process::exit(0);
@@ -83,7 +81,7 @@ fn child(case: &str, kind: RuntimeKind) {
             KEPT.get_or_init(|| Kept::open(kind)).say_farewell();
             std::process::exit(0);
         }
-        // As with `panic = "abort"`: no panic, even one that somebody would catch, is survived.
+        // Ends at each panic, even one that a caller would catch, like `panic = "abort"`.
         "no panic" => {
             std::panic::set_hook(Box::new(|_| std::process::abort()));
             drop(Kept::open(kind));
@@ -174,36 +172,9 @@ fn a_session_is_used_and_closed_while_a_thread_ends() {
     in_children("thread that ends last", true);
 }
 
-/// A session with full queues before a peer that takes nothing.
-fn before_a_black_hole(kind: RuntimeKind) -> (Session, Session, Proxy) {
-    let peer = alone();
-    let proxy = Proxy::before(peer.info().locators().remove(0).as_ref());
-    let config = Config::peer().with_runtime(kind).listen([] as [&str; 0]);
-    let session = zonda::open(config.connect([&proxy.endpoint()]))
-        .wait()
-        .unwrap();
-    let subscriber = peer.declare_subscriber("demo").callback(|_| {});
-    subscriber.background().wait().unwrap();
-    let publisher = session
-        .declare_publisher("demo")
-        .congestion_control(CongestionControl::Block)
-        .wait()
-        .unwrap();
-    until_matched(&publisher);
-    proxy.hold();
-    let payload = ZBytes::from(vec![0; 1 << 18]);
-    while publisher
-        .put(&payload)
-        .timeout(Duration::from_millis(50))
-        .wait()
-        .is_ok()
-    {}
-    (session, peer, proxy)
-}
-
 const DEADLINE: Duration = Duration::from_millis(200);
 
-/// How long after its deadline a close may return; the least of several, as this machine may have other work.
+/// Time after its deadline within which a close returns; the least of several, as this machine may have other work.
 const LATE: Duration = Duration::from_millis(50);
 
 fn least_of_five(mut took: impl FnMut() -> Duration) -> Duration {
@@ -216,7 +187,7 @@ fn least_of_five(mut took: impl FnMut() -> Duration) -> Duration {
 fn close_returns_by_its_deadline_before_a_black_hole() {
     for kind in RuntimeKind::available() {
         let waited = least_of_five(|| {
-            let (session, _peer, _proxy) = before_a_black_hole(kind);
+            let (session, _peer, _proxy) = held_up(Config::peer().with_runtime(kind));
             let begin = Instant::now();
             let closed = session.close().timeout(DEADLINE).wait();
             assert!(closed.is_err(), "{kind}: what was lost is told");
@@ -224,7 +195,7 @@ fn close_returns_by_its_deadline_before_a_black_hole() {
         });
         assert!(waited < DEADLINE + LATE, "{kind}: wait took {waited:?}");
         let awaited = least_of_five(|| {
-            let (session, _peer, _proxy) = before_a_black_hole(kind);
+            let (session, _peer, _proxy) = held_up(Config::peer().with_runtime(kind));
             let begin = Instant::now();
             let closed = async_io::block_on(async { session.close().timeout(DEADLINE).await });
             assert!(closed.is_err(), "{kind}: what was lost is told");
@@ -238,7 +209,7 @@ fn close_returns_by_its_deadline_before_a_black_hole() {
 fn dropping_never_blocks_before_a_black_hole() {
     for kind in RuntimeKind::available() {
         let dropped = least_of_five(|| {
-            let (session, _peer, _proxy) = before_a_black_hole(kind);
+            let (session, _peer, _proxy) = held_up(Config::peer().with_runtime(kind));
             let begin = Instant::now();
             drop(session);
             begin.elapsed()

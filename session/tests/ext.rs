@@ -19,7 +19,7 @@ use zonda::{Config, Operation, Session, Wait};
 use crate::pair::{LONG, alone, connected_to, pair, until};
 
 const KEY: &str = "ext/key";
-/// Shorter than anybody would choose, so that nobody waits for it.
+/// Shorter than an application would choose, so that the test does not wait for it.
 const BEAT: Duration = Duration::from_millis(20);
 
 fn text(sample: &Sample) -> String {
@@ -43,7 +43,7 @@ fn put_all(publisher: &AdvancedPublisher<'_>, payloads: &[&str]) {
     }
 }
 
-/// Counts its samples and keeps so many, but none is sent to others.
+/// Counts its samples and keeps so many, but sends none to other nodes.
 fn mute(session: &Session, kept: usize) -> AdvancedPublisher<'static> {
     session
         .declare_publisher(KEY)
@@ -69,7 +69,7 @@ fn recovering(session: &Session) -> AdvancedSubscriber {
         .unwrap()
 }
 
-/// A publisher that nobody hears has four samples, and the first is sent.
+/// A publisher without subscribers has four samples, and the first is sent.
 fn first_of_four(session: &Session, publisher: &AdvancedPublisher<'_>) {
     known(session);
     put_all(publisher, &["0", "1", "2", "3"]);
@@ -93,7 +93,7 @@ fn known(session: &Session) {
 #[test]
 fn who_comes_late_gets_the_newest_in_order() {
     let (near, far) = pair();
-    // What is sent before the other peer has said what it wants may arrive late.
+    // A sample that is sent before the other peer has declared its subscriber may arrive late.
     let publisher = mute(&near, 3);
     put_all(&publisher, &["0", "1", "2"]);
     publisher.delete().wait().unwrap();
@@ -214,7 +214,7 @@ fn what_no_cache_has_is_missed_and_said_between_the_samples() {
     let miss = misses.recv_timeout(LONG).unwrap().unwrap();
     assert_eq!((miss.source(), miss.nb()), (publisher.id(), 2));
     misses.undeclare().wait().unwrap();
-    // Without recovery nobody is asked.
+    // Without recovery the subscriber asks no cache.
     let (sender, seen) = flume::unbounded();
     let plain = far.declare_subscriber(KEY).advanced().wait().unwrap();
     let tell = move |miss: Miss| sender.send(miss.nb()).unwrap();
@@ -389,7 +389,7 @@ fn nothing_goes_on_behind_the_end() {
     std::thread::sleep(5 * BEAT);
     assert!(asked.try_recv().unwrap().is_none(), "the questions stop");
     drop(asked);
-    // A session that is closed ends what lives as long as it, and lets go of callbacks.
+    // A session that is closed ends what lives as long as it, and drops callbacks.
     let (sender, seen) = flume::unbounded();
     let kept = far
         .declare_subscriber(KEY)

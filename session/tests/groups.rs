@@ -40,7 +40,7 @@ impl Group {
         zonda::open(config).wait().expect("it is in the group")
     }
 
-    /// Nodes of which each has heard of all others.
+    /// Nodes of which each knows all other ones.
     fn members<const N: usize>(&self) -> [Session; N] {
         let members: [Session; N] = std::array::from_fn(|_| self.member(Config::peer()));
         for member in &members {
@@ -119,13 +119,13 @@ fn next(subscriber: &Subscriber) -> Sample {
 fn until_heard(from: &Session, to: &Subscriber, key: &str, value: &str) {
     until("it is heard", || {
         from.put(key, value).wait().expect("it is sent");
-        // Whatever else has come goes with it: what is left lying fills the queues of those who wait for others.
+        // Samples of other nodes go with it: unread ones would fill the queues of the nodes that wait for theirs.
         let next = || to.recv_timeout(Duration::from_millis(50)).expect("open");
         std::iter::from_fn(next).any(|s| s.payload().to_bytes() == value.as_bytes())
     });
 }
 
-/// How often each of these values was received until `last` came.
+/// Counts how often each of these values was received until `last` came.
 fn until_last(subscriber: &Subscriber, last: &str) -> Vec<String> {
     let mut all = Vec::new();
     while all.last().is_none_or(|value| value != last) {
@@ -194,7 +194,7 @@ fn who_is_silent_is_gone_after_its_lease() {
     assert_eq!(next(&subscriber).payload().to_bytes(), b"x".as_slice());
     until("it is gone", || others(&member) == 0);
     assert_eq!(member.info().groups()[0].counts.expired, 1);
-    // What it says now is nobody's.
+    // Its messages belong to no member now.
     stranger.puts(6);
     until("it is counted", || {
         member.info().groups()[0].counts.unknown == 1
@@ -409,7 +409,7 @@ fn a_group_is_for_peers_and_routers_and_is_not_connected_to() {
     assert!(error.contains("listen/endpoints"), "{error}");
 }
 
-/// A datagram of nine bytes a minute must not keep a router from those who come.
+/// A datagram of nine bytes a minute must not keep a router from its newcomers.
 #[test]
 fn who_claims_to_be_a_router_does_not_silence_the_one_that_is_there() {
     let group = Group::new();

@@ -6,11 +6,10 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::pair::{LONG, alone, pair, until, until_matched};
-use crate::proxy::Proxy;
+use crate::pair::{LONG, alone, blocking, pair, until, until_matched};
+use crate::proxy::held_up;
 use zonda::bytes::ZBytes;
-use zonda::qos::CongestionControl;
-use zonda::{Config, Session, Wait};
+use zonda::{Config, Wait};
 
 /// Two peers, one publishes in a loop, and both close at the same time.
 #[test]
@@ -19,12 +18,7 @@ fn two_peers_that_close_at_the_same_time_both_succeed() {
         let (a, b) = pair();
         let subscriber = b.declare_subscriber("demo").callback(|_| {});
         let subscriber = subscriber.wait().unwrap();
-        let publisher = a
-            .declare_publisher("demo")
-            .congestion_control(CongestionControl::Block)
-            .wait()
-            .unwrap();
-        until_matched(&publisher);
+        let publisher = blocking(&a);
         let payload = ZBytes::from(vec![0; 1 << 16]);
         let puts = thread::spawn(move || {
             let mut count = 0_u64;
@@ -50,36 +44,9 @@ fn two_peers_that_close_at_the_same_time_both_succeed() {
     }
 }
 
-/// A session with messages for a peer behind a way that is held up.
-fn held_up() -> (Session, Session, Proxy) {
-    let peer = alone();
-    let proxy = Proxy::before(peer.info().locators().remove(0).as_ref());
-    let config = Config::peer().listen([] as [&str; 0]);
-    let session = zonda::open(config.connect([&proxy.endpoint()]));
-    let session = session.wait().unwrap();
-    let subscriber = peer.declare_subscriber("demo").callback(|_| {});
-    subscriber.background().wait().unwrap();
-    let publisher = session
-        .declare_publisher("demo")
-        .congestion_control(CongestionControl::Block)
-        .wait()
-        .unwrap();
-    until_matched(&publisher);
-    proxy.hold();
-    let payload = ZBytes::from(vec![0; 1 << 18]);
-    while publisher
-        .put(&payload)
-        .timeout(Duration::from_millis(50))
-        .wait()
-        .is_ok()
-    {}
-    publisher.undeclare().wait().unwrap();
-    (session, peer, proxy)
-}
-
 #[test]
 fn a_neighbour_that_hangs_up_meanwhile_is_counted_and_no_failure() {
-    let (session, _peer, proxy) = held_up();
+    let (session, _peer, proxy) = held_up(Config::peer());
     let closing = {
         let session = session.clone();
         thread::spawn(move || session.close().timeout(LONG).wait())
@@ -90,10 +57,10 @@ fn a_neighbour_that_hangs_up_meanwhile_is_counted_and_no_failure() {
     assert!(session.info().ended_links().lost() > 0);
 }
 
-/// Nobody is there that left: this side gave up.
+/// The neighbour stays, and this side gives up.
 #[test]
 fn a_neighbour_that_takes_nothing_is_a_failure() {
-    let (session, _peer, _proxy) = held_up();
+    let (session, _peer, _proxy) = held_up(Config::peer());
     let closed = session.close().timeout(Duration::from_millis(100)).wait();
     assert!(closed.is_err());
 }

@@ -147,7 +147,7 @@ fn what_is_received_can_be_selected_on() -> zonda::Result<()> {
     assert!(receiving.is_terminated());
     drop(receiving);
     drop(session);
-    // The end is told by each new future.
+    // Each new future reports the end.
     for _ in 0..2 {
         let mut receiving = subscriber.recv_async();
         assert!(!receiving.is_terminated());

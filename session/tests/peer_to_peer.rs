@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::pair::{LONG, alone, connected_to, matched, pair, until, until_matched};
+use crate::pair::{LONG, alone, blocking, connected_to, matched, pair, until, until_matched};
 use zonda::bytes::{Encoding, ZBytes};
 use zonda::handlers::{FifoChannel, RingChannel};
 use zonda::qos::{CongestionControl, Priority, Reliability};
@@ -219,12 +219,7 @@ fn callbacks_and_rings_are_served_over_the_wire() {
         .with(RingChannel::default())
         .wait()
         .unwrap();
-    let publisher = a
-        .declare_publisher("demo")
-        .congestion_control(CongestionControl::Block)
-        .wait()
-        .unwrap();
-    until_matched(&publisher);
+    let publisher = blocking(&a);
     for n in 0..100u8 {
         publisher.put([n]).wait().unwrap();
     }

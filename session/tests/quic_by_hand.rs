@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Peers of QUIC that are played by hand: what such a peer sees of the streams and datagrams of a link, and that one which
-//! misbehaves costs nobody but itself.
+//! misbehaves costs its own link at most.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn config(ca: &str, speaks: &[u8]) -> quinn::ClientConfig {
     quinn::ClientConfig::new(Arc::new(config))
 }
 
-/// What carries the batches of a hand.
+/// Carrier of the batches of a hand.
 enum Carrier {
     /// The stream in both directions, and those beside it.
     Streams(Vec<quinn::SendStream>, quinn::RecvStream),
@@ -242,7 +242,7 @@ impl Scene {
             &format!("quic/{to}{metadata}"),
             &[("root_ca_certificate", &ca)],
         );
-        // What waits on the thread of the test does not keep the hands from moving.
+        // A wait on the thread of the test does not keep the hands from moving.
         let runtime = tokio::runtime::Builder::new_multi_thread();
         Scene {
             near: near.expect("a link"),
@@ -357,7 +357,7 @@ fn messages_wait_for_a_declaration_that_comes_after_them() {
     scene.is_rid_of_others();
 }
 
-/// What the listener ignored and held of others than the honest client: messages on unknown keys, and waiting priorities.
+/// Counts of the listener for all links but the honest client's: ignored messages on unknown keys, and held ones.
 fn refused(scene: &Scene) -> (u64, u64) {
     let links = scene.far.info().links();
     let others = links.iter().filter(|link| link.zid != scene.near.zid());
@@ -389,14 +389,14 @@ fn who_declares_no_ids_is_stopped_and_costs_nobody_else() {
             sent += batch.len();
             assert!(sent <= WAITING_BYTES_MAX, "it may go on after {sent} bytes");
         }
-        // Others have their links, and the peer's declarations are heard.
+        // The other links are open, and the peer's declarations arrive.
         check_traffic(&scene.near, &scene.far, &[8, 5000]);
         hand.declare(1, "test/hand").await;
         until("its time is over", || {
             let (ignored, held) = refused(&scene);
             ignored > 7 && held >= 7
         });
-        // What follows does not wait for the same id again, in a stream that was not stopped within a batch.
+        // In a stream that was not stopped within a batch, later messages do not wait for this id again.
         let mut others = Priority::ALL[1..].iter();
         let other = *others.find(|other| Some(**other) != stopped).expect("one");
         for batch in [hand.push_on(9, other, b"never"), hand.push(other)] {
@@ -409,7 +409,7 @@ fn who_declares_no_ids_is_stopped_and_costs_nobody_else() {
     scene.is_rid_of_others();
 }
 
-/// What is said on the wrong stream, never ends, or is given up costs the one who does it its link at most.
+/// Messages on the wrong stream, without an end, or given up cost their sender its link at most.
 #[test]
 fn who_misuses_its_streams_costs_only_itself() {
     let scene = Scene::open("");
@@ -428,7 +428,7 @@ fn who_misuses_its_streams_costs_only_itself() {
         send(unfinished.stream(6), &[5; 1000]).await;
         let batch = unfinished.push(Priority::Data);
         unfinished.send(5, &batch).await;
-        // As many streams as were agreed on, and no more.
+        // The streams that were agreed on, and no more.
         let more = unfinished.connection.open_uni();
         let more = tokio::time::timeout(Duration::from_millis(200), more).await;
         assert!(more.is_err(), "one stream too many");
@@ -438,7 +438,7 @@ fn who_misuses_its_streams_costs_only_itself() {
         let mut noise = scene.hand(b"zenoh-ms").await;
         noise.send(7, &[0x1f; 100]).await;
         assert!(reset.is_hung_up_on().await && noise.is_hung_up_on().await);
-        // The others have their links still, and the listener time for everybody.
+        // The other links are open still, and the listener has time for all of them.
         for _ in 0..3 {
             assert!(heard.recv_timeout(LONG).expect("open").is_some());
         }

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use contexts::{Context, in_context, in_time};
-use pair::{LONG, connected_to, until, until_matched};
+use pair::{LONG, blocking, connected_to, until, until_matched};
 use zonda::config::RuntimeKind;
 use zonda::qos::CongestionControl;
 use zonda::query::ConsolidationMode;
@@ -264,7 +264,7 @@ fn carries_large_messages(kind: RuntimeKind) {
     }
 }
 
-/// Tokens come and go, a question is answered, and a publisher hears of its subscribers: from tasks of this runtime.
+/// Tokens come and go, a question is answered, and a publisher learns of its subscribers: from tasks of this runtime.
 fn tells_who_is_there(kind: RuntimeKind) {
     let a = zonda::open(listening(kind)).wait().unwrap();
     let b = connected_to(&a, client(kind));
@@ -286,7 +286,7 @@ fn tells_who_is_there(kind: RuntimeKind) {
     assert!(status().matching());
     drop(subscriber);
     assert!(!status().matching());
-    // A full queue keeps nobody else from hearing.
+    // A full queue keeps no other subscriber from its samples.
     let blocked = b.liveliness().declare_subscriber("live/*");
     let blocked = blocked.with(zonda::handlers::FifoChannel::new(1));
     let blocked = blocked.wait().unwrap();
@@ -305,7 +305,7 @@ fn tells_who_is_there(kind: RuntimeKind) {
     }
 }
 
-/// This runtime on one end of the link, each of the others on the other.
+/// This runtime on one end of the link, each other one on the other end.
 fn linked_to_each_other_runtime(kind: RuntimeKind) {
     for other in RuntimeKind::available() {
         waited(listening(kind), client(other));
@@ -472,12 +472,7 @@ mod application_with_tokio {
         let a = zonda::open(config).wait().unwrap();
         let b = connected_to(&a, Config::client(NOWHERE));
         let subscriber = b.declare_subscriber("demo").wait().unwrap();
-        let publisher = a
-            .declare_publisher("demo")
-            .congestion_control(CongestionControl::Block)
-            .wait()
-            .unwrap();
-        until_matched(&publisher);
+        let publisher = blocking(&a);
         drop(application);
         until("its links are gone", || a.info().links().is_empty());
         for _ in 0..100 {

@@ -8,9 +8,8 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::pair::{LONG, connected_to, until, until_matched};
+use crate::pair::{LONG, blocking, connected_to, until};
 use zonda::bytes::ZBytes;
-use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 
 const STALL_MS: u64 = 100;
@@ -28,7 +27,7 @@ fn client(router: &Session) -> Session {
     connected_to(router, Config::client([] as [&str; 0]))
 }
 
-/// How many messages a session has got on `demo`.
+/// Counts the messages that a session gets on `demo`.
 fn counted(session: &Session) -> Arc<AtomicU64> {
     let received = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&received);
@@ -40,7 +39,7 @@ fn counted(session: &Session) -> Arc<AtomicU64> {
     received
 }
 
-/// The same for a subscriber that stops at its first message until the sender is dropped.
+/// Counts them for a subscriber that stops at its first message until the sender is dropped.
 fn stopped(session: &Session) -> (Arc<AtomicU64>, mpsc::Sender<()>) {
     let received = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&received);
@@ -58,12 +57,7 @@ fn stopped(session: &Session) -> (Arc<AtomicU64>, mpsc::Sender<()>) {
 
 /// Publishes so many messages on a thread; how many it has published so far.
 fn publish(session: &Session, messages: u64) -> (Arc<AtomicU64>, JoinHandle<()>) {
-    let publisher = session
-        .declare_publisher("demo")
-        .congestion_control(CongestionControl::Block)
-        .wait()
-        .unwrap();
-    until_matched(&publisher);
+    let publisher = blocking(session);
     let done = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&done);
     let payload = ZBytes::from(vec![0; 1 << 14]);
@@ -76,7 +70,7 @@ fn publish(session: &Session, messages: u64) -> (Arc<AtomicU64>, JoinHandle<()>)
     (done, thread)
 }
 
-/// Waits until the source has stood still for ten times as long as a neighbour may hold it up beside others.
+/// Waits until the source has stood still for ten times as long as a neighbour may hold it up beside other ones.
 fn until_it_stands_still(published: &AtomicU64) {
     let (mut last, mut since) = (0, Instant::now());
     until("the source waits", || {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use crate::pair::{LONG, pair, until, until_matched};
+use crate::pair::{LONG, blocking, pair, until, until_matched};
 use bytes::Bytes;
 use zonda::bytes::ZBytes;
 use zonda::pubsub::Publisher;
@@ -108,7 +108,7 @@ async fn an_awaited_put_keeps_its_limit_without_holding_the_thread() {
     drop(release);
 }
 
-/// Awaited puts that find room go the short way, others wait by waker: between them no message is lost, doubled or overtaken.
+/// Awaited puts that find room go the short way, the other ones wait by waker: between them no message is lost, doubled or overtaken.
 #[tokio::test]
 async fn awaited_puts_to_a_slow_peer_arrive_once_each_in_their_order() {
     const MESSAGES: u32 = 400;
@@ -162,7 +162,7 @@ fn close_keeps_its_deadline_in_front_of_a_stuck_peer() {
     drop(release);
 }
 
-/// What a payload belongs to; it publishes when the last reference to it goes.
+/// Owner of a payload; it publishes when the last reference to it goes.
 struct Publishing {
     session: Session,
     bytes: Vec<u8>,
@@ -184,7 +184,7 @@ impl Drop for Publishing {
             let put = put.congestion_control(CongestionControl::Block);
             put.timeout(LONG).wait().is_ok()
         });
-        // nobody listens any more where the test has failed
+        // the receiver is gone where the test has failed
         let _ = self.done.send(taken);
     }
 }
@@ -225,14 +225,9 @@ fn dozing(b: &Session, first: Duration) -> Arc<AtomicU64> {
     received
 }
 
-/// How many of these messages are accepted until there is no room.
+/// Counts the messages that are accepted until there is no room.
 fn accepted(a: &Session, payload: &ZBytes) -> u64 {
-    let publisher = a
-        .declare_publisher("demo")
-        .congestion_control(CongestionControl::Block)
-        .wait()
-        .unwrap();
-    until_matched(&publisher);
+    let publisher = blocking(a);
     let mut count = 0;
     while publisher.put(payload).timeout(LIMIT).wait().is_ok() {
         count += 1;

@@ -5,7 +5,7 @@
 use zonda::qos::CongestionControl;
 use zonda::{Outcome, PublishError};
 
-/// How a put is finished.
+/// The call that finishes a put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     TryPublish,
@@ -13,7 +13,7 @@ pub enum Call {
     Await,
 }
 
-/// What state the neighbour's queue is in.
+/// State of the neighbour's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Free,
@@ -73,7 +73,7 @@ impl Table {
         Table(rows)
     }
 
-    /// What is said about a case.
+    /// The entry of a case.
     pub fn says(&self, control: CongestionControl, call: Call, state: State) -> &str {
         let control = CONTROLS.iter().find(|(one, _)| *one == control).unwrap().1;
         let call = CALLS.iter().find(|(one, _)| *one == call).unwrap().1;

@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use zonda::pubsub::Publisher;
+use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 
 /// Never passes in a test that works.
@@ -39,7 +40,18 @@ pub fn connected_to(other: &Session, config: Config) -> Session {
     session
 }
 
-/// Waits until the publisher's node has heard of a subscriber.
+/// A publisher on `demo` under Block, once its node knows a subscriber.
+pub fn blocking(session: &Session) -> Publisher<'static> {
+    let publisher = session
+        .declare_publisher("demo")
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
+    until_matched(&publisher);
+    publisher
+}
+
+/// Waits until the publisher's node knows a subscriber.
 pub fn until_matched(publisher: &Publisher<'_>) {
     until("the publisher is matched", || matched(publisher));
 }

@@ -8,8 +8,13 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::Duration;
 
-/// Whether the way to the listening session is open.
+use crate::pair::{alone, blocking};
+use zonda::bytes::ZBytes;
+use zonda::{Config, Session, Wait};
+
+/// State of the way to the listening session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
     Open,
@@ -22,11 +27,11 @@ pub struct Proxy {
     address: SocketAddr,
     gate: Arc<(Mutex<Gate>, Condvar)>,
     ends: Arc<Mutex<Vec<TcpStream>>>,
-    /// What came for the listening session, up to [`SEEN_BYTES_MAX`].
+    /// Bytes that came for the listening session, up to [`SEEN_BYTES_MAX`].
     seen: Arc<Mutex<Vec<u8>>>,
 }
 
-/// How much of a stream is kept to be looked at.
+/// Bytes of a stream that are kept to be looked at.
 const SEEN_BYTES_MAX: usize = 1 << 20;
 
 impl Proxy {
@@ -65,7 +70,7 @@ impl Proxy {
         proxy
     }
 
-    /// Where to connect to.
+    /// The endpoint to connect to.
     pub fn endpoint(&self) -> String {
         format!("tcp/{}", self.address)
     }
@@ -86,7 +91,7 @@ impl Proxy {
         batches
     }
 
-    /// Lets nothing more through to the listening session, which goes on to be heard.
+    /// Lets nothing more through to the listening session; bytes from it pass on.
     pub fn hold(&self) {
         self.set(Gate::Held);
     }
@@ -126,4 +131,22 @@ fn pass(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(&[u8]) -> bool
     }
     let _ = to.shutdown(Shutdown::Both);
     let _ = from.shutdown(Shutdown::Both);
+}
+
+/// A session of this configuration, a peer that it has connected to, and the way between them: held up, and the session has
+/// queued as much for the peer as it may.
+pub fn held_up(config: Config) -> (Session, Session, Proxy) {
+    let peer = alone();
+    let proxy = Proxy::before(peer.info().locators().remove(0).as_ref());
+    let config = config.listen([] as [&str; 0]);
+    let session = zonda::open(config.connect([&proxy.endpoint()]));
+    let session = session.wait().unwrap();
+    let subscriber = peer.declare_subscriber("demo").callback(|_| {});
+    subscriber.background().wait().unwrap();
+    let publisher = blocking(&session);
+    proxy.hold();
+    let payload = ZBytes::from(vec![0; 1 << 18]);
+    let put = || publisher.put(&payload).timeout(Duration::from_millis(50));
+    while put().wait().is_ok() {}
+    (session, peer, proxy)
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use zonda::qos::CongestionControl;
 use zonda::{Session, Wait};
+use zonda_perf::tools::thousands;
 use zonda_program::{Failure, Interrupt, pattern};
 
 use super::super::audience;
@@ -13,13 +14,13 @@ use super::{Count, told};
 
 /// Payload of a round trip in bytes, as in the studies.
 const TRIP: usize = 64;
-/// How long an answer may take.
+/// Time that an answer has.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often the first round trip is tried: the way may still be made known.
+/// Attempts at the first round trip: the way may still be made known.
 const TRIES: u32 = 5;
-/// How long nothing more may come of a flow before the rest counts as lost.
+/// Silence of a flow after which the rest counts as lost.
 const SILENCE: Duration = Duration::from_secs(3);
-/// How often it is asked meanwhile.
+/// Time between two questions meanwhile.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Round trips, in nanoseconds, ascending.
@@ -99,7 +100,7 @@ impl Trips {
         )
     }
 
-    /// As JSON, in microseconds.
+    /// Gives them in JSON, in microseconds.
     pub fn to_json(&self) -> Value {
         json!({
             "payload": TRIP,
@@ -112,7 +113,7 @@ impl Trips {
     }
 }
 
-/// Where a flow goes.
+/// The way of a flow.
 pub struct Way<'p> {
     /// The place of the node that counts.
     pub place: &'p str,
@@ -122,20 +123,7 @@ pub struct Way<'p> {
     pub size: usize,
 }
 
-/// A number with a space between each three digits.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// What came of a flow.
+/// Result of a flow.
 pub struct Flow {
     size: usize,
     sent: u64,
@@ -218,7 +206,7 @@ impl Flow {
         ]
     }
 
-    /// As JSON.
+    /// Gives it in JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "payload": self.size,
@@ -241,15 +229,6 @@ mod tests {
         assert_eq!(trips.micros(50.0), 51.0);
         assert_eq!(trips.micros(100.0), 101.0);
         assert_eq!(Trips(Vec::new()).micros(99.0), 0.0);
-    }
-
-    #[test]
-    fn large_numbers_are_read_in_groups() {
-        let numbers = [0, 12, 999, 1000, 4_491_630];
-        assert_eq!(
-            numbers.map(thousands),
-            ["0", "12", "999", "1 000", "4 491 630"]
-        );
     }
 
     #[test]
