@@ -12,7 +12,7 @@ use zonda_program as program;
 use zonda_router::daemon::terminal::Verbosity;
 use zonda_router::daemon::{self, DaemonArgs};
 
-/// What a newcomer tries first, below every overview of the commands.
+/// Examples for newcomers, below every overview of the commands.
 const FIRST_STEPS: &str = "\
 Examples:
   zonda sub 'demo/**' -l tcp/127.0.0.1:7450                 print what comes in
@@ -24,7 +24,7 @@ Examples:
 -v after any command logs more of what the node does on standard error, -q less; RUST_LOG=zonda_router=debug and the like \
 choose what. `zonda COMMAND --help` says what a command takes.";
 
-/// Where to begin.
+/// Examples of measurements.
 const PERF: &str = "\
 Examples:
   zonda perf quick                                     start here: about a minute
@@ -32,7 +32,7 @@ Examples:
   zonda perf compare before.json after.json            what a change has brought
   zonda perf plot before.json                          a page of a record";
 
-/// What the log has by default: of the tools without attempts to connect, as these say themselves whether they are connected.
+/// Default of the log. Tools say themselves whether they are connected, so theirs leaves out attempts to connect.
 const LOG: &str = "warn,zonda_router::peers::connect=error";
 
 /// A publish/subscribe node that speaks the Zenoh protocol: router, tools and measurements.

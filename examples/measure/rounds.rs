@@ -47,7 +47,7 @@ struct State {
     began: Option<Instant>,
     /// Messages of the round so far.
     messages: u64,
-    /// How many rounds are left.
+    /// Rounds that are left.
     left: u64,
 }
 

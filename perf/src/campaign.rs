@@ -23,15 +23,15 @@ const AROUND: f64 = 0.5;
 /// One system in one scenario, and what came of it.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What is measured.
+    /// The scenario.
     pub scenario: Scenario,
-    /// Whose programs.
+    /// The system whose programs run.
     pub system: System,
-    /// How long.
+    /// The time that it takes.
     pub span: Span,
     /// The figures so far.
     pub cell: Cell,
-    /// What stands before the scenario in names.
+    /// A word before the scenario in names.
     label: &'static str,
     has_failed: bool,
 }
@@ -119,19 +119,19 @@ pub fn entries(
     all
 }
 
-/// How a campaign is run.
+/// Settings of a campaign.
 pub struct Campaign<'a> {
     /// The sub-command, as the record names it.
     pub tool: &'static str,
-    /// What changes the meaning of the figures, beside what the cells say.
+    /// Settings that change the meaning of the figures, beside what the cells say.
     pub settings: Map<String, Value>,
-    /// How often each entry is measured.
+    /// Rounds of each entry.
     pub rounds: u32,
-    /// Where the record is written.
+    /// The file of the record.
     pub json: Option<&'a Path>,
     /// Only to say what would be measured.
     pub is_list: bool,
-    /// Whether latencies and readings are kept in the record.
+    /// The record keeps latencies and readings.
     pub keeps_samples: bool,
     /// Measures an entry once.
     pub measure: &'a Measure<'a>,
@@ -155,7 +155,7 @@ pub fn named<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
     Map::from_iter(values.map(|(name, value)| (name.to_owned(), value)))
 }
 
-/// What a campaign has come to.
+/// Result of a campaign.
 #[derive(Debug)]
 pub struct Outcome {
     /// The entries with their figures.
@@ -217,7 +217,7 @@ impl Campaign<'_> {
         }))
     }
 
-    /// How long it takes, in words.
+    /// The time that it takes, in words.
     fn length(&self, entries: &[Entry]) -> String {
         let seconds = entries
             .iter()
@@ -251,7 +251,7 @@ impl Campaign<'_> {
 }
 
 /// The order of a round: those that are beside each other follow each other, and each round begins with another one of
-/// them, so that nobody always has the same neighbour in front.
+/// them, so that no entry always has the same neighbour in front.
 pub fn turns<E>(entries: &[E], round: usize, are_beside: impl Fn(&E, &E) -> bool) -> Vec<usize> {
     let mut order = Vec::new();
     let mut rest: Vec<usize> = (0..entries.len()).collect();
@@ -267,7 +267,7 @@ pub fn turns<E>(entries: &[E], round: usize, are_beside: impl Fn(&E, &E) -> bool
 }
 
 impl Outcome {
-    /// What the figures are of, in words.
+    /// The rounds that the figures are of, in words.
     pub fn rounds(&self) -> String {
         let counts = self.entries.iter().map(|entry| entry.cell.measured());
         of_measured(counts, self.planned, self.is_whole)
@@ -293,7 +293,7 @@ impl Outcome {
     }
 }
 
-/// What figures are of, for so many rounds in each cell.
+/// The rounds that figures are of, in words, from the number in each cell.
 fn of_measured(
     counts: impl Iterator<Item = usize> + Clone,
     planned: u32,

@@ -17,7 +17,7 @@ fn runtime_help() -> String {
     format!("What the node's tasks run on, of {names} [default: {default}]")
 }
 
-/// How a program connects and what its node runs on.
+/// Connections of a program and the runtime of its node.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Connection")]
 pub struct Connection {

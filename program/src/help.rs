@@ -10,7 +10,7 @@ const WIDTH: usize = 79;
 const LEAST: usize = 30;
 /// The indent of an explanation that has no room there.
 const BELOW: usize = 6;
-/// What is before the explanation of an example.
+/// Characters before the explanation of an example.
 const COMMENT: &str = "  # ";
 
 /// The command with what stands below its help, and that of its sub-commands, in lines that fit.
@@ -48,10 +48,10 @@ fn fit(text: &str) -> String {
 /// A command or a name, and behind it in a column what is said of it.
 struct Entry<'t> {
     head: &'t str,
-    /// Where the explanation begins.
+    /// The column of the explanation.
     column: usize,
     words: Vec<&'t str>,
-    /// As it was written.
+    /// Lines of the source.
     written: Vec<&'t str>,
 }
 
@@ -78,7 +78,7 @@ impl<'t> Entry<'t> {
         self.written.push(line);
     }
 
-    /// As an example: the explanation is a comment of a shell above the command.
+    /// Lines of an example: the explanation is a comment of a shell above the command.
     fn commented(&self) -> Vec<String> {
         let mut lines = wrapped(&self.words, WIDTH - COMMENT.len());
         for line in &mut lines {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a program ends: exit code 0 when all went well, 1 for a failure at run time, 2 for bad usage,
-//! with one line on standard error. How output fails: [`zonda_router::daemon::output`].
+//! End of a program: exit code 0 when all went well, 1 for a failure at run time, 2 for bad usage,
+//! with one line on standard error. Failures of output: [`zonda_router::daemon::output`].
 
 use std::env;
 use std::error::Error;

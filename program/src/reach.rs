@@ -15,7 +15,7 @@ pub const HELP: &str = "\
 Exit code: 0 when done; 1 when an endpoint to connect to (-e, connect/endpoints) was never reached, was not connected when a \
 value was published, or a publication failed; 2 for bad usage. Without endpoints, to publish while nobody is connected only writes a line on standard error.";
 
-/// How soon the end of an attempt is noticed.
+/// Time within which the end of an attempt is noticed.
 const NOTICE: Duration = Duration::from_millis(5);
 /// An attempt ends before that by itself.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub struct Reach {
     told: bool,
-    /// How often nobody was connected.
+    /// Publications without any connected node.
     alone: u64,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a session is connected to and what becomes of it: transports, links, configured endpoints, those turned away,
+//! Connections of a session and their fate: transports, links, configured endpoints, nodes that were turned away,
 //! and listeners to all of that.
 
 use std::fmt;
@@ -54,12 +54,12 @@ impl Transport {
         self.whatami
     }
 
-    /// Whether messages have priorities on it.
+    /// Returns whether messages have priorities on it.
     pub fn is_qos(&self) -> bool {
         self.is_qos
     }
 
-    /// Whether it is a multicast group: never, so far.
+    /// Returns whether it is a multicast group: never, so far.
     pub fn is_multicast(&self) -> bool {
         false
     }
@@ -119,7 +119,7 @@ impl LinkEvent {
     }
 }
 
-/// What a listener to connections can be given.
+/// An event for a listener to connections.
 pub trait AboutConnections: Stored + Send + 'static {
     /// The session's own close ends links without an event.
     const IS_SILENT_AT_CLOSE: bool = true;
@@ -132,7 +132,7 @@ impl Stored for ConnectionEvent {}
 impl Stored for TransportEvent {}
 impl Stored for LinkEvent {}
 
-/// Whether this node has ended a link.
+/// Returns whether this node has ended a link.
 fn is_closed_here(event: &ConnectionEvent) -> bool {
     match event {
         ConnectionEvent::Lost { reason, .. } | ConnectionEvent::LinkLost { reason, .. } => {
@@ -142,7 +142,7 @@ fn is_closed_here(event: &ConnectionEvent) -> bool {
     }
 }
 
-/// Whose link an event is about.
+/// The id of the node whose link an event is about.
 fn zid_of(event: &ConnectionEvent) -> Option<ZenohId> {
     match event {
         ConnectionEvent::Connected(link)
@@ -278,7 +278,7 @@ impl<'a> SessionInfo<'a> {
         self.session().node().metrics()
     }
 
-    /// Those who connected to this session and were turned away: how many for each kind of reason, and who was the last.
+    /// Nodes that connected to this session and were turned away: their number for each kind of reason, and the last one.
     pub fn turned_away(&self) -> Vec<TurnedAway> {
         self.session().node().turned_away()
     }
@@ -349,7 +349,7 @@ impl<'a, E: AboutConnections> EventsListenerBuilder<'a, E> {
 }
 
 impl<'a, E: AboutConnections, H: IntoHandler<E>> EventsListenerBuilder<'a, E, H> {
-    /// Whether the links that are open already come first. Default: no.
+    /// Chooses whether the links that are open already come first. Default: no.
     pub fn history(mut self, history: bool) -> Self {
         self.history = history;
         self
@@ -452,7 +452,7 @@ impl<H> EventsListener<H> {
         &mut self.handler
     }
 
-    /// How many events gave way because a function or a handler that waits did not keep up; at most 1024 wait.
+    /// Events that were dropped because a function or a handler that waits did not keep up; at most 1024 wait.
     pub fn missed(&self) -> u64 {
         self.ends.told.dropped()
     }
@@ -483,7 +483,7 @@ impl<H> fmt::Debug for EventsListener<H> {
 struct Listening {
     node: Node,
     told: Arc<ConnectionListener>,
-    /// What there is to wait for once it has ended.
+    /// The end, to be waited for.
     gone: Ended,
     /// Outlives its [`EventsListener`].
     background: bool,

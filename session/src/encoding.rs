@@ -8,7 +8,7 @@ use std::str::FromStr;
 use zonda_codec::payload::shared_part;
 use zonda_codec::{ZSlice, encoding as wire};
 
-/// How to read a payload. It travels with the payload and is never interpreted on the way.
+/// The way to read a payload. It travels with the payload and is never interpreted on the way.
 ///
 /// The text form is `name` or `name;schema`. A name that is not well known travels as text.
 ///
@@ -166,7 +166,7 @@ impl Encoding {
         self.schema.as_ref().map(ZSlice::as_slice)
     }
 
-    /// The same encoding with this schema. Publishing fails when the schema is longer than
+    /// Replaces the schema. Publishing fails when the schema is longer than
     /// [`SCHEMA_BYTES_MAX`](Encoding::SCHEMA_BYTES_MAX).
     #[must_use]
     pub fn with_schema(mut self, schema: impl Into<String>) -> Encoding {
@@ -186,7 +186,7 @@ impl Encoding {
         Encoding { id, schema }
     }
 
-    /// As it came in a receive block, whose bytes the schema shares.
+    /// Takes an encoding from a receive block, whose bytes the schema shares.
     pub(crate) fn of_block(block: &ZSlice, encoding: zonda_codec::Encoding<'_>) -> Encoding {
         let schema = encoding.schema.map(|part| shared_part(block, part));
         Encoding::from_parts(encoding.id, schema)

@@ -44,7 +44,7 @@ pub use crate::scouting::ScoutError;
 /// ```
 pub type Error = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// What most functions of a program give.
+/// Result of most functions of a program.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The session has been closed. What is refused for that is this error, whichever operation it was, unless one asks for the
@@ -66,10 +66,10 @@ zonda_codec::debug_as_text!(SessionClosedError);
 
 /// Why an operation was not carried out.
 pub trait Refusal: std::error::Error + Send + Sync + Sized + 'static {
-    /// Whether it is that the session is closed.
+    /// Returns whether the reason is that the session is closed.
     fn is_closed(&self) -> bool;
 
-    /// As any error.
+    /// Converts it to any error.
     #[cold]
     fn into_any(self) -> Error {
         match self.is_closed() {

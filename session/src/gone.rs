@@ -66,7 +66,7 @@ impl Gone {
         }
     }
 
-    /// The same by waker. Whether the thread is inside of a callback is for the caller to know.
+    /// Waits by waker. The caller has to know whether the thread is inside of a callback.
     pub async fn wait_async(&self) {
         while !self.is_gone() {
             let went = self.0.went.listen();
@@ -78,11 +78,11 @@ impl Gone {
 }
 
 thread_local! {
-    /// How many callbacks of sessions this thread is inside of.
+    /// Callbacks of sessions that this thread is inside of.
     static INSIDE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether this thread is inside of a callback.
+/// Returns whether this thread is inside of a callback.
 pub(crate) fn is_inside() -> bool {
     INSIDE.with(Cell::get) > 0
 }
@@ -140,7 +140,7 @@ pub struct Ended<E = Infallible> {
 }
 
 impl Ended {
-    /// Of what has no callback, or one that nobody waits for.
+    /// The end of something that has no callback, or one without a caller that waits.
     pub(crate) fn now() -> Ended {
         Ended {
             refused: None,
@@ -165,7 +165,7 @@ impl Ended {
         }
     }
 
-    /// As one that can fail.
+    /// Converts it to one that can fail.
     pub(crate) fn fallible<E>(self) -> Ended<E> {
         Ended {
             refused: None,
@@ -184,11 +184,11 @@ impl<E> Ended<E> {
         }
     }
 
-    /// Waits for every callback, whatever it is: also for one that fills a queue whose other end somebody else has, for the gets of a
+    /// Waits for every callback, whatever it is: also for one that fills a queue with its other end elsewhere, for the gets of a
     /// querier and for listeners in the background.
     ///
     /// # Blocking
-    /// For ever if nobody reads such a queue.
+    /// For ever if no reader takes from such a queue.
     pub fn wait_callbacks(mut self) -> Self {
         self.waits = self.upon_asking.take().or(self.waits);
         self
@@ -216,7 +216,7 @@ impl<E: Into<crate::Error>> Wait for Ended<E> {
     /// Waits until the callback is gone.
     ///
     /// # Blocking
-    /// As long as a call of the callback runs; inside of a callback never.
+    /// Until no call of the callback runs; inside of a callback never.
     fn wait(self) -> Self::To {
         if let Some(gone) = &self.waits {
             gone.wait();

@@ -4,7 +4,7 @@
 //! Publish/subscribe and queries over the Zenoh 1.x protocol, on the runtime you already have.
 //!
 //! A [`Session`] is a node: it listens, connects to peers and routers (this project's or the reference's), publishes
-//! values on keys such as `building/3/temperature`, receives what others publish, asks them and [answers](query).
+//! values on keys such as `building/3/temperature`, receives the values of other nodes, asks them and [answers](query).
 //!
 //! # The smallest program
 //! ```
@@ -63,8 +63,8 @@
 //! async-std cannot be started again in the child: their reactor is the parent's.)
 //!
 //! # Discovery
-//! By default a session asks the multicast group `224.0.0.224:7446` on every interface who is there, answers others, and
-//! connects to the routers and peers it hears of; peers that are connected to the same router or peer hear of each other
+//! By default a session asks the multicast group `224.0.0.224:7446` on every interface for nodes, answers such questions, and
+//! connects to the routers and peers that it finds; peers that are connected to one router or peer find each other
 //! by gossip. `scouting/multicast/enabled: false` and `scouting/gossip/enabled: false` turn that off. A client with
 //! endpoints does not scout; one without connects to the first that answers, or says after 3 s where it asked in vain.
 //! [`Session::info`] has [what was done](session::SessionInfo::discovery), and [`scout`] shows who is there.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether anybody is there for what a publisher publishes or a querier asks, and listeners that hear when that changes.
+//! Counterparts of publishers and queriers, and listeners to their coming and going.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::handlers::{
 use crate::listening::{Listeners, Listening, Told};
 use crate::wait::{Operation, ready_at_once};
 
-/// Whether anybody is there: for a publisher, subscribers; for a querier, queryables that would answer (if it asks all
+/// Counterparts that are there: for a publisher, subscribers; for a querier, queryables that would answer (if it asks all
 /// complete ones, only these).
 ///
-/// Those of the same session count too. It is what this node knows now: a subscriber elsewhere is known a moment after
+/// Counterparts of the same session count too. It is what this node knows now: a subscriber elsewhere is known a moment after
 /// it was declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MatchingStatus {
@@ -31,7 +31,7 @@ impl MatchingStatus {
         MatchingStatus { matching }
     }
 
-    /// Whether there is at least one.
+    /// Returns whether there is at least one.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -49,7 +49,7 @@ impl MatchingStatus {
 
 impl Stored for MatchingStatus {}
 
-/// What has a matching status.
+/// A declaration that has a matching status.
 pub(crate) trait Matched: Sync {
     /// Makes a listener to it known to the node.
     fn listen(&self, listener: Arc<dyn Listen>) -> Result<ListenerId, DeclareError>;
@@ -147,10 +147,10 @@ impl Operation for BackgroundMatchingListenerBuilder<'_> {
 
 ready_at_once!([] BackgroundMatchingListenerBuilder<'_>);
 
-/// Hears when the first counterpart comes (also if it is there already) and when the last one goes. Dropping it ends it,
+/// Receives the coming of the first counterpart (also if it is there already) and the going of the last one. Dropping it ends it,
 /// without blocking; so does the end of what it listens to.
 ///
-/// It begins with "nobody", and never says the same twice in a row. It dereferences to its handler:
+/// It begins without a counterpart, and never repeats a status. It dereferences to its handler:
 ///
 /// ```
 /// # use zonda::{Config, Wait};
@@ -180,17 +180,17 @@ impl<H> MatchingListener<H> {
         &mut self.handler
     }
 
-    /// Whether it goes on when this is dropped, for as long as what it listens to. Default: no.
+    /// Chooses whether it goes on when this is dropped, for as long as what it listens to. Default: no.
     pub fn set_background(&mut self, background: bool) {
         self.listening.set_background(background);
     }
 
-    /// How many changes were lost because the callback panicked on them.
+    /// Changes that were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         self.listening.panics()
     }
 
-    /// How many changes were not delivered because others took them back while the callback was busy with older ones. 0 as long
+    /// Changes that were not delivered because later ones took them back while the callback was busy with older ones. 0 as long
     /// as no more than 16384 wait for it.
     pub fn cancelled(&self) -> u64 {
         self.listening.cancelled()

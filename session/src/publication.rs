@@ -29,11 +29,11 @@ pub(crate) struct Message {
     pub timestamp: Option<Timestamp>,
     pub source_info: Option<SourceInfo>,
     pub delivery: Service,
-    /// How long a blocking publication may wait.
+    /// Time that a blocking publication may wait.
     pub limit: Duration,
 }
 
-/// How a message is to be carried.
+/// Service that a message asks for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Service {
     pub priority: Priority,
@@ -54,7 +54,7 @@ impl Default for Service {
     }
 }
 
-/// The same for a message that has nothing beside its payload, as the node wants it.
+/// Service of a message that has nothing beside its payload, as the node wants it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlainService {
     pub encoding: u16,
@@ -118,7 +118,7 @@ impl Message {
         self.view_as(self.delivery)
     }
 
-    /// The same for a message that is carried otherwise than it says.
+    /// Gives the view of a message that is carried otherwise than it says.
     ///
     /// # Errors
     /// As [`Message::view`].
@@ -144,7 +144,7 @@ impl Message {
     }
 }
 
-/// How long publishing may wait: only under `Block`.
+/// Time that publishing may wait: only under `Block`.
 #[inline(always)]
 pub(crate) fn patience(congestion_control: CongestionControl, limit: Duration) -> Limit {
     match congestion_control {
@@ -165,7 +165,7 @@ pub(crate) fn forgive_drop<T: Given>(
     }
 }
 
-/// What a publication gives.
+/// Result of a publication.
 #[inline(always)]
 pub(crate) fn given<T: Given>(passing: Passing) -> Result<T, PublishError> {
     match passing.unusual {
@@ -174,7 +174,7 @@ pub(crate) fn given<T: Given>(passing: Passing) -> Result<T, PublishError> {
     }
 }
 
-/// The same where it gives nothing, or any error.
+/// Result where it gives nothing, or any error.
 #[inline(always)]
 pub(crate) fn passed(passing: Passing) -> crate::Result<()> {
     match passing.unusual {
@@ -225,9 +225,9 @@ impl<'a, T> Publishing<'a, T> {
     }
 }
 
-/// What a publication gives when it did not fail: nothing, or its [`Outcome`].
+/// Result of a publication that did not fail: nothing, or its [`Outcome`].
 pub trait Given {
-    /// What of the outcome is given.
+    /// Takes its part of the outcome.
     fn of(outcome: Outcome) -> Self;
 }
 
@@ -310,7 +310,7 @@ impl<T> fmt::Debug for Publishing<'_, T> {
 /// Writes the setters that every builder with a `message` field has.
 macro_rules! message_setters {
     ($($message:tt)+) => {
-        /// How to read the payload; default: that of the publisher, or plain bytes. Deletions have none.
+        /// Sets the encoding of the payload; default: that of the publisher, or plain bytes. Deletions have none.
         pub fn encoding(mut self, encoding: impl Into<$crate::bytes::Encoding>) -> Self {
             self.$($message)+.encoding = encoding.into();
             self
@@ -328,7 +328,7 @@ macro_rules! message_setters {
             self
         }
 
-        /// Who made the value, and its number in that source.
+        /// Sets the source that made the value, and its number there.
         pub fn source_info(
             mut self,
             source_info: impl Into<Option<$crate::sample::SourceInfo>>,
@@ -337,7 +337,7 @@ macro_rules! message_setters {
             self
         }
 
-        /// How long this publication may wait for room under congestion control `Block`. Default: the
+        /// Sets the time that this publication may wait for room under congestion control `Block`. Default: the
         /// configuration's `wait_before_close`, 5 s.
         pub fn timeout(mut self, limit: std::time::Duration) -> Self {
             self.$($message)+.limit = limit;
@@ -355,19 +355,19 @@ macro_rules! service_setters {
             self
         }
 
-        /// What happens when a peer is slow. Default: `Drop`.
+        /// Chooses what happens when a peer is slow. Default: `Drop`.
         pub fn congestion_control(mut self, control: $crate::qos::CongestionControl) -> Self {
             self.$($field).+.congestion_control = control;
             self
         }
 
-        /// Whether the message is not to wait for company in a batch. Default: no.
+        /// Chooses whether the message is sent without waiting for company in a batch. Default: no.
         pub fn express(mut self, express: bool) -> Self {
             self.$($field).+.express = express;
             self
         }
 
-        /// Whether hops may lose the message. Default: `Reliable`.
+        /// Chooses whether hops may lose the message. Default: `Reliable`.
         pub fn reliability(mut self, reliability: $crate::qos::Reliability) -> Self {
             self.$($field).+.reliability = reliability;
             self

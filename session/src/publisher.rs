@@ -43,7 +43,7 @@ pub struct PublisherBuilder<'a, 'b> {
 impl PublisherBuilder<'_, '_> {
     service_setters!(service);
 
-    /// Whether subscribers of this session get its messages, those of others, or both; the others are no match for it.
+    /// Chooses the subscribers that get its messages: of this session, of other sessions, or both; the rest is no match for it.
     /// Default: both.
     ///
     /// ```
@@ -64,7 +64,7 @@ impl PublisherBuilder<'_, '_> {
         self
     }
 
-    /// How to read the payloads, unless a put says otherwise. Default: plain bytes.
+    /// Sets the encoding of the payloads, unless a put has its own. Default: plain bytes.
     pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
         self.encoding = encoding.into();
         self
@@ -120,11 +120,11 @@ pub struct Publisher<'a> {
     key: KeyExpr<'a>,
     encoding: Encoding,
     service: Service,
-    /// What a put without anything beside its payload has, if there can be one.
+    /// Service of a put without anything beside its payload, if there can be one.
     plain: Option<PlainService>,
     limit: Duration,
     listeners: Arc<Listeners>,
-    /// Those of who listens to it.
+    /// Callbacks of its listeners.
     callbacks: Gone,
 }
 
@@ -223,7 +223,7 @@ impl<'a> Publisher<'a> {
         &self.key
     }
 
-    /// How to read the payloads.
+    /// The encoding of the payloads.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
     }
@@ -233,30 +233,30 @@ impl<'a> Publisher<'a> {
         self.service.priority
     }
 
-    /// What happens to its messages when a peer is slow.
+    /// The fate of its messages when a peer is slow.
     pub fn congestion_control(&self) -> CongestionControl {
         self.service.congestion_control
     }
 
-    /// Whether hops may lose its messages.
+    /// Returns whether hops may lose its messages.
     pub fn reliability(&self) -> Reliability {
         self.service.reliability
     }
 
-    /// Whether anybody wants what it publishes, as far as this node knows now.
+    /// Returns whether it has subscribers, as far as this node knows now.
     pub fn matching_status(&self) -> Done<crate::Result<MatchingStatus>> {
         let matching = self.face.has_matching_subscribers();
         Done(Ok(MatchingStatus::new(matching)))
     }
 
-    /// Whether a message would go to anybody now: to a subscriber that is known, or to a router that has not said yet whether it
-    /// knows one. What is published without a route is [`Outcome::NoSubscriber`].
+    /// Returns whether a message would go anywhere now: to a subscriber that is known, or to a router that has not said yet whether it
+    /// knows one. A message without a route is [`Outcome::NoSubscriber`].
     pub fn has_route(&self) -> bool {
         self.face.has_route()
     }
 
-    /// Declares a listener that hears when the first subscriber comes (also if one is there already) and when the last
-    /// one goes.
+    /// Declares a listener to the coming of the first subscriber (also if one is there already) and the going of the last
+    /// one.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -273,7 +273,7 @@ impl<'a> Publisher<'a> {
         MatchingListenerBuilder::new(&self.face, &self.listeners, &self.callbacks)
     }
 
-    /// What became of its messages so far. Messages that were queued for a peer and lost with its link are counted there:
+    /// Outcomes of its messages so far. Messages that were queued for a peer and lost with its link are counted there:
     /// [`SessionInfo::ended_links`](crate::session::SessionInfo::ended_links).
     ///
     /// ```

@@ -32,7 +32,7 @@ impl SessionPutBuilder<'_, '_> {
     message_setters!(message);
     service_setters!(message.delivery);
 
-    /// Whether subscribers of this session get it, those of others, or both. Default: both.
+    /// Chooses the subscribers that get it: of this session, of other sessions, or both. Default: both.
     pub fn allowed_destination(mut self, destination: Locality) -> Self {
         self.destination = destination;
         self
@@ -74,7 +74,7 @@ impl SessionPutBuilder<'_, '_> {
     }
 }
 
-/// How a publication is carried, and to which subscribers.
+/// Service and destination of a publication.
 #[derive(Clone, Copy)]
 struct Carried {
     service: Service,
@@ -82,7 +82,7 @@ struct Carried {
 }
 
 impl Carried {
-    /// As the configuration says about publications on this key, and else as the program does.
+    /// Gives what the configuration says about publications on this key, and else what the program does.
     #[inline(always)]
     fn on(self, session: &Session, key: &KeyExpr<'_>) -> Carried {
         match session.has_publication_rules() {

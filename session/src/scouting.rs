@@ -2,8 +2,8 @@
 
 //! Looking for nodes by multicast, without being one.
 //!
-//! A session finds others by itself ([`Config`], section `scouting`); this is for programs that want to see
-//! who is there.
+//! A session finds other nodes by itself ([`Config`], section `scouting`); this is for programs that want to see
+//! them.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -101,7 +101,7 @@ impl<H> Scout<H> {
         &self.handler
     }
 
-    /// What was sent and heard so far on each interface, and why others are not used.
+    /// Questions and answers so far on each interface, and reasons why further ones are not used.
     pub fn report(&self) -> ScoutReport {
         self.search.report()
     }
@@ -129,7 +129,7 @@ impl Hello {
         self.0.zid
     }
 
-    /// Where it can be reached from here, the best first as the node sees it.
+    /// Places where it can be reached from here, the best first as the node sees it.
     pub fn locators(&self) -> &[Locator] {
         &self.0.locators
     }
@@ -139,7 +139,7 @@ impl Hello {
         self.0.locators.iter()
     }
 
-    /// Where the answer came from: the only hint for a node that names no locator.
+    /// The place that the answer came from: the only hint for a node that names no locator.
     pub fn source(&self) -> SocketAddr {
         self.0.source
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What an application does with a [`Session`]: opens it, publishes, declares, asks, closes it.
+//! Uses of a [`Session`]: an application opens it, publishes, declares, asks, closes it.
 
 #[cfg(feature = "probe")]
 mod probe;
@@ -91,7 +91,7 @@ impl Operation for OpenBuilder {
     ///
     /// # Blocking
     /// Until listening has begun and the first link can be used. A client without endpoints waits for one at most 3 s
-    /// (`scouting/timeout`), with endpoints as `connect/timeout_ms` says; others wait at most half a second
+    /// (`scouting/timeout`), with endpoints as `connect/timeout_ms` says; other sessions wait at most half a second
     /// (`scouting/delay`), and only where they scout or have endpoints.
     /// On the only thread of a runtime that was handed over it would wait for itself, and is refused.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
@@ -335,7 +335,7 @@ impl Session {
         self.configuration()
     }
 
-    /// What this session is connected to.
+    /// The connections of this session.
     pub fn info(&self) -> SessionInfo<'_> {
         SessionInfo { session: self }
     }
@@ -363,7 +363,7 @@ impl Session {
         }
     }
 
-    /// Whether the session is closed (or closing).
+    /// Returns whether the session is closed (or closing).
     pub fn is_closed(&self) -> bool {
         self.node().is_closed()
     }
@@ -379,7 +379,7 @@ pub struct CloseBuilder<'a> {
 }
 
 impl CloseBuilder<'_> {
-    /// How long closing may take. Default: `close_timeout_ms` of the configuration, else 10 s.
+    /// Sets the time that closing may take. Default: `close_timeout_ms` of the configuration, else 10 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
@@ -410,7 +410,7 @@ impl Operation for CloseBuilder<'_> {
         session.may_close()?;
         session.end_all();
         let closed = session.node().close_blocking(limit);
-        // Those that were being declared meanwhile.
+        // Declarations that were made meanwhile.
         session.end_all();
         if waits {
             session.listeners().callbacks().wait();
@@ -433,7 +433,7 @@ impl<'a> OperationLater for CloseBuilder<'a> {
             session.may_close()?;
             session.end_all();
             let closed = session.node().close(limit).await;
-            // Those that were being declared meanwhile.
+            // Declarations that were made meanwhile.
             session.end_all();
             if waits && !is_inside {
                 session.listeners().callbacks().wait_async().await;

@@ -43,8 +43,8 @@ impl<'a, 'b> SubscriberBuilder<'a, 'b, DefaultHandler> {
 }
 
 impl<H> SubscriberBuilder<'_, '_, H> {
-    /// Whether it gets what this session publishes, what others do, or both. Of one that gets only the former nobody
-    /// else hears. Default: both.
+    /// Chooses the sessions whose messages it gets: this one, other ones, or both. Other nodes do not learn of one for this
+    /// session alone. Default: both.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -134,7 +134,7 @@ ready_at_once!([] BackgroundSubscriberBuilder<'_, '_>);
 ///
 /// A subscriber does not keep its session open: samples end when the last clone of the session is gone.
 ///
-/// The compiler warns of one that is not kept, as it would hear nothing:
+/// The compiler warns of one that is not kept, as it would receive nothing:
 ///
 /// ```compile_fail
 /// #![deny(unused_must_use)]
@@ -149,11 +149,11 @@ pub struct Subscriber<H = FifoChannelHandler<Sample>> {
     handler: H,
 }
 
-/// What a subscriber subscribes to.
+/// Declaration behind a subscriber.
 enum Kept {
-    /// What is published.
+    /// Subscribes to publications.
     Data(Declaration<Call>),
-    /// Who is alive.
+    /// Subscribes to liveliness tokens.
     Tokens(KeyExpr<'static>, Listening),
 }
 
@@ -169,7 +169,7 @@ impl<H> Subscriber<H> {
         self.set_background(true);
     }
 
-    /// Whether it stays declared when this is dropped, for as long as the session. Default: no.
+    /// Chooses whether it stays declared when this is dropped, for as long as the session. Default: no.
     pub fn set_background(&mut self, background: bool) {
         match &mut self.entry {
             Kept::Data(entry) => entry.set_background(background),
@@ -203,7 +203,7 @@ impl<H> Subscriber<H> {
         &mut self.handler
     }
 
-    /// How many samples were lost because the callback panicked on them.
+    /// Samples that were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         match &self.entry {
             Kept::Data(entry) => entry.panics(),
@@ -211,7 +211,7 @@ impl<H> Subscriber<H> {
         }
     }
 
-    /// Of a [liveliness subscriber](crate::liveliness): how many changes were not delivered because others took them back while
+    /// Changes that a [liveliness subscriber](crate::liveliness) did not deliver because later ones took them back while
     /// the callback was busy with older ones. 0 as long as no more than 16384 wait for it, and for all other subscribers.
     pub fn cancelled(&self) -> u64 {
         match &self.entry {

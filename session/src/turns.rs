@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Turns for other tasks. A loop of futures that are always ready would keep its thread from timers and other tasks, on runtimes
-//! that wait for a task to return. Once every [`READY_MAX`] times on a thread such a future is pending instead, with its task woken.
+//! Turns for other tasks. Runtimes wait for a task to return, so a loop of futures that are always ready would keep its thread from
+//! timers and other tasks. Once every [`READY_MAX`] times on a thread such a future is pending instead, with its task woken.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -20,13 +20,13 @@ pub(crate) fn poll_turn(context: &mut Context<'_>) -> Poll<()> {
     let count = READY.get().wrapping_add(1);
     READY.set(count);
     match count % READY_MAX {
-        0 => give_way(context),
+        0 => woken_again(context),
         _ => Poll::Ready(()),
     }
 }
 
 #[cold]
-fn give_way(context: &mut Context<'_>) -> Poll<()> {
+fn woken_again(context: &mut Context<'_>) -> Poll<()> {
     context.waker().wake_by_ref();
     Poll::Pending
 }

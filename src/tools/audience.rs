@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether anybody wants what a tool publishes.
+//! The subscribers of what a tool publishes.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,9 +8,9 @@ use zonda::Wait;
 use zonda::pubsub::Publisher;
 use zonda_program::complain;
 
-/// How long a router may take to say whether it knows a subscriber.
+/// Time that a router has to say whether it knows a subscriber.
 const LONGEST: Duration = Duration::from_secs(1);
-/// How soon its word is noticed.
+/// Time within which its word is noticed.
 const NOTICE: Duration = Duration::from_millis(1);
 
 /// Waits until it is known whether anybody subscribes to what is published.
@@ -28,7 +28,7 @@ fn has_subscriber(publisher: &Publisher<'_>) -> bool {
         .is_ok_and(|status| status.matching())
 }
 
-/// Says so if a message will go to nobody although the node is connected.
+/// Says so if a message will reach no subscriber although the node is connected.
 pub fn tell(publisher: &Publisher<'_>) {
     if !publisher.has_route() {
         let key = publisher.key_expr();

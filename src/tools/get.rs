@@ -65,7 +65,7 @@ pub struct Get {
     connection: Connection,
 }
 
-/// What has been printed of the answers.
+/// Answers that have been printed.
 struct Shown {
     samples: u64,
     as_json: bool,

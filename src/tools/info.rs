@@ -211,7 +211,7 @@ impl Info {
         Ok(())
     }
 
-    /// What is known of the session's connections.
+    /// Adds the session's connections to the facts.
     fn connected(&self, session: &Session, facts: &mut Value) -> Result<(), Failure> {
         let info = session.info();
         facts["runtime"]["runs"] = json!(info.runtime());

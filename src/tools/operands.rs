@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a tool works on: a key and a value, given by flags or as plain words.
+//! Operands of a tool: a key and a value, given by flags or as plain words.
 
 use std::fs;
 use std::io::{self, Read};
@@ -84,7 +84,7 @@ impl KeyAndValue {
     /// The value.
     ///
     /// # Errors
-    /// As [`KeyAndValue::value`], and bad usage without one.
+    /// Gives [`KeyAndValue::value`]; bad usage without one.
     pub fn required_value(&self) -> Result<Vec<u8>, Failure> {
         const NO_VALUE: &str =
             "there is no value: give it behind the key, by -p, or by -f FILE (- is standard input)";
@@ -153,7 +153,7 @@ impl Given {
         }
     }
 
-    /// How a receiver is to read the value.
+    /// The encoding by which a receiver reads the value.
     pub fn encoding(&self) -> Encoding {
         let is_text = self.file.is_none() && self.form() == Form::Plain;
         self.named_encoding().unwrap_or(match is_text {
@@ -168,7 +168,7 @@ impl Given {
     }
 }
 
-/// What is said when a tool needs a key.
+/// Complaint of a tool that needs a key.
 fn no_key() -> Failure {
     Failure::Usage("there is no key: give it as the first word, or by -k".to_owned())
 }

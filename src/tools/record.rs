@@ -16,7 +16,7 @@ use super::recording::{Head, Message, messages};
 use super::show::NOTICE;
 use super::start::Start;
 
-/// How often the tool says how much it has.
+/// Time between two reports of the tool.
 const PROGRESS: Duration = Duration::from_secs(10);
 
 const HELP: &str = "\
@@ -67,7 +67,7 @@ impl Record {
             start.look();
             match subscriber.recv_timeout(NOTICE)? {
                 Some(sample) => tape.add(&sample)?,
-                // Nothing comes for a moment: what is there can be read by others.
+                // Nothing comes for a moment: other programs can read the file so far.
                 None => tape.out.flush()?,
             }
             tape.say_progress();

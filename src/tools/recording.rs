@@ -22,7 +22,7 @@ pub const FORMAT: u32 = 1;
 pub struct Head {
     /// The number of the format.
     pub zonda_recording: u32,
-    /// What was subscribed to.
+    /// The key expression that was subscribed to.
     pub key: String,
     /// The wall clock at 0 seconds, in UTC. Recordings without it begin with their first message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,29 +53,29 @@ pub struct Message {
     pub at: f64,
     /// Its key.
     pub key: String,
-    /// Whether it deletes the value of the key.
+    /// It deletes the value of the key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub delete: bool,
-    /// As text, if it is text.
+    /// Its payload, if that is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     payload_base64: Option<String>,
-    /// How to read the payload.
+    /// The encoding of the payload.
     #[serde(default)]
     pub encoding: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     attachment_base64: Option<String>,
-    /// When it was published, by the clock that stamped it: `time/id`, as the protocol has it.
+    /// The time of its publication, by the clock that stamped it: `time/id`, as the protocol has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
-    /// The same in UTC, for readers.
+    /// That time in UTC, for people who read the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<String>,
     /// 1 (most urgent) to 7 (least).
     #[serde(default = "usual_priority")]
     pub priority: u8,
-    /// Whether it was sent at once instead of in a batch.
+    /// It was sent at once instead of in a batch.
     #[serde(default, skip_serializing_if = "is_false")]
     pub express: bool,
 }
@@ -119,7 +119,7 @@ impl Message {
     /// Its line in the file. Times are in decimals everywhere, never in powers of ten.
     ///
     /// # Errors
-    /// As of serde.
+    /// The errors of serde.
     pub fn line(&self) -> serde_json::Result<String> {
         let others = serde_json::to_string(self)?;
         let others = others.strip_prefix('{').unwrap_or(&others);
@@ -129,7 +129,7 @@ impl Message {
     /// Its payload.
     ///
     /// # Errors
-    /// That there is none, or two, or what is wrong with the base64.
+    /// A line that says so if there is none, or two, or what is wrong with the base64.
     pub fn payload(&self) -> Result<Vec<u8>, String> {
         match (&self.payload, &self.payload_base64) {
             (Some(text), None) => Ok(text.clone().into_bytes()),
@@ -141,7 +141,7 @@ impl Message {
     /// The bytes beside it.
     ///
     /// # Errors
-    /// What is wrong with the base64.
+    /// A line on what is wrong with the base64.
     pub fn attachment(&self) -> Result<Option<ZBytes>, String> {
         let text = self.attachment_base64.clone();
         let bytes = text.map(|text| Form::Base64.read(text.into_bytes()));

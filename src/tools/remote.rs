@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What `zonda info` asks of a running router: the reports in its admin space, and its events as they happen.
+//! Questions of `zonda info` to a running router: the reports in its admin space, and its events as they happen.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use zonda::query::QueryTarget;
 use zonda::{Session, Wait};
 use zonda_program::{Failure, Interrupt, complain, print};
 
-/// How long a router may take to answer.
+/// Time that a router has for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Between two looks at the events of a router.
@@ -114,7 +114,7 @@ impl Whom {
     }
 }
 
-/// What is known of the events of a router.
+/// Events of a router that are known.
 #[derive(Default)]
 struct Known {
     /// When it began to count.

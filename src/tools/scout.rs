@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda scout`: who is there, and why nobody is.
+//! `zonda scout`: the nodes that are there, and why none is.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use zonda_program::{Connection, Failure, Interrupt, print, seconds};
 
 use super::show::NOTICE;
 
-/// What the result means.
+/// Explanation of the result.
 const HELP: &str = "\
 Example:
   zonda scout --explain      who answers, on which interfaces was asked, and why others were left out
@@ -30,7 +30,7 @@ pub struct Scout {
     /// What to look for: router, peer, client, or several joined by | or commas
     #[arg(short, long, value_name = "ROLES", default_value = "router|peer", value_parser = roles)]
     what: Roles,
-    /// How long to look [default: 3, or half a second after the last new answer]
+    /// Time for the search [default: 3, or half a second after the last new answer]
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// Print in the end what was sent and heard on each interface, and why others were left out
@@ -43,7 +43,7 @@ pub struct Scout {
     connection: Connection,
 }
 
-/// How long to look at most, and at most after the last new answer.
+/// Longest time of a search by default, and longest time after the last new answer.
 const LONGEST: Duration = Duration::from_secs(3);
 const SETTLED: Duration = Duration::from_millis(500);
 
@@ -159,7 +159,7 @@ impl Scout {
     }
 }
 
-/// Whether two answers name the same addresses: a node tells them in the order that fits where it was asked from.
+/// Compares two answers: they name one set of addresses. A node orders them by the network that the question came from.
 fn says_the_same(one: &Hello, other: &Hello) -> bool {
     let sorted = |hello: &Hello| {
         let locators = hello.locators().iter().map(|l| l.as_str().to_owned());

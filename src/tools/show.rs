@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the tools that receive something print alike.
+//! Output that the receiving tools have in common.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use zonda_program::{Failure, Interrupt, print, write};
 
 use super::form::{base64, dump, text};
 
-/// How soon Ctrl-C is noticed.
+/// Time within which Ctrl-C is noticed.
 pub const NOTICE: Duration = Duration::from_millis(50);
 
 /// Shows each value that `next` gives within a time, until Ctrl-C or so many of them.
@@ -35,7 +35,7 @@ where
     Ok(())
 }
 
-/// How a sample is shown to people.
+/// Form of a sample for people.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Look {
     /// Write the bytes of the values as they are, one behind the other, and nothing else
@@ -47,7 +47,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Whether nothing but values is to be printed.
+    /// Print nothing but values.
     pub fn is_raw(self) -> bool {
         self.raw
     }
@@ -72,7 +72,7 @@ impl Look {
     }
 }
 
-/// What a sample says, as JSON.
+/// A sample in JSON.
 pub fn sample(sample: &Sample) -> Value {
     let mut line = json!({
         "kind": sample.kind().to_string(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the path of a message allocates: nothing for a small one, headers only for a large one.
+//! Allocations on the path of a message: none for a small one, headers only for a large one.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -15,7 +15,7 @@ use crate::scene::{Line, allocated_by};
 const MESSAGES: u64 = 2000;
 const AHEAD: u64 = 20;
 
-/// What is allocated on this thread by putting `MESSAGES` payloads like this, by a call that waits or by a future.
+/// Allocations on this thread by putting `MESSAGES` payloads like this, by a call that waits or by a future.
 fn by_putting(line: &Line, payload: &ZBytes, express: bool, awaited: bool) -> Allocated {
     let publisher = line.publisher(express);
     let put = || match awaited {
@@ -45,7 +45,7 @@ fn by_putting(line: &Line, payload: &ZBytes, express: bool, awaited: bool) -> Al
     spent
 }
 
-/// What is allocated on `thread` while `MESSAGES` payloads like this pass.
+/// Allocations on `thread` while `MESSAGES` payloads like this pass.
 fn while_passing(line: &Line, payload: &ZBytes, thread: &AnyRuntime) -> Allocated {
     let publisher = line.publisher(false);
     let put = || Line::put(&publisher, payload);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How large the futures on the message path are: each lies in one piece of memory for as long as its connection or call
+//! Sizes of the futures on the message path: each lies in one piece of memory for as long as its connection or call
 //! lives, and is moved as a whole when it starts. A test bounds them; this prints them:
 //!
 //! ```text
@@ -47,7 +47,7 @@ const BOUNDS: [(&str, usize); 12] = [
     ("subscriber recv_async", 64),
 ];
 
-/// What was seen so far, in bytes.
+/// Sizes so far, in bytes.
 #[derive(Clone, Default)]
 struct Sizes(Arc<Mutex<BTreeMap<String, usize>>>);
 

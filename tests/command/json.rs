@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `--json` of the tools that publish, ask and watch: an object on each line, and an end without a word when nobody reads.
+//! `--json` of the tools that publish, ask and watch: an object on each line, and an end without a word when the reader has left.
 
 use std::time::Instant;
 

@@ -9,7 +9,7 @@ use super::program::{run, zonda};
 
 const MIB: u64 = 1 << 20;
 
-/// What a node started by this line of the shell says of its budget; `$0` is the program.
+/// The budget of a node that this line of the shell has started, by its own report; `$0` is the program.
 fn budget(before: &str) -> u64 {
     let line =
         format!("{before}; exec \"$0\" info -l tcp/127.0.0.1:0 --metrics --no-multicast-scouting");

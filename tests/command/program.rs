@@ -29,7 +29,7 @@ pub fn example(name: &str) -> PathBuf {
     file
 }
 
-/// How a program ended.
+/// End of a program.
 #[derive(Debug)]
 pub struct Ended {
     /// Its exit code; `None` if a signal killed it.
@@ -170,7 +170,7 @@ impl Drop for Running {
     }
 }
 
-/// A program whose standard output nobody reads any more: the pipe is closed before it writes.
+/// A program whose standard output has lost its reader: the pipe is closed before it writes.
 pub fn run_unread(program: &Path, arguments: &[&str]) -> Ended {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);

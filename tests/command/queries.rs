@@ -20,7 +20,7 @@ fn queryable(arguments: &[&str]) -> (Running, String) {
     (running, address)
 }
 
-/// Asks until somebody answers: a declaration may still be on its way to a router.
+/// Asks until an answer comes: a declaration may still be on its way to a router.
 fn get_until_answered(arguments: &[&str]) -> Ended {
     let begin = std::time::Instant::now();
     loop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Publishing where nobody listens: told, and a failure if somebody was asked for.
+//! Publishing without a listener: the program says so, and fails if an endpoint was given.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use socket2::{Domain, Socket, Type};
 
 use super::program::{Running, example, run, zonda};
 
-/// An endpoint that nobody listens on, and nobody else can take as long as the socket is held.
+/// An endpoint without a listener, which no other program can take as long as the socket is held.
 fn nobody() -> (Socket, String) {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
@@ -74,7 +74,7 @@ fn to_be_alone_without_one_is_worth_a_line() {
         arguments.extend(["-l", "tcp/127.0.0.1:0"]);
         let ended = run(&program, &arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
-        // the tests are run where nobody is to look for others
+        // the environment of the tests keeps nodes from looking for other ones
         let why =
             "no others are looked for: the environment variable ZONDA_MULTICAST_SCOUTING is off";
         assert_eq!(
@@ -141,7 +141,7 @@ fn who_is_reached_gets_the_value_and_who_is_not_is_named() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), note));
 }
 
-/// What nobody wants was not sent, and a question that nobody answers was one.
+/// A message without a subscriber was not sent, and a question without an answer was a question.
 #[test]
 fn what_nobody_wants_is_said_to_reach_nobody() {
     let arguments = ["router", "--json", "-l", "tcp/127.0.0.1:0"];

@@ -230,7 +230,7 @@ fn info_is_for_people_unless_json_is_asked_for() {
 
 #[test]
 fn info_says_what_runs_where_io_uring_was_asked_for() {
-    // Whether the system has it or not, the two agree and there is a reason.
+    // The two agree on whether the system has it, and there is a reason.
     let told = run(&zonda(), &["info", "--json", "--runtime", "uring"]);
     let told: Value = serde_json::from_str(&told.out).expect("JSON");
     let mut node = Running::start(
@@ -287,7 +287,7 @@ fn tools_that_wait_end_on_ctrl_c() {
     }
 }
 
-/// What a stranger publishes to have its way with the terminal of who reads it: it moves the cursor, forges a line and
+/// A message of a stranger against the reader's terminal: it moves the cursor, forges a line and
 /// turns the text around.
 const FORGED: &str = "x\nPUT plant/valve: closed\u{1b}[2J\u{9b}31m\u{202e}\u{200b}";
 

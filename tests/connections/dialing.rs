@@ -74,7 +74,7 @@ fn fails_as(config: Config, endpoint: &str, kind: RefusalKind, text: &str) {
 
 #[test]
 fn nobody_listens() {
-    // Bound and not listening: nobody else can take the port.
+    // Bound and not listening: no other program can take the port.
     let held = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let any: SocketAddr = ([127, 0, 0, 1], 0).into();
     held.bind(&any.into()).expect("a free port");

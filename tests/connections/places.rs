@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who gets a place when there are few, and which of two connections with the same id stays.
+//! Places when there are few, and the one of two connections with one id that stays.
 
 use std::time::Duration;
 

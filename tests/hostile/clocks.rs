@@ -104,7 +104,7 @@ fn small_init_syn() -> Vec<u8> {
     whole.to_vec().expect("it has a wire form")
 }
 
-/// An address that has proved nothing is told little, whatever is sent in its name; links and newcomers go on.
+/// An address that has proved nothing gets few answers, whatever is sent in its name; links and newcomers go on.
 #[test]
 fn s37_answers_to_an_address_that_proves_nothing() {
     const SENT: usize = 20_000;
@@ -122,7 +122,7 @@ fn s37_answers_to_an_address_that_proves_nothing() {
             std::thread::yield_now();
         }
     }
-    // The last answer comes behind all others.
+    // The last answer comes behind all earlier ones.
     let deadline = Instant::now() + Duration::from_millis(500);
     while Instant::now() < deadline {
         while let Ok(count) = stranger.recv(&mut buffer) {

@@ -13,7 +13,7 @@ use crate::scene::{Scene, until};
 
 const MANY: u32 = 200_000;
 
-/// As many as a neighbour may have open.
+/// Questions that a neighbour may have open.
 const OPEN_MAX: u32 = 150_000;
 
 /// A time-stamp stack with one entry.
@@ -87,7 +87,7 @@ fn a_flood_of_questions_that_nobody_answers() {
         link.ignored.questions_refused == u64::from(MANY - OPEN_MAX)
     });
     scene.is_well();
-    // Whoever is gone is waited for no more.
+    // The router waits for a guest that is gone no more.
     drop(deaf);
     let mut ends = 0;
     assert!(guest.read_until(|message| {
@@ -98,7 +98,7 @@ fn a_flood_of_questions_that_nobody_answers() {
     scene.is_well();
 }
 
-/// What a guest hears of a question whose answerer is lost: the errors before the end.
+/// Errors that a guest receives before the end of a question whose answerer is lost.
 fn told_of_a_loss(scene: &Scene, hears_of_losses: bool) -> Vec<String> {
     let mut answerer = answerer(scene, "lost/q");
     let mut guest = scene.guest();
@@ -166,7 +166,7 @@ fn answers_that_make_no_sense() {
         ),
         response(rid, full("k/a"), "good", &answerer),
     ];
-    // Nobody else can answer in its place.
+    // No other node can answer in its place.
     assert!(other.messages([response(rid, full("k/a"), "false", &other), end(rid)]));
     assert!(other.is_served());
     said.extend([end(rid + 1), end(rid), end(rid)]);

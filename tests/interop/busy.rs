@@ -116,7 +116,7 @@ fn nothing_is_lost_to_their_router_while_every_processor_is_busy() {
         let trust = Trust::new("quic", false);
         let _router = Router::theirs_at(&trust.listen);
         let ours = ours_on(Setup::client(&trust.connect), runtime);
-        // What their client sends their router loses by itself.
+        // The reference's router loses messages of its own client.
         let theirs = Party::Theirs(Setup::client(&trust.connect).theirs());
         let _burning = Burning::begin();
         pass(&ours, &theirs, rounds, "to_theirs");

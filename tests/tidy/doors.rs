@@ -156,13 +156,13 @@ const OWN: [(&str, &str, &str); 27] = [
 /// The only file that writes to standard output.
 const PRINTER: &str = "router/src/daemon/output.rs";
 
-/// What writes there.
+/// Calls that write there.
 const STDOUT: [&str; 3] = ["stdout()", "println!", "print!"];
 
-/// What asks where it leads, and writes nothing.
+/// Calls that ask where it leads, and write nothing.
 const ASKS: &str = "stdout().is_terminal()";
 
-/// What is no part of the product: build scripts, measured peers, and examples, which show what a user writes.
+/// Folders that are no part of the product: build scripts, measured peers, and examples, which show what a user writes.
 const NO_PRODUCT: [&str; 3] = ["peers/", "examples/", "/examples/"];
 
 /// Each line of the log in `source`, as it is written, with its place.

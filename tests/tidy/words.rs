@@ -4,7 +4,7 @@
 use super::none;
 use super::source::{File, Source, files, place, sources};
 
-/// Beginnings of paths that exist on somebody's machine only, in halves so that this file does not hold them.
+/// Beginnings of paths that exist on one machine only, in halves so that this file does not hold them.
 const MACHINE_PATHS: [[&str; 2]; 6] = [
     ["/wo", "rk/"],
     ["/tm", "p/"],
@@ -26,7 +26,7 @@ const WITH_REASON: [(&str, &str); 2] = [
     ),
 ];
 
-/// Where links may lead, beside anything under these.
+/// Targets of links, beside anything under these.
 const HOSTS: [&str; 8] = [
     "github.com",
     "zenoh.io",
@@ -67,7 +67,7 @@ fn strange_links(file: &File) -> Vec<String> {
             .split(|c: char| !c.is_alphanumeric() && !".-".contains(c))
             .next()
             .unwrap_or("");
-        // of the domain that is reserved for examples nobody has a host
+        // the domain that is reserved for examples has no hosts
         let is_nobodys = host.to_ascii_lowercase().ends_with(".example");
         let is_local = matches!(host, "127.0.0.1" | "localhost") || is_nobodys;
         if !is_local && !HOSTS.contains(&host.trim_end_matches('.')) {
@@ -81,7 +81,7 @@ fn strange_links(file: &File) -> Vec<String> {
 /// In halves, as this file is read as well.
 const RIDDLES: [[&str; 2]; 3] = [["who", "ever"], ["who", "m"], ["to", "ld"]];
 
-/// Whether prose has such a word, but for names of the code.
+/// Looks for such a word in prose, but for names of the code.
 fn is_riddle(prose: &str) -> bool {
     let spoken: String = prose.split('`').step_by(2).collect();
     let mut words = spoken.split(|c: char| !c.is_alphanumeric() && c != '_');

@@ -60,7 +60,7 @@ fn change(before: f64, after: f64) -> String {
     format!("{:+.1} %", 100.0 * (after / before - 1.0))
 }
 
-/// How many have changed.
+/// The number of figures that have changed.
 pub fn summary(comparison: &Comparison<'_>) -> String {
     let own = &comparison.own;
     let (better, worse) = (count(own, Change::Better), count(own, Change::Worse));

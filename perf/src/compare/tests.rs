@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What differs is distinguished from what does not, and what cannot be compared is not.
+//! Figures that differ are distinguished from ones that do not; records that cannot be compared are refused.
 
 use serde_json::{Map, json};
 

@@ -11,7 +11,7 @@ const MARGINS: Margins = Margins {
     left: 210.0,
     right: 190.0,
 };
-/// Height of a bar, of what is between two cases, and of title and axis.
+/// Height of a bar, of the gap between two cases, and of title and axis.
 const BAR: f64 = 15.0;
 const GAP: f64 = 10.0;
 const AROUND: f64 = 68.0;
@@ -27,7 +27,7 @@ pub struct Bar {
     pub median: f64,
     /// The smallest and the largest one.
     pub band: (f64, f64),
-    /// What it says when it is pointed at.
+    /// Text for a pointer above it.
     pub tip: String,
 }
 

@@ -24,7 +24,7 @@ const NAME: f64 = 14.0;
 /// Between the frame and the outermost places.
 const INSET: f64 = 24.0;
 
-/// Where on the lower axis.
+/// Place on the lower axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
     /// At a value above zero.
@@ -36,13 +36,13 @@ pub enum Place {
 /// One measurement of a curve.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Where it stands.
+    /// Its place.
     pub x: Place,
     /// The middle.
     pub median: f64,
     /// Both ends of its band.
     pub band: (f64, f64),
-    /// What it says when it is pointed at.
+    /// Text for a pointer above it.
     pub tip: String,
 }
 
@@ -57,14 +57,14 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// What a figure shows.
+/// Content of a figure.
 #[derive(Clone, Debug)]
 pub struct Chart<'a> {
     /// Above the frame.
     pub title: String,
     /// Below the frame: what varies, and its unit.
     pub x: (&'a str, Unit),
-    /// What stands left of the frame.
+    /// Text left of the frame.
     pub y: Unit,
     /// The curves.
     pub series: Vec<Series>,
@@ -76,7 +76,7 @@ impl Chart<'_> {
         self.draw(WIDE)
     }
 
-    /// Beside others.
+    /// Beside other figures.
     pub fn narrow(&self) -> String {
         self.draw(NARROW)
     }
@@ -155,7 +155,7 @@ impl Chart<'_> {
         places
     }
 
-    /// How high the name of each curve stands: beside its end, but not on another name.
+    /// The height of each curve's name: beside its end, but not on another name.
     fn names(&self, y: &Logarithmic) -> Vec<Option<f64>> {
         let ends = self.series.iter().map(|s| s.points.last());
         let mut names: Vec<Option<f64>> = ends.map(|p| p.map(|p| y.at(p.median))).collect();

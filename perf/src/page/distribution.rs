@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How latencies are distributed: the share of messages that were not slower than a time, the density of the times, and the time at each
+//! Distribution of latencies: the share of messages that were not slower than a time, the density of the times, and the time at each
 //! percentile up to the rarest.
 
 use std::collections::BTreeMap;

@@ -24,7 +24,7 @@ pub struct Margins {
     pub right: f64,
 }
 
-/// Where the frame, or a bar in it, begins and ends.
+/// Edges of the frame, or of a bar in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// Left and right.
@@ -45,7 +45,7 @@ impl Figure {
         Figure::with_margin(size, 14.0, title)
     }
 
-    /// The same with so much room right of the frame.
+    /// Begins a figure with so much room right of the frame.
     pub fn with_margin(size: Size, margin: f64, title: &str) -> Self {
         let margins = Margins {
             left: 64.0,
@@ -54,7 +54,7 @@ impl Figure {
         Figure::with_margins(size, margins, title)
     }
 
-    /// The same with room on both sides of the frame.
+    /// Begins a figure with room on both sides of the frame.
     pub fn with_margins(size: Size, margins: Margins, title: &str) -> Self {
         let Size { width, height } = size;
         let title = escape(title);
@@ -70,7 +70,7 @@ impl Figure {
         Figure { frame, svg }
     }
 
-    /// Where the frame is.
+    /// The edges of the frame.
     pub fn frame(&self) -> Frame {
         self.frame
     }
@@ -116,7 +116,7 @@ impl Figure {
         ));
     }
 
-    /// What the lower axis is about.
+    /// Names the lower axis.
     pub fn name_x(&mut self, name: &str) {
         let (left, right) = self.frame.x;
         let (x, y) = ((left + right) / 2.0, self.frame.y.1 + 34.0);

@@ -19,14 +19,14 @@ pub use plot::{Plot, plot, reserve, write};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What a page consists of, as HTML but for the title.
+/// Parts of a page, as HTML but for the title.
 #[derive(Debug, Default)]
 struct Page {
     /// Its name.
     title: String,
     /// Machine, build and settings, as far as they are known.
     facts: String,
-    /// How to read the figures.
+    /// The meaning of the figures.
     legend: String,
     /// Boxes that hide and show.
     boxes: String,

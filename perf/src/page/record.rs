@@ -11,7 +11,7 @@ use crate::numbers::Unit;
 use crate::record::{Better, Cell, Record, X};
 use crate::scenario::distinct;
 
-/// Metrics in the order of their figures, and that over rates; others follow by name. `bits` is made from the rate and
+/// Metrics in the order of their figures, and the ones over rates; further metrics follow by name. `bits` is made from the rate and
 /// the size.
 const ORDER: [&str; 2] = ["rate", "bits"];
 const ORDER_OVER_RATES: [&str; 6] = ["p50", "p90", "p99", "p99.9", "max", "rate"];
@@ -27,12 +27,12 @@ const SYSTEMS: [(&str, &str); 6] = [
 /// The first colour of all other systems.
 const OTHERS: usize = 3;
 
-/// How to read the figures.
+/// The meaning of the figures.
 const LEGEND: &str = "Curves: median of the rounds; bands: slowest to fastest round, or around p50 from 2.5 to 97.5 % of the round trips where \
                       these are known; both axes are logarithmic. Bars: median, with a line from the slowest to the fastest round. Point at a dot or a bar for its figures.";
 /// The case of a section that holds several, which no box hides.
 const SIDE_BY_SIDE: &str = "";
-/// What bars are drawn of.
+/// Metrics that are drawn as bars.
 const BARRED: [&str; 6] = [
     "bits",
     "p50",
@@ -105,7 +105,7 @@ fn groups(record: &Record) -> Vec<Group<'_>> {
     groups
 }
 
-/// What stands behind the name of a case whose cells have no place, as they are as fast as possible.
+/// Words behind the name of a case whose cells have no place, as they are as fast as possible.
 const ENDLESS: &str = " back to back";
 
 /// Cells without a place belong to the curves of their case over rates, beyond the last.
@@ -156,7 +156,7 @@ impl Group<'_> {
         section(&self.case, &title, &content)
     }
 
-    /// Whether all its cells are at one place, so that they make no curve.
+    /// All its cells are at one place, so that they make no curve.
     fn is_one_place(&self) -> bool {
         distinct(self.cells.iter().map(|cell| &cell.x)).len() == 1
     }
@@ -209,7 +209,7 @@ impl Group<'_> {
         names
     }
 
-    /// How many times as fast as the others the first system is: what the table says, at a glance.
+    /// Speed of the first system in multiples of the other ones: the table at a glance.
     fn ratios(&self, systems: &[String]) -> Option<Chart<'_>> {
         let (metric, is_time) = match self.x.0.as_str() {
             "rate" => ("p50", true),
@@ -326,7 +326,7 @@ fn side_by_side(groups: &[Group<'_>], systems: &[String]) -> String {
     body
 }
 
-/// What a figure is about, in words. Marks have their unit beside them, but for plain numbers.
+/// Heading of a figure, in words. Marks have their unit beside them, but for plain numbers.
 fn heading(metric: &str, unit: &str) -> String {
     let percentile = metric
         .strip_prefix('p')
@@ -356,7 +356,7 @@ fn heading(metric: &str, unit: &str) -> String {
     }
 }
 
-/// What is written below an axis.
+/// Text below an axis.
 fn axis(name: &str) -> &str {
     match name {
         "size" => "payload of a message",
@@ -480,7 +480,7 @@ fn in_words(name: &str, value: &Value) -> String {
     }
 }
 
-/// What is left of a unit behind figures that have theirs beside them.
+/// Rest of a unit behind figures that have theirs beside them.
 fn behind(unit: &str) -> &str {
     match Unit::named(unit) {
         Unit::Count => unit,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a value stands on an axis.
+//! Places of values on an axis.
 
 use crate::numbers::Unit;
 
@@ -32,7 +32,7 @@ impl Logarithmic {
     }
 
     /// 1, 2 and 5 times each power of ten in the range, `apart` or more from each other; powers of ten
-    /// only if there is no room for the others. In a range with fewer than two of these, round numbers at the same distance.
+    /// only if there is no room for all. In a range with fewer than two of these, round numbers at the same distance.
     pub fn marks(&self, apart: f64) -> Vec<f64> {
         let marks = self.marks_by_factor(apart);
         match marks.len() {
@@ -41,7 +41,7 @@ impl Logarithmic {
         }
     }
 
-    /// As [`marks`](Self::marks), in round numbers of the unit that the labels have: memory is counted in powers of 1024.
+    /// Gives [`marks`](Self::marks) at round numbers of the unit that the labels have: memory is counted in powers of 1024.
     pub fn marks_in(&self, unit: Unit, apart: f64) -> Vec<f64> {
         let bytes = match unit {
             Unit::Kibibytes => 1024.0,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a page says in words: names of cases, and how much faster one system is than the others.
+//! Words of a page: names of cases, and the speed of one system beside the other ones.
 
 use crate::record::{Cell, Record};
 
-/// The system that others are compared with.
+/// The system that is compared with the other ones.
 const OWN: &str = "zonda";
 
 /// Words of names of cases, and what a page says for each.
@@ -27,7 +27,7 @@ const PROTOCOLS: [(&str, &str); 6] = [
     ("icmp", "ICMP"),
 ];
 
-/// What the systems of a record are, for the page's legend.
+/// Descriptions of systems, for the page's legend.
 const SYSTEMS: [(&str, &str); 7] = [
     ("zonda", "by a session, as applications are"),
     ("node", "by the node's own calls below a session"),
@@ -77,7 +77,7 @@ fn capital(text: &str) -> String {
     })
 }
 
-/// What differs in the names of several cases, and what all have in common, in words.
+/// Splits the names of several cases into the words that all have in common and the ones that differ.
 pub fn apart(names: &[&str]) -> (String, Vec<String>) {
     let split: Vec<Vec<&str>> = names
         .iter()
@@ -114,7 +114,7 @@ pub fn apart(names: &[&str]) -> (String, Vec<String>) {
     (case(&rest), split.iter().map(middle).collect())
 }
 
-/// What each system of the record is.
+/// A description of each system of the record.
 pub fn legend(systems: &[String]) -> String {
     let about = |system: &String| {
         let known = SYSTEMS.iter().find(|(name, _)| name == system)?;
@@ -123,12 +123,12 @@ pub fn legend(systems: &[String]) -> String {
     systems.iter().filter_map(about).collect()
 }
 
-/// How many times as fast as each other system ours is, over all cases that both have; empty without ours.
+/// Our speed in multiples of each other system's, over all cases that both have; empty without ours.
 pub fn summary(record: &Record, systems: &[String]) -> Vec<String> {
     if !systems.iter().any(|system| system == OWN) {
         return Vec::new();
     }
-    // Other ways of our own are no others.
+    // Further ways of our own are no other systems.
     let others = systems.iter().filter(|system| !system.starts_with(OWN));
     let said = others.filter_map(|other| {
         let rate = range(

@@ -29,7 +29,7 @@ const REACHED: f64 = 0.98;
 /// The payload of one batch, which a message of another priority may have to wait for.
 const BATCH_BITS: f64 = 64.0 * 1024.0 * 8.0;
 
-/// What a reader of the help tries first, and how to read what comes out.
+/// Examples for readers of the help, and the meaning of the table.
 const HELP: &str = "\
 Examples:
   zonda perf lat                                       every rate, peer to peer and routed, some ten minutes
@@ -105,7 +105,7 @@ pub struct Lat {
     list: bool,
 }
 
-/// How a node waits for messages.
+/// A node's way to wait for messages.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Profile {
     /// Its threads sleep
@@ -114,7 +114,7 @@ enum Profile {
     Spin,
 }
 
-/// Whether messages are sent at once.
+/// Messages are sent at once, or share batches.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Express {
     /// Back to back and up to 10 000 messages per second at once, above that in shared batches
@@ -166,7 +166,7 @@ impl Lat {
         outcome.finish(self.kept.json.as_deref())
     }
 
-    /// What to measure.
+    /// The entries to measure.
     fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
         let sizes = Sizes::all(&self.sizes);
         if let Some(size) = sizes.iter().find(|s| **s < STAMP) {
@@ -194,7 +194,7 @@ impl Lat {
         Ok(all)
     }
 
-    /// How long one scenario is measured: a slow rate takes its time.
+    /// The time of one scenario: a slow rate needs more.
     fn span(&self, scenario: &Scenario) -> Span {
         let rate = scenario.trips().and_then(|trips| trips.pace.hertz());
         let least = rate.map_or(0.0, |rate| f64::from(self.least) / rate);
@@ -233,7 +233,7 @@ impl Lat {
         Ok(self.linked.put(all))
     }
 
-    /// What figures of one record depend on, beside the cells themselves.
+    /// Settings that figures of one record depend on, beside the cells themselves.
     fn settings(&self) -> Map<String, Value> {
         let runtimes: Vec<&str> = self.runtime.iter().map(|kind| kind.name()).collect();
         let express = self.express.to_possible_value();
@@ -307,13 +307,13 @@ fn faults(entry: &Entry) -> String {
     }
 }
 
-/// What a load on the same link does to the latency beside it, in microseconds.
+/// Latency beside a load on the same link, in microseconds.
 struct Beside {
     /// p99 without the load.
     alone: f64,
     /// p99 with it.
     loaded: f64,
-    /// What the load moves, in bits per second.
+    /// Bits per second that the load moves.
     rate: f64,
 }
 
@@ -337,12 +337,12 @@ impl Beside {
         })
     }
 
-    /// How long one batch is under way at the rate of the load.
+    /// The time of one batch on its way at the rate of the load.
     fn batch(&self) -> f64 {
         BATCH_BITS / self.rate * 1e6
     }
 
-    /// What the p99 should not exceed: that without the load, and one batch that may be ahead.
+    /// The bound of the p99: its value without the load, and one batch that may be ahead.
     fn bound(&self) -> f64 {
         self.alone + self.batch()
     }

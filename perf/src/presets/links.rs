@@ -24,17 +24,17 @@ use crate::workers::is_available;
 const CHUNK: usize = 65_000;
 /// Bytes of the throughput, as in the study.
 const BYTES: u64 = 1 << 30;
-/// The same with `--quick`.
+/// The value with `--quick`.
 const BYTES_QUICK: u64 = 1 << 28;
 /// The protocol without a library.
 const NATIVE: &str = "native";
 /// This project with a runtime of its own between the two ends.
 const THREADS: &str = "zonda, own threads";
-/// What stands where a system has no such transport, and where it was not asked for.
+/// Cells of a system without such a transport, and of one that was not asked for.
 const NO_TRANSPORT: &str = "none";
 const NOT_ASKED: &str = "not asked";
 
-/// What a reader of the help tries first, and how to read what comes out.
+/// Examples for readers of the help, and the meaning of the table.
 const HELP: &str = "\
 Examples:
   zonda perf links --quick                              about a minute
@@ -159,7 +159,7 @@ impl Links {
         outcome.finish(self.kept.json.as_deref())
     }
 
-    /// How long flows last.
+    /// The time of a flow.
     fn flow_span(&self) -> Span {
         let usual = if self.quick { BYTES_QUICK } else { BYTES };
         Span {
@@ -168,7 +168,7 @@ impl Links {
         }
     }
 
-    /// How long single bytes are sent.
+    /// The time for which single bytes are sent.
     fn way_span(&self) -> Span {
         let seconds = self.seconds.as_secs_f64();
         Span::new(seconds / 4.0, seconds)
@@ -259,7 +259,7 @@ impl Links {
     }
 }
 
-/// What stands in a table of a system's entry beside the native one.
+/// The cell of a system's entry beside the native one.
 type Figure = fn(&Entry, &Entry) -> Option<String>;
 
 /// Throughput, and the share of the native one.

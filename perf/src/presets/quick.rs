@@ -118,7 +118,7 @@ fn title(entry: &Entry) -> String {
     format!("{} {}", bytes(scenario.size()), scenario.topology())
 }
 
-/// What flows, and below it round trips.
+/// Flows, and below them round trips.
 fn tables(entries: &[Entry], references: &[&str]) -> String {
     let (trips, flows): (Vec<&Entry>, Vec<&Entry>) = entries
         .iter()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda perf thr`: how much flows, by size, topology, number of publishers and subscribers, keys and
 //! quality of service. Every round starts every program anew; in each round the systems take turns.
-//! Whether each message came exactly once and in order is checked always.
+//! Always checks that each message came exactly once and in order.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::system::{BARE, Span, System, ZONDA};
 use crate::table::{Table, by_role, or_none, range, times_better};
 use crate::workers::sequence_check::PUBLISHERS_MAX;
 
-/// What a reader of the help tries first, and how to read what comes out.
+/// Examples for readers of the help, and the meaning of the table.
 const HELP: &str = "\
 Examples:
   zonda perf thr                                       five sizes, peer to peer and routed
@@ -177,7 +177,7 @@ fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
         .of(entries)
 }
 
-/// How it was measured, and what the check has found.
+/// The way of measuring, and the findings of the check.
 fn legend(entries: &[Entry], rounds: &str, span: Span) -> String {
     let zonda = entries.iter().filter(|entry| entry.system.name == ZONDA);
     let [offered, delivered, dropped, lost, duplicated, reordered] = ACCOUNT.map(|name| {

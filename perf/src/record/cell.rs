@@ -16,11 +16,11 @@ pub type Pairs = Vec<(u64, u64)>;
 /// One system in one case at one x.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Who was measured: `zonda`, `zenoh`, `bare sockets`, `node`.
+    /// The system: `zonda`, `zenoh`, `bare sockets`, `node`.
     pub system: String,
-    /// What was measured: `p2p`, `routed`, `routed fan-out 50`.
+    /// The case: `p2p`, `routed`, `routed fan-out 50`.
     pub case: String,
-    /// Where on the x axis of a curve, if the case has one.
+    /// The place on the x axis of a curve, if the case has one.
     pub x: Option<X>,
     /// The figures by name; none if the cell could not be measured.
     pub metrics: BTreeMap<String, Metric>,
@@ -34,7 +34,7 @@ pub struct Cell {
     pub messages_at_nanos: Vec<Pairs>,
 }
 
-/// What one round showed.
+/// Figures of one round.
 #[derive(Clone, Debug, Default)]
 pub struct Round {
     figures: Vec<(String, &'static str, Better, f64)>,
@@ -42,7 +42,7 @@ pub struct Round {
     pub nanos_times: Pairs,
     /// The readings of the receiver's count.
     pub messages_at_nanos: Pairs,
-    /// What went wrong with messages, if anything did.
+    /// Faults with messages, if there were any.
     pub fault: Option<String>,
 }
 
@@ -111,7 +111,7 @@ impl Round {
 /// A place on an x axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct X {
-    /// What varies: `size`, `rate`, `connections`.
+    /// The quantity that varies: `size`, `rate`, `connections`.
     pub name: String,
     /// Its unit.
     pub unit: String,
@@ -156,7 +156,7 @@ impl Cell {
         }
     }
 
-    /// The same at a place on an x axis.
+    /// A cell at a place on an x axis.
     #[cfg(test)]
     pub fn at(mut self, name: &str, unit: &str, value: f64) -> Self {
         self.x = Some(X::new(name, unit, value));
@@ -226,7 +226,7 @@ impl Cell {
         self.metrics.get(metric)?.spread()
     }
 
-    /// How many rounds were measured.
+    /// The number of rounds that were measured.
     pub fn measured(&self) -> usize {
         let each = self.metrics.values().map(|metric| metric.rounds.len());
         each.max().unwrap_or(0)

@@ -45,7 +45,7 @@ use samples::Recording;
 /// A run that takes longer, in seconds, says so at its start.
 const LONG: f64 = 5.0;
 
-/// What a reader of the help tries first.
+/// Examples for readers of the help.
 const EXAMPLES: &str = "\
 Examples:
   zonda perf rtt --mode pong --protocol tcp --backend smol             in one terminal

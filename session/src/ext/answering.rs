@@ -2,9 +2,9 @@
 
 //! Questions of an advanced subscriber that are under way.
 //!
-//! A question goes to every cache that matches, and ends when all of them have answered. One that never answers must not keep the
-//! samples of the others: a question that has brought nothing for a while counts as answered. What still comes is
-//! taken as before.
+//! A question goes to every cache that matches, and ends when all of them have answered. A cache that never answers must not keep
+//! the samples of the other ones: a question that has brought nothing for a while counts as answered. The subscriber takes later
+//! answers as before.
 
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::pin;
@@ -22,19 +22,19 @@ use super::sources::{About, Heard};
 use crate::handle::Session;
 use crate::query::{ConsolidationMode, QueryTarget, Reply, ReplyKeyExpr, Selector};
 
-/// How long a question that has brought nothing yet is waited for.
+/// Time that a question without any reply has.
 const FIRST: Duration = Duration::from_secs(3);
 
-/// How long a question that has brought something is waited for when it brings no more.
+/// Least time that a question with replies has for its next one.
 const NEXT: Duration = Duration::from_millis(250);
 
-/// By how much longer than the longest silence so far.
+/// Factor between the longest silence so far and the time for the next reply.
 const TIMES: u32 = 4;
 
-/// How patient a question is.
+/// Patience with a question.
 #[derive(Debug)]
 struct Patience {
-    /// When it was asked, or brought something last.
+    /// Time of the question, or of its last reply.
     since: Instant,
     /// The longest silence so far; `None` before the first reply.
     longest: Option<Duration>,
@@ -56,7 +56,7 @@ impl Patience {
         self.since = now;
     }
 
-    /// When it is over if nothing comes until then.
+    /// Time at which it is over if no reply comes before.
     fn over(&self) -> Instant {
         let wait = match self.longest {
             None => FIRST,
@@ -71,7 +71,7 @@ struct Asked {
     intake: Arc<Intake>,
     about: About,
     patience: Mutex<Patience>,
-    /// The sources wait for it no more.
+    /// The sources do not wait for it any more.
     is_released: AtomicBool,
     /// The last of its replies has come.
     is_over: AtomicBool,

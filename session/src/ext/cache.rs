@@ -23,14 +23,14 @@ struct Cached {
     bytes: usize,
 }
 
-/// What a sample has beside its payload: nothing usually.
+/// Parts of a sample beside its payload: none usually.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
     timestamp: Option<Timestamp>,
     rest: Option<Box<Rest>>,
 }
 
-/// What of a sample is not as its publisher's puts are.
+/// Parts of a sample that differ from its publisher's puts.
 #[derive(Debug, Clone)]
 struct Rest {
     kind: SampleKind,
@@ -48,7 +48,7 @@ impl Beside {
         }
     }
 
-    /// What a message has, of a publisher whose puts have this encoding. It is shared.
+    /// Parts of a message of a publisher whose puts have this encoding. It is shared.
     pub fn of(message: &Message, encoding: &Encoding) -> Beside {
         let is_usual = message.kind == SampleKind::Put
             && message.attachment.is_none()
@@ -90,19 +90,19 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// What sending it takes, about.
+    /// Bytes that sending it takes, about.
     pub fn bytes(&self) -> usize {
         let attached = self.attachment.as_ref().map_or(0, ZBytes::len);
         size_of::<Cached>() + self.payload.len() + attached
     }
 }
 
-/// What gave way to a sample. Users' code may run when it is dropped, so that is done without a lock.
+/// Samples evicted for a new one. Their payloads may run users' code when they are dropped, so no lock is held then.
 #[derive(Debug, Default)]
 pub(super) struct Spilled {
-    /// The payload of the oldest sample, in whose place the new one is, if others may share it.
+    /// The payload of the oldest sample, in whose place the new one is, if it may be shared.
     payload: Option<Payload>,
-    /// What had more than a payload, or had to go for want of bytes.
+    /// Samples that had more than a payload, or were evicted for want of bytes.
     others: Option<Box<Others>>,
 }
 
@@ -145,7 +145,7 @@ pub(super) struct Cache {
     slots: Vec<Cached>,
     /// The place of the oldest one.
     oldest: usize,
-    /// How many there are.
+    /// The number of samples.
     count: usize,
     bytes: usize,
     max_samples: usize,
@@ -239,7 +239,7 @@ impl Cache {
         }
     }
 
-    /// What a query with these parameters gets, the oldest first, where `next` is the number of the sample to come if there
+    /// Samples for a query with these parameters, the oldest first, where `next` is the number of the sample to come if there
     /// are numbers.
     pub fn chosen(
         &self,
@@ -256,18 +256,18 @@ impl Cache {
         chosen
     }
 
-    /// How many bytes that is.
+    /// Bytes that sending the [chosen](Self::chosen) samples takes.
     pub fn weigh(&self, parameters: &Parameters<'_>, now: SystemTime, next: Option<u32>) -> usize {
         let filter = Filter::of(parameters, now);
         self.picked(&filter, next).map(|(one, _)| one.bytes).sum()
     }
 
-    /// How many bytes it keeps at most.
+    /// The bytes that it keeps at most.
     pub fn max_bytes(&self) -> usize {
         self.max_bytes
     }
 
-    /// What a filter takes, the newest first.
+    /// Samples that a filter takes, the newest first.
     fn picked(
         &self,
         filter: &Filter,
@@ -296,7 +296,7 @@ impl Cache {
     }
 }
 
-/// What the parameters of a query ask for. Those that cannot be read ask for nothing special.
+/// The choice that the parameters of a query make. Parameters that cannot be read make none.
 struct Filter {
     numbers: Option<(Option<u32>, Option<u32>)>,
     times: Option<TimeRange<SystemTime>>,
@@ -333,7 +333,7 @@ impl Filter {
     }
 }
 
-/// Whether `number` is `mark` or behind it, where numbers begin anew behind the last one.
+/// Compares numbers that begin anew behind the last one: `number` is `mark` or behind it.
 fn reaches(number: u32, mark: u32) -> bool {
     number.wrapping_sub(mark) as i32 >= 0
 }

@@ -13,7 +13,7 @@ pub enum AdvancedError {
     /// One of its declarations failed.
     #[error(transparent)]
     Declare(#[from] DeclareError),
-    /// What it would keep or ask for is nothing.
+    /// It would keep or ask for nothing.
     #[error("{what} must not be zero")]
     Zero {
         /// The setting.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What an advanced subscriber does: hears samples, heartbeats, tokens and answers, and carries out what its
-//! [`Sources`] decide, one step after another.
+//! Intake of an advanced subscriber: takes samples, heartbeats, tokens and answers, and carries out the steps that its
+//! [`Sources`] decide on, one step after another.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ use crate::pubsub::Subscriber;
 use crate::query::{Parameters, Selector};
 use crate::sample::{Sample, SampleKind};
 
-/// How many steps may wait before a thread that brings more waits for the one that carries them out.
+/// Steps that may wait before a thread that brings more waits for the one that carries them out.
 const BACKLOG_MAX: usize = 1024;
 
 /// The turn to carry out what waits, if anything does and no other thread has it; one that has brought much waits for it.
@@ -40,7 +40,7 @@ pub(super) fn take_turn<Q>(mut waiting: Locked<'_, Q>, backlog: usize) -> Option
     }
 }
 
-/// What a subscriber has beside the declaration of its own key.
+/// Declarations of a subscriber beside that of its own key.
 #[derive(Default)]
 pub(super) struct Declared {
     pub _heartbeats: Option<Subscriber<()>>,
@@ -55,13 +55,13 @@ pub(super) struct Called {
     pub _here: Here,
 }
 
-/// What all that a subscriber hears goes through.
+/// The way of all samples, answers, heartbeats and tokens to a subscriber.
 pub(super) struct Intake {
     pub session: WeakSession,
     pub key: KeyExpr<'static>,
     pub history: Option<HistoryConfig>,
     pub query_timeout: Duration,
-    /// Whether samples outlive the call of the callback.
+    /// Samples outlive the call of the callback.
     pub stores: bool,
     pub sources: SerialQueue<Sources>,
     /// Empty once the subscriber has ended.
@@ -70,7 +70,7 @@ pub(super) struct Intake {
     pub gone: Gone,
     pub misses: Listeners,
     pub questions: CancellationToken,
-    /// That of a subscriber that lives as long as its session.
+    /// The intake of a subscriber that lives as long as its session.
     pub background: Mutex<Declared>,
 }
 

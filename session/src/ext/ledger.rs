@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What an advanced publisher has published: how many samples, and the newest of them. A sample gets its number and its
+//! Samples of an advanced publisher: their count, and the newest of them. A sample gets its number and its
 //! place in the cache at once, so they are kept in the order of their numbers.
 
 use std::time::SystemTime;
@@ -10,7 +10,7 @@ use super::cache_config::CacheConfig;
 use crate::bytes::{Encoding, ZBytes};
 use crate::query::Parameters;
 
-/// What it has published.
+/// The samples of a publisher.
 #[derive(Debug)]
 pub(super) struct Ledger {
     published: u64,
@@ -26,7 +26,7 @@ impl Ledger {
         }
     }
 
-    /// How many samples there were.
+    /// The number of samples so far.
     pub fn published(&self) -> u64 {
         self.published
     }
@@ -40,7 +40,7 @@ impl Ledger {
         number
     }
 
-    /// What a query with these parameters gets, the oldest first; with numbers if the publisher tells its subscribers those.
+    /// Samples for a query with these parameters, the oldest first; with numbers if the publisher's messages have them.
     pub fn chosen(
         &self,
         parameters: &Parameters<'_>,
@@ -51,13 +51,13 @@ impl Ledger {
         self.cache.chosen(parameters, now, next)
     }
 
-    /// How many bytes [`chosen`](Self::chosen) would give.
+    /// Bytes of the samples that [`chosen`](Self::chosen) would give.
     pub fn weigh(&self, parameters: &Parameters<'_>, now: SystemTime, is_numbered: bool) -> usize {
         let next = is_numbered.then_some(self.published as u32);
         self.cache.weigh(parameters, now, next)
     }
 
-    /// How many bytes it keeps at most.
+    /// The bytes that it keeps at most.
     pub fn max_bytes(&self) -> usize {
         self.cache.max_bytes()
     }

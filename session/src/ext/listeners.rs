@@ -93,7 +93,7 @@ impl Operation for BackgroundSampleMissListenerBuilder<'_> {
 
 ready_at_once!([] BackgroundSampleMissListenerBuilder<'_>);
 
-/// Hears of samples that are lost. Dropping it ends it, without blocking.
+/// Receives the losses of a subscriber. Dropping it ends it, without blocking.
 ///
 /// It dereferences to its handler. Samples do not wait for one that is full: what it has no room for it does not hear of.
 #[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
@@ -157,7 +157,7 @@ impl<'a> PublisherDetectionBuilder<'a, DefaultHandler> {
 }
 
 impl<H> PublisherDetectionBuilder<'_, H> {
-    /// Whether the publishers that are there already are delivered too. Default: no.
+    /// Chooses whether the publishers that are there already are delivered too. Default: no.
     pub fn history(mut self, history: bool) -> Self {
         self.history = history;
         self

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the reference has in its crate `zenoh-ext`: payloads that every implementation reads alike, and publishers and
+//! Counterpart of the reference's crate `zenoh-ext`: payloads that every implementation reads alike, and publishers and
 //! subscribers that miss nothing. With feature `ext`.
 //!
 //! # Serialization

@@ -94,8 +94,8 @@ impl<H> AdvancedSubscriber<H> {
         &mut self.handler
     }
 
-    /// Declares a listener that hears how many samples of which publisher are lost. What was lost before it was declared it
-    /// does not hear of. The listener ends with the subscriber.
+    /// Declares a listener to the losses of samples: their number, and the publisher. It does not receive earlier
+    /// losses, and ends with the subscriber.
     pub fn sample_miss_listener(&self) -> SampleMissListenerBuilder<'_> {
         SampleMissListenerBuilder::new(&self.intake.misses)
     }

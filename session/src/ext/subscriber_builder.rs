@@ -25,13 +25,13 @@ use crate::pubsub::{Subscriber, SubscriberBuilder};
 use crate::sample::{Locality, Sample};
 use crate::wait::{Operation, ready_at_once};
 
-/// How long answers of caches are waited for, unless something else is said.
+/// Time that caches have for their answers by default.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a source is known after its last sample, unless something else is said.
+/// Time for which a source is known after its last sample by default.
 const RETENTION: Duration = Duration::from_secs(3600);
 
-/// What makes a [`SubscriberBuilder`] one of an [`AdvancedSubscriber`].
+/// Makes a [`SubscriberBuilder`] one of an [`AdvancedSubscriber`].
 pub trait AdvancedSubscriberBuilderExt<'a, 'b, 'c, H> {
     /// Asks for samples of the time before it was declared.
     fn history(self, config: HistoryConfig) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
@@ -40,7 +40,7 @@ pub trait AdvancedSubscriberBuilderExt<'a, 'b, 'c, H> {
     /// (`cache`).
     fn recovery(self, config: RecoveryConfig) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
 
-    /// Lets others find it by liveliness.
+    /// Lets other nodes find it by liveliness.
     fn subscriber_detection(self) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
 
     /// Nothing of this yet: as it is, it counts samples that are lost.
@@ -77,7 +77,7 @@ impl<'a, 'b, 'c, H> AdvancedSubscriberBuilderExt<'a, 'b, 'c, H> for SubscriberBu
     }
 }
 
-/// What an advanced subscriber does beside calling its handler.
+/// Options of an advanced subscriber.
 #[derive(Debug)]
 struct Manner<'c> {
     origin: Locality,
@@ -107,31 +107,31 @@ impl<'a, 'b, 'c> AdvancedSubscriberBuilder<'a, 'b, 'c, DefaultHandler> {
 }
 
 impl<'c, H> AdvancedSubscriberBuilder<'_, '_, 'c, H> {
-    /// Whether it gets what this session publishes, what others do, or both. Default: both.
+    /// Chooses samples of this session, of other sessions, or both. Default: both.
     pub fn allowed_origin(mut self, origin: Locality) -> Self {
         self.manner.origin = origin;
         self
     }
 
-    /// As [`AdvancedSubscriberBuilderExt::history`].
+    /// See [`AdvancedSubscriberBuilderExt::history`].
     pub fn history(mut self, config: HistoryConfig) -> Self {
         self.manner.history = Some(config);
         self
     }
 
-    /// As [`AdvancedSubscriberBuilderExt::recovery`].
+    /// See [`AdvancedSubscriberBuilderExt::recovery`].
     pub fn recovery(mut self, config: RecoveryConfig) -> Self {
         self.manner.recovery = Some(config);
         self
     }
 
-    /// How long the answers of caches are waited for. Default: 10 s.
+    /// Sets the time that caches have for their answers. Default: 10 s.
     pub fn query_timeout(mut self, limit: Duration) -> Self {
         self.manner.query_timeout = limit;
         self
     }
 
-    /// As [`AdvancedSubscriberBuilderExt::subscriber_detection`].
+    /// See [`AdvancedSubscriberBuilderExt::subscriber_detection`].
     pub fn subscriber_detection(mut self) -> Self {
         self.manner.is_detectable = true;
         self

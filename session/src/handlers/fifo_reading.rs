@@ -66,7 +66,8 @@ impl<T> FusedStream for FifoStream<'_, T> {
 }
 
 /// The next value of a [`FifoChannelHandler`], waited for by waker. It is terminated, in the sense of `futures::select!`,
-/// once it has given its value or error.
+/// once it has given its value or error. Once in 128 times on a thread it is pending, with its task woken, although a value is
+/// there: other tasks have a turn then. [`try_recv`](FifoChannelHandler::try_recv) looks without waiting.
 ///
 /// # Cancel safety
 /// Dropping it loses nothing.

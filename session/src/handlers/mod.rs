@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How a subscriber, a queryable or a get is called: an inline [`Callback`], a bounded queue ([`FifoChannel`], the default) or a ring of
+//! Handlers of a subscriber, a queryable or a get: an inline [`Callback`], a bounded queue ([`FifoChannel`], the default) or a ring of
 //! the latest values ([`RingChannel`]). Anything that implements [`IntoHandler`] will do.
 //!
 //! | handler | runs on | when full |
@@ -9,13 +9,13 @@
 //! | [`FifoChannel`] | your thread or task | waits, so the link is not read (back-pressure); or drops the newest and counts |
 //! | [`RingChannel`] | your thread or task | drops the oldest and counts |
 //!
-//! What liveliness subscribers, questions for tokens and matching listeners get comes from a task of the session's runtime
-//! instead; a full queue makes that task wait and nobody else.
+//! Liveliness subscribers, questions for tokens and matching listeners are called by a task of the session's runtime
+//! instead; a full queue makes that task alone wait.
 //!
 //! A callback may call anything of its session: put, declare, undeclare (itself too), close. No lock is held while it
 //! runs, nor while it is dropped. A panic in it is logged and costs that one message.
 //!
-//! A callback that changes what it has captured is given to `callback_mut`, and called by one thread at a time; the others
+//! A callback that changes what it has captured is given to `callback_mut`, and called by one thread at a time; other ones
 //! wait. What it causes itself to be called with waits until it has returned, and then comes even if it has undeclared
 //! itself. Two of them that cause each other's calls, as by publishing what the other subscribes to, can wait for each
 //! other for ever when they run on two threads: give one of them to `callback`, or let it read a queue.
@@ -68,7 +68,7 @@ macro_rules! handler_setters {
             self.with($crate::handlers::Callback::from(callback))
         }
 
-        /// The same with a function that changes what it has captured. It is [called by one thread at a
+        /// Takes a function that changes what it has captured. It is [called by one thread at a
         /// time](crate::handlers).
         pub fn callback_mut<F>(
             self,
@@ -101,17 +101,17 @@ pub type DefaultHandler = FifoChannel;
 /// Something that takes what a subscriber, a queryable or a get receives: split into the side that is called and the side that the
 /// application keeps.
 pub trait IntoHandler<T> {
-    /// What the application keeps; reached through the subscriber, which dereferences to it.
+    /// The part that the application keeps; reached through the subscriber, which dereferences to it.
     type Handler;
 
-    /// Whether values outlive the call. They are then prepared by [`Stored::before_storing`].
+    /// Values outlive the call. They are then prepared by [`Stored::before_storing`].
     const STORES: bool = true;
 
     /// Makes the two sides.
     fn into_handler(self) -> (Callback<T>, Self::Handler);
 
-    /// The same for what is delivered by a task of its own, such as changes of liveliness: where the other side would hold its
-    /// thread until there is room, this one waits without.
+    /// Gives the handler for values that a task of its own delivers, such as changes of liveliness: where the callback would hold
+    /// its thread until there is room, this one waits without.
     fn into_patient(self) -> (Patient<T>, Self::Handler)
     where
         Self: Sized,
@@ -130,7 +130,7 @@ pub trait Stored: Sized {
         self
     }
 
-    /// Whether it is a query or a reply: a full [`FifoChannel`] then waits no longer than the query lives.
+    /// It is a query or a reply: a full [`FifoChannel`] then waits no longer than the query lives.
     const ASKS: bool = false;
 
     /// Called instead of just dropping it when a queue has no room for it.
@@ -164,7 +164,7 @@ where
     fn into_handler(self) -> (Callback<T>, Self::Handler) {
         let (sender, receiver) = self;
         let callback = Callback::from(move |value| {
-            // The receiver may be gone: then nobody wants the value.
+            // The receiver may be gone: then no reader is left for the value.
             let _ = sender.send(value);
         });
         (callback, receiver)

@@ -217,22 +217,22 @@ impl<T> RingChannelHandler<T> {
         std::iter::from_fn(|| self.try_recv().ok().flatten())
     }
 
-    /// How many values wait to be taken.
+    /// The number of values that wait to be taken.
     pub fn len(&self) -> usize {
         self.ring.state.lock().values.len()
     }
 
-    /// Whether no value waits to be taken.
+    /// Returns whether no value waits to be taken.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many values the ring holds.
+    /// The number of values that the ring holds.
     pub fn capacity(&self) -> usize {
         self.ring.capacity
     }
 
-    /// How many values were dropped because newer ones came.
+    /// The number of values that were dropped because newer ones came.
     pub fn dropped(&self) -> u64 {
         self.ring.dropped.load(Ordering::Relaxed)
     }

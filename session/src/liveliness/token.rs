@@ -35,7 +35,7 @@ impl Operation for LivelinessTokenBuilder<'_, '_> {
 ready_at_once!([] LivelinessTokenBuilder<'_, '_>);
 
 /// Says that its session is alive on its key, until it is dropped, which does not block. It does not keep the session
-/// open; when that is closed, or cannot be reached, the token is gone for others.
+/// open; when that is closed, or cannot be reached, the token is gone for other nodes.
 ///
 /// ```
 /// # use zonda::{Config, Wait};

@@ -92,7 +92,7 @@ impl PublisherPutBuilder<'_> {
         &self.payload
     }
 
-    /// What `publish` makes of the whole message.
+    /// Result of `publish` for the whole message.
     #[cfg(feature = "ext")]
     pub(crate) fn with_message<T>(self, publish: impl FnOnce(&mut Message) -> T) -> T {
         match self.rich {

@@ -25,7 +25,7 @@ use crate::sample::Sample;
 /// A query to answer: with any number of replies, or with an error.
 ///
 /// The asker knows that there are no more answers when this is dropped, and every clone of it. It may be kept and
-/// answered later, from any thread; an answer that comes when nobody waits for it any more is an error that says so.
+/// answered later, from any thread; an answer that comes after the end of the query is an error that says so.
 ///
 /// ```
 /// fn answer(query: zonda::query::Query) -> zonda::Result<()> {
@@ -52,9 +52,9 @@ pub struct Query {
 pub(super) struct Place {
     /// Known as soon as it is declared.
     pub id: OnceLock<QueryableId>,
-    /// How long a reply may wait, unless it says otherwise.
+    /// Time that a reply may wait, unless it has its own.
     pub limit: Duration,
-    /// That of its session.
+    /// The namespace of its session.
     pub namespace: Option<std::sync::Arc<Namespace>>,
 }
 
@@ -105,7 +105,7 @@ impl Query {
         self.payload.as_mut()
     }
 
-    /// How to read the payload, if there is one.
+    /// The encoding of the payload, if there is one.
     pub fn encoding(&self) -> Option<&Encoding> {
         self.encoding.as_ref()
     }
@@ -120,7 +120,7 @@ impl Query {
         self.attachment.as_mut()
     }
 
-    /// Who asks, if he said so.
+    /// The source that asks, if the query names it.
     pub fn source_info(&self) -> Option<SourceInfo> {
         self.asked.source_info()
     }
@@ -132,7 +132,7 @@ impl Query {
         self.asked.neighbour()
     }
 
-    /// On which keys replies are accepted.
+    /// The keys on which replies are accepted.
     pub fn accepts_replies(&self) -> ReplyKeyExpr {
         match self.asked.accepts_any_key() {
             true => ReplyKeyExpr::Any,
@@ -145,18 +145,18 @@ impl Query {
         self.asked.qos().priority()
     }
 
-    /// What happens to the replies when a peer is slow.
+    /// The fate of the replies when a peer is slow.
     pub fn congestion_control(&self) -> CongestionControl {
         self.asked.qos().congestion_control()
     }
 
-    /// Whether the replies do not wait for company in a batch.
+    /// Returns whether the replies do not wait for company in a batch.
     pub fn express(&self) -> bool {
         self.asked.qos().is_express()
     }
 
     /// Answers with a value. The key has to intersect the query's, unless the query
-    /// [accepts](Query::accepts_replies) others.
+    /// [accepts](Query::accepts_replies) any.
     pub fn reply<'b, K>(
         &self,
         key: K,
@@ -190,7 +190,7 @@ impl Query {
         ReplySample::new(self, sample, self.place.limit)
     }
 
-    /// A key of the session as others know it.
+    /// A key of the session as other nodes know it.
     pub(super) fn outgoing<'k>(
         &self,
         key: &'k KeyExpr<'_>,
@@ -234,7 +234,7 @@ impl<'a> From<&'a Query> for Selector<'a> {
 impl Stored for Query {
     const ASKS: bool = true;
 
-    /// As for samples: small parts get buffers of their own.
+    /// Gives small parts buffers of their own, as of samples.
     fn before_storing(mut self) -> Query {
         self.payload = self.payload.map(|payload| payload.detached());
         self.attachment = self.attachment.map(|attachment| attachment.detached());

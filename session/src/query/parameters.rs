@@ -43,7 +43,7 @@ impl Parameters<'_> {
         Parameters(Cow::Borrowed(""))
     }
 
-    /// Whether the text is empty.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -53,7 +53,7 @@ impl Parameters<'_> {
         &self.0
     }
 
-    /// Whether there is an entry of this name.
+    /// Returns whether there is an entry of this name.
     pub fn contains_key(&self, name: impl AsRef<str>) -> bool {
         self.get(name).is_some()
     }
@@ -114,7 +114,7 @@ impl Parameters<'_> {
         }
     }
 
-    /// The same without a borrow.
+    /// Copies what is borrowed.
     pub fn into_owned(self) -> Parameters<'static> {
         Parameters(Cow::Owned(self.0.into_owned()))
     }
@@ -154,7 +154,7 @@ pub trait ZenohParameters {
     fn set_reply_key_expr_any(&mut self);
     /// The time that is asked for (`_time`), if there is one.
     fn time_range(&self) -> Option<Result<TimeRange, TimeRangeError>>;
-    /// Whether replies on keys that do not match the query are allowed (`_anyke`).
+    /// Returns whether replies on keys that do not match the query are allowed (`_anyke`).
     fn reply_key_expr_any(&self) -> bool;
 }
 

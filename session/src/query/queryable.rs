@@ -55,14 +55,14 @@ impl<'a, 'b> QueryableBuilder<'a, 'b, DefaultHandler> {
 }
 
 impl<H> QueryableBuilder<'_, '_, H> {
-    /// Promises that it knows everything there is on its keys, so that nobody else has to be asked. Default: no.
+    /// Promises that it knows everything there is on its keys, so that no other queryable has to be asked. Default: no.
     pub fn complete(mut self, complete: bool) -> Self {
         self.complete = complete;
         self
     }
 
-    /// Whether it is asked by this session, by others, or both. Of one that is asked only by the former nobody else
-    /// hears. Default: both.
+    /// Chooses the sessions that ask it: this one, other ones, or both. Other nodes do not learn of one that only this session
+    /// asks. Default: both.
     pub fn allowed_origin(mut self, origin: Locality) -> Self {
         self.origin = origin;
         self
@@ -181,12 +181,12 @@ impl<H> Queryable<H> {
         &mut self.handler
     }
 
-    /// Whether it stays declared when this is dropped, for as long as the session. Default: no.
+    /// Chooses whether it stays declared when this is dropped, for as long as the session. Default: no.
     pub fn set_background(&mut self, background: bool) {
         self.entry.set_background(background);
     }
 
-    /// How many queries were lost because the callback panicked on them.
+    /// Queries that were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         self.entry.panics()
     }

@@ -192,13 +192,13 @@ impl<'a> ReplyErrBuilder<'a> {
         }
     }
 
-    /// How to read the payload. Default: plain bytes.
+    /// Sets the encoding of the payload. Default: plain bytes.
     pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
         self.encoding = encoding.into();
         self
     }
 
-    /// How long this answer may wait for room. Default: the configuration's `wait_before_close`, 5 s.
+    /// Sets the time that this answer may wait for room. Default: the configuration's `wait_before_close`, 5 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self

@@ -11,7 +11,7 @@ use super::rfc3339;
 
 /// From when until when values are asked for.
 ///
-/// As text `[start..end]`, or `[start;length]` for `[start..start+length]`. A bracket that is turned away from the time
+/// Its text is `[start..end]`, or `[start;length]` for `[start..start+length]`. A bracket that is turned away from the time
 /// excludes it, as in `[start..end[`. A time that is left out in front of or behind `..` is no bound.
 ///
 /// ```
@@ -64,7 +64,7 @@ impl Eq for TimeExpr {}
      2024-02-29T12:00:00Z or now(-1.5h)"
 )]
 pub struct TimeRangeError {
-    /// What was expected.
+    /// The form that was expected.
     pub what: &'static str,
     /// The text that is none.
     pub text: String,
@@ -78,7 +78,7 @@ fn no(what: &'static str, text: &str) -> TimeRangeError {
 }
 
 impl TimeRange<TimeExpr> {
-    /// The same with fixed bounds, where it is `now`.
+    /// Fixes the bounds, where it is `now`.
     pub fn resolve_at(self, now: SystemTime) -> TimeRange<SystemTime> {
         TimeRange {
             start: self.start.resolve_at(now),
@@ -86,19 +86,19 @@ impl TimeRange<TimeExpr> {
         }
     }
 
-    /// The same with fixed bounds.
+    /// Fixes the bounds.
     pub fn resolve(self) -> TimeRange<SystemTime> {
         self.resolve_at(SystemTime::now())
     }
 
-    /// Whether this time is in the range now. To ask often, [`resolve`](Self::resolve) once.
+    /// Returns whether this time is in the range now. To ask often, [`resolve`](Self::resolve) once.
     pub fn contains(&self, instant: SystemTime) -> bool {
         self.resolve().contains(instant)
     }
 }
 
 impl TimeRange<SystemTime> {
-    /// Whether this time is in the range.
+    /// Returns whether this time is in the range.
     pub fn contains(&self, instant: SystemTime) -> bool {
         let begun = match self.start {
             TimeBound::Inclusive(start) => instant >= start,
@@ -115,7 +115,7 @@ impl TimeRange<SystemTime> {
 }
 
 impl TimeBound<TimeExpr> {
-    /// The same with a fixed time, where it is `now`; none if the system cannot say that time.
+    /// Fixes the time, where it is `now`; none if the system cannot say that time.
     pub fn resolve_at(self, now: SystemTime) -> TimeBound<SystemTime> {
         let fixed = |time: TimeExpr| time.checked_resolve_at(now);
         match self {

@@ -221,7 +221,7 @@ impl<H> FetchingSubscriber<H> {
         &mut self.handler
     }
 
-    /// Whether it stays declared when this is dropped, for as long as the session. Default: no.
+    /// Chooses whether it stays declared when this is dropped, for as long as the session. Default: no.
     pub fn set_background(&mut self, background: bool) {
         self.is_background = background;
         self.subscriber.set_background(background);

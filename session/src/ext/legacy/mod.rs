@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the reference has deprecated in favour of advanced publishers and subscribers, for programs that use it: a cache beside
+//! Parts that the reference has deprecated in favour of advanced publishers and subscribers, for programs that use them: a cache beside
 //! a session's publishers, and subscribers that fetch what was published before.
 
 mod fetching;
@@ -28,12 +28,12 @@ pub use publications::{
 };
 pub use querying::{BackgroundQueryingSubscriberBuilder, QueryingSubscriberBuilder};
 
-/// What a [`FetchingSubscriber`] subscribes to.
+/// Subject of a [`FetchingSubscriber`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeySpace {
-    /// What is published.
+    /// Publications.
     User,
-    /// Who is alive.
+    /// Liveliness tokens.
     Liveliness,
 }
 
@@ -67,7 +67,7 @@ pub enum FetchError {
     /// The function that fetches failed.
     #[error("nothing is fetched: {reason}")]
     Fetch {
-        /// What it gave.
+        /// Its error.
         reason: String,
     },
 }
@@ -86,7 +86,7 @@ impl Refusal for FetchError {
     }
 }
 
-/// What a fetch brings.
+/// Result of a fetch.
 pub trait ExtractSample {
     /// The sample of it.
     ///
@@ -101,7 +101,7 @@ impl ExtractSample for Reply {
     }
 }
 
-/// Where and to what a subscriber is to be declared.
+/// Session and subject of a subscriber that is to be declared.
 pub(super) struct About<'a, 'b> {
     session: &'a Session,
     key: Result<KeyExpr<'b>, KeyExprError>,
@@ -119,7 +119,7 @@ impl fmt::Debug for About<'_, '_> {
     }
 }
 
-/// What sessions have for programs that use a [`PublicationCache`].
+/// Extension of sessions for programs that use a [`PublicationCache`].
 pub trait SessionExt {
     /// Declares a cache of what this session publishes on a key. New programs use
     /// [`AdvancedPublisher`](super::AdvancedPublisher).
@@ -145,10 +145,10 @@ impl SessionExt for Session {
     }
 }
 
-/// What makes the builder of a subscriber one of a [`FetchingSubscriber`]. New programs use
+/// Makes the builder of a subscriber one of a [`FetchingSubscriber`]. New programs use
 /// [`AdvancedSubscriber`](super::AdvancedSubscriber).
 pub trait SubscriberBuilderExt<'a, 'b, H> {
-    /// What it subscribes to.
+    /// The subject of the subscriber.
     type KeySpace: Into<KeySpace>;
 
     /// Fetches older samples by a function, which is handed the function that takes them.

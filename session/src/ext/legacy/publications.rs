@@ -21,7 +21,7 @@ use crate::query::{Query, Queryable, ZenohParameters};
 use crate::sample::{Locality, Sample};
 use crate::wait::{Operation, ready_at_once};
 
-/// How many bytes a cache holds unless something else is said.
+/// Bytes that a cache holds by default.
 const BYTES_MAX: usize = 64 << 20;
 
 /// A [`PublicationCache`] under construction; made by
@@ -60,7 +60,7 @@ impl<'a, 'b, 'c> PublicationCacheBuilder<'a, 'b, 'c> {
         }
     }
 
-    /// What stands behind the keys in queries that are answered. Default: nothing.
+    /// Sets the part behind the keys in queries that are answered. Default: nothing.
     pub fn queryable_suffix<K>(mut self, suffix: K) -> Self
     where
         K: TryInto<KeyExpr<'c>>,
@@ -70,7 +70,7 @@ impl<'a, 'b, 'c> PublicationCacheBuilder<'a, 'b, 'c> {
         self
     }
 
-    /// Whether queries of this session are answered, those of others, or both. Default: both.
+    /// Chooses the sessions whose queries are answered: this one, other ones, or both. Default: both.
     pub fn queryable_allowed_origin(mut self, origin: Locality) -> Self {
         self.origin = origin;
         self
@@ -82,19 +82,19 @@ impl<'a, 'b, 'c> PublicationCacheBuilder<'a, 'b, 'c> {
         self
     }
 
-    /// How many samples of each key are kept. Default: 1.
+    /// Sets the number of samples of each key that are kept. Default: 1.
     pub fn history(mut self, samples: usize) -> Self {
         self.limits.history = samples;
         self
     }
 
-    /// How many keys samples are kept of; those of further keys are not kept. Default: no limit.
+    /// Sets the number of keys that samples are kept of; samples of further keys are not kept. Default: no limit.
     pub fn resources_limit(mut self, keys: usize) -> Self {
         self.limits.keys = keys;
         self
     }
 
-    /// How many bytes are kept of all keys together, with what surrounds the payloads. The oldest samples of a key give way to
+    /// Sets the bytes that are kept of all keys together, with what surrounds the payloads. The oldest samples of a key give way to
     /// its new ones; a sample for which that is not enough is not kept. Default: 64 MiB.
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.limits.bytes = bytes;
@@ -201,12 +201,12 @@ impl PublicationCache {
         self.subscriber.key_expr()
     }
 
-    /// How many samples were not kept since there was no room for them.
+    /// Samples that were not kept since there was no room for them.
     pub fn not_kept(&self) -> u64 {
         self.kept.lock().not_kept
     }
 
-    /// Whether it stays declared when this is dropped, for as long as the session. Default: no.
+    /// Chooses whether it stays declared when this is dropped, for as long as the session. Default: no.
     pub fn set_background(&mut self, background: bool) {
         self.subscriber.set_background(background);
         self.queryable.set_background(background);
@@ -228,7 +228,7 @@ impl fmt::Debug for PublicationCache {
     }
 }
 
-/// What is kept, by key; of each the oldest first.
+/// Samples by key; of each the oldest first.
 struct Kept {
     by_key: HashMap<KeyExpr<'static>, VecDeque<Sample>>,
     bytes: usize,
@@ -282,7 +282,7 @@ fn keep(kept: &Mutex<Kept>, sample: Sample) {
     }
 }
 
-/// Who answers.
+/// The answering side.
 struct Shelf {
     kept: Arc<Mutex<Kept>>,
     suffix: Option<KeyExpr<'static>>,
@@ -307,7 +307,7 @@ impl Shelf {
         with_runtime!(&self.runtime, runtime => runtime.spawn_brief("zonda-cache", answer));
     }
 
-    /// What a query gets, of each key the oldest first.
+    /// Samples for a query, of each key the oldest first.
     fn chosen(&self, query: &Query) -> Vec<Sample> {
         let times = query.parameters().time_range().and_then(Result::ok);
         let times = times.map(|times| times.resolve_at(SystemTime::now()));

@@ -182,7 +182,7 @@ impl ZSerializer {
         }
     }
 
-    /// What was serialized, without a copy.
+    /// The serialized bytes, without a copy.
     pub fn finish(self) -> ZBytes {
         ZBytes::from(self.bytes)
     }
@@ -220,7 +220,7 @@ impl<'a> ZDeserializer<'a> {
         }
     }
 
-    /// Whether nothing is left.
+    /// Returns whether nothing is left.
     pub fn done(&self) -> bool {
         self.rest.is_empty()
     }
@@ -236,7 +236,7 @@ impl<'a> ZDeserializer<'a> {
     /// Reads the values of a sequence. What of it is not read before the iterator is dropped is skipped.
     ///
     /// # Errors
-    /// What is left does not begin with a count, or with one that it cannot hold.
+    /// The rest does not begin with a count, or with one that it cannot hold.
     pub fn deserialize_iter<'b, T: Deserialize>(
         &'b mut self,
     ) -> Result<ZReadIter<'a, 'b, T>, ZDeserializeError> {
@@ -261,7 +261,7 @@ impl<'a> ZDeserializer<'a> {
     }
 }
 
-/// How many values without any bytes a sequence may claim to have: reading them takes time that nothing pays for.
+/// Values without any bytes that a sequence may claim to have: reading them takes time that no bytes pay for.
 const EMPTY_MAX: usize = 1 << 16;
 
 /// The values of a sequence that are still to be read.
@@ -321,7 +321,7 @@ impl<T: Deserialize> Iterator for ZReadIter<'_, '_, T> {
 }
 
 impl<T: Deserialize> ExactSizeIterator for ZReadIter<'_, '_, T> {
-    /// How many values the sender says there are still; 0 after an error.
+    /// Values that are left by the sender's count; 0 after an error.
     fn len(&self) -> usize {
         self.0.left
     }
