@@ -56,7 +56,7 @@ impl Entry {
         format!("{}{}", self.label, self.scenario)
     }
 
-    /// Whether both are compared.
+    /// Returns whether both are compared.
     pub fn is_beside(&self, other: &Entry) -> bool {
         self.scenario == other.scenario && self.label == other.label
     }

@@ -64,7 +64,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use zonda_program::finish;
 
-/// What other programs of the project measure with, so that their figures are taken, kept and shown as these.
+/// Tools for other programs of the project that measure, so that their figures are taken, kept and shown as these.
 pub mod tools {
     pub use crate::cpu::cpu_time;
     pub use crate::histogram::{histogram, micros, pairs};
@@ -91,7 +91,7 @@ use presets::thr::Thr;
 use rtt::Rtt;
 use workers::{Worker, end_with_parent};
 
-/// What can be measured, and the workers that do it.
+/// Measurements, and the workers that carry them out.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Perf {
     /// Measure throughput and round trips, peer to peer and routed, beside bare sockets

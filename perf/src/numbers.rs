@@ -70,7 +70,7 @@ pub fn time(nanos: f64) -> String {
     format!("{} {unit}", trimmed(number))
 }
 
-/// What stands on an axis.
+/// The unit of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Microseconds.

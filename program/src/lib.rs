@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #![forbid(unsafe_code)]
 
-//! What the programs of the project share: the connection flags, the report of what a program reaches, how it ends, and
+//! Parts that the programs of the project share: the connection flags, the report of what a program reaches, its end, and
 //! Ctrl-C; the level below a session, [`node`]; and what this [`build`] is.
 //!
 //! A program is a `clap` parser and one function; [`run`] joins the two:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether a publication has anywhere to go. The endpoints that were given are an audience that was asked for, so not to
+//! Destinations of a publication. The endpoints that were given are an audience that was asked for, so not to
 //! reach one is a failure; to be alone without one is only worth a line.
 
 use std::thread;
@@ -29,8 +29,8 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Waits until each endpoint was reached or has refused once. A failure if nobody at all is connected although
-    /// somebody was asked for: nothing should be published then that will be gone.
+    /// Waits until each endpoint was reached or has refused once. A failure if no node at all is connected although
+    /// an endpoint was given: nothing should be published then that will be gone.
     pub fn insist(session: &Session) -> Result<Reach, Failure> {
         await_attempts(session);
         if session.info().links().is_empty() {
@@ -39,13 +39,13 @@ impl Reach {
         Ok(Reach::default())
     }
 
-    /// To be called before each publication: says so if nobody is connected. True if nobody is. (Afterwards would be too
+    /// To be called before each publication: says so if no node is connected. True if none is. (Afterwards would be too
     /// late to look: a receiver may leave as soon as it has what it waited for.)
     pub fn tell(&mut self, session: &Session) -> bool {
         self.tell_that("nobody gets this", session)
     }
 
-    /// As [`Reach::tell`], with what follows from it.
+    /// Does the work of [`Reach::tell`], and says what follows from it.
     pub fn tell_that(&mut self, follows: &str, session: &Session) -> bool {
         let is_alone = session.info().links().is_empty();
         self.alone += u64::from(is_alone);
@@ -62,7 +62,7 @@ impl Reach {
         is_alone
     }
 
-    /// To be called at the end, before the session is closed: a failure if an endpoint was never reached, or nobody was connected
+    /// To be called at the end, before the session is closed: a failure if an endpoint was never reached, or no node was connected
     /// when something was to be sent to one.
     pub fn finish(self, session: &Session) -> Result<(), Failure> {
         check(session)?;
@@ -87,7 +87,7 @@ pub fn await_attempts(session: &Session) {
     }
 }
 
-/// What to say if this node looks for no others only because its environment says so.
+/// A line for a node that looks for no other ones only because of its environment.
 pub fn kept_from_scouting(session: &Session) -> Option<&'static str> {
     let is_off = std::env::var("ZONDA_MULTICAST_SCOUTING").is_ok_and(|value| value == "off");
     let is_kept = is_off && session.info().discovery().scouting.is_none();

@@ -284,7 +284,7 @@ impl<'a> SessionInfo<'a> {
     }
 
     /// Listens to everything that happens to connections, with typed reasons: links that come and go, attempts that
-    /// fail, others that are turned away.
+    /// fail, nodes that are turned away.
     ///
     /// ```
     /// # use zonda::{Config, Wait};

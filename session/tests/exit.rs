@@ -88,7 +88,7 @@ fn child(case: &str, kind: RuntimeKind) {
             KEPT.get_or_init(|| Kept::open(kind));
             std::process::exit(0);
         }
-        // The main thread's locals are dropped by `exit` itself, as by a function that `atexit` was told of.
+        // `exit` itself drops the main thread's locals, like a function registered with `atexit`.
         "exit" => {
             OWN.set(Some(Kept::open(kind)));
             std::process::exit(0);

@@ -69,7 +69,7 @@ pub struct Message {
     /// The time of its publication, by the clock that stamped it: `time/id`, as the protocol has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
-    /// That time in UTC, for people who read the file.
+    /// Its date and time in UTC, for people who read the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<String>,
     /// 1 (most urgent) to 7 (least).

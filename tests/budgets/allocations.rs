@@ -135,7 +135,7 @@ fn forwarding_64_kib_allocates_a_few_times() {
     let size = 64 * 1024;
     let spent = while_passing(&line, &ZBytes::from(vec![7; size]), line.router_thread());
     // Reassembly, the share of it, the head, the two fragments' headers; where blocks are still on their way out,
-    // others take their place.
+    // new ones take their place.
     assert!(spent.times <= 8 * MESSAGES, "{spent:?}");
     assert!(spent.bytes <= 5 * size as u64 / 2 * MESSAGES, "{spent:?}");
 }

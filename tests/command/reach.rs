@@ -42,7 +42,9 @@ fn an_endpoint_that_is_not_reached_is_a_failure() {
         arguments.extend(["-e", &address]);
         let ended = run(&program, &arguments);
         assert_eq!(ended.code, Some(1), "{arguments:?}: {ended:?}");
-        let mut errors = ended.err.lines();
+        // Examples log a second attempt, which a slow machine gives them the time for.
+        let is_log = |line: &&str| line.contains(" WARN zonda_router::peers::connect: ");
+        let mut errors = ended.err.lines().filter(|line| !is_log(line));
         if goes_on {
             // It might have been reached later, so the values were published as they came.
             let note = errors.next().unwrap_or_default();

@@ -345,14 +345,14 @@ fn who_does_not_listen_to_the_group_is_not_found() {
     });
 }
 
-/// How many threads of this process scout.
+/// Counts the threads of this process that scout.
 fn scouting_threads() -> usize {
     let tasks = fs::read_dir("/proc/self/task").expect("Linux has it");
     let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.filter(|name| name.trim() == "zonda-scout").count()
 }
 
-/// How many sockets of this network are bound to the group's port.
+/// Counts the sockets of this network that are bound to the group's port.
 fn bound_to_the_group() -> usize {
     let table = fs::read_to_string("/proc/self/net/udp").expect("Linux has it");
     let port = format!(":{:04X} ", 7446);
@@ -363,7 +363,7 @@ fn bound_to_the_group() -> usize {
     local.count()
 }
 
-/// A callback that opens a session, publishes there, ends its own search and panics harms nobody.
+/// A callback that opens a session, publishes there, ends its own search and panics harms no other search.
 #[test]
 fn a_callback_may_do_anything() {
     let name = "scouting::a_callback_may_do_anything";

@@ -32,17 +32,17 @@ use crate::authority::Authority;
 use crate::hand::{bytes, next_id};
 use crate::scene::{LONG, Scene, until};
 
-/// How long a liar may be silent, if nothing else is said.
+/// Time for which a liar may be silent by default.
 pub const LEASE: Duration = Duration::from_secs(60);
 
 /// A router that listens on links of a kind, and an honest neighbour on one of them.
 pub struct Stage {
     pub scene: Scene,
-    /// Where the liars connect to.
+    /// The endpoint that the liars connect to.
     at: Endpoint,
     runtime: ThreadsRuntime,
     pub honest: Session,
-    /// Liars that may go on: an end of theirs would count as somebody else's.
+    /// Liars that may go on: an end of theirs would count as another liar's.
     staying: RefCell<Vec<Liar>>,
     authority: Authority,
 }
@@ -50,14 +50,14 @@ pub struct Stage {
 /// A neighbour that was let in.
 pub struct Liar {
     halves: Halves<ThreadsRuntime>,
-    /// What carries the link.
+    /// The socket of the link.
     beneath: Socket,
     pub zid: ZenohId,
     agreed: Established,
     next_sn: u32,
 }
 
-/// What becomes of a liar.
+/// Fate of a liar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Cut,
@@ -99,7 +99,7 @@ impl Stage {
         }
     }
 
-    /// Where the router listens.
+    /// The address that the router listens on.
     pub fn place(&self) -> SocketAddr {
         self.at.address().parse().expect("a socket address")
     }
@@ -130,7 +130,7 @@ impl Stage {
         self.honest_pass(name);
     }
 
-    /// The link of the liar is closed, and nobody else's.
+    /// The link of the liar is closed, and no other one.
     #[track_caller]
     fn tell_and_go(&self, name: &str, lease: Duration, lie: impl Fn(&mut Liar)) {
         let ended = || self.scene.node.ended_links().links;
@@ -142,7 +142,7 @@ impl Stage {
         assert_eq!(ended(), before + 1, "{name}");
     }
 
-    /// What it said is counted and thrown away.
+    /// The router counts its messages and throws them away.
     #[track_caller]
     fn tell_and_stay(&self, name: &str, lie: impl Fn(&mut Liar)) {
         let mut liar = self.liar(LEASE);
@@ -179,7 +179,7 @@ impl Stage {
         self.honest_pass("a frame before any introduction");
     }
 
-    /// What a client of TLS has that trusts the router, and is no node.
+    /// Configuration of a client of TLS that trusts the router, and is no node.
     fn trusting(&self, speaks: &[&[u8]]) -> ClientConfig {
         let mut trusted = RootCertStore::empty();
         let authority = CertificateDer::from_pem_file(self.authority.ca());
@@ -253,7 +253,7 @@ fn introduction(zid: ZenohId) -> Vec<u8> {
     })
 }
 
-/// What is said within a link.
+/// Lies within a link.
 fn lies_within(stage: &Stage) {
     use Fate::{Cut, Ignored};
 
@@ -289,7 +289,7 @@ fn lies_within(stage: &Stage) {
     });
 }
 
-/// What only links can say that have a length in front of each batch, and no datagrams.
+/// Lies on links that have a length in front of each batch, which datagrams have not.
 fn lies_about_length(stage: &Stage) {
     stage.tell("a batch larger than agreed", Fate::Cut, |liar| {
         let large = liar.frame(&push().repeat(100));
@@ -304,7 +304,7 @@ fn lies_about_length(stage: &Stage) {
     stage.honest_pass("a batch that never ends");
 }
 
-/// Somebody introduces itself by another id on a link that is open. No link, and no counter of it, has anything to do with that.
+/// A liar introduces itself by another id on a link that is open. No link changes by it, and no counter of one.
 fn an_introduction_changes_nothing(stage: &Stage) {
     let mut liar = stage.liar(LEASE);
     until("the liar is known", || stage.scene.link(liar.zid).is_some());
@@ -410,7 +410,7 @@ fn lies_on_links_of_datagrams() {
         let large = liar.frame(&push().repeat(100));
         liar.say(&large);
     });
-    // Frames of those who have no link, and what takes an introduction's place.
+    // Frames of strangers without a link, and other messages in place of an introduction.
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let links = stage.scene.node.links().len();
     for lie in [
@@ -454,7 +454,7 @@ fn lies_on_links_of_quic() {
     stage.scene.is_well();
 }
 
-/// Has somebody on a connection of QUIC that speaks this do something, which ends in time.
+/// Acts on a connection of QUIC that speaks this, which ends in time.
 fn speak_quic(stage: &Stage, speaks: &[u8], act: impl AsyncFnOnce(quinn::Connection)) {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().expect("a runtime");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must hold for queries in every scene, whoever asks (`from`) and whoever answers (`to`).
+//! Cases of queries for every scene, from each asking node (`from`) to each answering one (`to`).
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::scene::Scene;
 pub use crate::scene::play;
 use crate::wait::{LONG, SOON, until};
 
-/// What the reference logs when a query ends before its answers do.
+/// Lines of the reference's log when a query ends before its answers do.
 const LATE: [&str; 4] = [
     "Didn't receive final reply",
     "Query not found",
@@ -36,7 +36,7 @@ fn asks(scene: &Scene, selector: &str) -> Asking {
     scene.from.ask(selector, all_answers(), PLAIN)
 }
 
-/// A query reaches who has its key, and the answers and the end come back; where nobody has it the end comes at once.
+/// A query reaches the queryables on its key, and the answers and the end come back; without a queryable the end comes at once.
 pub fn queries_are_answered(scene: &Scene) {
     let queryable = scene.to.queryable("q/plain/*");
     scene.settles();
@@ -379,7 +379,7 @@ pub fn replies_may_have_any_key_if_asked(scene: &Scene) {
     }
 }
 
-/// A query that nobody finishes ends with an error when its time is over; what comes later is not heard.
+/// A query that no queryable finishes ends with an error when its time is over; later answers do not arrive.
 pub fn queries_time_out(scene: &Scene) {
     let queryable = scene.to.queryable("q/slow");
     scene.settles();
@@ -467,7 +467,7 @@ pub fn queries_and_replies_of_all_sizes_arrive(scene: &Scene) {
     }
 }
 
-/// Those who are gone are not asked, those who come are.
+/// Queryables that are gone are not asked, new ones are.
 pub fn queryables_come_and_go(scene: &Scene) {
     asks(scene, "q/late").ends();
     let first = scene.to.queryable("q/late");
@@ -497,8 +497,8 @@ pub fn queryables_come_and_go(scene: &Scene) {
     asking.ends();
 }
 
-/// Who waits for an answer of somebody whose link is lost does not wait until the time is over. Our sessions are told
-/// which link it was, also by our router; theirs get the end.
+/// A query to a node whose link is lost ends before its time is over. Our sessions get an error that names
+/// the link, also from our router; theirs get the end.
 pub fn a_lost_link_ends_the_query(scene: &Scene) {
     let queryable = scene.to.queryable("q/lost");
     scene.settles();
@@ -524,7 +524,7 @@ pub fn a_lost_link_ends_the_query(scene: &Scene) {
     assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
 }
 
-/// A question that is cancelled ends at once, and hears nothing more.
+/// A question that is cancelled ends at once, and gets nothing more.
 pub fn queries_are_cancelled(scene: &Scene) {
     let queryable = scene.to.queryable("q/cancelled");
     scene.settles();

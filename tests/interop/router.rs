@@ -15,7 +15,7 @@ use zonda::{Session, Wait};
 use crate::party::{Setup, Theirs, linked};
 use crate::reference::each_line;
 
-/// A port nobody has, for those who cannot tell which one they were given. It is below the ports that the system gives
+/// A free port, for routers that cannot tell which one they were given. It is below the ports that the system gives
 /// out by itself, so that no connection of another test gets it before it is listened on, or while a router restarts.
 pub fn free_endpoint() -> String {
     static TAKEN: AtomicU16 = AtomicU16::new(0);
@@ -128,7 +128,7 @@ impl Router {
         }
     }
 
-    /// Whether it is this project's.
+    /// Returns whether it is this project's.
     pub fn is_ours(&self) -> bool {
         !matches!(self.kind, Kind::Theirs(_))
     }
@@ -147,7 +147,7 @@ impl Router {
         }
     }
 
-    /// What it has to say about others so far.
+    /// Its lines about other nodes so far.
     pub fn complaints(&self) -> Vec<String> {
         match &self.kind {
             Kind::Process { errors, .. } => {

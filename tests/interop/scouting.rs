@@ -13,7 +13,7 @@ use crate::program::{run, zonda};
 use crate::reference::Reference;
 use crate::wait::{LONG, until};
 
-/// Finds others by multicast, and nothing by gossip.
+/// Finds other nodes by multicast, and none by gossip.
 const BY_MULTICAST: [(&str, &str); 2] = [
     ("scouting/multicast/enabled", "true"),
     ("scouting/gossip/enabled", "false"),
@@ -36,7 +36,7 @@ fn scouted(test: &str, network: Network, body: impl FnOnce()) {
     }
 }
 
-/// What their scout hears until this node has answered.
+/// Answers to their scout until this node's.
 fn heard_by_theirs(process: &Reference, what: &str, zid: &str) -> Value {
     let command = json!({"what": what, "zid": zid, "seconds": LONG.as_secs()});
     let heard = process.call("scout", command);
@@ -153,7 +153,7 @@ fn our_peer_finds_theirs() {
 #[test]
 fn their_peer_finds_ours() {
     scouted("scouting::their_peer_finds_ours", Network::Usual, || {
-        // ours listens on loopback only, which theirs would not have told anybody
+        // ours listens on loopback only, which theirs would not have answered
         let mut quiet = setup(WhatAmI::Peer, &["tcp/127.0.0.1:0"]);
         quiet.options.push(("scouting/multicast/autoconnect", "[]"));
         let ours = quiet.ours();

@@ -79,7 +79,7 @@ enum Whole {
 }
 
 impl Rtt {
-    /// Whether another program of ours started this and ends it by closing its input.
+    /// Returns whether another program of ours started this and ends it by closing its input.
     pub fn ends_with_input(&self) -> bool {
         self.options.end_with_input
     }

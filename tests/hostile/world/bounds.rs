@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What was seen, and what is allowed.
+//! Observations of an attack, and the bounds for them.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -10,16 +10,16 @@ const MIB: u64 = 1 << 20;
 /// A machine where more than this is usual is no excuse.
 const USUAL_MS_MAX: u64 = 250;
 
-/// No more than this is allowed for processors that others have.
+/// No more than this is allowed for processors that other processes have.
 const QUEUED_MS_MAX: u64 = 250;
 
-/// What the machine, and not the router, did to everybody within a time: a message wakes four threads on its way, each
+/// Delay by the machine, and not the router, of all processes within a time: a message wakes four threads on its way, each
 /// of which may oversleep, and the router's threads wait for a processor.
 pub fn machine_ms(oversleep_ms: u64, queued_ms: u64) -> u64 {
     4 * oversleep_ms + queued_ms.min(QUEUED_MS_MAX)
 }
 
-/// What an attack may cost. The usual ones are what Zonda promises; a case that allows more says why.
+/// Costs that an attack may have. The usual ones are what Zonda promises; a case that allows more says why.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// The worst silence of honest clients. What the machine does to everybody is allowed beside: the silence that was
@@ -48,7 +48,7 @@ impl Bounds {
 /// Of the router's log, the last ones.
 const LINES_SHOWN: usize = 20;
 
-/// What was seen.
+/// Observations.
 pub struct Verdict {
     /// For each honest process: its name, the time without and with the attack.
     pub honest: Vec<(String, Report, Report)>,
@@ -56,7 +56,7 @@ pub struct Verdict {
     pub attacked: Sighting,
     /// The router's log.
     pub log: Vec<String>,
-    /// What the honest ones said of themselves.
+    /// Lines of the honest processes on themselves.
     pub said: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Verdict {
         all.max().unwrap_or(0)
     }
 
-    /// The same without what the machine did to everybody.
+    /// The worst silence without the machine's delays.
     pub fn excess_ms(&self) -> u64 {
         let all = self.honest.iter().map(|(_, _, r)| r.excess_ms);
         all.max().unwrap_or(0)
@@ -83,7 +83,7 @@ impl Verdict {
     }
 
     /// The worst of all flows at all subscribers: messages per second with the attack, by those without. A flow that is as
-    /// fast as the machine lets it is not blamed for what others had of the processors meanwhile, and had not before.
+    /// fast as the machine lets it is not blamed for processor time of other processes meanwhile, and had not before.
     pub fn throughput(&self) -> f64 {
         let mut worst = f64::INFINITY;
         let left = (self.attacked.left() / self.quiet.left()).min(1.0);
@@ -108,7 +108,7 @@ impl Verdict {
         self.attacked.memory.saturating_sub(self.quiet.memory) / MIB
     }
 
-    /// What was lost (under Block), doubled, reordered, forged, refused or unanswered, in words.
+    /// Messages that were lost (under Block), doubled, reordered, forged, refused or unanswered, in words.
     fn wrongs(&self) -> Vec<String> {
         let mut wrongs = Vec::new();
         for (name, quiet, report) in &self.honest {
@@ -158,7 +158,7 @@ impl Verdict {
         broken
     }
 
-    /// The same but for throughput, which takes a while to be measured.
+    /// Bounds that were passed, but for throughput, which takes a while to be measured.
     pub fn harm(&self, bounds: &Bounds) -> Vec<String> {
         let mut broken = self.wrongs();
         let mut check = |what: &str, seen: u64, most: u64| {

@@ -96,19 +96,20 @@ impl<P: Ord + Copy> Held<P> {
 
     /// Takes the first sample and its place.
     pub fn pop(&mut self) -> Option<(P, Sample)> {
-        let (place, held) = self.samples.pop_first()?;
-        Some((place, self.released(held)))
+        let (place, (sample, bytes)) = self.samples.pop_first()?;
+        self.release(bytes);
+        Some((place, sample))
     }
 
     /// Takes the sample of this place.
     pub fn remove(&mut self, place: P) -> Option<Sample> {
-        let held = self.samples.remove(&place)?;
-        Some(self.released(held))
+        let (sample, bytes) = self.samples.remove(&place)?;
+        self.release(bytes);
+        Some(sample)
     }
 
-    fn released(&mut self, (sample, bytes): (Sample, usize)) -> Sample {
+    fn release(&mut self, bytes: usize) {
         self.bytes -= bytes;
         self.budget.0.fetch_sub(bytes, Ordering::Relaxed);
-        sample
     }
 }
