@@ -98,6 +98,7 @@ const ARROWS: [(&str, &str, &[&str]); 15] = [
             "zonda-program",
             "zonda-router",
             "zonda-runtime",
+            "zonda-transport",
         ],
     ),
 ];

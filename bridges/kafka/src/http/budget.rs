@@ -1,38 +1,90 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One limit for the bodies that all connections together keep while they arrive.
+//! Limits that all connections have together, and of which one address cannot take all: the bytes of bodies that arrive, and the
+//! connections themselves.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that may be kept, shared by all connections. Clones mean the same budget.
+use zonda_transport::link::AddressGroup;
+
+/// An address takes more only while it has at most this many times what stays free. One address gets three quarters of everything,
+/// the next three quarters of the rest.
+const TIMES_FREE: usize = 3;
+
+/// An amount, of bytes or places, that all connections take from. Clones mean the same budget.
 #[derive(Debug, Clone)]
-pub struct Budget {
-    left: Arc<AtomicUsize>,
+pub struct Budget(Arc<Mutex<Books>>);
+
+#[derive(Debug)]
+struct Books {
+    left: usize,
+    /// The amount that each address has; an address without anything has no entry.
+    taken: HashMap<AddressGroup, usize>,
 }
 
 impl Budget {
-    /// A budget of this many bytes.
-    pub fn new(bytes: usize) -> Budget {
-        Budget {
-            left: Arc::new(AtomicUsize::new(bytes)),
-        }
+    /// A budget of this size.
+    pub fn new(size: usize) -> Budget {
+        let taken = HashMap::new();
+        Budget(Arc::new(Mutex::new(Books { left: size, taken })))
     }
 
-    /// What nobody has taken.
+    /// The part of it that is free.
     pub fn left(&self) -> usize {
-        self.left.load(Ordering::Relaxed)
+        self.books().left
     }
 
-    /// Takes `bytes`, or nothing.
-    fn take(&self, bytes: usize) -> bool {
-        let less = |left: usize| left.checked_sub(bytes);
-        self.left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
-            .is_ok()
+    /// The part of it that connections from one address take.
+    pub fn share(&self, group: AddressGroup) -> Share {
+        let budget = self.clone();
+        Share { budget, group }
     }
 
-    fn give_back(&self, bytes: usize) {
-        self.left.fetch_add(bytes, Ordering::Relaxed);
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The part of a [`Budget`] that connections from one address take.
+#[derive(Debug, Clone)]
+pub struct Share {
+    budget: Budget,
+    group: AddressGroup,
+}
+
+impl Share {
+    /// The address.
+    pub fn group(&self) -> AddressGroup {
+        self.group
+    }
+
+    /// Takes `size`, or nothing.
+    #[must_use]
+    pub fn take(&self, size: usize) -> bool {
+        let mut books = self.budget.books();
+        let Some(free) = books.left.checked_sub(size) else {
+            return false;
+        };
+        let has = books.taken.get(&self.group).copied().unwrap_or(0);
+        // An address without anything gets what there is, also the last of it.
+        if has > 0 && has.saturating_add(size) > free.saturating_mul(TIMES_FREE) {
+            return false;
+        }
+        books.left = free;
+        books.taken.insert(self.group, has + size);
+        true
+    }
+
+    /// Gives back what was taken.
+    pub fn give_back(&self, size: usize) {
+        let mut books = self.budget.books();
+        books.left += size;
+        if let Some(has) = books.taken.get_mut(&self.group) {
+            *has -= size;
+            if *has == 0 {
+                books.taken.remove(&self.group);
+            }
+        }
     }
 }
 
@@ -41,18 +93,18 @@ impl Budget {
 pub(super) struct Body {
     bytes: Vec<u8>,
     taken: usize,
-    budget: Budget,
+    share: Share,
 }
 
 /// The least that a body takes at once.
 const STEP_BYTES: usize = 4096;
 
 impl Body {
-    pub(super) fn new(budget: &Budget) -> Body {
+    pub(super) fn new(share: &Share) -> Body {
         Body {
             bytes: Vec::new(),
             taken: 0,
-            budget: budget.clone(),
+            share: share.clone(),
         }
     }
 
@@ -60,7 +112,7 @@ impl Body {
         &self.bytes
     }
 
-    /// Appends `bytes`; `false` when the budget has not that much left. A body costs what has arrived, at most doubled,
+    /// Appends `bytes`; `false` when its address may not take that much. A body costs what has arrived, at most doubled,
     /// whatever length its sender claims.
     #[must_use]
     pub(super) fn append(&mut self, bytes: &[u8]) -> bool {
@@ -69,7 +121,7 @@ impl Body {
             let generous = wanted.max(2 * self.taken).max(STEP_BYTES);
             let enough = [generous, wanted]
                 .into_iter()
-                .find(|size| self.budget.take(size - self.taken));
+                .find(|size| self.share.take(size - self.taken));
             let Some(size) = enough else { return false };
             self.taken = size;
             self.bytes.reserve_exact(size - self.bytes.len());
@@ -81,7 +133,7 @@ impl Body {
 
 impl Drop for Body {
     fn drop(&mut self) {
-        self.budget.give_back(self.taken);
+        self.share.give_back(self.taken);
     }
 }
 
@@ -89,18 +141,45 @@ impl Drop for Body {
 mod tests {
     use super::*;
 
+    fn group(last: u8) -> AddressGroup {
+        AddressGroup::of([192, 0, 2, last].into())
+    }
+
     #[test]
     fn bodies_share_a_budget_and_give_back_what_they_took() {
         let budget = Budget::new(10_000);
-        let (mut first, mut second) = (Body::new(&budget), Body::new(&budget));
+        let [mut first, mut second] = [1, 2].map(|last| Body::new(&budget.share(group(last))));
         assert!(first.append(&[1; 5000]));
-        assert!(second.append(&[2; 4500]));
-        assert!(!second.append(&[2; 600]), "more than is left");
-        assert!(second.append(&[2; 500]));
-        assert_eq!((budget.left(), second.bytes().len()), (0, 5000));
+        assert!(second.append(&[2; 3000]));
+        assert!(!second.append(&[2; 2100]), "more than is left");
+        assert_eq!((budget.left(), second.bytes().len()), (904, 3000));
         drop(first);
-        assert_eq!(budget.left(), 5000);
+        assert_eq!(budget.left(), 5904);
         drop(second);
         assert_eq!(budget.left(), 10_000);
+        assert!(budget.books().taken.is_empty());
+    }
+
+    #[test]
+    fn no_address_takes_all() {
+        let budget = Budget::new(1000);
+        let mut taken = Vec::new();
+        for last in 1..=3 {
+            let share = budget.share(group(last));
+            taken.push((0..1000).take_while(|_| share.take(1)).count());
+        }
+        assert_eq!(taken, [750, 187, 47]);
+        assert_eq!(budget.left(), 16);
+        budget.share(group(1)).give_back(750);
+        assert!(budget.share(group(2)).take(400));
+    }
+
+    #[test]
+    fn the_last_place_is_for_an_address_that_has_none() {
+        let budget = Budget::new(2);
+        let [first, second] = [1, 2].map(|last| budget.share(group(last)));
+        assert!(first.take(1) && !first.take(1));
+        assert!(second.take(1) && !second.take(1));
+        assert_eq!(budget.left(), 0);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The receiving side of one connection: bytes in, requests out. It is the same on every runtime, and knows no socket.
 
-use super::budget::{Body, Budget};
+use super::budget::{Body, Share};
 use super::chunks::{Chunks, Progress};
 use super::head::{Framing, Head};
 use super::{Answer, Limits};
@@ -52,8 +52,9 @@ enum State {
 ///
 /// ```
 /// use zonda_kafka::http::{Budget, Limits, Machine, Step};
+/// use zonda_transport::link::AddressGroup;
 ///
-/// let mut machine = Machine::new(Limits::default(), Budget::new(1 << 20));
+/// let mut machine = Machine::new(Limits::default(), Budget::new(1 << 20).share(AddressGroup::THIS_MACHINE));
 /// let bytes = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
 /// let (used, step) = machine.step(bytes);
 /// assert_eq!(used, bytes.len());
@@ -62,7 +63,8 @@ enum State {
 #[derive(Debug)]
 pub struct Machine {
     limits: Limits,
-    budget: Budget,
+    /// Gives bodies their memory.
+    share: Share,
     state: State,
     /// How much of an unfinished head was looked at: it is read again only when a line of it has ended since.
     seen: usize,
@@ -72,10 +74,10 @@ pub struct Machine {
 
 impl Machine {
     /// Before the first byte of a connection.
-    pub fn new(limits: Limits, budget: Budget) -> Machine {
+    pub fn new(limits: Limits, share: Share) -> Machine {
         Machine {
             limits,
-            budget,
+            share,
             state: State::Head,
             seen: 0,
             at_once: None,
@@ -136,14 +138,14 @@ impl Machine {
             }
             Framing::Length(length) => {
                 let expects = head.expects && behind.is_empty();
-                self.state = State::Length(head, Body::new(&self.budget), length);
+                self.state = State::Length(head, Body::new(&self.share), length);
                 if expects {
                     return (bytes, Step::Continue);
                 }
             }
             Framing::Chunked => {
                 let expects = head.expects && behind.is_empty();
-                self.state = State::Chunked(head, Body::new(&self.budget), Chunks::new());
+                self.state = State::Chunked(head, Body::new(&self.share), Chunks::new());
                 if expects {
                     return (bytes, Step::Continue);
                 }

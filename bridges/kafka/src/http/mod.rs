@@ -8,17 +8,17 @@ mod head;
 mod machine;
 
 pub use answer::{Answer, STATUSES};
-pub use budget::Budget;
+pub use budget::{Budget, Share};
 pub use machine::{Machine, Request, Step, Target};
 
-/// What a client may make the server keep, and which clients it serves.
+/// Bounds of the memory that a client may take, and the clients that are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes of a request line with its headers; also the size of a connection's receive buffer.
     pub head_bytes: usize,
     /// The most bytes of one body.
     pub body_bytes: usize,
-    /// Whether requests of web pages are taken, which say their `Origin`.
+    /// Takes requests of web pages, which name their `Origin`.
     pub any_origin: bool,
 }
 

@@ -7,16 +7,19 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, Type};
 use zonda_program::complain;
 use zonda_runtime::{Runtime, Socket, oneshot};
+use zonda_transport::link::AddressGroup;
+use zonda_transport::log_limit::LogLimit;
 
 use super::carry::{carry, set_no_delay};
 use super::counts::count;
 use super::service::Service;
 use super::ticks::Ticks;
+use crate::http::Share;
 
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 4096;
@@ -44,19 +47,52 @@ pub fn listen_std(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// A place of a connection; counted as long as it is held.
-pub(super) struct Place(Arc<Service>);
+pub(super) struct Place {
+    service: Arc<Service>,
+    share: Share,
+}
 
 impl Place {
-    pub(super) fn take(service: &Arc<Service>) -> Place {
+    /// A place for a client at this address; `None` when its address has its share, which is counted and said.
+    pub(super) fn take(service: &Arc<Service>, from: Option<SocketAddr>) -> Option<Place> {
+        let group = from.map_or(AddressGroup::THIS_MACHINE, |at| AddressGroup::of(at.ip()));
+        let share = service.places.share(group);
+        if !share.take(1) {
+            count(&service.counts.refused);
+            complain_of_crowd(group);
+            return None;
+        }
         count(&service.counts.accepted);
         count(&service.counts.open);
-        Place(Arc::clone(service))
+        let service = Arc::clone(service);
+        Some(Place { service, share })
+    }
+
+    pub(super) fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
+    /// The addresses of its client.
+    pub(super) fn group(&self) -> AddressGroup {
+        self.share.group()
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.counts.open.fetch_sub(1, Ordering::Relaxed);
+        self.share.give_back(1);
+        self.service.counts.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A line for the first refused connection, then one a minute.
+fn complain_of_crowd(group: AddressGroup) {
+    static LIMIT: LogLimit = LogLimit::new();
+    if let Some(left_out) = LIMIT.admit(Instant::now()) {
+        complain(format_args!(
+            "a connection from {group} is closed: no address has more than three quarters of the places; \
+             --connections-max raises them{left_out}"
+        ));
     }
 }
 
@@ -69,9 +105,9 @@ pub(super) struct Pause {
 impl Pause {
     /// Whether there is no room; says so when that begins and when it ends.
     pub(super) fn is_needed(&mut self, service: &Service) -> bool {
-        let open = service.counts.open.load(Ordering::Relaxed);
-        let is_full = open >= service.connections_max;
+        let is_full = service.places.left() == 0;
         if is_full {
+            let open = service.counts.open.load(Ordering::Relaxed);
             self.begin(
                 service,
                 format_args!("{open} connections are open, as many as may be"),
@@ -146,15 +182,16 @@ pub(super) async fn accept<R: Runtime>(
             })
             .await
         };
-        let Some(socket) = accepted else {
+        let Some((socket, from)) = accepted else {
             return Ok(());
         };
-        let place = Place::take(&service);
-        let (inside, service) = (runtime.clone(), Arc::clone(&service));
+        let Some(place) = Place::take(&service, from) else {
+            continue;
+        };
+        let inside = runtime.clone();
         let ticks = Arc::clone(&ticks.0);
         runtime.spawn("ingest", move || async move {
-            carry(inside, socket, service, ticks).await;
-            drop(place);
+            carry(inside, socket, place, ticks).await;
         });
     }
 }
@@ -174,11 +211,11 @@ async fn next<R: Runtime>(
     listener: &mut R::Listener,
     service: &Service,
     pause: &mut Pause,
-) -> Socket {
+) -> (Socket, Option<SocketAddr>) {
     loop {
         if !pause.is_needed(service) {
             match runtime.accept(listener).await {
-                Ok((socket, _)) => return socket,
+                Ok(accepted) => return accepted,
                 Err(error) if is_of_connection(&error) => continue,
                 Err(error) => pause.refused(service, &error),
             }

@@ -73,13 +73,13 @@ pub struct IngestArgs {
     /// The most bytes of one body
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body_bytes)]
     pub body_bytes: usize,
-    /// The most bytes of bodies that are arriving, of all connections together
+    /// The most bytes of bodies that are arriving, of all connections together; one address has at most three quarters
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     pub bodies_bytes: usize,
     /// Take requests of web pages, which browsers send from any page to any address; they say their Origin
     #[arg(long)]
     pub any_origin: bool,
-    /// The most connections [default: what the limit of open files leaves]
+    /// The most connections, of which one address has at most three quarters [default: what the limit of open files leaves]
     #[arg(long, value_name = "N")]
     pub connections_max: Option<u64>,
     /// How long a client may take for one request, in seconds
@@ -151,17 +151,17 @@ impl IngestArgs {
             any_origin: self.any_origin,
             ..Limits::default()
         };
-        service.budget = Budget::new(self.bodies_bytes);
+        service.bodies = Budget::new(self.bodies_bytes);
         service.patience = Patience {
             request: seconds(self.request_seconds),
             idle: seconds(self.idle_seconds),
         };
-        service.connections_max = self.places();
+        service.places = Budget::new(self.places());
         Ok(service)
     }
 
     /// How many connections may be open, after the limit of open files is raised as far as it goes.
-    fn places(&self) -> u64 {
+    fn places(&self) -> usize {
         if let Some((before, after)) = descriptors::raise() {
             complain(format_args!(
                 "limit of open files raised from {before} to {after}"
@@ -169,7 +169,8 @@ impl IngestArgs {
         }
         let limit = descriptors::limit();
         let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(SPARE).max(1));
-        self.connections_max.unwrap_or(left)
+        let places = self.connections_max.unwrap_or(left);
+        usize::try_from(places).unwrap_or(usize::MAX)
     }
 
     fn sink(&self) -> Result<Sink, Failure> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
+use super::accept::Place;
 use super::conversation::Conversation;
 use super::counts::count;
 use super::service::Service;
@@ -53,18 +54,14 @@ impl Alarm {
 }
 
 /// Serves one connection to its end.
-pub(super) async fn carry<R: Runtime>(
-    runtime: R,
-    socket: Socket,
-    service: Arc<Service>,
-    ticks: Arc<Ticks>,
-) {
+pub(super) async fn carry<R: Runtime>(runtime: R, socket: Socket, place: Place, ticks: Arc<Ticks>) {
+    let service = Arc::clone(place.service());
     if !INHERITS {
         set_no_delay(&socket);
     }
     match runtime.adopt(socket) {
         Ok((read, write)) => {
-            let conversation = Conversation::new(&service);
+            let conversation = Conversation::new(&service, place.group());
             let line = Line::<R> {
                 read,
                 write,

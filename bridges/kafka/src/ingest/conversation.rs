@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use zonda_transport::link::AddressGroup;
+
 use super::service::Service;
 use crate::http::{Answer, Machine, Step};
 use crate::producer::Delivery;
@@ -37,10 +39,10 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Before the first byte.
-    pub fn new(service: &Arc<Service>) -> Conversation {
+    /// Before the first byte, with a client at one of these addresses.
+    pub fn new(service: &Arc<Service>, group: AddressGroup) -> Conversation {
         Conversation {
-            machine: Machine::new(service.limits, service.budget.clone()),
+            machine: Machine::new(service.limits, service.bodies.share(group)),
             service: Arc::clone(service),
             out: Vec::new(),
             later: VecDeque::new(),
@@ -183,7 +185,10 @@ mod tests {
     use crate::sink::Sink;
 
     fn conversation() -> Conversation {
-        Conversation::new(&Arc::new(Service::new(Sink::Nowhere)))
+        Conversation::new(
+            &Arc::new(Service::new(Sink::Nowhere)),
+            AddressGroup::THIS_MACHINE,
+        )
     }
 
     fn answers(conversation: &mut Conversation) -> String {

@@ -19,6 +19,8 @@ pub struct Counts {
     pub broken: AtomicU64,
     /// Connections that did not take their answers in time.
     pub stuck: AtomicU64,
+    /// Connections that were closed at once, as their address had its share of the places.
+    pub refused: AtomicU64,
     /// Times that accepting was paused, because no descriptor or no place was left.
     pub pauses: AtomicU64,
     /// Bytes of bodies that were taken.
@@ -66,6 +68,7 @@ impl Counts {
             ("connections_idle", &self.idle),
             ("connections_broken", &self.broken),
             ("connections_stuck", &self.stuck),
+            ("connections_refused", &self.refused),
             ("accept_pauses", &self.pauses),
             ("body_bytes", &self.body_bytes),
         ] {

@@ -35,14 +35,14 @@ async fn accept(listener: tokio_uring::net::TcpListener, service: Arc<Service>) 
     loop {
         if !pause.is_needed(&service) {
             match listener.accept().await {
-                Ok((stream, _)) => {
-                    let place = Place::take(&service);
-                    let service = Arc::clone(&service);
+                Ok((stream, from)) => {
+                    let Some(place) = Place::take(&service, Some(from)) else {
+                        continue;
+                    };
                     tokio_uring::spawn(async move {
-                        if serve(stream, &service).await.is_err() {
-                            count(&service.counts.broken);
+                        if serve(stream, &place).await.is_err() {
+                            count(&place.service().counts.broken);
                         }
-                        drop(place);
                     });
                     continue;
                 }
@@ -54,9 +54,10 @@ async fn accept(listener: tokio_uring::net::TcpListener, service: Arc<Service>) 
     }
 }
 
-async fn serve(stream: TcpStream, service: &Arc<Service>) -> io::Result<()> {
+async fn serve(stream: TcpStream, place: &Place) -> io::Result<()> {
+    let service = place.service();
     stream.set_nodelay(true)?;
-    let mut conversation = Conversation::new(service);
+    let mut conversation = Conversation::new(service, place.group());
     let head_bytes = service.limits.head_bytes;
     let mut buf = vec![0; head_bytes];
     let mut input = Vec::with_capacity(head_bytes);

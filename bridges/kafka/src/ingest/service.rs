@@ -33,12 +33,12 @@ pub struct Service {
     pub sink: Sink,
     /// What a client may make the server keep.
     pub limits: Limits,
-    /// What all clients together may.
-    pub budget: Budget,
+    /// The bytes of bodies that arrive, of all connections.
+    pub bodies: Budget,
     /// How long a client may take.
     pub patience: Patience,
-    /// The most connections at once.
-    pub connections_max: u64,
+    /// The connections that there may be at once.
+    pub places: Budget,
     /// What happened.
     pub counts: Counts,
     stopping: AtomicBool,
@@ -52,9 +52,9 @@ impl Service {
         Service {
             sink,
             limits: Limits::default(),
-            budget: Budget::new(64 << 20),
+            bodies: Budget::new(64 << 20),
             patience: Patience::default(),
-            connections_max: u64::MAX,
+            places: Budget::new(usize::MAX),
             counts: Counts::default(),
             stopping: AtomicBool::new(false),
             offers: AtomicUsize::new(0),

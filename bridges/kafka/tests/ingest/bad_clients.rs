@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use zonda_kafka::http::{Budget, Limits};
+use zonda_kafka::http::{Answer, Budget, Limits};
 use zonda_kafka::ingest::{On, Patience, Server, Service};
 use zonda_kafka::sink::Sink;
 use zonda_runtime::RuntimeKind;
@@ -139,16 +139,16 @@ fn a_client_that_takes_no_answers_is_given_up() {
 #[test]
 fn bodies_of_all_clients_share_a_budget() {
     let mut service = Service::new(Sink::Nowhere);
-    service.budget = Budget::new(20_000);
+    service.bodies = Budget::new(20_000);
     let server = serve(On::Runtime(RuntimeKind::default()), service);
     let head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n";
     let mut first = Client::connect(server.address());
     first.send(head);
     first.send(&[b'a'; 15_000]);
     until("the first body is there", || {
-        server.service().budget.left() < 6000
+        server.service().bodies.left() < 6000
     });
-    let mut second = Client::connect(server.address());
+    let mut second = Client::connect_from(2, server.address());
     second.send(head);
     second.send(&[b'b'; 15_000]);
     let (status, answer) = second.answer();
@@ -156,20 +156,76 @@ fn bodies_of_all_clients_share_a_budget() {
     assert!(answer.contains("Retry-After: 1\r\n"), "{answer}");
     drop((first, second));
     until("everything is given back", || {
-        server.service().budget.left() == 20_000
+        server.service().bodies.left() == 20_000
     });
     server.end(LIMIT);
+}
+
+#[test]
+fn unfinished_bodies_of_one_address_leave_bytes_to_another() {
+    const STEP: usize = 4096;
+    for on in On::all() {
+        let mut service = Service::new(Sink::Nowhere);
+        service.bodies = Budget::new(10 * STEP);
+        service.patience.request = 10 * LIMIT;
+        let server = serve(on, service);
+        let (bodies, counts) = (&server.service().bodies, &server.service().counts);
+        let head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n";
+        let begin = |mut client: Client| {
+            let (left, refused) = (bodies.left(), counts.answered(Answer::Busy));
+            client.send(head);
+            client.send(&[b'a'; STEP]);
+            until("the body is taken or refused", || {
+                bodies.left() < left || counts.answered(Answer::Busy) > refused
+            });
+            client
+        };
+        let crowd: Vec<Client> = (0..10)
+            .map(|_| begin(Client::connect_from(2, server.address())))
+            .collect();
+        let mut client = begin(Client::connect(server.address()));
+        client.send(&[b'a'; 5000 - STEP]);
+        assert_eq!(client.status(), 202, "{on}");
+        assert_eq!(counts.answered(Answer::Busy), 3, "{on}");
+        drop(crowd);
+        server.end(LIMIT);
+    }
+}
+
+#[test]
+fn connections_of_one_address_leave_places_to_another() {
+    for on in On::all() {
+        let mut service = Service::new(Sink::Nowhere);
+        service.places = Budget::new(8);
+        service.patience.idle = 10 * LIMIT;
+        service.patience.request = 10 * LIMIT;
+        let server = serve(on, service);
+        let crowd: Vec<Client> = (0..8)
+            .map(|_| {
+                let mut client = Client::connect_from(2, server.address());
+                client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\na");
+                client
+            })
+            .collect();
+        is_well(server.address());
+        let counts = &server.service().counts;
+        let seen = [&counts.open, &counts.refused].map(|count| count.load(Ordering::Relaxed));
+        assert!(seen[0] >= 6, "{on}: {seen:?}");
+        assert_eq!(seen[1], 2, "{on}: {seen:?}");
+        drop(crowd);
+        server.end(LIMIT);
+    }
 }
 
 #[test]
 fn accepting_pauses_when_no_place_is_left_and_goes_on_when_one_is() {
     for on in On::all() {
         let mut service = Service::new(Sink::Nowhere);
-        service.connections_max = 2;
+        service.places = Budget::new(2);
         let server = serve(on, service);
-        let mut clients: Vec<_> = (0..2)
-            .map(|_| {
-                let mut client = Client::connect(server.address());
+        let mut clients: Vec<_> = (2..4)
+            .map(|last| {
+                let mut client = Client::connect_from(last, server.address());
                 client.send(&post("a"));
                 assert_eq!(client.status(), 202);
                 client

@@ -14,6 +14,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 use rdkafka::{Offset, TopicPartitionList};
+use socket2::{Domain, Socket, Type};
 use zonda_kafka::ingest::{On, Server, Service};
 use zonda_kafka::producer::Producer;
 use zonda_kafka::sink::{KafkaSink, Sink};
@@ -142,7 +143,19 @@ pub struct Client {
 
 impl Client {
     pub fn connect(address: SocketAddr) -> Client {
-        let stream = TcpStream::connect(address).expect("a connection");
+        Client::on(TcpStream::connect(address).expect("a connection"))
+    }
+
+    /// Connects from another address of this machine: 127.0.0.`last`.
+    pub fn connect_from(last: u8, address: SocketAddr) -> Client {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        let from = SocketAddr::from(([127, 0, 0, last], 0));
+        socket.bind(&from.into()).expect("an address");
+        socket.connect(&address.into()).expect("a connection");
+        Client::on(socket.into())
+    }
+
+    fn on(stream: TcpStream) -> Client {
         stream.set_read_timeout(Some(LIMIT)).expect("a timeout");
         stream.set_write_timeout(Some(LIMIT)).expect("a timeout");
         stream.set_nodelay(true).expect("no delay");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Conversations, cut in every way, say the same; and nothing that a client sends does harm.
 
+use zonda_transport::link::AddressGroup;
+
 use super::*;
+use crate::http::Budget;
 
 /// What a machine made of a conversation.
 #[derive(Debug, PartialEq, Eq, Clone)]
@@ -21,8 +24,15 @@ fn limits() -> Limits {
 
 /// Feeds parts as a connection does, with what was not taken in front of the next part; everything that was said.
 fn feed<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> (Vec<Said>, Machine) {
-    let budget = Budget::new(4096);
-    let mut machine = Machine::new(limits(), budget);
+    feed_within(&Budget::new(4096), parts)
+}
+
+/// Feeds parts with a budget for bodies.
+fn feed_within<'p>(
+    budget: &Budget,
+    parts: impl IntoIterator<Item = &'p [u8]>,
+) -> (Vec<Said>, Machine) {
+    let mut machine = Machine::new(limits(), budget.share(AddressGroup::THIS_MACHINE));
     let (mut said, mut waiting) = (Vec::new(), Vec::new());
     for part in parts {
         waiting.extend_from_slice(part);
@@ -78,9 +88,10 @@ fn a_conversation_is_the_same_however_it_is_cut() {
         Said::Request(Target::Publish, b"last".to_vec(), None, true),
     ];
     for step in 1..200 {
-        let (said, machine) = feed(input.chunks(step));
+        let budget = Budget::new(4096);
+        let (said, _machine) = feed_within(&budget, input.chunks(step));
         assert_eq!(said, expected, "in parts of {step} bytes");
-        assert_eq!(machine.budget.left(), 4096, "no body is kept");
+        assert_eq!(budget.left(), 4096, "no body is kept");
     }
     for cut in 1..200 {
         let (front, behind) = input.split_at(cut);
@@ -118,7 +129,7 @@ fn who_stops_within_a_request_is_known() {
     assert!(!feed([]).1.is_within());
 }
 
-/// What two readers of one stream may take for two things, and what a web page sends.
+/// Bytes that two readers of one stream may take for two things, and requests of web pages.
 fn requests_of_strangers() -> Vec<(String, Answer)> {
     let with = |fields: &str| format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n");
     vec![
@@ -239,7 +250,7 @@ fn a_head_without_end_is_refused_when_the_buffer_is_full() {
 fn bodies_that_all_connections_keep_have_a_limit() {
     let budget = Budget::new(600);
     let head: &[u8] = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n";
-    let mut machine = Machine::new(limits(), budget.clone());
+    let mut machine = Machine::new(limits(), budget.share(AddressGroup::THIS_MACHINE));
     assert_eq!(machine.step(head), (head.len(), Step::More));
     assert_eq!(budget.left(), 600, "a length that is claimed costs nothing");
     assert_eq!(machine.step(&[b'a'; 500]), (500, Step::More));
