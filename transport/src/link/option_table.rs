@@ -50,6 +50,7 @@ const INTERNET: &[&str] = &["tcp", "tls", "udp", "quic", "ws", "wss"];
 const ENCRYPTED: &[&str] = &["tls", "quic", "wss"];
 const QUIC: &[&str] = &["quic"];
 const UDP: &[&str] = &["udp"];
+const WEB: &[&str] = &["ws", "wss"];
 const PIPE: &[&str] = &["unixpipe"];
 const SERIAL: &[&str] = &["serial"];
 const ALL: &[&str] = &[];
@@ -141,6 +142,8 @@ pub const LINK_OPTIONS: &[LinkOption] = &[
     local("so_sndbuf", INTERNET, "bytes of the socket's send buffer"),
     local("join", UDP, "multicast groups only: further groups that are heard, joined by `|`"),
     local("ttl", UDP, "multicast groups only: hops that a datagram may go"),
+    local("pace", UDP, "bytes a second at which the fragments of large messages leave; `0` for no pace. 128000000 where nothing is said"),
+    local("origins", WEB, "origins of web pages that may connect to a listener, joined by `|`, or `*` for all"),
     local("enable_mtls", ENCRYPTED, "`true`: both ends show a certificate"),
     local("verify_name_on_connect", ENCRYPTED, "`false`: the certificate may be for another host"),
     local("close_link_on_expiration", ENCRYPTED, "`true`: the link ends when the peer's certificate expires"),
@@ -383,6 +386,10 @@ mod tests {
             ),
             ("tcp/h:1#retry_period_init_ms=1;exit_on_failure=true", None),
             ("unknown/h:1?anything=1#else=2", None),
+            ("udp/h:1#pace=0", None),
+            ("udp/224.0.0.225:1#pace=1000000", None),
+            ("ws/h:1#origins=https://a.example|https://b.example", None),
+            ("wss/h:1#origins=*", None),
         ] {
             assert_eq!(check(endpoint), Ok(()), "{endpoint}");
             let found = idle_options(&endpoint.parse().expect(endpoint)).join(" ");
@@ -390,6 +397,36 @@ mod tests {
                 Some(words) => assert!(found.contains(words), "{endpoint}: {found}"),
                 None => assert_eq!(found, "", "{endpoint}"),
             }
+        }
+    }
+
+    /// Adds the options that the sources in a folder read.
+    fn add_read(folder: &std::path::Path, names: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).expect("the sources") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                add_read(&path, names);
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).expect("text");
+            names.extend(source.split("option(").skip(1).filter_map(|rest| {
+                let rest = rest.trim_start().strip_prefix("endpoint,")?;
+                let (name, _) = rest.trim_start().strip_prefix('"')?.split_once('"')?;
+                Some(name.to_owned())
+            }));
+        }
+    }
+
+    /// Endpoints of users with an option that the table lacks are refused before it is read.
+    #[test]
+    fn every_option_that_is_read_is_in_the_table() {
+        let mut names = Vec::new();
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/link");
+        add_read(&folder, &mut names);
+        assert!(names.len() > 10, "{names:?}");
+        for name in names {
+            let is_known = LINK_OPTIONS.iter().any(|option| option.name == name);
+            assert!(is_known, "{name}");
         }
     }
 
