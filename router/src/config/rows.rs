@@ -365,7 +365,8 @@ rows! {
         => pipe_mode: Option<usize>, optional;
     "transport/link/ws/origins", Texts, "null", Full,
         "origins of web pages that may connect to `ws` and `wss`, such as `https://robot.example`, or `*` for all; without it \
-         those of the host that the request names, on any port. What sends no `Origin`, as programs do, may connect"
+         those of the host that the request names, on any port, which for `ws` has to be an address or a name of a private network. \
+         Programs, which send no `Origin`, may connect"
         => ws_origins: Option<Vec<String>>, texts;
     "transport/link/tls/root_ca_certificate", Text, "null", TLS,
         "PEM file of the authorities that sign the certificates which are trusted; without it those of the public web, for links that this node opens"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a node's configuration says to its links. What an endpoint says behind `#` goes before it.
+//! The settings of a node's configuration for its links. An option of an endpoint behind `#` goes before them.
 
 use std::fmt;
 
@@ -7,14 +7,15 @@ use zonda_codec::Endpoint;
 
 use super::{EndpointProblem, SocketBuffers, option};
 
-/// What a node's configuration says to its links, for all endpoints that do not say it themselves.
+/// The settings of a node's configuration for its links, for all that an endpoint leaves open.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LinkSettings {
     /// Sizes of the buffers of TCP sockets. Default: the system's.
     pub tcp: SocketBuffers,
     /// Permissions of named pipes, before the process's mask. Default: the owner's.
     pub pipe_mode: Option<u32>,
-    /// Origins of pages that may open a WebSocket; `*` for all. Default: those of the host that the request names.
+    /// Origins of pages that may open a WebSocket; `*` for all. Default: those of the host that the request names, without encryption
+    /// only if that is an address or a name of a private network.
     pub ws_origins: Option<Vec<String>>,
     /// Keys and certificates. Default: none.
     pub tls: TlsSettings,
@@ -23,8 +24,8 @@ pub struct LinkSettings {
 /// The keys and certificates of links that are encrypted, and how the peer's are judged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TlsSettings {
-    /// The authorities that a peer's certificate is trusted for, and no others. Default: for those who are connected to, the
-    /// authorities of the public web; for those who connect, none, and they show no certificate.
+    /// The only authorities whose certificates are trusted. Default: for a node that this one connects to, the authorities of the
+    /// public web; for a node that connects to this one, none, and it shows no certificate.
     pub root_ca_certificate: Option<Pem>,
     /// The private key of nodes that are listened for.
     pub listen_private_key: Option<Pem>,
@@ -36,15 +37,15 @@ pub struct TlsSettings {
     pub connect_certificate: Option<Pem>,
     /// Both ends show a certificate, and TLS is 1.3. Default: only the end that listens does.
     pub enable_mtls: Option<bool>,
-    /// Whether the certificate of a node that is connected to must be for the host of the endpoint. Default: yes.
+    /// Requires the certificate of a node that this one connects to to be for the host of the endpoint. Default: yes.
     pub verify_name_on_connect: Option<bool>,
-    /// Whether a link ends when the first of the certificates expires that the peer has shown. Default: no.
+    /// Ends a link when the first of the certificates expires that the peer has shown. Default: no.
     pub close_link_on_expiration: Option<bool>,
     /// Sizes of the sockets' buffers. Default: the system's.
     pub buffers: SocketBuffers,
 }
 
-/// Where keys or certificates in PEM form are. Its `Debug` shows no content.
+/// The place of keys or certificates in PEM form. Its `Debug` shows no content.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Pem {
     /// In a file of this path.
@@ -83,7 +84,7 @@ macro_rules! pem_keys {
 }
 
 impl TlsSettings {
-    /// What holds for an endpoint: its own options, and these where it has none.
+    /// Returns the settings for an endpoint: its own options, and these for all that it leaves open.
     ///
     /// # Errors
     /// [`EndpointProblem::Option`] for a value that cannot be.

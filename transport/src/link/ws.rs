@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! WebSocket over TCP: `ws/HOST:PORT`. Each batch is a binary message, without its length.
 //!
-//! Other than the reference, Pings are answered, and a stranger that is silent during the upgrade delays nobody.
+//! Other than in the reference, Pings are answered, and a stranger that is silent during the upgrade delays no other one.
 
 mod frames;
 mod origins;
@@ -118,7 +118,7 @@ async fn upgrade<R: Runtime>(
 
 /// Binds as TCP does.
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
-    let gate = Gate::of(terms)?;
+    let gate = Gate::of(terms, false)?;
     let bound = tcp::bind(runtime, terms, terms.links.tcp)?.into_iter();
     let bound = bound.map(|bound| Bound {
         address: bound.address.over(Protocol::Ws),
@@ -128,19 +128,19 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     Ok(bound.collect())
 }
 
-/// What those who come in by such a listener pass.
+/// The gate of such a listener.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     origins: Arc<Origins>,
 }
 
 impl Gate {
-    /// As the endpoint says, or the configuration.
-    pub(super) fn of(terms: &Terms<'_>) -> Result<Gate, EndpointProblem> {
+    /// Takes the origins that the endpoint lists, else those of the configuration.
+    pub(super) fn of(terms: &Terms<'_>, is_encrypted: bool) -> Result<Gate, EndpointProblem> {
         let listed = origins_of(terms.endpoint)?;
         let listed = listed.or_else(|| terms.links.ws_origins.clone());
         Ok(Gate {
-            origins: Arc::new(Origins::of(listed)),
+            origins: Arc::new(Origins::of(listed, is_encrypted)),
         })
     }
 

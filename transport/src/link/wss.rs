@@ -24,7 +24,7 @@ pub(super) async fn connect<R: Runtime>(
 
 /// Binds as TLS does; who comes in asks for a WebSocket afterwards.
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
-    let origins = ws::Gate::of(terms)?;
+    let origins = ws::Gate::of(terms, true)?;
     let bound = tls::bind(runtime, terms)?.into_iter();
     let bound = bound.map(|bound| Bound {
         address: bound.address.over(Protocol::Wss),

@@ -34,10 +34,10 @@ pub(crate) enum Side {
     Server,
 }
 
-/// How many bytes of length are in front of each message in the link's stream.
+/// The number of length bytes in front of each message in the link's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lengths {
-    /// Of the introduction: as of batches; no more than one message is given out at once, as what follows may be others.
+    /// The lengths of the introduction: those of batches; one message is given out at a time, as bare ones may follow.
     Introduction,
     /// Two bytes.
     Batches,
@@ -54,7 +54,7 @@ impl Lengths {
     }
 }
 
-/// What a peer did that ends the connection.
+/// The fault of a peer that ends the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken {
     /// The number that tells the peer.
@@ -77,7 +77,7 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// How far [`Unframing::pass`] came.
+/// The progress of [`Unframing::pass`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
     /// Bytes of the socket that are dealt with.
@@ -171,7 +171,7 @@ impl Unframing {
         }
     }
 
-    /// Whether the peer has said that nothing follows.
+    /// Returns `true` once the peer has said that nothing follows.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
@@ -181,7 +181,7 @@ impl Unframing {
         self.ping.take()
     }
 
-    /// Where in a buffer of so many bytes to put what [`Unframing::pass`] is given next: bare messages may be longer than their
+    /// Returns the place in a buffer of so many bytes for what [`Unframing::pass`] is given next: bare messages may be longer than their
     /// frames, by a length of four bytes instead of a header of two. `None` when nothing may be given, as there are bytes for the link
     /// already.
     pub(crate) fn place_in(&self, bytes: usize) -> Option<usize> {
@@ -415,7 +415,7 @@ fn apply(mask: &mut Option<[u8; 4]>, bytes: &mut [u8]) {
     mask.rotate_left(rest.len() % 4);
 }
 
-/// The same for bytes that go to another place: they are read and written once.
+/// Masks bytes on their way to another place: they are read and written once.
 fn append(mask: &mut Option<[u8; 4]>, bytes: &[u8], out: &mut Vec<u8>) {
     let Some(wide) = *mask else {
         out.extend_from_slice(bytes);
@@ -441,13 +441,13 @@ pub(crate) struct Framing {
     /// Of the client.
     masks: Option<Masks>,
     pub(super) lengths: Lengths,
-    /// What is known of the next message's length.
+    /// The bytes of the next message's length, as far as they are known.
     length: [u8; 4],
     length_bytes: usize,
     /// Bytes to come of the frame that has begun, and their mask.
     left: usize,
     mask: Option<[u8; 4]>,
-    /// What answers a Ping, in front of the next frame.
+    /// The answer to a Ping, which goes in front of the next frame.
     pong: Option<Vec<u8>>,
 }
 
@@ -469,7 +469,7 @@ impl Framing {
         self.pong = Some(ping);
     }
 
-    /// Whether the next byte of the link begins a message.
+    /// Returns `true` if the next byte of the link begins a message.
     #[cfg(any(target_os = "linux", test))]
     pub(crate) fn is_between(&self) -> bool {
         self.left == 0 && self.length_bytes == 0
@@ -551,7 +551,7 @@ impl Framing {
     }
 }
 
-/// Masks that nobody can guess, so that no content looks like HTTP to what is between the two ends.
+/// Masks that no sender of content can guess, so that none looks like HTTP to a machine between the two ends.
 #[derive(Debug)]
 struct Masks {
     bytes: [u8; MASKS_BYTES],

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Pages that may open a WebSocket here. A browser lets any page connect to any address, that of a router on the user's own
 //! machine above all, and says in `Origin` where the page is from. Programs that are no browsers send no such header.
+//!
+//! The owner of a public name can have it lead to this machine once its page is loaded (DNS rebinding): then page and request name the
+//! same host. So without encryption only addresses and names that cannot be registered count; encrypted, the certificate of this node
+//! is for the name, or the browser does not connect.
 
 use tungstenite::handshake::server::Request;
 use tungstenite::http::header::{HOST, ORIGIN};
@@ -10,23 +14,25 @@ use crate::text::shown;
 /// Stands for all origins in a list.
 const ANY: &str = "*";
 
-/// What separates the origins in the option of an endpoint.
+/// Separates the origins in the option of an endpoint.
 pub(super) const SEPARATOR: char = '|';
 
 /// The origins whose pages may connect.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origins {
-    /// Those of the host that the request names, on any port; on one machine, those of its own loopback addresses.
-    #[default]
-    SameHost,
+    /// Pages of the host that the request names, on any port; on one machine, pages of its own loopback addresses.
+    SameHost {
+        /// Public names count, too.
+        is_encrypted: bool,
+    },
     /// These, or all where `*` is among them.
     Listed(Vec<String>),
 }
 
 impl Origins {
-    /// The origins of a configuration, if it names any.
-    pub(super) fn of(listed: Option<Vec<String>>) -> Origins {
-        listed.map_or(Origins::SameHost, Origins::Listed)
+    /// Takes the origins of a configuration, if it names any, for links that are encrypted or not.
+    pub(super) fn of(listed: Option<Vec<String>>, is_encrypted: bool) -> Origins {
+        listed.map_or(Origins::SameHost { is_encrypted }, Origins::Listed)
     }
 
     /// Why the page that asks may not connect, if it may not.
@@ -48,11 +54,12 @@ impl Origins {
             Origins::Listed(listed) => listed
                 .iter()
                 .any(|allowed| allowed == ANY || allowed.eq_ignore_ascii_case(origin)),
-            Origins::SameHost => {
+            Origins::SameHost { is_encrypted } => {
                 let page = origin.split_once("://").map(|(_, rest)| name_of(rest));
                 let name = name_of(host);
                 page.is_some_and(|page| {
-                    !page.is_empty() && page.eq_ignore_ascii_case(name)
+                    let is_same = !page.is_empty() && page.eq_ignore_ascii_case(name);
+                    is_same && (*is_encrypted || !is_public(name))
                         || is_loopback(page) && is_loopback(name)
                 })
             }
@@ -66,6 +73,15 @@ fn name_of(host: &str) -> &str {
         Some(rest) => rest.split(']').next().unwrap_or(rest),
         None => host.split(':').next().unwrap_or(host),
     }
+}
+
+/// Tells if a name may be registered, so that its owner decides which machine it leads to.
+fn is_public(name: &str) -> bool {
+    /// Ends of names that are kept for private networks.
+    const PRIVATE: [&str; 4] = [".local", ".localhost", ".internal", ".home.arpa"];
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    let is_address = name.parse::<std::net::IpAddr>().is_ok();
+    !is_address && name.contains('.') && !PRIVATE.iter().any(|end| name.ends_with(end))
 }
 
 fn is_loopback(name: &str) -> bool {
@@ -95,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_page_of_another_host_is_refused_and_what_sends_no_origin_is_let_in() {
-        let origins = Origins::default();
+        let origins = Origins::of(None, true);
         for (origin, host) in [
             ("http://evil.example", "127.0.0.1:7448"),
             ("http://evil.example", "localhost:7448"),
@@ -130,8 +146,33 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_has_its_name_lead_here_is_refused_without_encryption() {
+        let origins = Origins::of(None, false);
+        for host in ["evil.example", "Evil.example.", "127.0.0.1.evil.example"] {
+            let origin = format!("app://{host}");
+            assert!(
+                !is_let_in(&origins, &origin, &format!("{host}:7448")),
+                "{host}"
+            );
+        }
+        for host in [
+            "192.0.2.7",
+            "[2001:db8::1]",
+            "robot",
+            "robot.local",
+            "a.b.internal",
+        ] {
+            let origin = format!("app://{host}:8080");
+            assert!(
+                is_let_in(&origins, &origin, &format!("{host}:7448")),
+                "{host}"
+            );
+        }
+    }
+
+    #[test]
     fn a_list_says_which_and_a_star_says_all() {
-        let origins = Origins::of(Some(vec!["https://fleet.example".to_owned()]));
+        let origins = Origins::of(Some(vec!["https://fleet.example".to_owned()]), false);
         assert!(is_let_in(
             &origins,
             "https://fleet.example",
@@ -144,9 +185,9 @@ mod tests {
         ] {
             assert!(!is_let_in(&origins, other, "10.0.0.1:7448"), "{other}");
         }
-        let all = Origins::of(Some(vec!["*".to_owned()]));
+        let all = Origins::of(Some(vec!["*".to_owned()]), false);
         assert!(is_let_in(&all, "http://evil.example", "127.0.0.1:7448"));
-        let none = Origins::of(Some(Vec::new()));
+        let none = Origins::of(Some(Vec::new()), false);
         assert!(!is_let_in(&none, "http://localhost", "localhost"));
     }
 }

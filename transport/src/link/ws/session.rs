@@ -34,7 +34,7 @@ const NORMAL: u16 = 1000;
 #[derive(Debug)]
 pub struct Session {
     sending: Mutex<Sending>,
-    /// What is received goes through this; away while a runtime has the link.
+    /// The way of what is received; away while a runtime has the link.
     receiving: Mutex<Option<Receiving>>,
     /// Bytes that were received and are kept beside the buffer that the link is read into.
     keeps: AtomicUsize,
@@ -55,7 +55,7 @@ struct Sending {
     sent: usize,
     /// Frames that a [`Session::send`] has left waiting have one byte in them that is not reported as sent.
     owes: bool,
-    /// The runtime writes frames at the moment: nobody else does.
+    /// The runtime writes frames at the moment: no sender does.
     is_lent: bool,
     has_said_close: bool,
 }
@@ -92,7 +92,7 @@ impl Beside {
 #[derive(Debug)]
 struct Receiving {
     unframing: Unframing,
-    /// What was read and has to be given to `unframing` again.
+    /// Bytes that were read and have to be given to `unframing` again.
     unread: Vec<u8>,
 }
 
@@ -151,7 +151,7 @@ impl Session {
     /// counts it.
     ///
     /// # Errors
-    /// Those of the sink; [`io::ErrorKind::WouldBlock`] while frames wait.
+    /// The errors of the sink; [`io::ErrorKind::WouldBlock`] while frames wait.
     #[cfg(target_os = "linux")]
     pub(crate) fn send(&self, slices: &[IoSlice<'_>], sink: &mut impl Write) -> io::Result<usize> {
         let mut sending = self.sending.lock();
@@ -421,7 +421,7 @@ impl<L: LinkRead> LinkRead for Reading<L> {
                 }
                 Err(error) => return (Err(error), buf),
             }
-            // What is nothing for the link takes no more turns than others have.
+            // Frames that bring the link nothing take no more turns than other tasks have.
             pause().await;
         }
     }

@@ -18,7 +18,7 @@ const HEAD_BYTES_MAX: usize = 8 * 1024;
 /// The code of a Close for a peer that may not connect.
 const POLICY: u16 = 1008;
 
-/// What is read at first.
+/// The most bytes that are read at first.
 const FIRST_BYTES: usize = 512;
 
 /// An answer that ends the connection, with the reason for who looks at it.
