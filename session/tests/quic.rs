@@ -24,7 +24,7 @@ pub fn with(config: Config, settings: &[(&str, &str)]) -> Config {
     })
 }
 
-fn listening(at: &str, shown: &Pair) -> Config {
+pub fn listening(at: &str, shown: &Pair) -> Config {
     with(
         Config::peer().listen([at]),
         &[

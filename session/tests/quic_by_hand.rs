@@ -20,7 +20,7 @@ use zonda_codec::{
 
 use crate::authority::Authority;
 use crate::pair::{LONG, until};
-use crate::quic::{HOSTS, dial, listener};
+use crate::quic::{HOSTS, dial, listening};
 use crate::traffic::{check_each, check_traffic, port};
 
 /// A client of QUIC that is no node.
@@ -62,6 +62,8 @@ struct Hand {
     connection: quinn::Connection,
     carrier: Carrier,
     next_sn: [u32; 8],
+    /// Flags stand in front of each batch.
+    is_compressed: bool,
 }
 
 fn bytes(message: &impl Encode) -> Vec<u8> {
@@ -105,8 +107,9 @@ impl Hand {
             connection,
             carrier,
             next_sn: [0; 8],
+            is_compressed: false,
         };
-        hand.introduce().await;
+        hand.is_compressed = hand.introduce().await;
         hand
     }
 
@@ -121,7 +124,8 @@ impl Hand {
         }
     }
 
-    async fn introduce(&mut self) {
+    /// Tells if the two ends have agreed on compression.
+    async fn introduce(&mut self) -> bool {
         let zid = ZenohId::random_from(u128::from(self.connection.stable_id() as u64) | 1 << 100);
         let init = InitSyn {
             version: 9,
@@ -131,6 +135,7 @@ impl Hand {
             batch_size: 1150,
             ext: InitExt {
                 qos: true,
+                compression: true,
                 ..InitExt::default()
             },
         };
@@ -140,6 +145,7 @@ impl Hand {
         let Ok(TransportMessage::InitAck(agreed)) = TransportMessage::decode(&mut reader) else {
             panic!("no answer: {answer:x?}");
         };
+        let compression = agreed.ext.compression;
         let open = OpenSyn {
             lease: Duration::from_secs(10),
             initial_sn: 0,
@@ -153,15 +159,18 @@ impl Hand {
             matches!(opened, Ok(TransportMessage::OpenAck(_))),
             "{opened:?}"
         );
+        compression
     }
 
-    /// A batch, on this stream.
+    /// Sends a batch, which is not packed, on this stream.
     async fn send(&mut self, stream: usize, batch: &[u8]) {
+        let flags: &[u8] = if self.is_compressed { &[0] } else { &[] };
+        let batch = [flags, batch].concat();
         match &mut self.carrier {
-            Carrier::Streams(streams, _) => self::send(&mut streams[stream], &framed(batch)).await,
+            Carrier::Streams(streams, _) => self::send(&mut streams[stream], &framed(&batch)).await,
             Carrier::Datagrams => {
                 // it may be lost for good by now
-                let _ = self.connection.send_datagram(batch.to_vec().into());
+                let _ = self.connection.send_datagram(batch.into());
             }
         }
     }
@@ -233,9 +242,16 @@ struct Scene {
 
 impl Scene {
     fn open(metadata: &str) -> Scene {
+        Scene::open_with(metadata, false)
+    }
+
+    fn open_with(metadata: &str, compression: bool) -> Scene {
         let authority = Authority::new();
         let shown = authority.sign("server", HOSTS);
-        let far = listener(&format!("quic/127.0.0.1:0{metadata}"), &shown, &[]);
+        let config = listening(&format!("quic/127.0.0.1:0{metadata}"), &shown);
+        let compression = compression.to_string();
+        let config = config.with("transport/unicast/compression/enabled", &compression);
+        let far = zonda::open(config).wait().expect("it listens");
         let to = SocketAddr::from(([127, 0, 0, 1], port(&far)));
         let ca = authority.ca();
         let near = dial(
@@ -324,11 +340,21 @@ fn each_priority_has_a_stream_of_its_own_both_ways() {
 /// that, in whatever pieces the declaration comes.
 #[test]
 fn messages_wait_for_a_declaration_that_comes_after_them() {
-    let scene = Scene::open("");
+    check_waiting(&Scene::open(""), false);
+}
+
+/// Compressed batches hide their priority from whatever carries them, and a peer spreads them over its streams all the same.
+#[test]
+fn compressed_messages_wait_for_a_declaration_that_comes_after_them() {
+    check_waiting(&Scene::open_with("", true), true);
+}
+
+fn check_waiting(scene: &Scene, is_compressed: bool) {
     let heard = scene.far.declare_subscriber("test/late/**").wait();
     let heard = heard.expect("a subscriber");
     scene.runtime.block_on(async {
         let mut hand = scene.hand(b"zenoh-ms").await;
+        assert_eq!(hand.is_compressed, is_compressed);
         for round in 1..=20_u16 {
             for count in 0..50_u16 {
                 let payload = (round * 100 + count).to_string();

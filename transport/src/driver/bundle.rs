@@ -20,7 +20,7 @@ use zonda_runtime::Runtime;
 
 use crate::{
     clock,
-    link::LinkStream,
+    link::{LinkStream, Valve},
     outbox::{DirectSocket, Outbox},
     protocol::{rx::Receiver, timers::Timers},
     sync::{Mutex, Rank},
@@ -51,6 +51,7 @@ pub(super) struct Seat<H> {
 pub(super) struct Member {
     id: u64,
     direct: Option<DirectSocket>,
+    valve: Valve,
     since: Instant,
     last_received_ns: AtomicU64,
     /// Its reading has ended.
@@ -93,6 +94,10 @@ struct State<H> {
     /// Oldest first: that one sends.
     members: Vec<Arc<Member>>,
     next_id: u64,
+    /// The priorities that wait for declarations, a bit for each.
+    held: u8,
+    /// Links that are read.
+    readers: usize,
     /// Tasks at work, two for each link.
     tasks: usize,
 }
@@ -137,6 +142,13 @@ impl<H> Bundle<H> {
             .is_some_and(|first| first.id == member.id)
     }
 
+    /// Returns the time at which something came by any of the links last.
+    pub(super) fn last_received(&self) -> Instant {
+        let state = self.state.lock();
+        let times = state.members.iter().map(|member| member.last_received());
+        times.max().unwrap_or_else(clock::now)
+    }
+
     /// Wakes when a link has come or gone, or the seat is free.
     pub(super) fn listen(&self) -> EventListener {
         self.changed.listen()
@@ -156,9 +168,23 @@ impl<H> Bundle<H> {
         }
     }
 
+    /// Gives the seat back. Priorities that are held are stopped on all links that can stop single ones.
     pub(super) fn put_back(&self, seat: Seat<H>) {
-        self.state.lock().seat = Some(seat);
+        let held = seat.receiver.held_lanes();
+        let mut state = self.state.lock();
+        if std::mem::replace(&mut state.held, held) != held {
+            state.members.iter().for_each(|m| m.valve.hold(held));
+        }
+        state.seat = Some(seat);
+        drop(state);
         self.changed.notify(usize::MAX);
+    }
+
+    /// Counts a link that is read no more; true if no other one is read.
+    pub(super) fn leaves_no_reader(&self) -> bool {
+        let mut state = self.state.lock();
+        state.readers -= 1;
+        state.readers == 0
     }
 
     /// The reading of a link has ended; its writing task does what follows from that.
@@ -213,6 +239,8 @@ impl<H: Handler> Bundle<H> {
                     seat: Some(Seat { receiver, handler }),
                     members: Vec::new(),
                     next_id: 0,
+                    held: 0,
+                    readers: 0,
                     tasks: 0,
                 },
             ),
@@ -237,14 +265,17 @@ impl<H: Handler> Bundle<H> {
         let member = Arc::new(Member {
             id: state.next_id,
             direct,
+            valve: stream.valve(),
             since: clock::now(),
             last_received_ns: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             ended: OnceLock::new(),
         });
         state.next_id += 1;
+        state.readers += 1;
         state.tasks += 2;
         state.members.push(Arc::clone(&member));
+        member.valve.hold(state.held);
         drop(state);
         if !had_links {
             self.outbox.note_received(clock::now());
@@ -256,6 +287,7 @@ impl<H: Handler> Bundle<H> {
             let (read, write) = match stream.adopt(&tasks) {
                 Ok(halves) => halves,
                 Err(error) => {
+                    bundle.leaves_no_reader();
                     bundle.lose(&member, Ended::Io(error.kind()));
                     bundle.finish_task();
                     return bundle.finish_task();
@@ -289,3 +321,6 @@ impl<H: Handler> Bundle<H> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the sans-IO connection meets a socket: one task that reads, one that writes what senders could not.
+//! The tasks between the sans-IO connection and its socket: one that reads, one that writes what senders could not.
 //!
 //! The reading task owns the [`Receiver`] and calls the [`Handler`] for each message, on whatever thread the
 //! runtime runs it, holding no lock. The writing task wakes only for what needs waiting: a full socket, the ticks of
@@ -26,7 +26,7 @@ use crate::{
 pub use crate::ended::Ended;
 pub use bundle::{Bundle, Joining};
 
-/// What a connection's owner does with what arrives. All calls come from the reading task, one at a time.
+/// The owner of a connection, which gets what arrives. All calls come from the reading task, one at a time.
 pub trait Handler: Deliver + Send + 'static {
     /// Everything that one read brought has been delivered: time to write out what was forwarded.
     ///
@@ -36,7 +36,7 @@ pub trait Handler: Deliver + Send + 'static {
     /// The future completes when the source may be read again; while it waits, only this source is paused.
     fn burst_end(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// What a read brought is with the receiver: what that counts and holds now.
+    /// Notes the counts and the memory of the receiver, which has what a read brought.
     #[inline(always)]
     fn received(&mut self, _receiver: &Receiver) {}
 
@@ -103,7 +103,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
 /// back the other half of that link, which has to be kept as long.
 ///
 /// # Errors
-/// Those of [`LinkStream::adopt`].
+/// The errors of [`LinkStream::adopt`].
 pub(crate) fn start_writing<R: Runtime>(
     runtime: &R,
     stream: LinkStream,

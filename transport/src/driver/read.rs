@@ -36,7 +36,7 @@ const BLOCK_BYTES: usize = 256 * 1024;
 /// [`BLOCK_BYTES`].
 const SMALL_BLOCK_BYTES: usize = 4096;
 
-/// What a read brings at most that is nothing but a keep-alive, which a peer sends when it has said nothing for a while.
+/// The most bytes of a read that is nothing but a keep-alive, which a peer sends when it has said nothing for a while.
 const KEEP_ALIVE_BYTES: usize = 5;
 
 /// With less spare than this a block is not read into any further: the largest batch and its prefix must fit.
@@ -54,25 +54,25 @@ pub(super) struct Reading<R, H> {
     block: Arc<SharedBlock>,
     /// Bytes of `block` that are dealt with.
     consumed: usize,
-    /// Where to go on in the batch that ends at `consumed`, if the handler wanted a pause within it, and where it starts.
+    /// The place to go on from in the batch that ends at `consumed`, if the handler wanted a pause within it, and its start.
     paused: Option<(Pause, usize)>,
     pool: Vec<Arc<SharedBlock>>,
-    /// What the receiver had thrown away when that was looked at last.
+    /// The receiver's count of what it threw away, as it was looked at last.
     thrown_away: u64,
-    /// Until when the memory of a large message is kept, once another read than of such a one has begun since.
+    /// The time until which the memory of a large message is kept, once another read than of such a one has begun since.
     keeps_until: Option<Instant>,
-    /// How long it has gone on without a wait.
+    /// The time for which it has gone on without a wait.
     turn: turn::Turn,
-    /// Where batches may be compressed. In a box, as it is rarely there.
+    /// The memory for compressed batches. In a box, as it is rarely there.
     unpacking: Option<Box<framed::Unpacking>>,
     /// The priorities that wait for a declaration, a bit for each, and what is to stop them on their way.
     held: u8,
     valve: Valve,
     /// Bounds how long it waits for its socket.
     alarm: alarm::Alarm,
-    /// A Close that another one than the peer may have sent.
+    /// A Close that the peer may not have sent itself.
     doubt: Option<alarm::Doubt>,
-    /// Others can send in the name of the peer.
+    /// Any machine can send in the name of the peer.
     is_forgeable: bool,
     /// The interval in which the peer has to say something.
     keep_alive: Duration,
@@ -102,7 +102,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// Of a link on which others can send in the name of the peer, which has to say something in each `keep_alive`.
+    /// Returns the task of a link on which any machine may send in the name of the peer, if the link `is_forgeable`. The peer itself
+    /// has to say something in each `keep_alive`.
     pub(super) fn forgeable(self, is_forgeable: bool, keep_alive: Duration) -> Self {
         Self {
             is_forgeable,
@@ -111,7 +112,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// The same on a link whose priorities are stopped by this.
+    /// Returns the task of a link whose carrier stops priorities by this valve.
     pub(super) fn holding_by(self, valve: Valve) -> Self {
         Self { valve, ..self }
     }
@@ -171,12 +172,12 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 return self.why_closed();
             }
             if let Progress::Paused = progress {
-                // The peer is not to blame for what nobody came to read meanwhile.
+                // The peer is not to blame for what this task did not read meanwhile.
                 self.outbox.note_received(clock::now());
                 self.runtime.yield_now().await;
                 continue;
             }
-            // What is queued is still written, but a node that closes takes nothing more.
+            // A node that closes writes what is queued, but takes nothing more.
             if self.outbox.is_closing() {
                 self.outbox.over().await;
                 self.discard(link).await;
@@ -191,7 +192,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             let held = self.receiver.held_lanes();
             let read = match held | self.held {
                 0 => self.read_once(link).await,
-                _ => self.read_beside_held(link).await,
+                // In a box, as it is rarely there and would make every reading task larger.
+                _ => Box::pin(self.read_beside_held(link)).await,
             };
             let read = match read {
                 Ok(read) => read,
@@ -353,8 +355,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 }
 
-/// How large the next block should be, after one of `bytes` of which a read has filled `filled` and an unfinished batch
-/// is `left`: small again after a keep-alive, large once much comes.
+/// Returns the size of the next block, after one of `bytes` of which a read has filled `filled` and an unfinished batch is `left`:
+/// small again after a keep-alive, large once much comes.
 fn block_bytes(bytes: usize, filled: usize, left: usize) -> usize {
     if left > 0 || filled > SMALL_BLOCK_BYTES / 2 {
         BLOCK_BYTES
@@ -365,7 +367,7 @@ fn block_bytes(bytes: usize, filled: usize, left: usize) -> usize {
     }
 }
 
-/// What became of the batches of a block.
+/// The progress with the batches of a block.
 enum Progress {
     /// All whole ones are delivered.
     Done,
@@ -383,4 +385,4 @@ fn next_batch(filled: &[u8], at: usize) -> Option<(&[u8], usize)> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

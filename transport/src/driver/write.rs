@@ -24,7 +24,7 @@ pub(super) mod standing;
 
 use super::Ended;
 
-/// How often a closing link looks whether the peer's system has confirmed what the socket has.
+/// The interval in which a closing link looks whether the peer's system has confirmed what the socket has.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// State of the writing task.
@@ -36,20 +36,20 @@ pub(super) struct Writing<R> {
     valid_until: Option<Expiry>,
 }
 
-/// What a wait of the writing task ended with.
+/// The event that ended a wait of the writing task.
 enum Event {
     Signals(u8),
     Due,
 }
 
-/// Whether something waits for the socket to take it.
+/// The state of what waits for the socket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Socket {
     Takes,
     Full,
 }
 
-/// What happened while the socket was waited for.
+/// The event that ended a wait for the socket.
 enum Step {
     Drained(io::Result<()>),
     Signals(u8),
@@ -74,7 +74,7 @@ impl<R: Runtime> Writing<R> {
         }
     }
 
-    /// Whether the time of the link is over by the clock of the day, which may be set.
+    /// Returns `true` if the time of the link is over by the clock of the day, which may be set.
     pub(super) fn is_outdated(&self) -> bool {
         self.valid_until.is_some_and(Expiry::is_over)
     }
@@ -285,7 +285,7 @@ impl<R: Runtime> Writing<R> {
             if !self.outbox.has_unsent() {
                 return true;
             }
-            // Somebody else is writing at this moment.
+            // A sender is writing at this moment.
             self.runtime.yield_now().await;
         }
         false
@@ -329,7 +329,7 @@ impl<R: Runtime> Writing<R> {
     }
 }
 
-/// What became of a part of a close.
+/// The outcome of a part of a close.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Closed {
     Done(bool),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a link and the task that carries its bytes both know.
+//! The knowledge that a link and the task that carries its bytes share.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,14 +14,14 @@ use atomic_waker::AtomicWaker;
 use crate::protocol::options::Framing;
 use crate::protocol::parameters::Established;
 
-/// How late something may come in a stream, or by a link, beside which others bring what was sent later: a packet may get lost, and
-/// what is in it be sent again, several times.
+/// The longest time by which a batch of a stream or link may arrive behind later ones of other streams or links: the network may lose
+/// a packet several times, and the sender repeats its content each time.
 pub(super) const STREAM_LAG_MAX: Duration = Duration::from_secs(5);
 
-/// How late a datagram may come: what got lost does not come at all.
+/// The longest time by which a datagram may arrive late; a lost one does not come at all.
 pub(super) const DATAGRAM_LAG_MAX: Duration = Duration::from_millis(200);
 
-/// How what follows the introductions is framed.
+/// The framing of what follows the introductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framed {
     /// The two ends introduce themselves still, or have batches whose priority does not show.
@@ -32,31 +32,31 @@ pub(crate) enum Framed {
     Bare = 2,
 }
 
-/// What carries the bytes of a link.
+/// Carries the bytes of a link.
 pub(super) trait Carries: Send + Sync {
     /// Bytes of memory that it holds of what the link has sent, or is to read; about. Waits for nothing.
     fn held(&self) -> usize;
 }
 
-/// What a link and the task that carries its bytes both know.
+/// The knowledge that a link and the task that carries its bytes share.
 #[derive(Debug, Default)]
 pub struct Carriage {
     by: Option<Weak<dyn Carries>>,
-    /// When what the peer has shown of itself expires.
+    /// The time at which the peer's certificate expires.
     valid_until: Option<SystemTime>,
     framed: AtomicU8,
-    /// How late a batch may come behind one of another priority that was sent later.
+    /// The longest time by which a batch may arrive behind a later one of another priority.
     lag_max: Option<Duration>,
     /// The priorities of which the link takes nothing at the moment, a bit for each.
     held: AtomicU8,
-    /// Nobody has the link any more.
+    /// No owner of the link is left.
     is_left: AtomicBool,
     carrier: AtomicWaker,
-    /// What the peer said when it ended the connection, for people.
+    /// The words of the peer when it ended the connection.
     farewell: OnceLock<String>,
 }
 
-/// What a link has of its carriage. Once nobody has this any more, the link has ended, whatever its socket has still to be read.
+/// A link's share in its carriage. The link ends with the last one, whatever its socket has still to be read.
 #[derive(Debug)]
 pub struct Passenger(Arc<Carriage>);
 
@@ -107,19 +107,19 @@ impl Carriage {
         self.valid_until
     }
 
-    /// What carries the link is lost for this reason. To be called before the task lets go of its end of the socket.
+    /// Notes the loss of the carrier, for this reason. To be called before the task drops its end of the socket.
     pub(super) fn note_lost(&self, error: &io::Error) {
         if error.get_ref().is_some() {
             self.farewell.get_or_init(|| error.to_string());
         }
     }
 
-    /// What has happened to the socket, in the words of the peer if it has said any.
+    /// Replaces the error of a socket by the words of the peer, if it has said any.
     pub(super) fn explain<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| self.lost().unwrap_or(error))
     }
 
-    /// As [`Carriage::explain`], where no bytes are the end.
+    /// Does what [`Carriage::explain`] does for a read, of which no bytes are the end.
     pub(super) fn explain_read(&self, result: io::Result<usize>) -> io::Result<usize> {
         match result {
             Ok(0) => self.lost().map_or(Ok(0), Err),
@@ -135,7 +135,7 @@ impl Carriage {
         ))
     }
 
-    /// The two ends have introduced themselves.
+    /// Notes the agreement of the two ends.
     pub(super) fn agree(&self, established: &Established) {
         let framed = match established.options.framing() {
             Framing::Bare => Framed::Bare,
@@ -146,7 +146,7 @@ impl Carriage {
         self.carrier.wake();
     }
 
-    /// Waits until nobody has the link any more. To be awaited in the task that calls [`Carriage::watch`].
+    /// Waits until no owner of the link is left. To be awaited in the task that calls [`Carriage::watch`].
     pub(super) async fn left(&self) {
         poll_fn(|context| {
             self.carrier.register(context.waker());
@@ -158,19 +158,20 @@ impl Carriage {
         .await;
     }
 
-    /// How what follows is framed, and of which priorities the link takes nothing. A change wakes the task that has called
+    /// Returns the framing of what follows, and the priorities of which the link takes nothing. A change wakes the task that called
     /// this last.
     pub(super) fn watch(&self, carrier: &Waker) -> (Framed, u8) {
         self.carrier.register(carrier);
         (self.framed(), self.held.load(Ordering::SeqCst))
     }
 
-    /// How much later than a message the receiver may get one of another priority that was sent before it.
+    /// Returns the longest time by which a message may arrive behind a later one of another priority. This node keeps compressed
+    /// batches on one stream, as they hide their priority from its carrier; a peer may spread its own over all streams.
     pub(super) fn lag_max(&self) -> Option<Duration> {
-        self.lag_max.filter(|_| self.framed() == Framed::Lanes)
+        self.lag_max.filter(|_| self.framed() != Framed::Bare)
     }
 
-    /// The link takes nothing of these priorities until the next call; a bit for each.
+    /// Takes nothing of these priorities until the next call; a bit for each.
     pub(super) fn hold(&self, priorities: u8) {
         if self.held.swap(priorities, Ordering::SeqCst) != priorities {
             self.carrier.wake();

@@ -57,13 +57,13 @@ fn internet(at: SocketAddr) -> LinkAddress {
     LinkAddress::internet(Protocol::Quic, at)
 }
 
-/// What is the same for all addresses of a host.
+/// The terms for all addresses of a host.
 struct Dialling {
     /// The name that the certificate must be for.
     name: String,
     config: ClientConfig,
     quic: QuicOptions,
-    /// Whether links end when the peer's certificate expires.
+    /// Links end when the peer's certificate expires.
     ends_with_certificate: bool,
     noted: Noted,
     options: SocketOptions,
@@ -135,7 +135,7 @@ fn dialling(terms: &Terms<'_>, host: &str) -> Result<Dialling, LinkFailure> {
 enum Failure {
     /// The system's reason.
     Io(io::Error),
-    /// What went wrong between the two ends, as a clause.
+    /// The failure between the two ends, as a clause.
     Text(String),
 }
 
@@ -157,7 +157,7 @@ async fn connect_to<R: Runtime>(
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
     socket.bind(&dialling.options.bind.unwrap_or(anywhere).into())?;
-    // The system says then if nobody is there. Elsewhere a connected socket takes no address with what it sends.
+    // The system says then if no socket is there. On other systems a connected socket takes no address with what it sends.
     #[cfg(target_os = "linux")]
     socket.connect(&to.into())?;
     let local = internet(udp::local_address(&socket)?);
@@ -213,7 +213,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
         let credentials = Credentials::load(settings.clone(), quic.alpn())?;
         Greeting::new(credentials, quic.transport(false), quic.transport(true))
     };
-    // What is wrong with them is said before anything is bound.
+    // A fault in them is reported before anything is bound.
     greeting()?;
     tcp::bind_each(runtime, terms, &|at| {
         let socket = tcp::everywhere(at, |at, dual_stack| {
@@ -238,7 +238,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     })
 }
 
-/// What those who come in by a listener pass: its endpoint, whose socket all their links share.
+/// The gate of a listener: its endpoint, whose socket all links that come in share.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     hub: Arc<Hub>,
@@ -264,13 +264,13 @@ impl Gate {
         self.hub.serve(runtime, listener, meet).await;
     }
 
-    /// Lets nobody in any more.
+    /// Refuses every stranger from now on.
     pub(crate) fn stop(&self) {
         self.hub.stop();
     }
 }
 
-/// Somebody whose handshake has begun. Dropping it turns it away.
+/// A stranger whose handshake has begun. Dropping it turns it away.
 #[derive(Debug)]
 pub(crate) struct Stranger {
     held: Held,
@@ -278,7 +278,7 @@ pub(crate) struct Stranger {
 }
 
 impl Stranger {
-    /// Where it says it is.
+    /// Returns the address that it claims.
     pub(crate) fn from(&self) -> SocketAddr {
         self.held.0.remote()
     }

@@ -20,10 +20,10 @@ pub struct LinkStream {
     coding: Coding,
 }
 
-/// How the bytes of a link stand in its socket. Clones mean the same link.
+/// The coding of a link's bytes in its socket. Clones mean the same link.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Coding {
-    /// As they are.
+    /// The bytes themselves.
     #[default]
     Plain,
     /// Encrypted.
@@ -34,7 +34,7 @@ pub(crate) enum Coding {
     Ws(std::sync::Arc<ws::Session>),
     /// In frames of WebSocket, which are encrypted.
     Wss(std::sync::Arc<ws::Session>, std::sync::Arc<tls::Session>),
-    /// As they are, in a socket of this machine, whose other end has what carries them on.
+    /// The bytes themselves, in a socket of this machine, whose other end belongs to their carrier.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
     Carried(std::sync::Arc<Passenger>),
 }
@@ -56,8 +56,8 @@ impl Coding {
     }
 }
 
-/// By which a link says to what carries it of which priorities it takes nothing for now. Where they share one way that is of no
-/// use, and nothing happens.
+/// Tells the carrier of a link the priorities of which the link takes nothing for now. Nothing happens where all priorities share one
+/// way.
 #[derive(Debug, Default)]
 pub(crate) struct Valve(Option<Arc<Passenger>>);
 
@@ -79,7 +79,7 @@ impl Valve {
 pub(crate) struct Expiry(SystemTime);
 
 impl Expiry {
-    /// Whether it is over by the system's clock, which may be set.
+    /// Returns `true` if it is over by the system's clock, which may be set.
     pub(crate) fn is_over(self) -> bool {
         SystemTime::now() >= self.0
     }
@@ -95,6 +95,18 @@ impl From<Socket> for LinkStream {
     }
 }
 
+#[cfg(test)]
+impl LinkStream {
+    /// Makes a link, and a look of its carrier at the priorities that it holds.
+    pub(crate) fn carried(socket: Socket) -> (LinkStream, impl Fn() -> u8) {
+        let carriage = Arc::new(super::carriage::Carriage::default());
+        let seen = Arc::clone(&carriage);
+        let coding = Coding::Carried(Passenger::of(carriage));
+        let look = move || seen.watch(std::task::Waker::noop()).1;
+        (LinkStream::coded(socket, coding), look)
+    }
+}
+
 impl LinkStream {
     pub(super) fn coded(socket: impl Into<Arc<Socket>>, coding: Coding) -> Self {
         let socket = socket.into();
@@ -107,7 +119,7 @@ impl LinkStream {
         &self.socket
     }
 
-    /// The same link, whose bytes stand in frames of WebSocket from now on.
+    /// Returns the same link, whose bytes stand in frames of WebSocket from now on.
     #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "there are no frames"))]
     pub(super) fn framed(self, session: std::sync::Arc<ws::Session>) -> Self {
         let coding = match self.coding {
@@ -129,7 +141,7 @@ impl LinkStream {
         &self.coding
     }
 
-    /// Tells if others than the peer can send what counts as the peer's: datagrams without proof of where they come from.
+    /// Tells if any machine can send in the name of the peer: datagrams come without proof of their source.
     pub(crate) fn is_forgeable(&self) -> bool {
         matches!(self.coding, Coding::Datagrams(_))
     }
@@ -144,9 +156,9 @@ impl LinkStream {
         end.map(Expiry)
     }
 
-    /// How much later than a message the receiver may get one of another priority that was sent before it; `None` where the order
-    /// is kept. Each priority may have a stream of its own, each batch a datagram, and there may be several links. To be asked
-    /// once the two ends have agreed.
+    /// Returns the longest time by which a message may arrive behind a later one of another priority; `None` where the order is kept.
+    /// Each priority may have a stream of its own, each batch a datagram, and there may be several links. The answer holds once the two
+    /// ends have agreed.
     #[must_use]
     pub fn lag_max(&self, established: &Established) -> Option<Duration> {
         let lag = match &self.coding {
@@ -158,7 +170,7 @@ impl LinkStream {
         lag.max(of_links).filter(|_| established.qos)
     }
 
-    /// By which a link says of which priorities it takes nothing.
+    /// Returns the valve by which the link stops single priorities.
     pub(crate) fn valve(&self) -> Valve {
         Valve(match &self.coding {
             Coding::Carried(carriage) => Some(Arc::clone(carriage)),
@@ -180,7 +192,7 @@ impl LinkStream {
     /// Makes the link usable by tasks of this runtime; call it inside the task.
     ///
     /// # Errors
-    /// Those of [`Runtime::adopt`].
+    /// The errors of [`Runtime::adopt`].
     pub fn adopt<R: Runtime>(self, runtime: &R) -> io::Result<Halves<R>> {
         let (read, write) = runtime.adopt_shared(self.socket)?;
         Ok(match self.coding {
@@ -219,7 +231,7 @@ impl LinkStream {
     /// Takes the link back from the runtime, from the two halves of one [`LinkStream::adopt`].
     ///
     /// # Errors
-    /// Those of [`Runtime::release`]; [`io::ErrorKind::InvalidInput`] when the halves do not belong together.
+    /// The errors of [`Runtime::release`]; [`io::ErrorKind::InvalidInput`] when the halves do not belong together.
     pub fn release<R: Runtime>(
         runtime: &R,
         read: StreamRead<R::Read>,

@@ -25,7 +25,7 @@ use crate::{
     protocol::{
         compression::{Content, Unpacker},
         options::Framing,
-        rx::{Flow, Pause, PeerMisbehaved},
+        rx::{Flow, Pause, PeerMisbehaved, Receiver},
     },
 };
 
@@ -40,8 +40,9 @@ pub(in crate::driver) struct Reading<R, H> {
     consumed: usize,
     unpacker: Unpacker,
     turn: Turn,
-    /// Until when priorities of the connection wait for declarations, as far as this link knows.
-    held_until: Option<Instant>,
+    /// The time at which priorities of the connection have waited for declarations long enough, or its peer was silent in the middle of
+    /// a message for too long, as far as this link knows.
+    look_at: Option<Instant>,
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
@@ -54,7 +55,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             consumed: 0,
             unpacker: Unpacker::default(),
             turn: Turn::default(),
-            held_until: None,
+            look_at: None,
         }
     }
 
@@ -64,12 +65,12 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let outbox = Arc::clone(self.bundle.outbox());
         let ended = outbox.end_of_reading(ended);
         if let Ended::Misbehaved(_) | Ended::Memory = &ended {
-            // the others come from the same peer
+            // the other links come from the same peer
             outbox.end(ended.clone());
             outbox.abort();
         }
         let lingers = ended == Ended::Local;
-        if self.held_until.is_some() && !outbox.is_closed() && self.bundle.links().len() == 1 {
+        if self.bundle.leaves_no_reader() && !outbox.is_closed() {
             self.end_held().await;
         }
         self.bundle.reading_is_over(&self.member, ended);
@@ -105,9 +106,10 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 self.runtime.yield_now().await;
             }
             let buffer = self.next_buffer();
-            let (result, buffer) = match self.held_until {
+            let (result, buffer) = match self.look_at {
                 None => self.turn.watch(link.read(buffer)).await,
-                Some(until) => match self.read_beside_held(link, buffer, until).await {
+                // In a box, as it is rarely there and would make every reading task larger.
+                Some(_) => match Box::pin(self.read_and_look(link, buffer)).await {
                     Ok(read) => read,
                     Err(ended) => return ended,
                 },
@@ -131,13 +133,10 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 
     fn note_received(&self) {
-        self.member.note_received();
-        if self.bundle.is_first(&self.member) {
-            self.bundle.outbox().note_received(clock::now());
-        }
+        note_received(&self.bundle, &self.member);
     }
 
-    /// What is left of the block, with room behind it.
+    /// Returns the rest of the block, with room behind it.
     fn next_buffer(&mut self) -> RxBuf {
         let unshared = Arc::get_mut(&mut self.block).map(|block| block.0.take());
         let buffer = match unshared {
@@ -191,10 +190,10 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         if seat.receiver.thrown_away() > 0 && outbox.note_discarded(&seat.receiver.received()) {
             seat.handler.missed_too_large();
         }
-        self.held_until = seat.receiver.held_until(clock::now);
-        if self.held_until.is_some() {
+        if seat.receiver.held_lanes() != 0 {
             outbox.note_held(&seat.receiver.received());
         }
+        self.look_at = next_look(&mut seat.receiver, clock::now());
         if let Some(hopeless) = seat.receiver.hopeless(clock::now) {
             done = done.and(Err(hopeless.into()));
         }
@@ -202,49 +201,66 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         done
     }
 
-    /// Nothing more comes by any link: hands on what can be used of what waits.
+    /// Hands on the held messages that can be used, as no link brings anything more.
     #[cold]
     async fn end_held(&mut self) {
         if let Some(mut seat) = self.bundle.take_seat().await {
             let Seat { receiver, handler } = &mut seat;
             receiver.give_up_held(None);
-            // What is wrong with it changes nothing any more.
-            let _ = read_held(&self.runtime, receiver, handler).await;
+            // An error in it changes nothing any more.
+            let _ = read_held(&self.runtime, receiver, handler, || {}).await;
             self.bundle.put_back(seat);
         }
     }
 
-    /// One read. Priorities whose time is over meanwhile wait no more.
+    /// Hands on the messages of priorities whose time is over, and looks whether the peer goes on.
+    async fn look(&mut self) -> Result<(), Ended> {
+        let Some(mut seat) = self.bundle.take_seat().await else {
+            return Err(self.why_closed());
+        };
+        let Seat { receiver, handler } = &mut seat;
+        receiver.give_up_held(Some(clock::now()));
+        let note = || note_received(&self.bundle, &self.member);
+        let mut done = read_held(&self.runtime, receiver, handler, note).await;
+        let since = self.bundle.last_received();
+        self.look_at = next_look(receiver, since);
+        if receiver.is_unfinished() && receiver.silent_by(since) <= clock::now() {
+            done = done.and(Err(receiver.give_up_silent().into()));
+        }
+        self.bundle.put_back(seat);
+        done
+    }
+
+    /// Reads once, and looks as soon as it is time for that.
+    ///
+    /// # Errors
+    /// A message of a priority that has waited ends the connection, or the peer was silent for too long.
     #[cold]
-    async fn read_beside_held<L: LinkRead>(
+    async fn read_and_look<L: LinkRead>(
         &mut self,
         link: &mut L,
         buffer: RxBuf,
-        until: Instant,
     ) -> Result<(io::Result<usize>, RxBuf), Ended> {
+        // A socket that always has bytes must not keep the clock from being looked at.
+        if self.look_at.is_some_and(|at| at <= clock::now()) {
+            self.look().await?;
+        }
+        let runtime = self.runtime.clone();
         let mut reading = pin!(link.read(buffer));
-        let mut until = Some(until);
-        while let Some(at) = until {
-            let mut over = Box::pin(self.runtime.sleep_until(at));
+        while let Some(at) = self.look_at {
+            let mut over = None;
             let done = poll_fn(|context| {
                 if let Poll::Ready(done) = reading.as_mut().poll(context) {
                     return Poll::Ready(Some(done));
                 }
                 self.turn.waited();
+                let over = over.get_or_insert_with(|| Box::pin(runtime.sleep_until(at)));
                 over.as_mut().poll(context).map(|()| None)
             });
             if let Some(done) = done.await {
                 return Ok(done);
             }
-            let Some(mut seat) = self.bundle.take_seat().await else {
-                return Err(self.why_closed());
-            };
-            let Seat { receiver, handler } = &mut seat;
-            receiver.give_up_held(Some(clock::now()));
-            let done = read_held(&self.runtime, receiver, handler).await;
-            until = receiver.held_until(clock::now);
-            self.bundle.put_back(seat);
-            done?;
+            self.look().await?;
         }
         Ok(self.turn.watch(reading).await)
     }
@@ -291,6 +307,20 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             }
         }
     }
+}
+
+fn note_received<H>(bundle: &Bundle<H>, member: &Member) {
+    member.note_received();
+    if bundle.is_first(member) {
+        bundle.outbox().note_received(clock::now());
+    }
+}
+
+/// Returns the time of the next look at a connection of which something came at `since`, if there is something to look for.
+fn next_look(receiver: &mut Receiver, since: Instant) -> Option<Instant> {
+    let silent = receiver.is_unfinished().then(|| receiver.silent_by(since));
+    let held = receiver.held_until(clock::now);
+    held.into_iter().chain(silent).min()
 }
 
 /// Reads on without looking until the peer hangs up.

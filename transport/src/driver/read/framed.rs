@@ -27,7 +27,7 @@ const LOOK_BYTES: usize = 32 * 1024;
 /// Bytes of the length in front of a bare message.
 const LENGTH_BYTES: usize = 4;
 
-/// What unpacking needs.
+/// The memory that unpacking needs.
 #[derive(Default)]
 pub(super) struct Unpacking {
     unpacker: Unpacker,
@@ -36,7 +36,7 @@ pub(super) struct Unpacking {
 }
 
 impl Unpacking {
-    /// Lets go of the memory that is kept for the next batches.
+    /// Frees the memory that is kept for the next batches.
     pub(super) fn release(&mut self) {
         self.unpacker.release();
     }

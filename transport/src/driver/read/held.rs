@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reading while priorities wait for declarations that are still on their way: what carries the link stops these priorities, and
-//! the time that they may wait is kept.
+//! Reading while priorities wait for declarations that are still on their way: the carrier of the link stops these priorities, and
+//! the task keeps the time that they may wait.
 
 use std::{
     future::{Future, poll_fn},
@@ -20,76 +20,99 @@ use crate::{
 use super::Reading;
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
-    /// One read. Priorities whose time is over meanwhile wait no more.
+    /// Reads once. Priorities whose time is over before or meanwhile wait no more.
     ///
     /// # Errors
-    /// What they had ends the connection.
+    /// A message of theirs ends the connection, or the peer is silent for too long.
     #[cold]
     pub(super) async fn read_beside_held<L: LinkRead>(
         &mut self,
         link: &mut L,
     ) -> Result<io::Result<usize>, Ended> {
+        // A socket that always has bytes must not keep the clock from being looked at.
+        let is_over = |until| until <= clock::now();
+        if self.receiver.held_until(clock::now).is_some_and(is_over) {
+            self.give_up_held().await?;
+        }
         self.tell_held();
+        let (mut bound, runtime) = (self.bound(), self.runtime.clone());
         let buffer = self.next_buffer();
         let mut reading = pin!(link.read(buffer));
         let (result, buffer) = loop {
-            let Some(until) = self.receiver.held_until(clock::now) else {
-                break self.turn.watch(reading.as_mut()).await;
-            };
-            let mut over = Box::pin(self.runtime.sleep_until(until));
-            let turn = &mut self.turn;
+            let until = self.receiver.held_until(clock::now);
+            let mut over = until.map(|until| Box::pin(runtime.sleep_until(until)));
             let done = poll_fn(|context| {
                 if let Poll::Ready(done) = reading.as_mut().poll(context) {
-                    return Poll::Ready(Some(done));
+                    return Poll::Ready(Ok(Some(done)));
                 }
-                turn.waited();
-                over.as_mut().poll(context).map(|()| None)
+                self.turn.waited();
+                if let Poll::Ready(ended) = self.poll_silence(&mut bound, context) {
+                    return Poll::Ready(Err(ended));
+                }
+                match &mut over {
+                    Some(over) => over.as_mut().poll(context).map(|()| Ok(None)),
+                    None => Poll::Pending,
+                }
             });
-            if let Some(done) = done.await {
+            if let Some(done) = done.await? {
                 break done;
             }
-            drop(over);
-            self.receiver.give_up_held(Some(clock::now()));
-            read_held(&self.runtime, &mut self.receiver, &mut self.handler).await?;
+            self.give_up_held().await?;
             self.tell_held();
         };
         self.put_back(buffer);
         Ok(result)
     }
 
-    /// Says which priorities wait.
+    /// Hands on the messages of priorities whose time is over.
+    async fn give_up_held(&mut self) -> Result<(), Ended> {
+        self.receiver.give_up_held(Some(clock::now()));
+        self.read_held().await
+    }
+
+    async fn read_held(&mut self) -> Result<(), Ended> {
+        let note = || self.outbox.note_received(clock::now());
+        read_held(&self.runtime, &mut self.receiver, &mut self.handler, note).await
+    }
+
+    /// Tells outbox and carrier which priorities wait.
     fn tell_held(&mut self) {
         self.outbox.note_held(&self.receiver.received());
         self.held = self.receiver.held_lanes();
         self.valve.hold(self.held);
     }
 
-    /// Nothing more comes: hands on what can be used of what waits, unless the connection is over for good.
+    /// Hands on the held messages that can be used, as nothing more comes; none if this side has ended the connection.
     #[cold]
     pub(super) async fn end_held(&mut self, ended: &Ended) {
         if !matches!(ended, Ended::Misbehaved(_) | Ended::Local) {
             self.receiver.give_up_held(None);
-            // What is wrong with it changes nothing any more.
-            let _ = read_held(&self.runtime, &mut self.receiver, &mut self.handler).await;
+            // An error in it changes nothing any more.
+            let _ = self.read_held().await;
         }
     }
 }
 
-/// Hands on what the held priorities have and may use, with as many pauses as the handler wants.
+/// Hands on what the held priorities have and may use, with as many pauses as the handler wants. Calls `note` in each: the peer is not
+/// to blame for what is not read meanwhile.
 ///
 /// # Errors
-/// What they had ends the connection.
+/// A message of theirs ends the connection.
 pub(super) async fn read_held<R: Runtime, H: Handler>(
     runtime: &R,
     receiver: &mut Receiver,
     handler: &mut H,
+    note: impl Fn(),
 ) -> Result<(), Ended> {
     loop {
         let flow = receiver.read_held(handler);
         handler.burst_end().await;
         match flow {
             Ok(Flow::Open) => return Ok(()),
-            Ok(Flow::Paused(_)) => runtime.yield_now().await,
+            Ok(Flow::Paused(_)) => {
+                note();
+                runtime.yield_now().await;
+            }
             Ok(Flow::Closed { reason }) => return Err(Ended::Remote(reason)),
             Err(misbehaved) => return Err(Ended::Misbehaved(misbehaved.to_string())),
         }

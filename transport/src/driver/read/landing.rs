@@ -20,11 +20,11 @@ use crate::{
 
 use super::{Ended, Reading};
 
-/// How long the memory of a large message is kept for the next one.
+/// The time for which the memory of a large message is kept for the next one.
 const KEEP: Duration = Duration::from_secs(1);
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
-    /// One read to where the next bytes belong. Meanwhile it lets go of memory that nobody has needed for a while.
+    /// Reads once, to the place of the next bytes. Frees memory meanwhile that no message has needed for a while.
     ///
     /// # Errors
     /// The end of the link, as the peer was silent for too long.
@@ -42,7 +42,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 spare,
             }) => (RxBuf::over(bytes, filled, spare), None),
             None => {
-                let until = let_go(&mut self.receiver, &mut self.keeps_until);
+                let until = release_unneeded(&mut self.receiver, &mut self.keeps_until);
                 (self.next_buffer(), until)
             }
         };
@@ -63,7 +63,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 while let Some(sleep) = &mut over
                     && sleep.as_mut().poll(context).is_ready()
                 {
-                    let until = let_go(&mut self.receiver, &mut self.keeps_until);
+                    let until = release_unneeded(&mut self.receiver, &mut self.keeps_until);
                     over = until.map(|until| Box::pin(runtime.sleep_until(until)));
                 }
                 Poll::Pending
@@ -81,8 +81,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         Ok(result)
     }
 
-    /// What the last read has brought to its place: hands on the message that it completes, and puts what follows where
-    /// everything else is read to.
+    /// Hands on the message that the last read has completed in its place, and moves what follows it to the block.
     pub(super) fn deliver_landed(&mut self) {
         if !self.receiver.is_landing() {
             return;
@@ -104,8 +103,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 }
 
-/// Lets go of the memory of large messages that is not needed any more. Tells when to look again, if there is such.
-fn let_go(receiver: &mut Receiver, keeps_until: &mut Option<Instant>) -> Option<Instant> {
+/// Frees the memory of large messages that is not needed any more. Returns the time of the next look, if some is left.
+fn release_unneeded(receiver: &mut Receiver, keeps_until: &mut Option<Instant>) -> Option<Instant> {
     if !receiver.defragmenter().keeps_much() {
         return None;
     }

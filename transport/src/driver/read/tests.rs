@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reading task beside others on one thread.
+//! The reading task beside another one on one thread.
 
 use std::{
     io,
@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use zonda_codec::{NetworkMessage, Push, WhatAmI};
+use zonda_codec::{
+    Declaration, Declare, Encode, FrameHeader, Mapping, NetworkMessage, Priority, Push, PushBody,
+    Put, Reliability, WhatAmI, WireExpr,
+};
 use zonda_runtime::{RuntimeOptions, TokioRuntime};
 
 use super::*;
@@ -17,7 +20,7 @@ use crate::protocol::{
     rx::{Context, Deliver},
 };
 
-/// How long the link has bytes without an end.
+/// The time for which the link has bytes without an end.
 const FLOOD: Duration = Duration::from_millis(500);
 
 /// A link that always has bytes at hand, for [`FLOOD`].
@@ -119,6 +122,138 @@ fn a_flood_leaves_other_tasks_their_turns() {
     assert!(
         reads > 0 && turns >= TURNS_MIN,
         "{turns} turns beside {reads} reads in {FLOOD:?}"
+    );
+}
+
+/// A link that always has a keep-alive at hand, until the handler was given its message for the last time.
+struct Beside {
+    given_up: Arc<AtomicBool>,
+    deadline: Instant,
+}
+
+impl LinkRead for Beside {
+    async fn read(&mut self, mut buffer: RxBuf) -> (io::Result<usize>, RxBuf) {
+        let goes_on = !self.given_up.load(Ordering::SeqCst) && Instant::now() < self.deadline;
+        let batch: &[u8] = if goes_on { &[1, 0, 0x04] } else { &[] };
+        buffer.spare_mut()[..batch.len()].copy_from_slice(batch);
+        buffer.advance(batch.len());
+        (Ok(batch.len()), buffer)
+    }
+}
+
+/// Waits for each id until one is declared, and knows all from then on.
+#[derive(Default)]
+pub(in crate::driver) struct Waiting {
+    patience: Duration,
+    knows: bool,
+    is_early: bool,
+    is_over: bool,
+    /// It was given a message for the last time.
+    pub(in crate::driver) given_up: Arc<AtomicBool>,
+    pub(in crate::driver) over: Arc<AtomicBool>,
+}
+
+impl Waiting {
+    pub(in crate::driver) fn for_each_id(patience: Duration) -> Waiting {
+        Waiting {
+            patience,
+            ..Waiting::default()
+        }
+    }
+}
+
+impl Deliver for Waiting {
+    fn push(&mut self, _: &Push<'_>, _: &[u8], _: &Context<'_>) {
+        self.is_early = !self.is_over && !self.knows;
+        self.given_up.fetch_or(self.is_over, Ordering::SeqCst);
+    }
+
+    fn message(&mut self, message: NetworkMessage<'_>, _: &Context<'_>) {
+        self.knows |= matches!(message, NetworkMessage::Declare(_));
+    }
+
+    fn wants_pause(&self) -> bool {
+        self.is_early
+    }
+
+    fn take_early(&mut self) -> Option<Duration> {
+        std::mem::take(&mut self.is_early).then_some(self.patience)
+    }
+
+    fn wait_no_more(&mut self, is_over: bool) {
+        self.is_over = is_over;
+    }
+}
+
+impl Handler for Waiting {
+    async fn burst_end(&mut self) {}
+
+    fn closed(&mut self, _: Ended) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+}
+
+/// The first frame of a priority, length in front, with this message.
+fn framed(priority: Priority, message: &impl Encode) -> Vec<u8> {
+    let header = FrameHeader {
+        reliability: Reliability::Reliable,
+        priority,
+        sn: 0,
+    };
+    let parts = [header.to_vec(), message.to_vec()].map(|bytes| bytes.expect("it has a form"));
+    let batch = parts.concat();
+    [&(batch.len() as u16).to_le_bytes()[..], &batch].concat()
+}
+
+/// Declares an id, of priority `Control`.
+pub(in crate::driver) fn declared_id() -> Vec<u8> {
+    let body = Declaration::KeyExpr {
+        id: 1,
+        wire_expr: WireExpr::full("a"),
+    };
+    framed(Priority::Control, &Declare::new(body))
+}
+
+/// Puts on an id, of priority `Data`.
+pub(in crate::driver) fn put_on_an_id() -> Vec<u8> {
+    let expr = WireExpr {
+        scope: 1,
+        suffix: "",
+        mapping: Mapping::Sender,
+    };
+    framed(
+        Priority::Data,
+        &Push::new(expr, PushBody::Put(Put::new(b"early"))),
+    )
+}
+
+#[test]
+fn a_priority_waits_no_longer_than_its_time_beside_a_flood() {
+    let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
+    let established = established();
+    let outbox = Arc::new(Outbox::new(&established, 1 << 20, None));
+    outbox.note_received(Instant::now());
+    let receiver = Receiver::new(&established, 1 << 20);
+    let handler = Waiting::for_each_id(Duration::from_millis(10));
+    let (given_up, over) = (Arc::clone(&handler.given_up), Arc::clone(&handler.over));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let link = Beside {
+        given_up: Arc::clone(&given_up),
+        deadline,
+    };
+    let tasks = runtime.clone();
+    runtime.spawn("reading", move || async move {
+        let reading = Reading::new(tasks, receiver, outbox, handler);
+        reading.run(link, put_on_an_id()).await;
+    });
+    // The end of the link has the message given as well.
+    while !over.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+    assert!(given_up.load(Ordering::SeqCst));
+    assert!(
+        Instant::now() < deadline,
+        "it waited for the end of the link"
     );
 }
 

@@ -23,13 +23,13 @@ use super::incoming::Incoming;
 use super::outgoing::{Outgoing, PREFIX_BYTES};
 use super::terms::Carrier;
 
-/// How long a peer may take, once the link has ended, to make room for what was sent before and to confirm it.
+/// The time that a peer may take, once the link has ended, to make room for what was sent before and to confirm it.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether the last datagrams are out.
+/// The interval of the looks for the last datagrams to be out.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// What ended a direction.
+/// The cause of the end of a direction.
 #[derive(PartialEq, Eq)]
 enum End {
     /// Its source: all has arrived.
@@ -45,7 +45,7 @@ pub(super) fn pair() -> io::Result<(Socket, Socket)> {
     Ok((ready(near.into())?, ready(far.into())?))
 }
 
-/// The same where there is none: two ends of a connection to itself.
+/// Two ends of a connection to itself, on systems that have no such pair.
 #[cfg(not(unix))]
 pub(super) fn pair() -> io::Result<(Socket, Socket)> {
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -54,7 +54,7 @@ pub(super) fn pair() -> io::Result<(Socket, Socket)> {
     let near = TcpStream::connect(listener.local_addr()?)?;
     loop {
         let (far, from) = listener.accept()?;
-        // Somebody else may have been faster.
+        // Another program may have been faster.
         if from == near.local_addr()? {
             near.set_nodelay(true)?;
             far.set_nodelay(true)?;
@@ -71,7 +71,7 @@ fn ready(socket: Socket) -> io::Result<Socket> {
 /// Starts the task, which closes the connection when it ends. Returns the link's end of the pair.
 ///
 /// # Errors
-/// Those of the system.
+/// The errors of the system.
 pub(super) fn start<R: Runtime>(
     runtime: &R,
     held: Held,
@@ -92,8 +92,8 @@ pub(super) fn start<R: Runtime>(
     Ok(far)
 }
 
-/// Carries for as long as somebody has the link, and a while for what it has sent: a peer that makes no room for that, or reads
-/// nothing, could keep it for ever.
+/// Carries until no owner of the link is left, and for a while what it has sent: a peer that makes no room for that, or reads nothing,
+/// could keep it for ever.
 async fn while_used<R: Runtime>(
     runtime: &R,
     carriage: &Carriage,
@@ -144,7 +144,7 @@ async fn both(out: impl Future<Output = End>, back: impl Future<Output = End>) {
                 return Poll::Ready(());
             }
         }
-        // What came before a connection was lost is for the link all the same.
+        // A connection that is lost still gives the link all that came before.
         match sending || receiving {
             true => Poll::Pending,
             false => Poll::Ready(()),

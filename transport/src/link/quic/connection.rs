@@ -34,23 +34,23 @@ use super::terms::{
     Carrier, DATAGRAM_BUFFER_BYTES, RECEIVE_WINDOW, SEND_WINDOW, STREAMS, has_lanes,
 };
 
-/// What is read at once.
+/// The most bytes that are read at once.
 const READ_BYTES_MAX: usize = 128 * 1024;
 
 /// Datagrams that are taken at once.
 const DATAGRAMS_MAX: usize = 64;
 
-/// System calls for what one change has made ready to be sent, before others have their turn.
+/// System calls for what one change has made ready to be sent, before other tasks have their turn.
 const SENDS_MAX: usize = 32;
 
-/// How long a connection that is closed, or lost, is kept for packets that may still come. QUIC keeps it for some round trips, and a
+/// The time for which a connection that is closed, or lost, is kept for packets that may still come. QUIC keeps it for some round trips, and a
 /// peer that confirms late makes them last for hours.
 const KEPT_CLOSED: Duration = Duration::from_secs(10);
 
 /// When a full socket is tried again.
 const SOCKET_FULL: Duration = Duration::from_millis(1);
 
-/// What a datagram takes that waits to be sent, beside its bytes.
+/// Bytes of a datagram that waits to be sent, beside its content.
 const DATAGRAM_OVERHEAD: usize = size_of::<Bytes>();
 
 /// The smallest number of bytes without a confirmation that is distinguished from none.
@@ -93,16 +93,16 @@ struct State {
     lost: Option<Lost>,
     /// When it is given up, once it is lost.
     forget_at: Option<Instant>,
-    /// What the socket did not take, in `buffer`.
+    /// The rest that the socket did not take, in `buffer`.
     unsent: Option<Transmit>,
     buffer: Vec<u8>,
     /// When the endpoint looks after this connection, as it was said to it.
     timeout: Option<Instant>,
     /// Bytes that were written since the peer had confirmed all.
     written: u64,
-    /// What had come when nothing was left to be read: bytes of the network, and pieces of streams in them.
+    /// The sum of what had come when nothing was left to be read: bytes of the network, and pieces of streams in them.
     all_read: (u64, u64),
-    /// Nobody knows whether its peer is honest.
+    /// Its peer has not shown that it is honest.
     is_strange: bool,
     /// The endpoint knows it no more.
     is_over: bool,
@@ -111,15 +111,15 @@ struct State {
 /// Why a connection is lost.
 #[derive(Debug, Clone)]
 pub(super) enum Lost {
-    /// Nobody is at the address.
+    /// No socket is at the address.
     Refused,
     /// The peer takes no datagrams.
     NoDatagrams,
-    /// What happened to it.
+    /// The error that ended it.
     Ended(ConnectionError),
 }
 
-/// Who has something to look at.
+/// The tasks that have something to look at.
 #[derive(Default)]
 struct Woken {
     opening: bool,
@@ -232,7 +232,8 @@ impl Connection {
         self.work(State::handle_due);
     }
 
-    /// Nobody is at the address, as the system has heard. Anybody can say so: it counts while the connection opens only.
+    /// Gives it up as no socket is at the address, by the word of the system. Any machine can forge that word: it counts only while
+    /// the connection opens.
     pub(super) fn refuse(&self) {
         self.work(|state| {
             if !state.is_open && state.lost.is_none() {
@@ -278,12 +279,12 @@ impl Connection {
         first_end(shown)
     }
 
-    /// What carries the batches of the link.
+    /// Returns the carrier of the link's batches.
     pub(super) fn carrier(&self) -> Carrier {
         self.desk.lock().carrier
     }
 
-    /// Whether each priority has a stream of its own.
+    /// Returns `true` if each priority has a stream of its own.
     pub(super) fn has_lanes(&self) -> bool {
         self.desk.lock().streams.has_lanes()
     }
@@ -334,7 +335,7 @@ impl Connection {
     /// Has what waits sent, as much as may be.
     ///
     /// # Errors
-    /// As [`Connection::put`].
+    /// The errors of [`Connection::put`].
     pub(super) fn poll_flush(
         &self,
         context: &mut Context<'_>,
@@ -368,7 +369,7 @@ impl Connection {
         self.work(|state| state.send(datagram.clone()))
     }
 
-    /// Whether no datagram waits to be sent. Nobody is woken when that is so.
+    /// Returns `true` if no datagram waits to be sent. No task is woken when that is so.
     pub(super) fn has_sent(&self) -> bool {
         let mut state = self.desk.lock();
         // There is room for as many as ever.
@@ -396,7 +397,7 @@ impl Connection {
         self.kept.outgoing.store(waits, Ordering::Relaxed);
     }
 
-    /// What the link sends is read into a buffer of so many bytes.
+    /// Notes the size of the buffer into which the link's bytes are read.
     pub(super) fn note_buffer(&self, bytes: usize) {
         self.kept.buffer.store(bytes, Ordering::Relaxed);
     }
@@ -544,7 +545,7 @@ impl State {
             .close(Instant::now(), VarInt::from_u32(0), reason);
     }
 
-    /// Whether a connection that is lost need not be kept any longer, or any time at all.
+    /// Tells if a connection that is lost need not be kept any longer, or any time at all.
     fn is_done(&mut self, now: Instant, at_once: bool) -> bool {
         if self.lost.is_none() {
             return false;
@@ -620,7 +621,7 @@ impl State {
         })
     }
 
-    /// Whether the peer has confirmed all that was written: there is room in the smallest window.
+    /// Ready if the peer has confirmed all that was written: there is room in the smallest window.
     fn confirmed(&mut self) -> Poll<()> {
         if self.lost.is_some() {
             return Poll::Ready(());
@@ -714,9 +715,9 @@ impl State {
         }
     }
 
-    /// Takes what has come, the most urgent stream first: the first one declares the ids that messages of the others name.
-    /// Streams that are `held` keep what they have, as long as the first one may bring what they wait for. What came before a
-    /// connection was lost is read all the same.
+    /// Takes what has come, the most urgent stream first: the first one declares the ids that messages of the other streams name.
+    /// Streams that are `held` keep what they have, as long as the first one may bring the declarations that they wait for. A
+    /// connection that is lost still gives all that came before.
     fn read(
         &mut self,
         incoming: &mut Incoming,
@@ -776,7 +777,7 @@ impl State {
     }
 }
 
-/// What one look at the streams has brought.
+/// The result of one look at the streams.
 #[derive(Default)]
 struct Taken {
     /// Whole batches, or what is no batch where there are none.

@@ -1,36 +1,51 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What comes on the streams of a connection, on its way to the link: whole batches one after the other, whatever stream they
-//! come on. A batch that ends the link stays back until the other streams are empty.
+//! The way of what comes on the streams of a connection to the link: whole batches one after the other, whatever stream they come
+//! on. A batch that ends the link stays back until the other streams are empty.
 
 use bytes::Bytes;
 
 use super::terms::STREAMS;
 
-/// Batches of an introduction. They come on the first stream, and what comes on the others belongs behind them.
+/// Batches of an introduction. They come on the first stream, and what comes on further ones belongs behind them.
 const INTRODUCTION: usize = 2;
 
-/// The message id lies in the low five bits of a batch's first byte.
+/// The message id lies in the low five bits of a message's first byte.
 const ID_BITS: u8 = 0x1f;
 const CLOSE_ID: u8 = 0x03;
 
-/// What has come and is no whole batch yet, of each stream.
+/// The flags in front of a batch of a compressed link that is not packed, as a Close never gets shorter. No message begins so.
+const NOT_PACKED: u8 = 0;
+
+/// The bytes of each stream that have come and are no whole batch yet.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     streams: [Cutter; STREAMS],
     heard: usize,
 }
 
-/// What has come on one stream and is no whole batch yet.
+/// The bytes of one stream that have come and are no whole batch yet.
 #[derive(Debug, Default)]
 struct Cutter {
     kept: Vec<u8>,
     /// The first byte of a length.
     low: Option<u8>,
-    /// Bytes that the batch under way still needs, and whether the first of them is still to come.
+    /// Bytes that the batch under way still needs.
     left: usize,
-    is_at_head: bool,
+    head: Head,
     /// A batch of the first stream ends the link.
     last: Last,
+}
+
+/// The part of the batch under way that has come.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Head {
+    /// Its length alone.
+    Missing,
+    /// Its flags as well, on a link that compresses.
+    Flags,
+    /// The byte that tells its first message.
+    #[default]
+    Known,
 }
 
 /// The batch that ends the link.
@@ -41,12 +56,12 @@ enum Last {
     No,
     /// It has, and stays back.
     Kept,
-    /// It was passed on; what follows it is nobody's concern.
+    /// It was passed on; the link looks at nothing behind it.
     Passed,
 }
 
 impl Incoming {
-    /// Whether the peer has introduced itself.
+    /// Returns `true` once the peer has introduced itself.
     pub(super) fn is_introduced(&self) -> bool {
         self.heard >= INTRODUCTION
     }
@@ -65,7 +80,7 @@ impl Incoming {
         self.heard += cutter.take(chunks, found, stream == 0);
     }
 
-    /// Whether the batch that ends the link has come and stays back.
+    /// Returns `true` if the batch that ends the link has come and stays back.
     pub(super) fn has_last(&self) -> bool {
         self.streams[0].last == Last::Kept
     }
@@ -79,7 +94,7 @@ impl Incoming {
         }
     }
 
-    /// The same of the first stream where there are no batches.
+    /// Takes in what has come on the first stream of a link without batches, and puts it into `found`.
     pub(super) fn take_bare(&mut self, chunks: Vec<Bytes>, found: &mut Vec<Bytes>) {
         let kept = std::mem::take(&mut self.streams[0].kept);
         found.extend((!kept.is_empty()).then(|| Bytes::from(kept)));
@@ -112,19 +127,30 @@ impl Cutter {
         batches
     }
 
-    /// Where the last batch ends that does so in these bytes, and how many do.
+    /// Tells if the batch under way, whose next byte is this, begins with a Close.
+    fn ends_link(&mut self, next: u8) -> bool {
+        let was_known = self.head == Head::Known;
+        self.head = match (self.head, next) {
+            (Head::Missing, NOT_PACKED) => Head::Flags,
+            _ => Head::Known,
+        };
+        !was_known && next & ID_BITS == CLOSE_ID
+    }
+
+    /// Returns the end of the last batch that ends in these bytes, and the number of those that do.
     fn cut(&mut self, bytes: &[u8], watched: bool) -> (usize, usize) {
         let (mut at, mut end, mut batches) = (0, 0, 0);
         while at < bytes.len() && self.last == Last::No {
             if self.left > 0 {
-                if std::mem::take(&mut self.is_at_head)
-                    && watched
-                    && bytes[at] & ID_BITS == CLOSE_ID
-                {
+                if watched && self.ends_link(bytes[at]) {
                     self.last = Last::Kept;
                     break;
                 }
-                let count = self.left.min(bytes.len() - at);
+                let most = match self.head {
+                    Head::Flags => 1,
+                    Head::Missing | Head::Known => self.left,
+                };
+                let count = most.min(bytes.len() - at);
                 at += count;
                 self.left -= count;
                 if self.left == 0 {
@@ -137,7 +163,7 @@ impl Cutter {
                 None => self.low = Some(bytes[at]),
                 Some(low) => {
                     self.left = usize::from(u16::from_le_bytes([low, bytes[at]]));
-                    self.is_at_head = true;
+                    self.head = Head::Missing;
                 }
             }
             at += 1;
@@ -194,24 +220,29 @@ mod tests {
     /// It may come in two pieces, with anything before and behind it.
     #[test]
     fn a_batch_that_ends_the_link_stays_back() {
-        let close = [5, 0, 0x03, 0, 1, 2, 3];
-        let before = [2, 0, 0x05, 0x03];
-        let all = [&before[..], &close].concat();
+        check_last(&[2, 0, 0x05, 0x03], &[5, 0, 0x03, 0, 1, 2, 3]);
+    }
+
+    /// Flags stand in front of it there, and in front of what looks like one behind a packed batch's.
+    #[test]
+    fn a_batch_that_ends_a_compressed_link_stays_back() {
+        let before = [3, 0, 0, 0x05, 0x03, 3, 0, 1, 0x03, 0x03, 1, 0, 0, 1, 0, 4];
+        check_last(&before, &[3, 0, 0, 0x03, 0]);
+    }
+
+    fn check_last(before: &[u8], close: &[u8]) {
+        let all = [before, close].concat();
         for cut in 0..all.len() {
             let (mut incoming, mut found) = (Incoming::default(), Vec::new());
             let pieces = [&all[..cut], &all[cut..]].map(Bytes::copy_from_slice);
-            incoming.take(3, vec![Bytes::copy_from_slice(&close)], &mut found);
+            incoming.take(3, vec![Bytes::copy_from_slice(close)], &mut found);
             assert_eq!(found.concat(), close, "on another stream it is none");
             incoming.take(0, pieces.to_vec(), &mut found);
-            assert_eq!(
-                found.concat(),
-                [&close[..], &before].concat(),
-                "cut at {cut}"
-            );
+            assert_eq!(found.concat(), [close, before].concat(), "cut at {cut}");
             assert!(incoming.has_last());
             incoming.take_last(&mut found);
             incoming.take(0, vec![Bytes::from_static(&[9])], &mut found);
-            assert_eq!(found.concat(), [&close[..], &all, &[9]].concat());
+            assert_eq!(found.concat(), [close, &all, &[9]].concat());
             assert!(!incoming.has_last() && incoming.kept_bytes() == 0);
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an endpoint says of QUIC: which streams and datagrams there are, and the sizes of what goes over the network.
+//! The options of an endpoint for QUIC: streams and datagrams, and the sizes of what goes over the network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ pub(super) const SEND_WINDOW: u64 = 1024 * 1024;
 /// Bytes of a peer that may wait here to be read, of one of its streams: also those before which something is missing.
 const STREAM_WINDOW: u32 = 1024 * 1024;
 
-/// The same of all its streams. A stream that nobody reads, as its messages wait for a declaration, leaves room for the one that
-/// brings it.
+/// Bytes of a peer that may wait here to be read, of all its streams. A stream that the link does not read, as its messages wait for
+/// a declaration, leaves room for the stream that brings it.
 pub(super) const RECEIVE_WINDOW: u32 = STREAM_WINDOW + 128 * 1024;
 
 /// Bytes of datagrams that may wait to be sent, and as many that came and wait to be read.
 pub(super) const DATAGRAM_BUFFER_BYTES: usize = 1024 * 1024;
 
-/// What QUIC puts around a batch in a datagram, at most.
+/// The most bytes that QUIC puts around a batch in a datagram.
 const DATAGRAM_OVERHEAD: u16 = 50;
 
 /// The datagrams that every way carries.
@@ -39,21 +39,21 @@ const DATAGRAM_MAX: u16 = 65_527;
 /// The streams of a link that has one for each priority.
 pub(super) const STREAMS: usize = 8;
 
-/// Those in one direction that a peer may open: the reference opens them all at once, if it has agreed on that, and takes a
-/// smaller number for an error.
+/// Streams in one direction that a peer may open: the reference opens them all at once, if it has agreed on that, and takes a smaller
+/// number for an error.
 const PRIORITY_STREAMS: u32 = STREAMS as u32 - 1;
 
-/// How long a connection may be silent before something is sent that needs an answer. Keep-alives of the link come more
+/// The longest silence of a connection before something is sent that needs an answer. Keep-alives of the link come more
 /// often, unless the lease is long.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// What the two ends agree on: a stream for each priority; all in one stream, under the name of today and that of old releases,
-/// which is that of datagrams as well.
+/// Names for the agreement of the two ends: a stream for each priority; all in one stream, under the name of today and that of old
+/// releases, which is that of datagrams as well.
 const LANES: &[u8] = b"zenoh-ms";
 const ONE_STREAM: &[u8] = b"zenoh";
 const OLD: &[u8] = b"hq-29";
 
-/// What carries the batches of a link.
+/// The carrier of a link's batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Carrier {
     /// Streams.
@@ -63,16 +63,16 @@ pub(super) enum Carrier {
     Datagrams,
 }
 
-/// Whether a link of this name has a stream for each priority.
+/// Tells if a link of this name has a stream for each priority.
 pub(super) fn has_lanes(agreed: &[u8]) -> bool {
     agreed == LANES
 }
 
-/// What an endpoint asks for beside its address and its keys.
+/// The wishes of an endpoint beside its address and its keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct QuicOptions {
     carrier: Carrier,
-    /// Whether there has to be a stream for each priority, or must not be.
+    /// Requires a stream for each priority, or forbids it.
     has_lanes: Option<bool>,
     initial_mtu: Option<u16>,
     mtu_discovery_seconds: Option<u64>,
@@ -115,7 +115,7 @@ fn check_mixed(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
 
 impl QuicOptions {
     /// # Errors
-    /// What an endpoint says that cannot be.
+    /// The first option of the endpoint that cannot be.
     pub(super) fn of(endpoint: &Endpoint) -> Result<QuicOptions, EndpointProblem> {
         check_mixed(endpoint)?;
         let is_reliable = choice(
@@ -156,7 +156,7 @@ impl QuicOptions {
         })
     }
 
-    /// What carries the batches of a link.
+    /// Returns the carrier of a link's batches.
     pub(super) fn carrier(&self) -> Carrier {
         self.carrier
     }
@@ -179,7 +179,7 @@ impl QuicOptions {
         names.iter().map(|name| name.to_vec()).collect()
     }
 
-    /// What a connection is made with, to another machine or within this one.
+    /// Returns the terms of a connection, to another machine or within this one.
     pub(super) fn transport(&self, is_same_host: bool) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
         let has_streams = self.carrier == Carrier::Streams;
@@ -211,7 +211,7 @@ impl QuicOptions {
     }
 }
 
-/// What a socket takes: datagrams of every size that there is. What a path carries is found out by those who send.
+/// Returns the terms of a socket: it takes datagrams of every size. A sender finds out the size that a path carries.
 pub(super) fn endpoint() -> EndpointConfig {
     let mut config = EndpointConfig::default();
     // Only less than 1200 is refused.

@@ -18,7 +18,7 @@ use super::{
     growing::{Growing, Spares},
 };
 
-/// How many bytes of unfinished messages may be held.
+/// The most bytes of unfinished messages that may be held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReassemblyLimits {
     /// For one message, in bytes.
@@ -40,9 +40,9 @@ impl ReassemblyLimits {
 /// One fragment as the defragmenter sees it; its sequence number has been accepted.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'a> {
-    /// Whether its sequence number directly follows the last one accepted on the channel.
+    /// Its sequence number directly follows the last one accepted on the channel.
     pub follows: bool,
-    /// Whether more fragments of the message are to come.
+    /// More fragments of the message are to come.
     pub more: bool,
     /// The mark of a message's first fragment.
     pub first: bool,
@@ -52,7 +52,7 @@ pub struct Piece<'a> {
     pub payload: &'a [u8],
 }
 
-/// What a fragment led to.
+/// The result of a fragment.
 #[derive(Debug)]
 pub enum Reassembly<'a> {
     /// More fragments are needed, or the fragment was of no use.
@@ -67,7 +67,7 @@ pub enum Reassembly<'a> {
 #[derive(Debug)]
 pub struct Defragmenter {
     limits: ReassemblyLimits,
-    /// Whether the First and Drop marks count (patch level 1 and up).
+    /// The First and Drop marks count (patch level 1 and up).
     marks: bool,
     /// In a box, as a task that holds them by value is moved about with them.
     channels: Box<[Unfinished]>,
@@ -114,12 +114,12 @@ impl Defragmenter {
         self
     }
 
-    /// Where what it allocates is counted.
+    /// Returns the share in which its memory is counted.
     pub fn share(&self) -> Option<&Arc<Share>> {
         self.share.as_ref()
     }
 
-    /// Whether there was no memory for a message, which was given up.
+    /// Returns `true` if there was no memory for a message, which was given up.
     #[inline]
     pub fn was_refused(&self) -> bool {
         self.was_refused
@@ -151,7 +151,7 @@ impl Defragmenter {
         self.messages_discarded
     }
 
-    /// Those of them that were above a limit.
+    /// Messages of these that were above a limit.
     pub fn messages_too_large(&self) -> u64 {
         self.messages_too_large
     }
@@ -194,7 +194,7 @@ impl Defragmenter {
         }
     }
 
-    /// Whether the fragment starts a message. If it does, the one in progress is discarded.
+    /// Tells if the fragment starts a message. If so, the one in progress is discarded.
     fn begins(&mut self, channel: usize, piece: &Piece<'_>) -> bool {
         let active = self
             .channels
@@ -210,7 +210,7 @@ impl Defragmenter {
         begins
     }
 
-    /// Whether the fragment continues the message in progress. If it cannot, that is discarded.
+    /// Tells if the fragment continues the message in progress. If it cannot, that is discarded.
     fn continues(&mut self, channel: usize, piece: &Piece<'_>) -> bool {
         let active = self
             .channels
@@ -256,7 +256,7 @@ impl Defragmenter {
         fits
     }
 
-    /// Whether the limits allow `bytes` more on `channel`.
+    /// Tells if the limits allow `bytes` more on `channel`.
     fn fits(&self, channel: usize, bytes: usize) -> bool {
         let unfinished = self.channels.get(channel);
         let message = unfinished.map_or(usize::MAX, |unfinished| unfinished.message.filled());
@@ -279,12 +279,12 @@ impl Defragmenter {
         self.tell_share();
     }
 
-    /// Whether more memory is kept for later messages than a link that is idle should hold.
+    /// Returns `true` if more memory is kept for later messages than a link that is idle should hold.
     pub fn keeps_much(&self) -> bool {
         self.spares.is_large()
     }
 
-    /// Lets go of that memory.
+    /// Frees that memory.
     pub fn release(&mut self) {
         self.spares.release_large();
     }
@@ -301,8 +301,8 @@ impl Unfinished {
 
 /// Fragments whose bytes are read to their place in the message, as [`super::receiver`] has it done.
 impl Defragmenter {
-    /// Whether a fragment just continues the message of `channel`, and memory for its bytes and for as many behind it is
-    /// at hand. If so its bytes are to come by [`Defragmenter::landing`].
+    /// Tells if a fragment just continues the message of `channel`, and memory for its bytes and for as many behind it is at
+    /// hand. If so its bytes are to come by [`Defragmenter::landing`].
     pub(super) fn land(
         &mut self,
         channel: usize,

@@ -130,7 +130,7 @@ impl SliceBuffer for Memory {
     }
 }
 
-/// The memory of messages that were delivered, each to serve again once nobody holds it any more.
+/// The memory of messages that were delivered, each to serve again once no slice of it is left.
 #[derive(Debug, Default)]
 pub(super) struct Spares {
     kept: VecDeque<Arc<Memory>>,
@@ -171,8 +171,8 @@ impl Spares {
         self.ledger.as_ref().map(Ledger::charge).unwrap_or_default()
     }
 
-    /// The finished message as a slice, whose memory may serve again. Where the message is small beside that, it gets
-    /// memory of its own, as nobody knows how long it is kept.
+    /// Returns the finished message as a slice, whose memory may serve again. A message that is small beside that gets memory of its
+    /// own, as its receiver may keep it for long.
     pub(super) fn finish(&mut self, message: Growing) -> ZSlice {
         let Growing {
             mut bytes,
@@ -199,13 +199,13 @@ impl Spares {
         self.kept.iter().map(|spare| spare.bytes.capacity()).sum()
     }
 
-    /// Keeps the newest whatever its size, and others as far as there is room for them.
+    /// Keeps the newest whatever its size, and older ones as far as there is room for them.
     fn keep(&mut self, memory: Arc<Memory>) {
         self.kept.push_back(memory);
         self.trim(1);
     }
 
-    /// Lets go of the oldest until what is kept is within its limit, or only `newest` are left.
+    /// Frees the oldest until what is kept is within its limit, or only `newest` are left.
     fn trim(&mut self, newest: usize) {
         while self.kept.len() > newest
             && (self.kept.len() > SPARES_MAX || self.allocated_bytes() > SPARE_BYTES_MAX)
@@ -214,12 +214,12 @@ impl Spares {
         }
     }
 
-    /// Whether more is kept than an idle link should.
+    /// Returns `true` if more is kept than an idle link should keep.
     pub(super) fn is_large(&self) -> bool {
         self.allocated_bytes() > SPARE_BYTES_MAX
     }
 
-    /// Lets go of what an idle link should not keep.
+    /// Frees what an idle link should not keep.
     pub(super) fn release_large(&mut self) {
         self.trim(0);
     }

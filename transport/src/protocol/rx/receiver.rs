@@ -37,10 +37,10 @@ const PUSH_ID: u8 = 0x1d;
 /// from one batch.
 const RUN_MAX: usize = 256;
 
-/// How long a peer may say nothing but keep-alives while it has begun a message, where nothing else is said.
+/// The longest time for which a peer may say nothing but keep-alives while it has begun a message, unless configured.
 pub const UNFINISHED_MAX: Duration = Duration::from_secs(5);
 
-/// Where received network messages go. Called in the order of arrival, on the receiving task.
+/// Takes received network messages, in the order of arrival, on the receiving task.
 pub trait Deliver {
     /// A data message. `raw_body` is its PUT or DEL from the header byte to the payload's end.
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>);
@@ -59,25 +59,25 @@ pub trait Deliver {
     /// Any other message; never [`NetworkMessage::Push`].
     fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>);
 
-    /// Whether enough was done for now: the rest of the batch then waits until [`Receiver::resume_batch`]. Asked after
-    /// each message, so it must cost next to nothing.
+    /// Returns `true` once enough was done for now: the rest of the batch then waits until [`Receiver::resume_batch`]. Asked
+    /// after each message, so it must cost next to nothing.
     #[inline]
     fn wants_pause(&self) -> bool {
         false
     }
 
-    /// How long the message that was given last may wait, if it needs a declaration that is still on its way: it is given again
-    /// then, and until then nothing of its priority is. To be said once, and only where the handler
+    /// Returns the time that the message that was given last may wait, if it needs a declaration that is still on its way: the receiver
+    /// gives it again then, and until then nothing of its priority. Said once, and only where the handler
     /// [wants a pause](Deliver::wants_pause) as well, which ends with this call.
     fn take_early(&mut self) -> Option<Duration> {
         None
     }
 
-    /// Whether messages that are given from now on have waited as long as they may: none of them is early.
+    /// Notes whether messages that are given from now on have waited as long as they may: then none of them is early.
     fn wait_no_more(&mut self, _is_over: bool) {}
 }
 
-/// What surrounds a received message.
+/// The surroundings of a received message.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The block the message borrows from; keeping a share of it keeps the message's bytes.
@@ -90,7 +90,7 @@ pub struct Context<'a> {
     pub raw: &'a [u8],
 }
 
-/// How far a batch was read, and whether the link goes on.
+/// The progress with a batch, and the state of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// The batch was read as a whole, and the link stays open.
@@ -105,7 +105,7 @@ pub enum Flow {
     },
 }
 
-/// Where the reading of a batch goes on after a pause: within a frame.
+/// The place at which the reading of a batch goes on after a pause: within a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// Bytes of the batch that are dealt with.
@@ -121,11 +121,11 @@ pub enum PeerMisbehaved {
     /// Bytes that are no message where one had to start.
     #[error("undecodable message at byte {offset} of a batch of {length}: {source}")]
     Undecodable {
-        /// Where the message starts in the batch.
+        /// The offset of the message in the batch.
         offset: usize,
         /// The length of the batch.
         length: usize,
-        /// What is wrong with it.
+        /// The fault in it.
         source: DecodeError,
     },
     /// A batch larger than agreed.
@@ -147,13 +147,13 @@ pub enum PeerMisbehaved {
     /// A link of several took frames along in which declarations may have been.
     #[error("{count} frames with declarations were lost with a link: starting anew")]
     DeclarationsLost {
-        /// How many.
+        /// Their number.
         count: u32,
     },
     /// A frame or fragment on a link of bare messages.
     #[error("frame at byte {offset} of what must be a bare message")]
     Framed {
-        /// Where it starts.
+        /// Its offset.
         offset: usize,
     },
     /// A compressed batch that cannot be unpacked.
@@ -167,7 +167,7 @@ pub enum PeerMisbehaved {
     },
 }
 
-/// What a [`Receiver`] has counted since the link opened.
+/// The counts of a [`Receiver`] since the link opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Batches taken.
@@ -184,7 +184,7 @@ pub struct Received {
     pub fragments_discarded: u64,
     /// Fragmented messages given up before their end: interrupted, abandoned or over a limit.
     pub messages_discarded: u64,
-    /// Those of them that were over a limit.
+    /// Messages of these that were over a limit.
     pub messages_too_large: u64,
     /// Messages put together from fragments that could not be decoded, and those in shared memory.
     pub messages_undecodable: u64,
@@ -192,7 +192,7 @@ pub struct Received {
     pub messages_in_shared_memory: u64,
     /// Transport messages without a meaning on an open link (INIT, OPEN, JOIN, OAM).
     pub ignored: u64,
-    /// How often a priority had to wait for a declaration that was still on its way.
+    /// The number of times that a priority had to wait for a declaration that was still on its way.
     pub lanes_held: u64,
 }
 
@@ -210,14 +210,14 @@ pub struct Receiver {
     landing: Option<landing::Landing>,
     /// The channel of the last batch, if that was a long fragment and more follow.
     unfinished: Option<(Priority, Reliability)>,
-    /// What waits for declarations. In a box, as it is rarely there.
+    /// The messages that wait for declarations. In a box, as it is rarely there.
     held: Option<Box<held::Held>>,
     message_size_max: usize,
     counters: Received,
     idle: Idle,
 }
 
-/// Whether the peer goes on with the messages that it has begun.
+/// Tells if the peer goes on with the messages that it has begun.
 #[derive(Debug)]
 struct Idle {
     /// It has to within this time, as long as it is alive.
@@ -273,8 +273,7 @@ impl Receiver {
         }
     }
 
-    /// The same with what it allocates counted in `share`, and with `total_bytes_max` for all unfinished messages together.
-    /// A peer that says nothing but keep-alives for `idle_max` while it has such is [hopeless](Receiver::hopeless). Default:
+    /// Returns it with its memory counted in `share`, and with `total_bytes_max` for all unfinished messages together. A peer that says nothing but keep-alives for `idle_max` while it has such is [hopeless](Receiver::hopeless). Default:
     /// twice the largest message, and [`UNFINISHED_MAX`].
     #[must_use]
     pub fn within(mut self, share: Arc<Share>, total_bytes_max: usize, idle_max: Duration) -> Self {
@@ -283,7 +282,7 @@ impl Receiver {
         self
     }
 
-    /// The same with first numbers of their own on the channels of each priority, as a member of a group announces them.
+    /// Returns it with first numbers of their own on the channels of each priority, as a member of a group announces them.
     #[must_use]
     pub fn starting_at(mut self, next: impl Fn(Priority) -> NextSn) -> Self {
         for priority in Priority::ALL {
@@ -304,7 +303,7 @@ impl Receiver {
         last.wrapping_add(1) & self.sn_mask
     }
 
-    /// Whether the connection cannot go on. To be asked after each read.
+    /// Returns the reason why the connection cannot go on, if there is one. To be asked after each read.
     #[inline]
     pub fn hopeless(&mut self, now: impl FnOnce() -> Instant) -> Option<Hopeless> {
         if self.defragmenter.buffered_bytes() == 0 && !self.defragmenter.was_refused() {
@@ -319,7 +318,7 @@ impl Receiver {
         self.defragmenter.buffered_bytes() > 0 || self.landing.is_some()
     }
 
-    /// By when a peer that has begun a message has to be heard again, if it is silent since then.
+    /// Returns the time by which a peer that has begun a message has to say something, if it is silent since then.
     pub fn silent_by(&self, since: Instant) -> Instant {
         since
             .checked_add(self.idle.max)
@@ -351,12 +350,12 @@ impl Receiver {
         Some(self.give_up_silent())
     }
 
-    /// What stands in front of the messages on this link.
+    /// Returns the kind of head in front of the messages on this link.
     pub fn framing(&self) -> Framing {
         self.framing
     }
 
-    /// What was counted since the link opened.
+    /// Returns the counts since the link opened.
     pub fn received(&self) -> Received {
         Received {
             fragments_discarded: self.defragmenter.fragments_discarded(),
@@ -366,7 +365,7 @@ impl Receiver {
         }
     }
 
-    /// How much was thrown away since the link opened: it grows whenever a count of that does.
+    /// Returns a sum of what was thrown away since the link opened: it grows whenever a count of that does.
     pub fn thrown_away(&self) -> u64 {
         let counted = &self.counters;
         let fragments = self.defragmenter.fragments_discarded() + counted.fragments_dropped;
@@ -378,7 +377,7 @@ impl Receiver {
         &self.defragmenter
     }
 
-    /// As [`Receiver::defragmenter`], to have it let go of memory.
+    /// Returns the [defragmenter](Receiver::defragmenter), to have it free memory.
     pub fn defragmenter_mut(&mut self) -> &mut Defragmenter {
         &mut self.defragmenter
     }
@@ -574,7 +573,7 @@ impl<D: Deliver> Pass<'_, D> {
         Ok(Flow::Open)
     }
 
-    /// Where to go on if the receiver of the messages wants a pause, after the message that begins at `offset`.
+    /// Returns the place to go on from if the receiver of the messages wants a pause, after the message that begins at `offset`.
     #[inline]
     fn pause(
         &mut self,
@@ -740,8 +739,8 @@ impl<D: Deliver> Pass<'_, D> {
         Ok((self.receiver).hand_on_whole(bytes, &context, self.deliver))
     }
 
-    /// What a message that cannot be used means for the link: nothing where its payload lies in the sender's shared memory, as
-    /// it is for somebody else, and what follows it is read. Else the link is of no use any more.
+    /// Judges a message that cannot be used. One whose payload lies in the sender's shared memory is for a node of that machine, and
+    /// the link goes on behind it; else the link is of no use any more.
     #[cold]
     fn unusable(&mut self, offset: usize, source: DecodeError) -> Result<(), PeerMisbehaved> {
         if let DecodeError::SharedMemory { .. } = source {

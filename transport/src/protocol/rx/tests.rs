@@ -255,7 +255,7 @@ fn close_ends_the_batch_and_other_messages_do_not_disturb() {
     assert_eq!(receiver.received().ignored, 1);
 }
 
-/// As the reference sends them in a multicast group (captured), with one behind it that is for everybody. The forms that
+/// Messages that the reference sends in a multicast group (captured), with one behind them that is for all nodes. The forms that
 /// questions and errors have are of its source.
 #[test]
 fn messages_in_shared_memory_are_read_over() {
@@ -273,7 +273,7 @@ fn messages_in_shared_memory_are_read_over() {
         assert_eq!((received.messages, seen.others), (2, 0));
         assert_eq!(received.messages_in_shared_memory, 1);
         assert_eq!(received.messages_undecodable, 1);
-        // The same in fragments.
+        // And in fragments.
         let (first, last) = message.split_at(message.len() / 2);
         let batches = [
             fragment(100, "fm", first),
@@ -472,7 +472,7 @@ fn all_channels_together_are_bounded() {
     assert_eq!(defragmenter.messages_discarded(), CHANNELS as u64 - 2);
 }
 
-/// The vector of a delivered message serves again once nobody holds it, and not before.
+/// The vector of a delivered message serves again once no slice of it is left, and not before.
 #[test]
 fn memory_is_reused_only_when_it_is_free() {
     let mut receiver = Receiver::new(&established(), 1 << 20);

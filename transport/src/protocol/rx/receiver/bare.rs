@@ -17,7 +17,7 @@ const PRIORITY: Priority = Priority::Data;
 const RELIABILITY: Reliability = Reliability::Reliable;
 
 impl Receiver {
-    /// Whether a bare message may be so long; tells the length as it is used here.
+    /// Checks that a bare message may be so long; returns the length as it is used here.
     ///
     /// # Errors
     /// It is longer than a batch may be.
@@ -53,7 +53,7 @@ impl Receiver {
     /// Goes on where a pause interrupted; all else as for [`Receiver::handle_bare`].
     ///
     /// # Errors
-    /// As [`Receiver::handle_bare`].
+    /// The errors of [`Receiver::handle_bare`].
     pub fn resume_bare<D: Deliver>(
         &mut self,
         pause: Pause,

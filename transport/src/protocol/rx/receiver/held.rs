@@ -23,16 +23,16 @@ pub const HELD_BYTES_MAX: usize = 1024 * 1024;
 /// The priorities.
 const LANES: usize = 8;
 
-/// What a connection keeps of its held lanes.
+/// The held lanes of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     lanes: [Lane; LANES],
-    /// Bytes of the batches in them.
+    /// Bytes of the copies in them, which this counts.
     bytes: usize,
-    /// Bytes of the messages that came in fragments, beside that.
-    message_bytes: usize,
     charge: Charge,
-    /// What the handler said of the message that it was given last.
+    /// Bytes of the messages that were put together from fragments, beside that. Their memory counts itself.
+    message_bytes: usize,
+    /// The answer of the handler to the message that it was given last.
     early: Option<Early>,
 }
 
@@ -40,29 +40,31 @@ pub(super) struct Held {
 #[derive(Debug)]
 pub(super) struct Early {
     patience: Duration,
-    /// It, if it came in fragments, and its channel.
-    message: Option<(ZSlice, Reliability)>,
+    /// It, if it came in fragments.
+    message: Option<Item>,
 }
 
 /// One priority.
 #[derive(Debug, Default)]
 struct Lane {
     items: VecDeque<Item>,
-    /// How long the first message may wait, and until when that is.
+    /// The time that the first message may wait, and its end.
     patience: Duration,
     until: Option<Instant>,
-    /// What is kept waits no more.
+    /// Nothing of it waits any more.
     is_over: bool,
 }
 
 /// Something that is kept of a lane.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Item {
     bytes: ZSlice,
+    /// The bytes are a copy, and not the memory of a message that was put together.
+    is_copy: bool,
     from: From,
 }
 
-/// Where the reading of an item begins.
+/// The place from which an item is read.
 #[derive(Debug, Clone, Copy)]
 enum From {
     /// At the start of a batch.
@@ -74,22 +76,27 @@ enum From {
 }
 
 impl Item {
-    fn is_message(&self) -> bool {
-        matches!(self.from, From::Message(_))
+    fn copied(bytes: &[u8], from: From) -> Item {
+        Item {
+            bytes: ZSlice::from(bytes.to_vec()),
+            is_copy: true,
+            from,
+        }
     }
 }
 
-/// The lane of a batch that begins with a frame or a fragment.
+/// Returns the lane of a batch that begins with a frame or a fragment. Keep-alives may stand in front: a sender puts one into the
+/// batch that it fills.
 fn lane_of(batch: &[u8]) -> Option<usize> {
-    match TransportMessage::decode(&mut Reader::new(batch)) {
-        Ok(TransportMessage::Frame(frame)) => Some(frame.priority as usize),
-        Ok(TransportMessage::Fragment(fragment)) => Some(fragment.priority as usize),
-        _ => None,
+    let mut reader = Reader::new(batch);
+    loop {
+        match TransportMessage::decode(&mut reader).ok()? {
+            TransportMessage::KeepAlive => {}
+            TransportMessage::Frame(frame) => return Some(frame.priority as usize),
+            TransportMessage::Fragment(fragment) => return Some(fragment.priority as usize),
+            _ => return None,
+        }
     }
-}
-
-fn copy(bytes: &[u8]) -> ZSlice {
-    ZSlice::from(bytes.to_vec())
 }
 
 impl Held {
@@ -99,36 +106,36 @@ impl Held {
 
     /// Keeps something behind, or in front of, what the lane has.
     fn keep(&mut self, lane: usize, item: Item, in_front: bool) {
-        match item.is_message() {
-            true => self.message_bytes += item.bytes.len(),
-            false => self.bytes += item.bytes.len(),
+        match item.is_copy {
+            true => self.bytes += item.bytes.len(),
+            false => self.message_bytes += item.bytes.len(),
         }
         let items = &mut self.lanes[lane].items;
         match in_front {
             true => items.push_front(item),
             false => items.push_back(item),
         }
-        self.charge.set(self.bytes + self.message_bytes);
+        self.charge.set(self.bytes);
     }
 
     fn take(&mut self, lane: usize) -> Option<Item> {
         let item = self.lanes[lane].items.pop_front()?;
-        match item.is_message() {
-            true => self.message_bytes -= item.bytes.len(),
-            false => self.bytes -= item.bytes.len(),
+        match item.is_copy {
+            true => self.bytes -= item.bytes.len(),
+            false => self.message_bytes -= item.bytes.len(),
         }
-        self.charge.set(self.bytes + self.message_bytes);
+        self.charge.set(self.bytes);
         Some(item)
     }
 
-    /// Has no lane wait any longer that it may.
+    /// Ends the wait of lanes of which `is_over` says so.
     fn give_up(&mut self, is_over: impl Fn(&Lane) -> bool) {
         for lane in &mut self.lanes {
             lane.is_over |= !lane.items.is_empty() && is_over(lane);
         }
     }
 
-    /// The handler has had no use for the first message of a lane yet; a new one may wait anew.
+    /// Notes that the first message of a lane waits on; a new one waits anew.
     fn wait(&mut self, lane: usize, patience: Duration, is_new: bool) {
         let lane = &mut self.lanes[lane];
         lane.patience = patience;
@@ -139,7 +146,7 @@ impl Held {
 }
 
 impl Receiver {
-    /// The priorities that are held, a bit for each.
+    /// Returns the priorities that are held, a bit for each.
     #[inline]
     pub fn held_lanes(&self) -> u8 {
         let Some(held) = &self.held else {
@@ -149,7 +156,7 @@ impl Receiver {
         bits.sum()
     }
 
-    /// Until when the first of the held lanes may wait; the time of one that is held anew begins now.
+    /// Returns the time at which the wait of the first held lane ends; that of a lane that is held anew begins now.
     pub fn held_until(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
         self.held.as_ref()?;
         let now = now();
@@ -162,7 +169,7 @@ impl Receiver {
         until.min()
     }
 
-    /// Has lanes whose time is over wait no more; without a time all of them. [`Receiver::read_held`] does the rest.
+    /// Ends the wait of lanes whose time is over, without a time that of all. [`Receiver::read_held`] does the rest.
     pub fn give_up_held(&mut self, now: Option<Instant>) {
         if let Some(held) = &mut self.held {
             held.give_up(|lane| now.is_none_or(|now| lane.until.is_some_and(|until| until <= now)));
@@ -173,7 +180,7 @@ impl Receiver {
     /// called again.
     ///
     /// # Errors
-    /// As [`Receiver::handle_batch`].
+    /// The errors of [`Receiver::handle_batch`].
     pub fn read_held<D: Deliver>(&mut self, deliver: &mut D) -> Result<Flow, PeerMisbehaved> {
         for lane in 0..LANES {
             match self.read_lane(lane, deliver)? {
@@ -216,14 +223,15 @@ impl Receiver {
             let early = self.take_early();
             is_new |= matches!(item.from, From::Within(before) if before.at < pause.at);
             let Some(held) = &mut self.held else { break };
-            let message = early.as_ref().and_then(|early| early.message.clone());
-            if !item.is_message() {
-                let from = From::Within(pause);
-                held.keep(lane, Item { from, ..item }, true);
-            }
-            if let Some((bytes, reliability)) = message {
-                let from = From::Message(reliability);
-                held.keep(lane, Item { bytes, from }, true);
+            match item.from {
+                From::Message(_) => held.keep(lane, item, true),
+                From::Start | From::Within(_) => {
+                    let from = From::Within(pause);
+                    held.keep(lane, Item { from, ..item }, true);
+                    if let Some(message) = early.as_ref().and_then(|early| early.message.clone()) {
+                        held.keep(lane, message, true);
+                    }
+                }
             }
             match early {
                 Some(early) => held.wait(lane, early.patience, is_new),
@@ -259,7 +267,7 @@ impl Receiver {
         }
     }
 
-    /// One batch while lanes are held: it waits behind them, or is handled, and what was missing may be there now.
+    /// Takes a batch while lanes are held: keeps it behind its lane, or handles it and looks for what it declares.
     #[cold]
     #[inline(never)]
     pub(super) fn handle_beside_held<D: Deliver>(
@@ -271,9 +279,7 @@ impl Receiver {
         if let (Some(lane), Some(held)) = (lane_of(batch), &mut self.held)
             && held.is_held(lane)
         {
-            let from = From::Start;
-            let bytes = copy(batch);
-            held.keep(lane, Item { bytes, from }, false);
+            held.keep(lane, Item::copied(batch, From::Start), false);
             if held.bytes <= HELD_BYTES_MAX {
                 return Ok(Flow::Open);
             }
@@ -284,7 +290,7 @@ impl Receiver {
         self.after_batch(flow, batch, deliver)
     }
 
-    /// A batch was read this far beside held lanes, or to a message that holds one.
+    /// Goes on where a batch was read this far beside held lanes, or to a message that holds one.
     #[cold]
     #[inline(never)]
     pub(super) fn after_batch<D: Deliver>(
@@ -305,7 +311,7 @@ impl Receiver {
         }
     }
 
-    /// What is held is looked at; all of the batch at hand, which is so long, is dealt with.
+    /// Looks at the held lanes, once all of the batch at hand, which has `length` bytes, is dealt with.
     fn go_on<D: Deliver>(
         &mut self,
         length: usize,
@@ -332,14 +338,12 @@ impl Receiver {
             held.charge = share.block();
         }
         held.wait(lane, early.patience, true);
-        if let Some((bytes, reliability)) = early.message {
-            let from = From::Message(reliability);
-            held.keep(lane, Item { bytes, from }, false);
+        if let Some(message) = early.message {
+            held.keep(lane, message, false);
         }
         if !rest.is_empty() {
             let from = From::Within(Pause { at: 0, ..pause });
-            let bytes = copy(rest);
-            held.keep(lane, Item { bytes, from }, false);
+            held.keep(lane, Item::copied(rest, from), false);
         }
         // Large messages of several lanes are together more than one may be.
         let has_room = held.message_bytes <= most && held.bytes <= HELD_BYTES_MAX;
@@ -349,7 +353,7 @@ impl Receiver {
         has_room
     }
 
-    /// As [`Receiver::hold`], for a message that came in fragments and ended no batch at hand.
+    /// Holds the lane of a message that came in fragments and ended no batch at hand, as [`Receiver::hold`] does.
     #[cold]
     pub(super) fn hold_landed(&mut self, priority: Priority, reliability: Reliability) {
         if let Some(early) = self.take_early() {
@@ -369,10 +373,10 @@ impl Receiver {
 
     /// Notes that the handler may want the message that it was given last later.
     #[cold]
-    pub(super) fn note_early<D: Deliver>(
+    fn note_early<D: Deliver>(
         &mut self,
         deliver: &mut D,
-        message: impl FnOnce() -> Option<(ZSlice, Reliability)>,
+        message: impl FnOnce() -> Option<Item>,
     ) -> bool {
         let Some(patience) = deliver.take_early() else {
             return false;
@@ -390,9 +394,14 @@ impl Receiver {
         deliver: &mut D,
     ) -> bool {
         let delivered = deliver_one(message, context, deliver);
+        let from = From::Message(context.reliability);
         let kept = || match message.len() == context.block.len() {
-            true => (context.block.clone(), context.reliability),
-            false => (copy(message), context.reliability),
+            true => Item {
+                bytes: context.block.clone(),
+                is_copy: false,
+                from,
+            },
+            false => Item::copied(message, from),
         };
         let is_early = deliver.wants_pause() && self.note_early(deliver, || Some(kept()));
         match delivered {
@@ -414,7 +423,7 @@ impl Pause {
 }
 
 impl<D: Deliver> Pass<'_, D> {
-    /// Where to go on after a pause: at the last message, which begins at `offset`, if it came too early, else at `next`.
+    /// Returns the place to go on from after a pause: the last message, which begins at `offset`, if it came too early, else `next`.
     #[cold]
     pub(super) fn pause_at(&mut self, offset: usize, next: usize) -> usize {
         match self.receiver.note_early(self.deliver, || None) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fragments that are read to the place in their message where they belong, so that nobody copies them there.
+//! Fragments that are read to the place in their message where they belong, which saves a copy.
 //!
 //! ```text
 //!  message so far            | rest of the fragment | behind: the next batch's first bytes
@@ -41,7 +41,7 @@ pub(super) struct Landing {
     channel: usize,
     priority: Priority,
     reliability: Reliability,
-    /// Whether more fragments of the message follow.
+    /// More fragments of the message follow.
     more: bool,
     /// Bytes of it that are still to come.
     missing: usize,
@@ -54,9 +54,9 @@ pub(super) struct Landing {
 pub struct Lent {
     /// All of it; readable, with unspecified content behind `filled`.
     pub bytes: Vec<u8>,
-    /// Where to write.
+    /// The offset to write at.
     pub filled: usize,
-    /// How many bytes may be written.
+    /// The number of bytes that may be written.
     pub spare: usize,
 }
 
@@ -69,14 +69,14 @@ struct Start<'a> {
     piece: usize,
 }
 
-/// What the first bytes of a batch are.
+/// The kind of batch that some first bytes begin.
 enum Glance<'a> {
     Fragment(Start<'a>),
     Other,
     TooShort,
 }
 
-/// What follows a fragment that has landed.
+/// The bytes behind a fragment that has landed.
 enum Next {
     /// Its successor, which is landing now.
     Lands,
@@ -112,14 +112,14 @@ impl Receiver {
         true
     }
 
-    /// Whether so much of the message on `channel` is there that much more may be expected.
+    /// Tells if so much of the message on `channel` is there that much more may be expected.
     fn has_grown(&mut self, channel: usize) -> bool {
         self.defragmenter
             .landing(channel)
             .is_some_and(|message| message.filled() >= GROWN_BYTES_MIN)
     }
 
-    /// Where the last batch was a long fragment that more follow, its successor is read to its place from its header on.
+    /// Has the successor of a long fragment that more follow read to its place from its header on.
     fn expect(&mut self, start: &[u8]) -> bool {
         let Some((priority, reliability)) = self.unfinished.take() else {
             return false;
@@ -146,7 +146,7 @@ impl Receiver {
         true
     }
 
-    /// Whether a fragment is being read to its place.
+    /// Returns `true` while a fragment is read to its place.
     pub fn is_landing(&self) -> bool {
         self.landing.is_some()
     }
@@ -231,7 +231,7 @@ impl Receiver {
         Next::Lands
     }
 
-    /// What the batch is that `bytes`, from its prefix on, are the start of.
+    /// Returns the kind of batch that `bytes`, from its prefix on, are the start of.
     fn glance<'a>(&self, bytes: &'a [u8]) -> Glance<'a> {
         let Some((prefix, rest)) = bytes.split_first_chunk::<PREFIX_BYTES>() else {
             return Glance::TooShort;

@@ -18,7 +18,7 @@ const SIZE_MAX: usize = 1 << 20;
 #[derive(Default)]
 struct Node {
     known: BTreeSet<u16>,
-    /// What came, by priority, with the ids.
+    /// The messages that came: priority, id, payload.
     came: Vec<(Priority, u16, Vec<u8>)>,
     dropped: usize,
     is_early: bool,
@@ -68,7 +68,7 @@ impl Deliver for Node {
 }
 
 impl Node {
-    /// What came in a priority: ids and payloads.
+    /// Returns ids and payloads of the messages that came in a priority.
     fn of(&self, priority: Priority) -> Vec<(u16, &[u8])> {
         let of_it = self.came.iter().filter(|came| came.0 == priority);
         of_it.map(|(_, id, payload)| (*id, &payload[..])).collect()
@@ -134,7 +134,7 @@ impl Scene {
         let mut flow = self
             .receiver
             .handle_batch(block.as_slice(), &block, &mut self.node);
-        // As the driver does.
+        // The driver does so, too.
         while let Ok(Flow::Paused(pause)) = flow {
             self.node.is_tired = false;
             flow = self
@@ -214,6 +214,53 @@ fn a_message_in_fragments_waits_as_well() {
         panic!("{:?}", scene.node.of(Priority::Data))
     };
     assert_eq!(whole, [7; 3000]);
+}
+
+/// A sender may put a keep-alive into the batch that it fills.
+#[test]
+fn a_frame_behind_a_keep_alive_waits_behind_its_priority() {
+    let mut scene = Scene::new();
+    scene.sends(Priority::Data, &[push(1, b"1")]);
+    let frame = scene.frame(Priority::Data, &[push(0, b"2")]);
+    let batch = [&[0x04][..], &frame].concat();
+    assert_eq!(scene.take(&batch), Flow::Open);
+    assert_eq!(scene.node.of(Priority::Data), []);
+    scene.sends(Priority::Control, &[declaration(1)]);
+    let both: [(u16, &[u8]); 2] = [(1, b"1"), (0, b"2")];
+    assert_eq!(scene.node.of(Priority::Data), both);
+    assert_eq!(scene.receiver.received().frames_dropped, 0);
+}
+
+/// Its memory counts itself, and is counted once.
+#[test]
+fn a_message_in_fragments_is_charged_once_while_it_waits() {
+    let ledger = crate::ledger::Ledger::new(64 << 20, true);
+    let share = crate::ledger::Share::of(&ledger);
+    let mut scene = Scene::new();
+    scene.receiver = scene.receiver.within(share, 2 * SIZE_MAX, PATIENCE);
+    let message = push(1, &[7; 500_000]);
+    let pieces = message.len().div_ceil(50_000);
+    for (at, payload) in message.chunks(50_000).enumerate() {
+        let fragment = Fragment {
+            reliability: Reliability::Reliable,
+            priority: Priority::Data,
+            sn: scene.sn(Priority::Data),
+            more: at + 1 < pieces,
+            first: at == 0,
+            drop: false,
+            payload,
+        };
+        assert_eq!(scene.take(&bytes(&fragment)), Flow::Open);
+    }
+    let held = 1 << Priority::Data as u8;
+    assert_eq!(scene.receiver.held_lanes(), held);
+    assert!(ledger.received() < 900_000, "{}", ledger.received());
+    // Given again, it waits on.
+    scene.sends(Priority::Control, &[declaration(2)]);
+    assert_eq!(scene.receiver.held_lanes(), held);
+    assert!(ledger.received() < 900_000, "{}", ledger.received());
+    scene.sends(Priority::Control, &[declaration(1)]);
+    assert_eq!(scene.node.of(Priority::Data).len(), 1);
 }
 
 #[test]

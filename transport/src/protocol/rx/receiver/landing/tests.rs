@@ -21,14 +21,14 @@ impl Dice {
     }
 }
 
-/// What was received, and how many bytes came to their place at once.
+/// The messages that were received, and the number of bytes that came to their place at once.
 struct Outcome {
     seen: Seen,
     received: Received,
     landed: usize,
 }
 
-/// As the reading task does it: a block, of which whole batches are handled, and what is lent in between.
+/// Reads as the reading task does: into a block, of which whole batches are handled, and into what is lent in between.
 fn read(receiver: &mut Receiver, batches: &[Vec<u8>], mut piece: impl FnMut() -> usize) -> Outcome {
     let wire: Vec<u8> = batches
         .iter()
@@ -207,7 +207,7 @@ fn padded(mut number: u64, count: usize) -> Vec<u8> {
 }
 
 /// A reliable fragment of priority Data: its number in up to nine bytes, of which the high bits do not count, among extensions
-/// that nobody knows or that come twice.
+/// that are unknown or come twice.
 fn spelled(dice: &mut Dice, sn: u32, (first, more): (bool, bool), piece: &[u8]) -> Vec<u8> {
     let mut batch = vec![0x26 | if more { 0x40 } else { 0 }];
     let high = [0, 0, 1 << 32, 5 << 40][dice.below(4)];

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Several links beside each other: priorities that wait, a peer that is silent, and the end of all at once.
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+
+use zonda_codec::WhatAmI;
+use zonda_runtime::{RuntimeOptions, Socket, TokioRuntime};
+
+use super::*;
+use crate::driver::read::tests::{Waiting, declared_id, put_on_an_id};
+use crate::ledger::{Ledger, Share};
+use crate::protocol::parameters::Established;
+
+/// The longest silence of a peer in the middle of a message.
+const IDLE_MAX: Duration = Duration::from_millis(50);
+
+/// The longest wait for something that happens.
+const SOON: Duration = Duration::from_secs(20);
+
+fn connected() -> (TcpStream, Joining, impl Fn() -> u8) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = listener.local_addr().expect("bound");
+    let far = TcpStream::connect(at).expect("it listens");
+    let (near, _) = listener.accept().expect("it has come");
+    near.set_nonblocking(true).expect("a socket");
+    let (stream, look) = LinkStream::carried(Socket::from(near));
+    let joining = Joining {
+        stream,
+        unread: Vec::new(),
+        timers: Timers::new(clock::now(), SOON, 4, 10 * SOON),
+        direct: None,
+    };
+    (far, joining, look)
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + SOON;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+/// A connection of two links whose handler waits for ids.
+struct Scene {
+    _runtime: TokioRuntime,
+    outbox: Arc<Outbox>,
+    given_up: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
+    /// The other ends.
+    far: [TcpStream; 2],
+    /// The priorities that each carrier is to stop.
+    looks: [Box<dyn Fn() -> u8>; 2],
+}
+
+impl Scene {
+    fn open() -> Scene {
+        let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
+        let established = Established::plain("a1".parse().expect("an id"), WhatAmI::Peer);
+        let outbox = Arc::new(Outbox::new(&established, 1 << 20, None));
+        let share = Share::of(&Ledger::new(1 << 30, false));
+        let receiver = Receiver::new(&established, 1 << 20).within(share, 1 << 21, IDLE_MAX);
+        let handler = Waiting::for_each_id(10 * SOON);
+        let (given_up, over) = (Arc::clone(&handler.given_up), Arc::clone(&handler.over));
+        let bundle = Bundle::new(Arc::clone(&outbox), receiver, handler, |_| {});
+        let [(first, one, look), (second, other, look_too)] = [connected(), connected()];
+        for joining in [one, other] {
+            bundle.join(&runtime, joining).expect("it is open");
+        }
+        Scene {
+            _runtime: runtime,
+            outbox,
+            given_up,
+            over,
+            far: [first, second],
+            looks: [Box::new(look), Box::new(look_too)],
+        }
+    }
+
+    fn is_held_on_both(&self, held: u8) -> bool {
+        self.looks.iter().all(|look| look() == held)
+    }
+}
+
+#[test]
+fn a_priority_that_waits_is_stopped_on_every_link() {
+    let mut scene = Scene::open();
+    scene.far[0].write_all(&put_on_an_id()).expect("it is sent");
+    let held = 1 << zonda_codec::Priority::Data as u8;
+    wait_until("both are stopped", || scene.is_held_on_both(held));
+    scene.far[1].write_all(&declared_id()).expect("it is sent");
+    wait_until("both go on", || scene.is_held_on_both(0));
+    assert!(!scene.given_up.load(Ordering::SeqCst));
+}
+
+/// A message waits for its id, and no link is left to bring that: it is given a last time, so that its loss is counted.
+#[test]
+fn links_that_end_together_leave_nothing_that_waits() {
+    let mut scene = Scene::open();
+    scene.far[0].write_all(&put_on_an_id()).expect("it is sent");
+    wait_until("the message waits", || scene.outbox.held() == 1);
+    let Scene {
+        far,
+        given_up,
+        over,
+        ..
+    } = scene;
+    drop(far);
+    wait_until("the connection ends", || over.load(Ordering::SeqCst));
+    assert!(given_up.load(Ordering::SeqCst));
+}
+
+#[test]
+fn silence_in_the_middle_of_a_message_has_its_time() {
+    let mut scene = Scene::open();
+    // A fragment that is the first of more.
+    let fragment = [&[8, 0, 0xe6, 0, 0x02][..], &[7; 5]].concat();
+    scene.far[0].write_all(&fragment).expect("it is sent");
+    wait_until("the connection ends", || scene.outbox.ended().is_some());
+    let ended = scene.outbox.ended().cloned();
+    assert!(
+        matches!(&ended, Some(Ended::Misbehaved(why)) if why.contains("50ms")),
+        "{ended:?}"
+    );
+}
