@@ -12,7 +12,7 @@ pub enum DecodeError {
     Truncated {
         /// The kind of field.
         reading: &'static str,
-        /// Where the field starts.
+        /// The place at which the field starts.
         offset: usize,
     },
     /// A number does not fit the width of its field.
@@ -24,23 +24,23 @@ pub enum DecodeError {
         value: u64,
         /// The greatest value allowed.
         max: u64,
-        /// Where the field ends.
+        /// The place at which the field ends.
         offset: usize,
     },
     /// A text is not UTF-8.
     #[error("text before byte {offset} is not utf-8")]
     NotUtf8 {
-        /// Where the text ends.
+        /// The place at which the text ends.
         offset: usize,
     },
     /// No message, body or declaration has this id.
     #[error("unknown {kind} id 0x{id:02x} before byte {offset}")]
     UnknownId {
-        /// What the id would name.
+        /// The kind of thing that the id would name.
         kind: &'static str,
         /// The id, without flags.
         id: u8,
-        /// Where reading stopped.
+        /// The place at which reading stopped.
         offset: usize,
     },
     /// An extension that must be understood is not known.
@@ -48,19 +48,19 @@ pub enum DecodeError {
     MandatoryExtension {
         /// The extension's header without its "more" bit.
         key: u8,
-        /// Where reading stopped.
+        /// The place at which reading stopped.
         offset: usize,
     },
     /// The payload lies in the sender's shared memory. The message was read as far as it goes: another may follow.
     #[error("a payload in shared memory before byte {end}")]
     SharedMemory {
-        /// Where the message ends.
+        /// The place at which the message ends.
         end: usize,
     },
     /// A body uses the reserved encoding 3.
     #[error("reserved body encoding before byte {offset}")]
     ReservedEncoding {
-        /// Where reading stopped.
+        /// The place at which reading stopped.
         offset: usize,
     },
     /// A field holds a value that has no meaning.
@@ -70,7 +70,7 @@ pub enum DecodeError {
         field: &'static str,
         /// The value found (for an id or a text: its length).
         value: u64,
-        /// Where reading stopped.
+        /// The place at which reading stopped.
         offset: usize,
     },
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who speaks: node ids, node roles, and the ids of entities within a node.
+//! The ids of nodes and of entities within them, and the roles of nodes.
 
 use core::{fmt, hash::BuildHasher, num::NonZeroU8, ops::BitOr, str::FromStr};
 use std::hash::RandomState;
@@ -109,7 +109,7 @@ impl ZenohId {
         self.bytes
     }
 
-    /// The same as [`to_le_bytes`](Self::to_le_bytes), by the name that says what is different from
+    /// Returns [`to_le_bytes`](Self::to_le_bytes), by the name that tells the difference from
     /// [`as_le_bytes`](Self::as_le_bytes).
     #[inline]
     pub fn to_padded(&self) -> [u8; 16] {
@@ -281,22 +281,22 @@ impl WhatAmI {
 
 /// The reference's names.
 impl WhatAmI {
-    /// The same as [`as_str`](Self::as_str).
+    /// Returns [`as_str`](Self::as_str).
     pub const fn to_str(self) -> &'static str {
         self.as_str()
     }
 
-    /// Whether it forwards between everyone.
+    /// Returns `true` for a role that forwards between all its neighbours.
     pub const fn is_router(self) -> bool {
         matches!(self, WhatAmI::Router)
     }
 
-    /// Whether it talks to its peers directly.
+    /// Returns `true` for a role that talks to its peers directly.
     pub const fn is_peer(self) -> bool {
         matches!(self, WhatAmI::Peer)
     }
 
-    /// Whether it lives behind one router or peer.
+    /// Returns `true` for a role that lives behind one router or peer.
     pub const fn is_client(self) -> bool {
         matches!(self, WhatAmI::Client)
     }
@@ -329,7 +329,7 @@ impl Roles {
     /// Routers, peers and clients.
     pub const ALL: Roles = Roles(0b111);
 
-    /// The set with these bits (1 router, 2 peer, 4 client); others are dropped.
+    /// The set with these bits (1 router, 2 peer, 4 client); further bits are dropped.
     pub const fn from_bits(bits: u8) -> Self {
         Roles(bits & 0b111)
     }
@@ -345,12 +345,12 @@ impl Roles {
         Roles(self.0 | role.bit())
     }
 
-    /// Whether `role` is in the set.
+    /// Returns `true` if `role` is in the set.
     pub const fn contains(self, role: WhatAmI) -> bool {
         self.0 & role.bit() != 0
     }
 
-    /// Whether no role is in the set.
+    /// Returns `true` if no role is in the set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -388,7 +388,7 @@ impl Roles {
         self.with(WhatAmI::Client)
     }
 
-    /// The same as [`contains`](Self::contains).
+    /// Returns [`contains`](Self::contains).
     pub const fn matches(self, role: WhatAmI) -> bool {
         self.contains(role)
     }
@@ -486,7 +486,7 @@ impl EntityGlobalId {
     }
 }
 
-/// Where a sample comes from: the entity and its own count of what it sent.
+/// The source of a sample: the entity and its own count of what it sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceInfo {
     /// The entity that published.

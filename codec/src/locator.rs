@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a node can be reached: `protocol/address?metadata#config`.
+//! The addresses of nodes: `protocol/address?metadata#config`.
 //!
-//! A [`Locator`] is what peers tell each other; an [`Endpoint`] adds the options of the local side after `#`, which are
+//! Peers send each other a [`Locator`]; an [`Endpoint`] adds the options of the local side after `#`, which are
 //! never sent. Both hold normalised text: keys sorted, empty entries dropped. Whether a protocol exists and what its
 //! address means is decided by the transport; here only the form is checked.
 
@@ -50,7 +50,7 @@ pub struct Endpoint(Arc<str>);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Locator(Arc<str>);
 
-/// What is wrong with the text of an endpoint or a locator. `text` is the whole text, quoted and shortened when long.
+/// A fault in the text of an endpoint or a locator. `text` is the whole text, quoted and shortened when long.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
@@ -81,7 +81,7 @@ pub enum EndpointError {
     NoAddress {
         /// The quoted text.
         text: Box<str>,
-        /// Where the address should start.
+        /// The place at which the address should start.
         at: usize,
     },
     /// Nothing follows `?` or `#`.
@@ -212,7 +212,7 @@ impl Endpoint {
         self.locator()
     }
 
-    /// What peers may know of this endpoint: everything before `#`.
+    /// Returns the part of this endpoint that peers may know: everything before `#`.
     pub fn locator(&self) -> Locator {
         match self.0.split_once('#') {
             None => Locator(self.0.clone()),
@@ -220,10 +220,10 @@ impl Endpoint {
         }
     }
 
-    /// The same endpoint at another address, such as the one a listener was really bound to.
+    /// Returns this endpoint with another address, such as the one a listener was really bound to.
     ///
     /// # Errors
-    /// When the result is not a valid endpoint.
+    /// The result is not a valid endpoint.
     pub fn with_address(&self, address: &str) -> Result<Self, EndpointError> {
         let parts = Parts {
             address,
@@ -268,7 +268,7 @@ impl Locator {
         Options(Parts::of(&self.0).metadata.unwrap_or(""))
     }
 
-    /// The same as an endpoint, without local options.
+    /// Returns it as an endpoint, without local options.
     pub fn to_endpoint(&self) -> Endpoint {
         Endpoint(self.0.clone())
     }
@@ -333,7 +333,7 @@ impl<'a> Options<'a> {
         self.0
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there is none.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -404,7 +404,7 @@ impl FromStr for Locator {
     }
 }
 
-/// Whether `text` may stand for a locator in a received message. Allocates nothing.
+/// Tells if `text` may stand for a locator in a received message. Allocates nothing.
 ///
 /// This is the reference's own rule, which a message must keep to be understood at all: normalised text of the form
 /// `protocol/address?metadata`. It is a little wider than [`Locator`], which also wants a plain protocol name and an
@@ -622,14 +622,14 @@ impl fmt::Display for Locator {
     }
 }
 
-/// As the reference shows it: the text alone.
+/// Writes the text alone, as the reference does.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
 }
 
-/// As the reference shows it: the text alone.
+/// Writes the text alone, as the reference does.
 impl fmt::Debug for Locator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Endpoints as they may be shown: a private key that stands in one is nobody's to read, in no log, error or list.
+//! Endpoints as they may be shown: without a private key that stands in one, in every log, error and list.
 
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ fn name_before(text: &str) -> &str {
     text.rsplit(|c| !is_part(c)).next().unwrap_or("")
 }
 
-/// Whether an option of this name, or one that was meant to have it, holds a private key itself, and not the name of its file.
+/// Tells if an option of this name, or of a name that is meant to be it, holds a private key itself, and not the name of its file.
 fn holds_a_secret(name: &str) -> bool {
     let is_content = name.contains("_raw") || name.contains("_base64");
     is_content && !name.contains("certificate") || name.contains("password")

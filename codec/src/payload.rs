@@ -89,7 +89,7 @@ impl<'a> Block<'a> {
         Block { slice, address }
     }
 
-    /// As [`shared_part`].
+    /// Makes a payload of [`shared_part`].
     #[inline]
     pub fn part(&self, part: &[u8]) -> ZSlice {
         let offset = part.as_ptr().addr().checked_sub(self.address);

@@ -112,7 +112,7 @@ impl fmt::Display for Ntp64 {
 /// ```text
 /// vle time | u8 length of id | id
 /// ```
-/// As text: `<decimal time>/<hex id>`.
+/// Its text is `<decimal time>/<hex id>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp {
     time: Ntp64,
@@ -150,7 +150,7 @@ impl Timestamp {
         &self.id
     }
 
-    /// How much later it is than another one; nothing if it is not.
+    /// Returns the time by which it is later than another one; zero if it is not.
     pub const fn get_diff_duration(&self, earlier: &Timestamp) -> Duration {
         Ntp64(self.time.0.saturating_sub(earlier.time.0)).to_unix()
     }

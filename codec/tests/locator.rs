@@ -164,7 +164,7 @@ fn errors_say_what_where_and_what_to_try() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// Where the reference parses, so do we and to the same text, apart from what is refused on purpose: an empty
+    /// Texts that the reference parses are parsed here to the same text, apart from what is refused on purpose: an empty
     /// address, and a protocol that is not a plain word.
     #[test]
     fn the_reference_agrees(text in "(tcp|udp|t)?/?[ab:/]{0,4}(\\?[ab=;|1?]{0,8})?(#[ab=;|1?#]{0,8})?") {

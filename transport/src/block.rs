@@ -8,7 +8,8 @@ use zonda_runtime::RxBuf;
 
 use crate::ledger::Charge;
 
-/// A receive block that samples may share. Read into only while nobody else holds it. Its memory is counted meanwhile.
+/// A receive block that samples may share. The reading task reads into it only while no sample holds it. Its memory is counted
+/// until then.
 #[derive(Default)]
 pub struct SharedBlock(pub(crate) RxBuf, pub(crate) Charge);
 

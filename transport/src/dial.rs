@@ -33,7 +33,7 @@ pub enum DialError {
     Endpoint {
         /// The endpoint given.
         endpoint: Endpoint,
-        /// What is wrong with it.
+        /// The fault in it.
         problem: EndpointProblem,
     },
     /// The host name has no address.
@@ -77,7 +77,7 @@ pub enum DialError {
         endpoint: Endpoint,
         /// The address connected to.
         address: LinkAddress,
-        /// What went wrong, and what to try.
+        /// The failure, and advice.
         text: String,
     },
     /// Connected, but what listens there made no WebSocket of it.
@@ -89,10 +89,10 @@ pub enum DialError {
         endpoint: Endpoint,
         /// The address connected to.
         address: LinkAddress,
-        /// What went wrong.
+        /// The failure.
         text: String,
     },
-    /// What listens there speaks another protocol.
+    /// The program that listens there speaks another protocol.
     #[error(
         "cannot connect to {endpoint}: {address} speaks {speaks}; {}",
         foreign::advice(speaks)
@@ -112,13 +112,13 @@ pub enum DialError {
         endpoint: Endpoint,
         /// The address connected to.
         address: LinkAddress,
-        /// What went wrong.
+        /// The failure.
         source: HandshakeError,
     },
 }
 
 impl DialError {
-    /// Where the peer is, if it refused the link because it has one to this node already.
+    /// Returns the address of the peer, if it refused the link because it has one to this node already.
     #[must_use]
     pub fn linked_at(&self) -> Option<&LinkAddress> {
         match self {
@@ -193,14 +193,14 @@ fn list(failures: &[(LinkAddress, IoFailure)]) -> String {
     }
 }
 
-/// How an attempt is made.
+/// The terms of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DialOptions {
     /// Bound of the whole attempt. Default 10 s.
     pub timeout: Duration,
     /// Only the node of this id will do. Default: any.
     pub expected: Option<ZenohId>,
-    /// What holds where the endpoint says nothing. Default: sizes of buffers are the system's, and there are no certificates.
+    /// The settings for all that the endpoint leaves open. Default: sizes of buffers are the system's, and there are no certificates.
     pub links: LinkSettings,
 }
 
@@ -242,7 +242,7 @@ pub async fn open_link<R: Runtime>(
 /// Opens a link as [`open_link`] does, with all options.
 ///
 /// # Errors
-/// As [`open_link`].
+/// The errors of [`open_link`].
 pub async fn open_link_with<R: Runtime>(
     runtime: &R,
     endpoint: &Endpoint,
@@ -298,7 +298,7 @@ pub async fn open_link_with<R: Runtime>(
 /// One handshake from the opener's side.
 struct Opening {
     opener: Opener,
-    /// What the peer speaks, if it is recognised as something else.
+    /// The protocol of the peer, if it is recognised as another one.
     speaks: Option<&'static str>,
 }
 
@@ -319,7 +319,7 @@ impl Opening {
             self.speaks = exchange.speaks();
             received.map_err(|error| error.during(step))?;
             let batch = exchange.batch();
-            // Who has to repeat a message may get two answers.
+            // A message that was repeated may get two answers.
             if step == Step::OpenAck && exchange_repeats && is_init_ack(batch) {
                 out.clear();
                 continue;

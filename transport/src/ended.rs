@@ -57,7 +57,7 @@ fn because(code: u8) -> String {
 }
 
 impl Ended {
-    /// Whether the peer has left: it said Close, hung up, or its system answers with a reset.
+    /// Returns `true` if the peer has left: it said Close, hung up, or its system answers with a reset.
     #[must_use]
     pub fn is_departure(&self) -> bool {
         use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
@@ -73,7 +73,7 @@ impl Ended {
 }
 
 impl From<std::io::Error> for Ended {
-    /// How a link's reading failed. Bytes that no code of a link has are the peer's fault.
+    /// Tells the cause by the error of a link's reading. Bytes that no code of a link has are the peer's fault.
     fn from(error: std::io::Error) -> Ended {
         match error.kind() {
             std::io::ErrorKind::InvalidData => Ended::Misbehaved(error.to_string()),

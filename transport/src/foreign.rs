@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recognises what a peer speaks that speaks another protocol, by the first bytes of the connection.
+//! Recognises the protocol of a peer that speaks another one, by the first bytes of the connection.
 
 /// Bytes among which MQTT says its name, after a length of one to four bytes.
 const MQTT_BYTES: usize = 12;
@@ -30,7 +30,7 @@ fn says_mqtt(bytes: &[u8]) -> bool {
         .any(|four| matches!(four, b"MQTT" | b"MQIs"))
 }
 
-/// What to try where this node has connected to a peer that speaks `protocol`.
+/// Advises the user of a node that has connected to a peer that speaks `protocol`.
 pub(crate) fn advice(protocol: &str) -> &'static str {
     match protocol {
         "TLS" => "connect to tls/ instead",
@@ -38,7 +38,7 @@ pub(crate) fn advice(protocol: &str) -> &'static str {
     }
 }
 
-/// What to try where a peer that speaks `protocol` has connected to this node.
+/// Advises the user of a node to which a peer that speaks `protocol` has connected.
 pub(crate) fn advice_to_listener(protocol: &str) -> &'static str {
     match protocol {
         "TLS" => "let it connect to an endpoint of kind tls/ or quic/, or without TLS",

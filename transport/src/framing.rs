@@ -19,8 +19,8 @@ use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
 /// Bytes of the length in front of a batch.
 pub const PREFIX_BYTES: usize = 2;
 
-/// What a stranger may make this node keep before its first bytes are seen to make sense. Enough for the usual
-/// messages of a handshake.
+/// Bytes that a stranger may make this node keep before its first ones are seen to make sense. Enough for the usual messages
+/// of a handshake.
 const FIRST_BYTES: usize = 256;
 
 /// The ids that can be in the low five bits of a batch's first byte.
@@ -51,7 +51,7 @@ pub enum ReceiveError {
 }
 
 impl ReceiveError {
-    /// The same as the failure of a handshake that was waiting for `step`.
+    /// Returns it as the failure of a handshake that was waiting for `step`.
     pub fn during(self, step: Step) -> HandshakeError {
         match self {
             ReceiveError::Io(error) => error.into(),
@@ -66,7 +66,7 @@ impl ReceiveError {
     }
 }
 
-/// What the bytes at hand begin with.
+/// The beginning of the bytes at hand.
 enum Head {
     /// Too few bytes to tell.
     Incomplete,
@@ -101,13 +101,13 @@ pub struct Exchange<R: Runtime> {
     batch_bytes_max: usize,
     /// A batch has come.
     has_heard: bool,
-    /// What the peer speaks, if its first bytes are recognised as something else.
+    /// The protocol of the peer, if its first bytes are recognised as another one.
     speaks: Option<&'static str>,
-    /// Where batches may get lost: the last one that was sent. In a box, as it is rarely there.
+    /// The last batch that was sent, if batches may get lost. In a box, as it is rarely there.
     again: Option<Box<Again<R>>>,
 }
 
-/// What is sent again while nothing comes.
+/// A batch that is sent again while nothing comes.
 struct Again<R> {
     runtime: R,
     framed: Vec<u8>,
@@ -115,15 +115,14 @@ struct Again<R> {
     at: Instant,
 }
 
-/// How long an answer is waited for where messages may get lost, before the message is sent again; the next time twice as
-/// long.
+/// The time without an answer after which a message that may be lost is sent again; the next time twice as long.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
 impl<R: Runtime> Exchange<R> {
     /// Adopts a connected stream. Batches longer than `batch_bytes_max` will be refused.
     ///
     /// # Errors
-    /// Those of the runtime.
+    /// The errors of the runtime.
     pub fn new(runtime: &R, stream: LinkStream, batch_bytes_max: usize) -> io::Result<Self> {
         let again = matches!(stream.coding(), Coding::Datagrams(_)).then(|| {
             Box::new(Again {
@@ -149,7 +148,7 @@ impl<R: Runtime> Exchange<R> {
     /// Sends one batch; an empty one is not sent.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// The errors of the socket.
     pub async fn send(&mut self, batch: &[u8]) -> io::Result<()> {
         if batch.is_empty() {
             return Ok(());
@@ -164,7 +163,7 @@ impl<R: Runtime> Exchange<R> {
         self.write.write_all(Frame(framed)).await.0
     }
 
-    /// Whether batches may get lost, so that both sides repeat theirs.
+    /// Returns `true` if batches may get lost, so that both sides repeat theirs.
     pub fn repeats(&self) -> bool {
         self.again.is_some()
     }
@@ -268,7 +267,7 @@ impl<R: Runtime> Exchange<R> {
     /// Gives the stream back, with the bytes that were read behind the last batch.
     ///
     /// # Errors
-    /// Those of the runtime.
+    /// The errors of the runtime.
     pub fn finish(mut self, runtime: &R) -> io::Result<(LinkStream, Vec<u8>)> {
         self.received.discard_front(self.consumed);
         let unread = self.received.filled().to_vec();
@@ -299,7 +298,7 @@ impl<R: Runtime> Again<R> {
             self.wait *= 2;
             self.at = Instant::now() + self.wait;
             if !self.framed.is_empty() {
-                // What is wrong with the socket shows when it is read from.
+                // An error of the socket shows when it is read from.
                 let _ = write.write_all(Frame(self.framed.clone())).await;
             }
         }

@@ -2,8 +2,8 @@
 //! Accepting links: a loop per listening socket, and a short-lived task per stranger that introduces itself.
 //!
 //! A stranger costs a socket, a task and a buffer of 256 bytes (at most 4 KiB while a message arrives), and for the
-//! accept timeout only. When too many introduce themselves at once, one of the address that has most gives way, first one
-//! that has said nothing, never the newcomer: silent connections cannot keep an honest one out.
+//! accept timeout only. When too many introduce themselves at once, the listener evicts one of the address that has most, first
+//! one that has said nothing, never the newcomer: silent connections cannot keep an honest one out.
 
 mod accept;
 mod answers;
@@ -34,7 +34,7 @@ use crate::protocol::parameters::{Established, LocalParameters};
 /// The longest that [`listen`] waits for a host name's addresses.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the owner of a listener decides and receives. Called from the runtime's threads, several at once.
+/// The owner of a listener, which decides about strangers and receives links. Called from the runtime's threads, several at once.
 pub trait Admission: Send + Sync + 'static {
     /// A peer has introduced itself; [`admit`](Self::admit) is asked when the future is ready. For what has to be clear
     /// before that. The peer's patience, and the listener's, bounds how long this may take.
@@ -65,7 +65,7 @@ pub trait Admission: Send + Sync + 'static {
         let _ = (remote, error);
     }
 
-    /// The same with the endpoint it came in by, as it was given to [`listen`]; what the listener calls.
+    /// Notes it with the endpoint it came in by, as it was given to [`listen`]; the listener calls this one.
     fn failed_at(&self, listener: &Endpoint, remote: Option<&LinkAddress>, error: HandshakeError) {
         let _ = listener;
         self.failed(remote, error);
@@ -81,7 +81,7 @@ pub enum ListenError {
     Endpoint {
         /// The endpoint given.
         endpoint: Endpoint,
-        /// What is wrong with it.
+        /// The fault in it.
         problem: EndpointProblem,
     },
     /// The host name has no address.
@@ -132,7 +132,7 @@ impl ListenError {
                 },
                 None => ListenError::timed_out(endpoint),
             },
-            // Nobody has connected yet.
+            // No peer has connected yet.
             LinkFailure::Encryption { .. } | LinkFailure::Upgrade { .. } | LinkFailure::Expired => {
                 ListenError::timed_out(endpoint)
             }
@@ -185,9 +185,9 @@ fn advice(endpoint: &Endpoint, failure: &IoFailure) -> String {
 pub struct ListenOptions {
     /// Introductions under way at once, at least 1; beyond it one of the address that has most is given up. Default 1024.
     pub pending_max: usize,
-    /// How long an introduction may take in all. Default 10 s.
+    /// The longest time of an introduction in all. Default 10 s.
     pub accept_timeout: Duration,
-    /// What holds where the endpoint says nothing. Default: sizes of buffers are the system's, and there are no certificates.
+    /// The settings for all that the endpoint leaves open. Default: sizes of buffers are the system's, and there are no certificates.
     pub links: LinkSettings,
 }
 
@@ -235,17 +235,17 @@ impl Listening {
             .collect()
     }
 
-    /// What happened to introductions so far.
+    /// Returns the outcomes of introductions so far.
     pub fn counts(&self) -> ListenCounts {
         self.counters.snapshot()
     }
 
-    /// How many introductions are under way.
+    /// Returns the number of introductions under way.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// How many introductions may be under way.
+    /// Returns the most introductions that may be under way.
     pub fn pending_max(&self) -> usize {
         self.pending.max()
     }
@@ -298,10 +298,10 @@ pub fn listen<R: Runtime, A: Admission>(
 /// Listens as [`listen`] does, with other limits.
 ///
 /// # Errors
-/// As [`listen`].
+/// The errors of [`listen`].
 ///
 /// # Blocking
-/// As [`listen`].
+/// It blocks as [`listen`] does.
 pub fn listen_with<R: Runtime, A: Admission>(
     runtime: &R,
     endpoint: &Endpoint,
@@ -342,7 +342,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
 /// Looks whether this machine could listen on an endpoint, without doing so.
 ///
 /// # Errors
-/// What [`listen`] would say, as far as it can be known before.
+/// The errors of [`listen`], as far as they can be known before.
 ///
 /// # Blocking
 /// Reads keys and certificates, and looks a host name up.

@@ -39,7 +39,7 @@ struct Lines {
     left_out: u64,
 }
 
-/// How many lines of the same cause were left out; `Display` is empty for none, so that it can end any line.
+/// The number of lines of the same cause that were left out; `Display` is empty for none, so that it can end any line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeftOut(pub u64);
 
@@ -72,7 +72,7 @@ impl LogLimit {
         }
     }
 
-    /// Whether a line may be logged at `now`, and how many were left out since the one before.
+    /// Returns how many lines were left out since the one before if a line may be logged at `now`.
     pub fn admit(&self, now: Instant) -> Option<LeftOut> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |begun| now.saturating_duration_since(begun) >= PERIOD;
@@ -121,7 +121,7 @@ impl LogQuota {
         }
     }
 
-    /// Whether a line may be logged at `now`, and how many were left out since the one before.
+    /// Returns how many lines were left out since the one before if a line may be logged at `now`.
     pub fn admit(&self, now: Instant) -> Option<LeftOut> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let since = *lines.since.get_or_insert(now);
@@ -152,7 +152,7 @@ pub struct LogByName {
 }
 
 impl LogByName {
-    /// Whether a line about `name` may be logged at `now`, and how many of that kind were left out.
+    /// Returns how many lines of that kind were left out if a line about `name` may be logged at `now`.
     pub fn admit(&self, name: &str, now: Instant) -> Option<LeftOut> {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if !names.contains_key(name) {

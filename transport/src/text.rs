@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Text that others wrote, as it may be shown on a terminal or in a log. They may have put characters in it that move the
-//! cursor, forge a line or turn the text around: such characters are shown as what they are called.
+//! Text of a stranger, as it may be shown on a terminal or in a log. The stranger may have put characters in it that move the cursor,
+//! forge a line or turn the text around: such characters are shown by their names.
 
 use std::{borrow::Cow, fmt::Write as _};
 
 /// Characters of a peer's text that a line of the log shows.
 const SHOWN_MAX: usize = 200;
 
-/// Text in one line, of characters that can be seen: others, but tabs, become `\n` or the like or `\u202e`. Both are what
+/// Text in one line, of characters that can be seen: all but these and tabs become `\n` or the like or `\u202e`. Both are what
 /// JSON calls them too, so that text which is JSON stays so.
 ///
 /// ```
@@ -63,7 +63,7 @@ pub fn distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-/// Whether a character does something else than being seen: those of control, of direction, and those without width.
+/// Tells if a character does something else than being seen: one of control, of direction, or without width.
 fn acts(c: char) -> bool {
     match c {
         '\t' => false,

@@ -70,7 +70,7 @@ fn what_a_link_leaves_with_the_system_has_a_time() {
     assert_eq!(limit(), Some(Duration::from_secs(30)));
 }
 
-/// Where sources wait as long as it takes, a peer that was given up before gets all of that time again.
+/// A peer that was given up before gets all of the time again if its sources wait as long as it takes.
 #[test]
 fn a_peer_owes_what_it_used_up_where_it_has_to_keep_pace() {
     let owed = Duration::from_millis(400);
@@ -110,7 +110,7 @@ fn each_priority_has_a_limit_of_its_own() {
     assert!(outbox.has_room(usual));
 }
 
-/// Those who add up what an outbox holds keep no message back that somebody writes meanwhile.
+/// A thread that adds up what an outbox holds keeps no message back that a sender writes meanwhile.
 #[test]
 fn a_look_at_what_it_holds_keeps_no_message_back() {
     let (outbox, _stream, mut peer) = outbox(1 << 20);
@@ -187,9 +187,9 @@ fn large_messages_on_their_way_do_not_cost_a_peer_its_link() {
     assert!(outbox.is_closed());
 }
 
-/// Whoever waits for room may be the only one left to make it: the driver, which wanted to write the rest, can have found
-/// the right to write taken by the one who waits, and gone, leaving the socket free and the lanes full. What is queued
-/// without a flush is the same state. With a look at the socket alone, which is not full, the wait never ended.
+/// A sender that waits for room may be the only one left to make it: the driver, which wanted to write the rest, can have found the
+/// right to write taken by the waiting sender, and gone, leaving the socket free and the lanes full. Messages that are queued without a
+/// flush are the same state. With a look at the socket alone, which is not full, the wait never ended.
 #[test]
 fn waiting_for_room_writes_what_nobody_else_will() {
     let (outbox, stream, mut peer) = outbox(1 << 18);
@@ -242,7 +242,7 @@ impl Drop for Sender {
         fill(&self.outbox, Priority::Data);
         let deadline = Instant::now() + Duration::from_secs(5);
         let room = self.outbox.wait_room(Priority::Data, deadline);
-        // nobody listens any more where the test has failed
+        // no receiver is left where the test has failed
         let _ = self.done.send(room);
     }
 }

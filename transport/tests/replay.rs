@@ -58,7 +58,7 @@ impl Deliver for Count {
     }
 }
 
-/// What the session agreed on, taken from its InitAck and from the Open of the direction's sender.
+/// Returns the agreement of the session, from its InitAck and from the Open of the direction's sender.
 fn established(
     session: &BTreeMap<(String, String), Direction>,
     name: &str,

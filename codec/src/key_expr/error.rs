@@ -2,7 +2,7 @@
 //! Why a text is not a key expression. Every variant shows the key (shortened, escaped), the byte, and what to write
 //! instead, in one line.
 
-/// What is wrong with the text of a key expression.
+/// A fault in the text of a key expression.
 ///
 /// `key` is the quoted text, shortened when long, and `at` the offset in bytes of the first fault.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]

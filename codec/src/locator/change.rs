@@ -163,7 +163,7 @@ impl OptionsMut<'_> {
     /// Sets the values of several keys. Either all are set or none.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// The errors of [`insert`](Self::insert), for the first entry that has one.
     pub fn extend_from_iter<'s, I, K, V>(&mut self, entries: I) -> Result<(), EndpointError>
     where
         I: Iterator<Item = (&'s K, &'s V)>,

@@ -10,7 +10,7 @@
 //! | wire expr     |
 //! | extensions    | if Z: 0x21 qos, 0x42 timestamp, 0x34 target, 0x25 budget, 0x26 timeout,
 //! |               |       0x33 node id, 0x47 time-stamp stack,
-//! |               |       0x0f hears of losses (this implementation alone; all others pass over it)
+//! |               |       0x0f wants losses (this implementation alone; another one passes over it)
 //! | QUERY         |
 //! +---------------+
 //! ```
@@ -47,7 +47,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// What is asked unless the querier says otherwise.
+    /// The target of a querier that names none.
     pub const DEFAULT: Target = Target::BestMatching;
 }
 
@@ -58,7 +58,7 @@ pub struct Request<'a> {
     pub rid: u32,
     /// The keys asked for.
     pub wire_expr: WireExpr<'a>,
-    /// How it wants to be treated; usually [`Qos::REQUEST`].
+    /// Its quality of service; usually [`Qos::REQUEST`].
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,
@@ -66,9 +66,9 @@ pub struct Request<'a> {
     pub node_id: u16,
     /// Which queryables are asked.
     pub target: Target,
-    /// How many replies are wanted, at least 1; `None` for all.
+    /// The most replies that are wanted, at least 1; `None` for all.
     pub budget: Option<u32>,
-    /// How long the querier waits, in whole milliseconds; `None` for the default of 10 s.
+    /// The time that the querier waits, in whole milliseconds; `None` for the default of 10 s.
     pub timeout: Option<Duration>,
     /// Times collected on the way.
     pub ts_stack: Option<TsStack<'a>>,

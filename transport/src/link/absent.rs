@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stands in for a kind of link that is not built in: its endpoints are refused, so nothing else can be. Each such kind is this
+//! The stand-in for a kind of link that is not built in: its endpoints are refused, so nothing else can be. Each such kind is this
 //! file under its own name, which is also that of the cargo feature.
 
 #![allow(dead_code, unused_imports, reason = "no kind has all of it")]

@@ -42,7 +42,7 @@ impl fmt::Display for IoFailure {
     }
 }
 
-/// What a peer did that no link of the kind carries, as a clause: the inside of an [`io::Error`].
+/// The rule of a kind of link that a peer broke, as a clause: the inside of an [`io::Error`].
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct RulesBroken(pub(super) String);

@@ -127,13 +127,13 @@ pub(crate) struct Bound {
     pub socket: Socket,
     /// Its address; port 0 is replaced by the system's choice.
     pub address: LinkAddress,
-    /// What is dropped when the socket is closed, such as the files of a path.
+    /// Dropped when the socket is closed, such as the files of a path.
     pub belongings: Option<Box<dyn Any + Send>>,
-    /// What those who come in have to pass.
+    /// The entrance that each newcomer has to pass.
     pub entrance: Entrance,
 }
 
-/// What is between an accepted socket and the first message of its peer.
+/// The way from an accepted socket to the first message of its peer.
 #[derive(Debug, Clone)]
 pub(crate) enum Entrance {
     /// Nothing.
@@ -162,7 +162,7 @@ pub(crate) enum Entrance {
     Handed(Arc<handed::Handed>),
 }
 
-/// Somebody who has come to a listener.
+/// A stranger that has come to a listener.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     /// With a socket of its own.
@@ -172,7 +172,7 @@ pub(crate) enum Arrival {
 }
 
 impl Entrance {
-    /// What serves the socket that all links of a listener share, if they do.
+    /// Returns the gate that serves the socket of all links of a listener, if they share one.
     pub(crate) fn shared(&self) -> Option<&quic::Gate> {
         match self {
             Entrance::Quic(gate) => Some(gate),
@@ -180,7 +180,7 @@ impl Entrance {
         }
     }
 
-    /// Waits for somebody who comes in.
+    /// Waits for a stranger.
     pub(crate) async fn accept<R: Runtime>(
         &self,
         runtime: &R,
@@ -193,7 +193,7 @@ impl Entrance {
         }
     }
 
-    /// Lets somebody in: at once, or with what there is to wait for.
+    /// Lets a stranger in: at once, or by a future to wait for.
     pub(crate) fn pass<'a, R: Runtime>(&'a self, runtime: &'a R, arrival: Arrival) -> Passage<'a> {
         let stream = match arrival {
             Arrival::Socket(socket) => LinkStream::from(socket),
@@ -226,7 +226,7 @@ impl Entrance {
     }
 }
 
-/// How an accepted socket comes in.
+/// The passage of an accepted socket.
 pub(crate) enum Passage<'a> {
     /// It is in.
     Done(LinkStream),
@@ -234,14 +234,14 @@ pub(crate) enum Passage<'a> {
     Wait(Pin<Box<dyn Future<Output = Result<LinkStream, HandshakeError>> + Send + 'a>>),
 }
 
-/// What an endpoint is connected or listened on with.
+/// The terms on which an endpoint is connected to or listened on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms<'a> {
     /// The endpoint.
     pub endpoint: &'a Endpoint,
     /// Until when this may take.
     pub deadline: Instant,
-    /// What holds where the endpoint says nothing.
+    /// The settings for all that the endpoint leaves open.
     pub links: &'a LinkSettings,
 }
 
@@ -267,7 +267,7 @@ pub(crate) enum LinkFailure {
     Encryption {
         /// The address connected to.
         address: LinkAddress,
-        /// What went wrong, as a clause.
+        /// The failure, as a clause.
         text: String,
     },
     /// Connected, but what listens there made no WebSocket of it.
@@ -275,7 +275,7 @@ pub(crate) enum LinkFailure {
     Upgrade {
         /// The address connected to.
         address: LinkAddress,
-        /// What went wrong, as a clause.
+        /// The failure, as a clause.
         text: String,
     },
     /// The time was over.
@@ -383,10 +383,10 @@ impl Protocol {
             })
     }
 
-    /// Whether an endpoint of this kind has an address and options that can be.
+    /// Checks address and options of an endpoint of this kind.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The first fault.
     pub fn check(self, endpoint: &Endpoint) -> Result<(), EndpointProblem> {
         match self {
             Protocol::Quic => quic::check(endpoint),
@@ -420,7 +420,7 @@ impl Protocol {
         }
     }
 
-    /// Whether each batch is a datagram of its own, which may get lost.
+    /// Returns `true` if each batch is a datagram of its own, which may get lost.
     pub(crate) fn has_datagrams(self) -> bool {
         self == Protocol::Udp
     }
@@ -436,7 +436,7 @@ impl Protocol {
         }
     }
 
-    /// What a node offers on links of an endpoint of this kind: batches that fit, and none that a datagram cannot be.
+    /// Returns the offer of a node on links of an endpoint of this kind: batches that fit, and none that a datagram cannot be.
     pub(crate) fn offer(self, local: &LocalParameters, endpoint: &Endpoint) -> LocalParameters {
         let mut offered = local.clone();
         if let Some(most) = self.batch_bytes_max(endpoint) {
@@ -551,7 +551,7 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// What is wrong with an endpoint that is well formed as text. The caller names the endpoint in front of it.
+/// A fault in an endpoint that is well formed as text. The caller names the endpoint in front of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointProblem {
@@ -576,7 +576,7 @@ pub enum EndpointProblem {
     Address {
         /// The address in the endpoint.
         address: String,
-        /// What is wrong with it.
+        /// The fault in it.
         what: &'static str,
     },
     /// The address is a multicast group.
@@ -597,7 +597,7 @@ pub enum EndpointProblem {
         kind: &'static str,
         /// The path in the endpoint.
         path: String,
-        /// What is wrong with it.
+        /// The fault in it.
         what: &'static str,
     },
     /// The address is not `CID:PORT`.
@@ -605,7 +605,7 @@ pub enum EndpointProblem {
     Cid {
         /// The address in the endpoint.
         address: String,
-        /// What is wrong with it.
+        /// The fault in it.
         what: &'static str,
     },
     /// Keys or certificates are missing, or cannot be used.
@@ -615,7 +615,7 @@ pub enum EndpointProblem {
         setting: &'static str,
         /// The file, if they are in one, with a space in front.
         place: String,
-        /// What is wrong with them.
+        /// The fault in them.
         problem: String,
     },
     /// An option that the kind of link does not have, at least not in that part of an endpoint.
@@ -623,7 +623,7 @@ pub enum EndpointProblem {
     UnknownOption {
         /// Its name.
         option: String,
-        /// What is wrong with it, and what to write.
+        /// Its fault, and the text to write instead.
         what: String,
     },
     /// An option behind `#` has a value that it cannot have.
@@ -633,12 +633,12 @@ pub enum EndpointProblem {
         key: &'static str,
         /// The value found.
         value: String,
-        /// What values look like.
+        /// The form of its values.
         expected: &'static str,
     },
 }
 
-/// Whether this build has links that are encrypted.
+/// Tells if this build has links that are encrypted.
 pub const HAS_TLS: bool = tls::AVAILABLE;
 
 fn supported() -> String {

@@ -31,19 +31,19 @@ pub(crate) const CONTENT_BYTES_MAX: u16 = frames::CONTENT_BYTES_MAX as u16;
 /// Bytes that one read of the line brings at most.
 const READ_BYTES_MAX: usize = 4096;
 
-/// What may wait for the line in the system beside what the line itself has: little, as what is urgent waits for it.
+/// Bytes that may wait for the line in the system beside those that the line itself has: few, as an urgent message waits for them.
 const WAITING_BYTES_MAX: usize = 4096;
 
-/// How often to look for an answer of the one that listens.
+/// The interval of the looks for an answer of the listener.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// When to ask again, if nothing has answered: the question may be lost, or nobody have the line open yet.
+/// The time without an answer after which to ask again: the question may be lost, or the line not be open at the other end yet.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long to leave a line alone that cannot be opened any more, as when its plug was pulled.
+/// The time for which to leave a line alone that cannot be opened any more, as when its plug was pulled.
 const REOPEN_EVERY: Duration = Duration::from_secs(1);
 
-/// What an endpoint says of its line.
+/// The options of an endpoint for its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
     device: String,
@@ -51,7 +51,7 @@ struct Line {
     is_exclusive: bool,
     /// The wait after a link of before was ended.
     pause: Duration,
-    /// Whether a listener opens the line anew for each link.
+    /// A listener opens the line anew for each link.
     is_released: bool,
 }
 
@@ -155,7 +155,7 @@ impl Port {
         }
     }
 
-    /// Whether there is something to read, or an error.
+    /// Tells if there is something to read, or an error.
     fn is_ready(&self) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.port, PollFlags::IN)];
         Ok(poll(&mut fds, Some(&Timespec::default()))? > 0)
@@ -200,7 +200,7 @@ pub(super) async fn connect<R: Runtime>(
     })
 }
 
-/// What the other end says to a question.
+/// The answer of the other end to a question.
 enum Answer {
     Accepted,
     Reset,
@@ -213,7 +213,7 @@ fn answer(port: &Port, frames: &mut Frames) -> io::Result<Option<Answer>> {
     frames.take(&bytes[..count], |one| match one {
         Ok((flags, _)) if flags.has(Flags::ACCEPTED) => found = Some(Answer::Accepted),
         Ok((flags, _)) if flags.has(Flags::RESET) => found = Some(Answer::Reset),
-        // What is left of another time.
+        // A rest of another time.
         Ok(_) | Err(_) => {}
     });
     Ok(found)
@@ -246,7 +246,7 @@ fn carry_in(inner: &Inner, port: &Port, mut frames: Frames, device: &str) {
             });
         let count = match read {
             Ok(Some(count)) => count,
-            // Nobody has the link any more.
+            // No owner of the link is left.
             Ok(None) => return,
             Err(error) => {
                 tracing::debug!("{device}: the line has ended: {error}");
@@ -356,7 +356,7 @@ fn listen(line: Line) -> io::Result<Bound> {
     })
 }
 
-/// What the thread of a listener has.
+/// The state of a listener's thread.
 struct Desk {
     line: Line,
     stopped: Socket,
@@ -412,7 +412,7 @@ impl Desk {
         matches!(poll(&mut fds, Some(&wait)), Ok(1..))
     }
 
-    /// Waits for somebody who asks for a link; `None` when the listener is gone.
+    /// Waits for a node that asks for a link; `None` when the listener is gone.
     fn meet(&self, port: &Port) -> io::Result<Option<Frames>> {
         let mut frames = Frames::default();
         let mut bytes = [0; READ_BYTES_MAX];
@@ -449,7 +449,7 @@ impl Desk {
         let writer = writer.spawn(move || carry_out(&out, &sender))?;
         self.handed.hand(link);
         carry_in(&inner, port, frames, &self.line.device);
-        // What it has still to say comes before the next link.
+        // Its last bytes come before the next link.
         let _ = writer.join();
         Ok(())
     }

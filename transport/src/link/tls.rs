@@ -41,7 +41,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     TlsSettings::default().of(endpoint).map(drop)
 }
 
-/// How long the introduction by certificates may take, beside the limits that all kinds of link have.
+/// Returns the time that the introduction by certificates may take, beside the limits that all kinds of link have.
 fn handshake_timeout(endpoint: &Endpoint) -> Result<Duration, EndpointProblem> {
     let key = "tls_handshake_timeout_ms";
     let found = option(endpoint, key, "a number of milliseconds", |value| {
@@ -168,7 +168,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     Ok(bound.collect())
 }
 
-/// What those who come in by an encrypted listener pass.
+/// The gate of an encrypted listener.
 #[derive(Debug)]
 pub(crate) struct Gate {
     credentials: Credentials,

@@ -13,7 +13,7 @@ use super::{
     is_group, tcp, tls,
 };
 
-/// What an endpoint is for.
+/// The use of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To listen on.
@@ -22,11 +22,11 @@ pub enum Purpose {
     Connect,
 }
 
-/// Reads the keys and certificates that an endpoint would be used with. Gives what is a concern, such as a certificate that
-/// expires soon, as a clause.
+/// Reads the keys and certificates that an endpoint would be used with. Returns a concern, such as a certificate that expires soon,
+/// as a clause.
 ///
 /// # Errors
-/// What is missing, cannot be read or does not belong together.
+/// A piece is missing, cannot be read or does not belong to the other pieces.
 ///
 /// # Blocking
 /// Reads the files.
@@ -118,7 +118,7 @@ fn try_one(at: SocketAddr, kind: Type, options: &SocketOptions) -> io::Result<()
     bound.map(drop)
 }
 
-/// Whether the system keeps a port for processes with a privilege that this one lacks.
+/// Tells if the system keeps a port for processes with a privilege that this one lacks.
 #[cfg(target_os = "linux")]
 fn is_reserved(port: u16) -> bool {
     /// The bit of `CAP_NET_BIND_SERVICE`.
@@ -143,7 +143,7 @@ fn is_reserved(_port: u16) -> bool {
     false
 }
 
-/// Whether a directory is there to which this process may write.
+/// Checks that a directory is there to which this process may write.
 #[cfg(unix)]
 pub(super) fn directory_of(path: &std::path::Path) -> io::Result<()> {
     let parent = path

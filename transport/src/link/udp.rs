@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Datagrams: `udp/HOST:PORT`. A datagram is a batch, without a length in front. Nothing is repeated but the handshake.
 //!
-//! Both ends have a socket of their own for each link, connected to the other end: the system tells links apart. What
-//! those who are not connected yet send arrives at the listener, which keeps nothing of them until they come back with its
+//! Both ends have a socket of their own for each link, connected to the other end: the system tells links apart. Datagrams
+//! of peers that are not connected yet arrive at the listener, which keeps nothing of a peer until it comes back with the listener's
 //! cookie. Such a socket has the address that was asked, and so have the answers before there is one, also where the listener has
 //! all addresses of the machine.
 
@@ -30,8 +30,8 @@ use super::{
     Protocol, SocketOptions, Terms, tcp,
 };
 
-/// What a socket may hold that nobody has read yet, as far as the system permits: a message of a megabyte comes in
-/// seventeen datagrams at once, and what does not fit is lost.
+/// Unread bytes that a socket may hold, as far as the system permits: a message of a megabyte comes in seventeen datagrams at once,
+/// and what does not fit is lost.
 const RECEIVE_BYTES: usize = 4 * 1024 * 1024;
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
@@ -51,7 +51,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     }
 }
 
-/// What is said to a group has no one other end.
+/// Checks an endpoint that has one other end, which a group has not.
 fn check_unicast(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     check(endpoint)?;
     match group::is_group(endpoint) {
@@ -82,7 +82,7 @@ pub(super) fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
     address.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
-/// Makes a socket for the first address of the endpoint's host. Whether somebody is there shows later.
+/// Makes a socket for the first address of the endpoint's host. Only an answer shows later that a node is there.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -164,8 +164,8 @@ pub(crate) struct Arrived {
     pub(crate) length: usize,
 }
 
-/// A listening socket, beside the one that the runtime has: for answers to those who are not connected, and to make the
-/// sockets of those who are.
+/// A listening socket, beside the one that the runtime has: it answers peers that are not connected, and makes the sockets of those
+/// that are.
 #[derive(Debug)]
 pub(crate) struct Desk {
     socket: UdpSocket,
@@ -177,7 +177,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// What takes any datagram, and many short ones at once.
+    /// Bytes that take any datagram, and many short ones at once.
     pub(crate) const ROOM: usize = 65_536;
 
     /// Duplicates a listening socket.
@@ -199,7 +199,7 @@ impl Desk {
     /// Takes datagrams of a peer that is not connected.
     ///
     /// # Errors
-    /// Those of the system; [`io::ErrorKind::WouldBlock`] when there is none.
+    /// The errors of the system; [`io::ErrorKind::WouldBlock`] when there is none.
     pub(crate) fn receive(&self, into: &mut [u8]) -> io::Result<Arrived> {
         let mut meta = [RecvMeta::default()];
         let mut rooms = [IoSliceMut::new(into)];
@@ -261,11 +261,11 @@ impl Desk {
         Ok((LinkStream::coded(socket, coding), local, flow))
     }
 
-    /// A socket with the address that was asked, connected to the peer that asked. Until it is, it may get what others send: that is
-    /// handed to `astray`. To be called by one thread at a time.
+    /// Makes a socket with the address that was asked, connected to the peer that asked. Until it is, it may get datagrams of other
+    /// peers, which it hands to `astray`. To be called by one thread at a time.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub(crate) fn connect(
         &self,
         way: Way,
@@ -302,7 +302,7 @@ fn share(socket: &Socket, shared: bool) -> io::Result<()> {
     socket.set_reuse_port(shared)
 }
 
-/// The same where both is one.
+/// Shares the address on systems where both is one.
 #[cfg(not(unix))]
 fn share(socket: &Socket, shared: bool) -> io::Result<()> {
     socket.set_reuse_address(shared)

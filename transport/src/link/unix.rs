@@ -2,8 +2,8 @@
 //! Sockets in the file system: `unixsock-stream/PATH`, a byte stream within one machine.
 //!
 //! A listener owns its path by an exclusive lock on `PATH.lock`, as the reference's does, and removes both files when it ends.
-//! After a crash both files stay, but not the lock: the next listener takes the path over. A socket that somebody without the lock
-//! listens at, and what is no socket, is left alone.
+//! After a crash both files stay, but not the lock: the next listener takes the path over. A socket at which a process without
+//! the lock listens, and a file that is no socket, are left alone.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,10 +21,10 @@ use super::{
     Terms,
 };
 
-/// How many connections may wait to be accepted, as far as the system allows.
+/// The most connections that may wait to be accepted, as far as the system allows.
 const BACKLOG: i32 = 4096;
 
-/// How long to leave a listener alone whose queue is full: the system does not say when there is room.
+/// The time for which to leave a listener alone whose queue is full: the system does not say when there is room.
 const RETRY: Duration = Duration::from_millis(5);
 
 /// The path of an endpoint.
@@ -157,7 +157,7 @@ impl Claim {
                 io::ErrorKind::WouldBlock => io::ErrorKind::AddrInUse.into(),
                 _ => io::Error::from(error),
             })?;
-            // The one before may have removed the file between the two calls; then this lock keeps nobody out.
+            // The owner of before may have removed the file between the two calls; then this lock locks nothing.
             let inode = |found: fs::Metadata| (found.dev(), found.ino());
             let is_there = fs::symlink_metadata(&lock_path).ok().map(inode);
             if is_there == lock.metadata().ok().map(inode) {
@@ -166,7 +166,7 @@ impl Claim {
         };
         match fs::symlink_metadata(path) {
             Ok(found) if found.file_type().is_socket() => {
-                // Somebody who knows nothing of the lock may listen there.
+                // A process that knows nothing of the lock may listen there.
                 if is_answered(path)? {
                     return Err(io::ErrorKind::AddrInUse.into());
                 }
@@ -184,7 +184,7 @@ impl Claim {
     }
 }
 
-/// Whether somebody listens at a path. One whose queue is full does.
+/// Tells if a process listens at a path. One whose queue is full does.
 fn is_answered(path: &Path) -> io::Result<bool> {
     let tried = socket(SocketBuffers::default())?.connect(&SockAddr::unix(path)?);
     Ok(match tried {
@@ -195,7 +195,7 @@ fn is_answered(path: &Path) -> io::Result<bool> {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Somebody may have removed them already.
+        // They may be gone already.
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(&self.lock_path);
     }

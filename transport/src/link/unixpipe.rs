@@ -29,18 +29,18 @@ use super::{
 };
 use crate::log_limit::LogLimit;
 
-/// What an invitation and each of its two confirmations begin with; the number follows, as this machine writes it.
+/// The first bytes of an invitation and of each of its two confirmations; the number follows, as this machine writes it.
 const MAGIC: [u8; 4] = [0xde, 0xad, 0xbe, 0xef];
 
 const INVITATION_BYTES: usize = 8;
 
-/// How long one that has invited may take to open its pipes.
+/// The time that the sender of an invitation may take to open its pipes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Invitations that are followed at a time; others are left, and those who sent them give up.
+/// Invitations that are followed at a time; further ones are left, and their senders give up.
 const FOLLOWED_MAX: usize = 64;
 
-/// How often to look for an answer: a pipe has no reader before, so nothing says that there is one.
+/// The interval of the looks for an answer: a pipe has no reader before, so nothing says that there is one.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Numbers that are tried for new pipes.
@@ -69,8 +69,8 @@ fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
     }
 }
 
-/// The permissions of pipes that this node makes where nothing else is said. Who may read the pipe of invitations can take
-/// them from the listener, and those who sent them wait in vain.
+/// The permissions of pipes that this node makes where nothing else is said. A process that may read the pipe of
+/// invitations can take them from the listener, and their senders wait in vain.
 const OWNER_ALONE: u32 = 0o600;
 
 /// The permissions of pipes that this node makes, before the process's mask: the endpoint's, or the configuration's.
@@ -134,7 +134,7 @@ pub(super) async fn connect<R: Runtime>(
     let mut filled = 0;
     while filled < INVITATION_BYTES {
         let read = || match (&down.file).read(&mut answer[filled..]) {
-            // Nobody has opened it for writing yet.
+            // No process has opened it for writing yet.
             Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
             result => result,
         };
@@ -227,13 +227,13 @@ fn listen(path: &Path, mode: u32) -> io::Result<Bound> {
     })
 }
 
-/// What goes with a listener: its thread first, as that hears of the end of the socket.
+/// The belongings of a listener: its thread first, as that notices the end of the socket.
 struct Listener {
     _stop: Socket,
     _claim: Claim,
 }
 
-/// What the thread of a listener has.
+/// The state of a listener's thread.
 struct Desk {
     requests: File,
     stopped: Socket,
@@ -279,7 +279,7 @@ impl Desk {
         }
     }
 
-    /// Somebody wrote what is no invitation: where the next one begins is not known, so what is there is thrown away.
+    /// Throws away what is no invitation, with all behind it: the place of the next one is not known.
     fn skip(&self) {
         let path = self.names.requests();
         static LIMIT: LogLimit = LogLimit::new();

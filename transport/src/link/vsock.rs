@@ -12,10 +12,10 @@ use super::{
     Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, Protocol, Terms,
 };
 
-/// How many connections may wait to be accepted, as far as the system allows.
+/// The most connections that may wait to be accepted, as far as the system allows.
 const BACKLOG: i32 = 4096;
 
-/// How often to look whether a connection is there: it takes next to no time, or a second until nobody has answered.
+/// The interval of the looks for a connection: it takes next to no time, or a second until no answer has come.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// All CIDs of this machine, or any port.
@@ -76,7 +76,7 @@ fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// Where a socket's address says; `None` for one that has none.
+/// Returns the place of a socket's address; `None` for one that has none.
 fn place_in(address: io::Result<SockAddr>) -> Option<Place> {
     let (cid, port) = address.ok()?.as_vsock_address()?;
     Some(Place { cid, port })

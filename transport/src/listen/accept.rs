@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The accept loop, and the task that hears one stranger out.
+//! The accept loop, and the task that receives the introduction of one stranger.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -46,12 +46,12 @@ pub(super) struct Door<R: Runtime> {
 struct Stranger {
     arrival: Arrival,
     remote: LinkAddress,
-    /// What it connected to.
+    /// The address that it connected to.
     listener: LinkAddress,
     entrance: Entrance,
 }
 
-/// What the tasks of one listener share.
+/// The state that the tasks of one listener share.
 pub(super) struct Reception<R, A> {
     pub(super) runtime: R,
     pub(super) endpoint: Endpoint,
@@ -172,7 +172,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         PAUSE
     }
 
-    /// Starts the task that hears a stranger out.
+    /// Starts the task that receives the introduction of a stranger.
     fn receive(self: &Arc<Self>, stranger: Stranger) {
         let Some(Entry {
             ticket,
@@ -205,8 +205,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         });
     }
 
-    /// What follows from how an introduction ended: the listener has stopped, it had to give way, its time was over in that
-    /// step, or it came to its end.
+    /// Draws the consequence of the end of an introduction: the listener has stopped, or evicted it, its time was over in that step, or
+    /// it came to its end.
     pub(super) fn conclude(
         &self,
         remote: &LinkAddress,
@@ -240,7 +240,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         u32::try_from(self.started.elapsed().as_secs() / EPOCH.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// What a stranger has to prove its user with: a random number. Nobody needs one where no users are asked for and
+    /// Returns a random number, with which a stranger has to prove its user. No stranger needs one where no users are asked for and
     /// one link is all.
     pub(super) fn nonce(&self) -> Option<u64> {
         let options = &self.local.options;
@@ -361,7 +361,7 @@ pub(super) struct Admitted<A: Admission> {
     pub(super) reserved: Reserved<A>,
 }
 
-/// What [`Admission::admit`] reserved; given back if the link does not come about, for whatever reason.
+/// The place that [`Admission::admit`] reserved; given back if the link does not come about, for whatever reason.
 pub(super) struct Reserved<A: Admission> {
     pub(super) admission: Arc<A>,
     pub(super) established: Option<Established>,

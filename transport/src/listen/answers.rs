@@ -3,7 +3,7 @@
 //!
 //! An InitAck with its cookie is longer than the InitSyn that it answers, also than that of a stock client, and the address of a
 //! datagram may be forged: the owner of that address gets what is said to it. So the bytes that are said are bounded for each network
-//! and for the listener. Those who come too often repeat their InitSyn, as they do when it is lost.
+//! and for the listener. A peer that gets no answer repeats its InitSyn, as it does when that is lost.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ impl Said {
         let since = self.since.get_or_insert(now);
         let nanos = now.saturating_duration_since(*since).as_nanos();
         let paid = nanos.saturating_mul(rate.into()) / Duration::from_secs(1).as_nanos();
-        // What is less than a byte is not lost.
+        // A fraction of a byte is paid later.
         if paid > 0 {
             *since = now;
             let paid = u64::try_from(paid).unwrap_or(u64::MAX);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What became of the connections that came in, by reason.
+//! Counts of the connections that came in, by outcome.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::log_limit::{LogByName, LogLimit};
 use crate::protocol::handshake::HandshakeError;
 
-/// How many connections a listener has seen end their introduction in which way.
+/// The number of connections that ended their introduction at a listener, by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ListenCounts {
     /// Became links.

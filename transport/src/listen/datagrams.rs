@@ -35,9 +35,9 @@ pub(super) struct Counter {
 struct Table {
     /// The newest link of each address, to each of the listener's.
     links: HashMap<Way, Known>,
-    /// Those whose owners are being let in.
+    /// Ways whose owners are being let in.
     entering: HashSet<Way>,
-    /// How many links there may be before the ended ones are taken out.
+    /// The number of links from which on the ended ones are taken out.
     look_at: usize,
 }
 
@@ -48,7 +48,7 @@ struct Known {
     flow: Weak<Flow>,
 }
 
-/// Somebody that has come back with its cookie.
+/// A peer that has come back with its cookie.
 struct Newcomer {
     way: Way,
     open_syn: Vec<u8>,
@@ -58,7 +58,7 @@ struct Newcomer {
 
 impl Counter {
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub(super) fn new(
         listener: &Socket,
         address: &LinkAddress,
@@ -144,7 +144,7 @@ impl Drop for Entering {
 }
 
 impl<R: Runtime, A: Admission> Reception<R, A> {
-    /// Hears all who are not connected until the listener is stopped, then closes the socket.
+    /// Receives from all peers that are not connected until the listener is stopped, then closes the socket.
     pub(super) async fn receive_all(
         self: Arc<Self>,
         mut door: Box<Door<R>>,
@@ -183,7 +183,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         }
     }
 
-    /// Deals with the datagram of somebody who is not connected, or wants to be anew.
+    /// Deals with the datagram of a peer that is not connected, or wants to be anew.
     fn hear_datagram(self: &Arc<Self>, counter: &Arc<Counter>, datagram: &[u8], way: Way) {
         if datagram.is_empty() || counter.repeats(datagram, way) {
             return;
@@ -209,7 +209,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 self.enter(counter, newcomer);
             }
             Err(error) => {
-                // What is no message at all gets no answer, which might be meant for somebody else.
+                // A datagram that is no message at all gets no answer: it may be meant for another program.
                 if !matches!(error, HandshakeError::Undecodable { .. }) {
                     self.note_answered(counter.answer(&out, way));
                 }

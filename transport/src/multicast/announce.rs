@@ -23,7 +23,7 @@ const WAITING: u32 = 16;
 /// More than the longest JOIN: a header, an id, a lease, and sequence numbers of eight priorities.
 const JOIN_BYTES_MAX: usize = 256;
 
-/// What the task works on.
+/// The state of the task.
 pub(super) struct Announcer<R> {
     pub(super) runtime: R,
     /// The socket that sends to the group.
@@ -35,8 +35,8 @@ pub(super) struct Announcer<R> {
 }
 
 impl<R: Runtime> Announcer<R> {
-    /// Introduces this node until the group is left: after each interval, and soon after somebody has come, so that the
-    /// newcomer need not wait.
+    /// Introduces this node until the group is left: after each interval, and soon after a node has come, so that the newcomer need
+    /// not wait.
     pub(super) async fn run(self) {
         loop {
             let news = self.group.news.listen();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$help:meta])* $name:ident,)+) => {
-        /// What was heard in a group and not taken.
+        /// Counts of what was heard in a group and not taken.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct GroupCounts {
@@ -28,7 +28,7 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Datagrams of those who have not introduced themselves.
+    /// Datagrams of nodes that have not introduced themselves.
     unknown,
     /// Datagrams that are not what the protocol allows, or not to their end; also those whose payload is in shared memory.
     malformed,
@@ -37,7 +37,7 @@ counters! {
     refused,
     /// Introductions of nodes for which there was no room (`transport/multicast/max_sessions`, `limits/sessions_per_address`).
     over_limit,
-    /// Members that gave way to others: they were silent, or most members came from their address.
+    /// Members that were removed for a newcomer: they were silent, or most members came from their address.
     evicted,
     /// Introductions that contradict an earlier one too soon after the last that did.
     contradicting,
@@ -45,7 +45,7 @@ counters! {
     expired,
     /// Messages that have no place in a group, such as questions, and keys that are not written out.
     misplaced,
-    /// What members declare: everything is sent to the group anyway, and no questions pass it.
+    /// Declarations of members: everything is sent to the group anyway, and no questions pass it.
     declarations,
     /// Datagrams of members to which there is a link, by which the same comes.
     repeated,

@@ -31,7 +31,7 @@ use crate::protocol::rx::{Flow, Pause, PeerMisbehaved, Receiver};
 /// A member that announces a number so far behind the last one heard was restarted at its old address.
 const RESTART: u32 = 1024;
 
-/// Intervals between JOINs after which a member that says nothing gives way to a newcomer.
+/// Intervals between JOINs after which a newcomer gets the place of a member that says nothing.
 const SILENT: f32 = 1.5;
 
 /// Another node in a group.
@@ -41,11 +41,11 @@ pub struct Member {
     pub zid: ZenohId,
     /// Its role.
     pub whatami: WhatAmI,
-    /// Where its datagrams come from.
+    /// The source of its datagrams.
     pub address: LinkAddress,
 }
 
-/// What a member announces. It stays the same as long as the member runs.
+/// The announcement of a member, which stays the same as long as the member runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     zid: ZenohId,
@@ -87,9 +87,9 @@ pub(super) struct Members {
     group: Arc<Group>,
     present: HashMap<SocketAddr, Present>,
     places: Places,
-    /// How often somebody has come or gone.
+    /// The number of times that a member has come or gone.
     changes: u64,
-    /// How often somebody has come.
+    /// The number of times that a member has come.
     came: u64,
     logs: Logs,
 }
@@ -256,7 +256,7 @@ impl Members {
         }
     }
 
-    /// Why a node cannot be a member, if it cannot.
+    /// Returns the reason why a node cannot be a member, if there is one.
     fn problem_with(
         &self,
         join: &Join<'_>,
@@ -392,7 +392,7 @@ impl Members {
         was_there
     }
 
-    /// Lets those go that were silent for their whole lease at `now`.
+    /// Removes members that were silent for their whole lease at `now`.
     pub(super) fn expire(&mut self, now: Instant) {
         let before = self.present.len();
         let places = &mut self.places;
@@ -411,17 +411,17 @@ impl Members {
         }
     }
 
-    /// How often somebody has come.
+    /// Returns how often a member has come.
     pub(super) fn came(&self) -> u64 {
         self.came
     }
 
-    /// How often somebody has come or gone.
+    /// Returns how often a member has come or gone.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Makes the list that others see.
+    /// Makes the list that other tasks see.
     fn publish(&mut self) {
         self.changes += 1;
         let member = |(from, present): (&SocketAddr, &Present)| Member {
@@ -438,7 +438,7 @@ impl Members {
 }
 
 impl Present {
-    /// Whether a JOIN is that of another node, or of one that was restarted.
+    /// Tells if a JOIN is that of another node, or of one that was restarted.
     fn contradicts(&self, identity: &Identity, join: &Join<'_>) -> bool {
         let last = self.receiver.next_sn(Priority::Data);
         let behind = last.wrapping_sub(join.next_sn.reliable) & identity.mask();

@@ -46,7 +46,7 @@ use receive::Receiving;
 /// The batch size that members of a group announce, and keep.
 pub const GROUP_BATCH_SIZE: u16 = 8192;
 
-/// What this node is in its groups, and the limits it keeps there.
+/// The role of this node in its groups, and the limits it keeps there.
 #[derive(Debug, Clone)]
 pub struct Presence {
     /// This node, its lease, its resolution, and the largest message. The batch size is [`GROUP_BATCH_SIZE`] at most; `qos`
@@ -54,25 +54,25 @@ pub struct Presence {
     pub local: LocalParameters,
     /// Between two JOINs.
     pub join_interval: Duration,
-    /// How many others may be in the group.
+    /// The most other nodes that may be in the group.
     pub members_max: usize,
-    /// How many of them may have the same address (IPv6: the same /64).
+    /// The most of them that may have the same address (IPv6: the same /64).
     pub members_per_address: usize,
     /// Bytes of the unfinished messages of a member.
     pub unfinished_max: usize,
-    /// How long a member may say nothing but signs of life amid a message.
+    /// The longest time for which a member may say nothing but signs of life amid a message.
     pub unfinished_time: Duration,
 }
 
-/// What is done with what members of a group say. All calls come from one task, one at a time.
+/// Takes what members of a group say. All calls come from one task, one at a time.
 pub trait GroupHandler: Handler {
-    /// Whether what this member says comes by a link of its own as well, so that it is not taken from the group.
+    /// Returns `true` if the messages of this member come by a link of its own as well, so that they are not taken from the group.
     fn hears_otherwise(&self, member: &ZenohId) -> bool;
 
-    /// Somebody has come or gone: these are there now.
+    /// Notes that a member has come or gone: these are there now.
     fn members_changed(&mut self, members: &[Member]);
 
-    /// Somebody has come since this was called last, which is at least [`LOOK_AFTER`] ago.
+    /// Notes that a member has come since this was called last, which is at least [`LOOK_AFTER`] ago.
     fn members_came(&mut self);
 }
 
@@ -120,7 +120,7 @@ pub fn join(endpoint: &Endpoint, presence: &Presence) -> Result<Joined, ListenEr
 }
 
 impl Joined {
-    /// What an outbox for the group goes by.
+    /// Returns the parameters for an outbox of the group.
     #[must_use]
     pub fn established(&self) -> &Established {
         &self.established
@@ -132,13 +132,13 @@ impl Joined {
         &self.sockets.stream
     }
 
-    /// Where this node's datagrams come from.
+    /// Returns the source of this node's datagrams.
     #[must_use]
     pub fn own(&self) -> LinkAddress {
         LinkAddress::internet(Protocol::Udp, self.sockets.own)
     }
 
-    /// Where they go to.
+    /// Returns their destination.
     #[must_use]
     pub fn group(&self) -> LinkAddress {
         LinkAddress::internet(Protocol::Udp, self.sockets.group)
@@ -151,9 +151,9 @@ pub struct Group {
     endpoint: Endpoint,
     members: Mutex<Vec<Member>>,
     counters: Counters,
-    /// Somebody new is there, who is to hear of this node soon.
+    /// Notified when a newcomer is there, to which this node is to introduce itself soon.
     news: Event,
-    /// When this router says nothing, as another one is in the group.
+    /// The times at which this router says nothing, as another one is in the group.
     quiet: Mutex<Quiet>,
 }
 
@@ -164,24 +164,24 @@ impl Group {
         &self.endpoint
     }
 
-    /// The others that are in the group.
+    /// Returns the other nodes in the group.
     #[must_use]
     pub fn members(&self) -> Vec<Member> {
         self.members.lock().clone()
     }
 
-    /// What was heard so far that was not taken.
+    /// Returns the counts of what was received so far and not taken.
     #[must_use]
     pub fn counts(&self) -> GroupCounts {
         self.counters.snapshot()
     }
 }
 
-/// What the tasks of a group work on.
+/// The parts of which the tasks of a group are made.
 pub struct Meeting<H> {
     /// The sockets.
     pub joined: Joined,
-    /// Who this node is.
+    /// This node's role and limits.
     pub presence: Presence,
     /// The way out to the group.
     pub outbox: Arc<Outbox>,
@@ -191,8 +191,8 @@ pub struct Meeting<H> {
     pub handler: H,
 }
 
-/// Starts the tasks of a group: one that sends, one that introduces this node again and again, one that hears the others.
-/// They end when the outbox is closed, or when the group cannot be heard any more.
+/// Starts the tasks of a group: one that sends, one that introduces this node again and again, one that receives.
+/// They end when the outbox is closed, or when nothing can be received from the group any more.
 ///
 /// # Errors
 /// The operating system's, if it has no descriptor left.
@@ -261,7 +261,7 @@ pub fn start<R: Runtime, H: GroupHandler>(
     Ok(group)
 }
 
-/// Where this node is in the group.
+/// The sockets' place in the group.
 struct Place {
     /// Its own address, which what it says comes from.
     own: SocketAddr,

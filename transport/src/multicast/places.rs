@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The places of a group: how many members there may be, of them from one address, and which member gives way to a newcomer.
+//! The places of a group: the most members in all and from one address, and the member whose place a newcomer gets.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -18,12 +18,12 @@ pub(super) enum Place {
     None,
 }
 
-/// How many members each address has, and the limits.
+/// The number of members of each address, and the limits.
 #[derive(Debug)]
 pub(super) struct Places {
     max: usize,
     per_address: usize,
-    /// A member that was not heard for so long gives way even where no address has more members than the newcomer's.
+    /// A newcomer gets the place of a member that was not heard for so long, even where no address has more members than its own.
     silence: Duration,
     taken: HashMap<AddressGroup, usize>,
 }

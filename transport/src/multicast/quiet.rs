@@ -5,7 +5,7 @@
 //! listens for another one, and keeps quiet while that one lives. Any node can claim to be a router, so the claim is
 //! believed as little as this purpose allows:
 //!
-//! * A router that has introduced itself goes on: whatever hears both has heard it first.
+//! * A router that has introduced itself goes on: a node that receives both has received it first.
 //! * Each JOIN is believed for three intervals, whatever lease it announces.
 //! * Two that claim it at a time are no router of the other implementation, which would not have survived the first.
 //! * Two routers with a link to each other would deliver everything twice. The one with the greater id keeps quiet.
@@ -25,11 +25,11 @@ pub(super) struct Claim {
     pub(super) zid: ZenohId,
     /// The lease, as far as it is accepted.
     pub(super) lease: Duration,
-    /// Whether there is a link to a node with this id.
+    /// There is a link to a node with this id.
     pub(super) is_linked: bool,
 }
 
-/// What a node knows of other routers in a group.
+/// The knowledge of a node about other routers in a group.
 #[derive(Debug)]
 pub(super) struct Quiet {
     own: ZenohId,
@@ -81,7 +81,7 @@ impl Quiet {
         }
     }
 
-    /// Whether this node may introduce itself at `now`; it does so then.
+    /// Returns `true` if this node may introduce itself at `now`; it does so then.
     pub(super) fn may_speak(&mut self, now: Instant) -> bool {
         let may = self.until.is_none_or(|until| now >= until);
         self.has_spoken |= may;

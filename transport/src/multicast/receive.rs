@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The task that hears a group: one socket, datagram by datagram.
+//! The task that receives from a group: one socket, datagram by datagram.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -26,7 +26,7 @@ const TURN: u32 = 32;
 /// The time between two looks at who has come and who is gone.
 pub const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// How much later it is looked at the latest, while there is always something to read.
+/// The longest delay of such a look, while there is always something to read.
 const FLOOD_MAX: Duration = Duration::from_secs(5);
 
 /// The pause after the system has failed to give a datagram.
@@ -38,11 +38,11 @@ pub(super) struct Receiving<R, H> {
     pub(super) outbox: Arc<Outbox>,
     pub(super) members: Members,
     pub(super) handler: H,
-    /// How many had come when that was looked at last.
+    /// The number that had come at the last look.
     pub(super) came: u64,
 }
 
-/// What a wait ended with.
+/// The event that ended a wait.
 enum Event {
     Datagram(usize, SocketAddr),
     Failed,
@@ -50,10 +50,10 @@ enum Event {
     Over,
 }
 
-/// What is heard with.
+/// The means to receive.
 struct Ear<L> {
     listener: L,
-    /// The same socket.
+    /// Another handle of its socket.
     socket: UdpSocket,
     buffer: Vec<u8>,
 }
@@ -85,7 +85,7 @@ impl<L> Ear<L> {
 }
 
 impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
-    /// Hears the group until it is left. `writing` is the other half of the socket that sends, or why there is none.
+    /// Receives until the group is left. `writing` is the other half of the socket that sends, or why there is none.
     pub(super) async fn run<W>(mut self, place: Place, writing: io::Result<W>) {
         let ended = match writing {
             Ok(_writing) => match self.hear_all(place).await {
@@ -111,7 +111,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
         loop {
             let look = Instant::now() + LOOK_AFTER;
             let mut due = pin!(runtime.sleep_until(look));
-            // Until there is somebody to look for.
+            // Until it is time to look at the members.
             loop {
                 if outbox.is_closing() {
                     over.await;
@@ -119,7 +119,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
                 }
                 match ear.next(&runtime, over.as_mut(), due.as_mut()).await {
                     Event::Over => return Ok(self.why_closed()),
-                    // Nothing waits to be read that could show that somebody lives.
+                    // Nothing waits to be read that could show that a member lives.
                     Event::Due => {
                         self.look();
                         break;
@@ -134,7 +134,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
                 if in_a_row >= TURN {
                     in_a_row = 0;
                     runtime.yield_now().await;
-                    // A flood keeps nobody alive who says nothing.
+                    // A flood keeps no silent member alive.
                     if Instant::now() > look + FLOOD_MAX {
                         self.look();
                         break;
@@ -148,7 +148,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
         self.outbox.ended().cloned().unwrap_or(Ended::Local)
     }
 
-    /// Lets those go that were silent for too long, and has those greeted that have come.
+    /// Removes members that were silent for too long, and has newcomers greeted.
     fn look(&mut self) {
         let before = self.members.changes();
         self.members.expire(Instant::now());
@@ -193,7 +193,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
     }
 }
 
-/// Whether two addresses are the same but for the interface.
+/// Tells if two addresses are the same but for the interface.
 fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
     (one.ip(), one.port()) == (other.ip(), other.port())
 }

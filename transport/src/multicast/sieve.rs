@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What members say, without what has no place in a group.
+//! A sieve for the messages of members: it drops those that have no place in a group.
 
 use zonda_codec::{NetworkMessage, Push, PushRun};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a connection ends in good order: until when the peer may take what is queued, and what it has not taken then.
+//! The end of a connection in good order: the time until which the peer may take what is queued, and the rest that it has not taken
+//! then.
 
 use std::{
     sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering},
@@ -12,16 +13,16 @@ use crate::ended::Ended;
 
 use super::{Outbox, signal};
 
-/// How long the peer of a link that is closed on its own, not with its node, may take: for what is queued, and to hang up
-/// once it has all.
+/// The time that the peer of a link that is closed on its own, not with its node, may take: for what is queued, and to hang up once it
+/// has all.
 pub const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// Until when a close may take.
 #[derive(Debug, Default)]
 pub(super) struct Closing {
-    /// In nanoseconds since the outbox was made, and one more; 0 as long as nobody closes it.
+    /// The end of that time in nanoseconds since the outbox was made, and one more; 0 before a close.
     by_ns: AtomicU64,
-    /// Whether the peer's system has what the socket had: one of [`UNKNOWN`], [`UNCONFIRMED`], [`ANSWERED`].
+    /// The word of the peer's system about what the socket had: one of [`UNKNOWN`], [`UNCONFIRMED`], [`ANSWERED`].
     confirmation: AtomicU8,
     /// The reason of a Close that the peer seems to have said, and one more; 0 for none.
     farewell: AtomicU16,
@@ -33,7 +34,7 @@ const UNCONFIRMED: u8 = 1;
 /// The peer has hung up in good order, when the socket had everything.
 const ANSWERED: u8 = 2;
 
-/// What a peer has not got of what was accepted for it.
+/// The messages that were accepted for a peer and that it has not got.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unsent {
@@ -46,7 +47,7 @@ pub struct Unsent {
 }
 
 impl Unsent {
-    /// Whether everything was taken.
+    /// Returns `true` if the peer has taken everything.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.messages == 0 && !self.is_unconfirmed
@@ -64,7 +65,7 @@ impl Outbox {
         self.signals.raise(signal::CLOSE);
     }
 
-    /// True once somebody has closed it, in good order: what is queued is still written.
+    /// True once it was closed in good order: what is queued is still written.
     #[must_use]
     pub fn is_closing(&self) -> bool {
         self.closing.by_ns.load(Ordering::SeqCst) > 0
@@ -94,7 +95,7 @@ impl Outbox {
         }
     }
 
-    /// What the peer has not got. Of a connection that has ended nothing changes any more. Declarations are left out: the
+    /// Returns what the peer has not got. Of a connection that has ended nothing changes any more. Declarations are left out: the
     /// peer forgets them with the connection, had it got them or not.
     #[must_use]
     pub fn unsent(&self) -> Unsent {
@@ -113,8 +114,8 @@ impl Outbox {
         }
     }
 
-    /// Whether the peer's system has confirmed nearly all that the socket has; `None` if nobody can know. Once this was asked
-    /// the socket is good for nothing but its end.
+    /// Tells if the peer's system has confirmed nearly all that the socket has; `None` if this system does not say. Once this was
+    /// asked the socket is good for nothing but its end.
     pub(crate) fn is_confirmed(&self) -> Option<bool> {
         let socket = self.writer.lock().direct()?;
         let is_confirmed = socket.is_confirmed()?;
@@ -148,7 +149,7 @@ impl Outbox {
         }
     }
 
-    /// What the end of reading means: a peer that hangs up once it has everything does what it was asked to.
+    /// Judges the end of reading: a peer that hangs up once it has everything does what it was asked to.
     pub(crate) fn end_of_reading(&self, ended: Ended) -> Ended {
         let ended = self.cause(ended);
         let hung_up = matches!(ended, Ended::HungUp | Ended::Remote(_));
@@ -159,7 +160,7 @@ impl Outbox {
         Ended::Local
     }
 
-    /// Whether [`Outbox::is_confirmed`] can be known.
+    /// Returns `true` if [`Outbox::is_confirmed`] can be known.
     pub(crate) fn tells_confirmed(&self) -> bool {
         self.has_direct
     }

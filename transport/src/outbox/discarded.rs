@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What was received and thrown away, where everybody can ask for it. The reading task writes it down after a read that
-//! has changed it, and never for a message.
+//! Counts of what was received and thrown away, for every task that asks. The reading task notes them after a read that has changed
+//! them, and never for a message.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use crate::protocol::rx::Received;
 
 use super::Outbox;
 
-/// What a link has received from its peer and thrown away.
+/// Counts of what a link has received from its peer and thrown away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Discarded {
@@ -27,7 +27,7 @@ pub struct Discarded {
 }
 
 impl Outbox {
-    /// What was received from the peer and thrown away.
+    /// Returns the counts of what was received from the peer and thrown away.
     #[must_use]
     pub fn discarded(&self) -> Discarded {
         let [frames, fragments, messages, too_large, undecodable] =
@@ -41,7 +41,7 @@ impl Outbox {
         }
     }
 
-    /// How often a priority of the peer waited for a declaration that was still on its way.
+    /// Returns how often a priority of the peer waited for a declaration that was still on its way.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.held.load(Ordering::Relaxed)

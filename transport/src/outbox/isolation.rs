@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What sources do while a peer does not keep up: how much waits for it, and for how long they wait themselves.
+//! The terms for sources while a peer does not keep up: the bytes that wait for it, and the time for which they wait themselves.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
@@ -20,11 +20,11 @@ pub(super) struct Isolated {
     policy: Isolation,
     /// One for each [`Demand`].
     clocks: Mutex<[StallClock; 2]>,
-    /// How many sources wait for the backlog to shrink: each write wakes them.
+    /// The number of sources that wait for the backlog to shrink: each write wakes them.
     watchers: AtomicUsize,
     /// The peer did not make room within a moment, so sources do not pause for a moment any more.
     parks: AtomicBool,
-    /// Whether the reading task is held up by others: one of [`FREE`], [`HELD`], [`EXCUSED`].
+    /// Tells if other peers hold the reading task up: one of [`FREE`], [`HELD`], [`EXCUSED`].
     reader: AtomicU8,
 }
 
@@ -55,7 +55,7 @@ pub struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Looks at the peer's pace; true once it has used up the patience of those who wait for it. The caller then
+    /// Looks at the peer's pace; true once it has used up the patience of the sources that wait for it. The caller then
     /// [gives it up](Outbox::give_up).
     #[must_use]
     pub fn look(&self, now: Instant) -> bool {
@@ -101,15 +101,15 @@ impl Drop for HeldReader<'_> {
 }
 
 impl Outbox {
-    /// The same outbox, with these terms for a peer that does not keep up. Default: [`Isolation::default`].
+    /// Returns the outbox with these terms for a peer that does not keep up. Default: [`Isolation::default`].
     #[must_use]
     pub fn with_isolation(mut self, policy: Isolation) -> Self {
         self.isolated.policy = policy;
         self
     }
 
-    /// The same outbox, for a peer that was too slow on a connection before, with the waiting that it has not made good. Where
-    /// any progress will do ([`Isolation::min_rate`] is 0) it owes nothing: its sources wait as long as ever.
+    /// Returns the outbox for a peer that was too slow on a connection before, with the waiting that it has not made good. If any
+    /// progress will do ([`Isolation::min_rate`] is 0) it owes nothing: its sources wait as long as ever.
     #[must_use]
     pub fn with_stall_debt(self, debt: Duration) -> Self {
         if self.isolated.policy.min_rate == 0 {
@@ -129,7 +129,7 @@ impl Outbox {
             .min(self.isolated.policy.stall)
     }
 
-    /// How long sources would wait for the peer now.
+    /// Returns the time for which sources would wait for the peer now.
     #[must_use]
     pub fn stall_left(&self) -> Duration {
         self.isolated.policy.stall - self.stall_debt()
@@ -160,7 +160,7 @@ impl Outbox {
         Waiting { outbox, demand }
     }
 
-    /// Has every write wake those who [listen for room](Outbox::listen_room), not only one that drains a lane.
+    /// Has every write wake the sources that [listen for room](Outbox::listen_room), not only one that drains a lane.
     #[must_use = "it ends when it is dropped"]
     pub fn watch(&self) -> Watching<'_> {
         self.isolated.watchers.fetch_add(1, Ordering::SeqCst);
@@ -174,7 +174,7 @@ impl Outbox {
         clocks[Demand::Pace as usize].note_offered(now, offered);
     }
 
-    /// Whether the peer made no room when a source paused for a moment, and has made none since.
+    /// Returns `true` if the peer made no room when a source paused for a moment, and has made none since.
     #[must_use]
     pub fn is_parking(&self) -> bool {
         self.isolated.parks.load(Ordering::Relaxed)
@@ -192,14 +192,14 @@ impl Outbox {
         HeldReader(self)
     }
 
-    /// Whether the peer is not being read for the sake of others, so that its silence says nothing.
+    /// Returns `true` while the peer is not read for the sake of other peers, so that its silence says nothing.
     pub(crate) fn excuses_silence(&self) -> bool {
         let reader = &self.isolated.reader;
         let excused = reader.compare_exchange(HELD, EXCUSED, Ordering::SeqCst, Ordering::SeqCst);
         excused.is_ok() || excused == Err(EXCUSED)
     }
 
-    /// What is offered is looked up only where it counts.
+    /// Returns the flow; the offer is looked up only if it counts.
     fn flow(&self, demand: Demand) -> Flow {
         let taken = self.counters.bytes.load(Ordering::Relaxed);
         let counts = demand == Demand::Pace && self.isolated.policy.min_rate > 0;

@@ -78,14 +78,14 @@ pub use tally::OutboxCounters;
 use tally::{Discards, Tally, lane_index};
 use writer::SocketWriter;
 
-/// How often the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
+/// The interval in which the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
 /// until the next sender after a tick, at most for two ticks.
 pub const TICK: Duration = Duration::from_micros(100);
 
 /// A message that comes at least this long after the previous one is written by its sender at once.
 const QUIET: Duration = Duration::from_micros(50);
 
-/// How long those who leave the writing to a sender that waits for room trust that it is still there.
+/// The time for which senders that leave the writing to one that waits for room trust that it is still there.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// A lane may overshoot its limit by what receive bursts and control traffic force into it, up to this factor;
@@ -115,19 +115,19 @@ pub struct Outbox {
     has_direct: bool,
     /// Bytes of a whole batch's buffer.
     batch_bytes: usize,
-    /// Who writes, and when. Only a thread that it has made the writer writes, with `writer` locked.
+    /// Elects the thread that writes. Only a thread that it has made the writer writes, with `writer` locked.
     election: WriterElection,
     epoch: Instant,
     last_quiet_ns: AtomicU64,
     last_received_ns: AtomicU64,
     wrote: AtomicBool,
     closed: AtomicBool,
-    /// It has let go of the socket and of what was queued.
+    /// It has released the socket and what was queued.
     released: AtomicBool,
     ended: OnceLock<Ended>,
     closing: Closing,
     discards: Discards,
-    /// How often a priority of the peer was held.
+    /// The number of times that a priority of the peer was held.
     held: AtomicU64,
     signals: Signals,
     room: room::Room,
@@ -163,7 +163,7 @@ impl Outbox {
         Self::with_limits(established, &|_| queue_bytes_max, direct)
     }
 
-    /// As [`Outbox::new`], with a limit for each priority.
+    /// Makes the queues as [`Outbox::new`] does, with a limit for each priority.
     #[must_use]
     pub fn with_limits(
         established: &Established,
@@ -322,8 +322,8 @@ impl Outbox {
         self.signals.raise(signal::ABORT);
     }
 
-    /// Ends a connection whose tasks are gone, with their runtime or by a panic: shuts the socket down, as nobody else
-    /// will. What is queued is lost.
+    /// Ends a connection whose tasks are gone, with their runtime or by a panic: shuts the socket down, as no task is left to
+    /// do it. The queued messages are lost.
     pub fn abandon(&self) {
         self.end(Ended::Abandoned);
         self.signals.raise(signal::ABORT);
@@ -331,7 +331,7 @@ impl Outbox {
         self.release();
     }
 
-    /// Notes how the connection ended, if nobody did before, and lets everybody who waits for it know.
+    /// Notes the cause of the end of the connection, if none was noted before, and wakes every task that waits for it.
     pub(crate) fn end(&self, ended: Ended) {
         // The first caller knows the cause; what follows are its consequences.
         let _ = self.ended.set(self.cause(ended));
@@ -340,7 +340,7 @@ impl Outbox {
         self.over.notify(usize::MAX);
     }
 
-    /// How the connection ended, once it has.
+    /// Returns the cause of the end of the connection, once it has ended.
     #[must_use]
     pub fn ended(&self) -> Option<&Ended> {
         self.ended.get()
@@ -352,7 +352,7 @@ impl Outbox {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// What this outbox has done so far.
+    /// Returns the counts of what this outbox has done so far.
     #[must_use]
     pub fn counters(&self) -> &OutboxCounters {
         &self.counters

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Payloads that nobody has to send any more, on their way to where no lock is held.
+//! Payloads that are sent or given up, on their way to where no lock is held.
 //!
 //! A payload may belong to a user, whose code runs when the last reference to it goes, and may publish. So a function that
 //! takes batches apart under a lock keeps their payloads here, and drops this after the lock is gone.
@@ -48,7 +48,7 @@ impl Spent {
         self.0.push(payload);
     }
 
-    /// What is kept, if there is any.
+    /// Returns what is kept, if there is any.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Spent> {
         (!self.0.is_empty()).then(|| Spent(std::mem::take(&mut self.0)))

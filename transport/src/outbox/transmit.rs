@@ -43,7 +43,7 @@ impl Transmit {
         self.written = 0;
     }
 
-    /// How many batches there are.
+    /// Returns the number of batches.
     pub(crate) fn len(&self) -> usize {
         self.batches.len()
     }
@@ -65,7 +65,7 @@ impl Transmit {
         self.bytes
     }
 
-    /// How many batches are under way.
+    /// Returns the number of batches under way.
     #[cfg(test)]
     pub(super) fn batches(&self) -> usize {
         self.batches.len()

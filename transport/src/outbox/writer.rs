@@ -30,7 +30,7 @@ const FREE_MAX: usize = 8;
 /// Buffers up to this size belonged to fragments whose payload was shared; they are not worth keeping.
 const BUFFER_BYTES_MIN: usize = 512;
 
-/// What it takes to write: the socket, the batches under way, buffers to reuse.
+/// The means to write: the socket, the batches under way, buffers to reuse.
 #[derive(Debug)]
 pub(super) struct SocketWriter {
     direct: Option<DirectSocket>,
@@ -38,12 +38,12 @@ pub(super) struct SocketWriter {
     buffers: Buffers,
 }
 
-/// What batches are made of, or made smaller with, on their way out.
+/// The memory of which batches are made, or made smaller with, on their way out.
 #[derive(Debug)]
 pub(super) struct Buffers {
     /// To be used again.
     free: Vec<Box<[u8]>>,
-    /// Where batches may be compressed.
+    /// Packs batches, on a link that compresses.
     packer: Option<Box<Packer>>,
     /// The payloads of what is out; the writer [takes them along](drop_guarded).
     spent: Spent,
@@ -67,7 +67,7 @@ impl SocketWriter {
         self.direct.clone()
     }
 
-    /// What is under way.
+    /// Returns the batches under way.
     pub(super) fn transmit(&self) -> &Transmit {
         &self.transmit
     }
@@ -130,7 +130,7 @@ impl Buffers {
     }
 }
 
-/// The lanes in which there was room for those who wait for it when they were looked at last, as bits.
+/// The lanes that had room for waiting senders at the last look, as bits.
 #[derive(Debug, Default)]
 struct Drained(u8);
 
@@ -145,7 +145,7 @@ impl Outbox {
     /// Writes as the thread that was elected to, until the socket is full or has all that is ready. Then it is the writer no
     /// more: what it does next, and payloads to be dropped before that.
     ///
-    /// What others add meanwhile is not chased: they write themselves, demand it, or leave it to the next tick.
+    /// Messages that other threads add meanwhile are not chased: they write themselves, demand it, or leave it to the next tick.
     #[inline]
     pub(super) fn write_elected(&self) -> (Action, Option<Spent>) {
         // It is free but for moments: no other holder of this lock writes.
@@ -185,7 +185,7 @@ impl Outbox {
         buffers: &mut Buffers,
         mut send: impl FnMut(&Transmit) -> io::Result<usize>,
     ) -> WriteEnd {
-        // Those who wait for room hear of it when the socket has taken what made it: what it does not take goes back.
+        // Senders that wait for room are woken once the socket has taken what made it: the rest goes back.
         let mut drained = Drained::default();
         loop {
             // Nothing is written behind the end, so that what was lost by it can be counted.
@@ -266,7 +266,7 @@ impl Outbox {
             let Some(lane) = self.lanes.get(index) else {
                 return true;
             };
-            // What is at hand does not wait for somebody who is still filling a lane behind it.
+            // The batches at hand do not wait for a sender that is still filling a lane behind them.
             let mut lane = match transmit.is_empty() {
                 true => lane.lock(),
                 false => match lane.try_lock() {
@@ -297,7 +297,7 @@ impl Outbox {
         self.ready.load(Ordering::SeqCst).trailing_zeros() as usize
     }
 
-    /// Wakes those who wait for room if there is some, and those who watch the backlog.
+    /// Wakes the senders that wait for room if there is some, and the sources that watch the backlog.
     fn tell_room(&self, drained: &mut Drained) {
         let has_drained = std::mem::take(drained).0 != 0;
         if has_drained {
@@ -339,8 +339,8 @@ impl Outbox {
     }
 
     /// The driver's way to write: where senders write by themselves it waits for the socket, or leaves that to a sender that
-    /// waits for room, a moment at a time; elsewhere it takes the batches over and writes them. Returns when nobody demands
-    /// more.
+    /// waits for room, a moment at a time; elsewhere it takes the batches over and writes them. Returns when no sender
+    /// demands more.
     /// Not cancel-safe: a write that is dropped half-way leaves the link unusable.
     pub(crate) async fn drain<R: Runtime, W: LinkWrite>(
         &self,
@@ -408,7 +408,7 @@ impl Outbox {
                 Some(Some(first)) => {
                     let is_writable = self.wait_writable(left);
                     let spent = is_writable.then(|| self.resume());
-                    // What follows may run anybody's code, and that may wait for this socket in turn.
+                    // The next lines may run the code of a payload's owner, which may wait for this socket in turn.
                     drop(first);
                     if is_writable {
                         // The driver may have found this thread writing, and left its demand to it.
@@ -459,7 +459,7 @@ impl Outbox {
         let all = self.gather(transmit, buffers, &mut drained);
         self.tell_room(&mut drained);
         let taken = std::mem::take(transmit);
-        // What was packed leaves its payload behind.
+        // A packed batch leaves its payload behind.
         drop(drop_guarded(guard));
         (taken, all)
     }

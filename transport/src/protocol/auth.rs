@@ -47,7 +47,7 @@ pub enum CredentialsError {
         /// Its number, from 1.
         line: usize,
     },
-    /// The same name on two lines.
+    /// Two lines have one name.
     #[error("line {line} names user {user:?} again; keep one of the two lines")]
     Again {
         /// The number of the second line, from 1.
@@ -55,7 +55,7 @@ pub enum CredentialsError {
         /// The user.
         user: String,
     },
-    /// A list without anybody, which would let nobody in.
+    /// The list is empty, and would refuse every user.
     #[error("there is no user in it; write a line user:password for each")]
     Nobody,
 }
@@ -126,7 +126,7 @@ pub struct Users(Arc<Mutex<List>>);
 type List = Arc<HashMap<Arc<str>, Secret>>;
 
 impl Users {
-    /// How many there are, at least one.
+    /// Returns their number, at least one.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "there is always one")]
     pub fn len(&self) -> usize {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Keep-alives that a peer sends in its lease, where it is not configured otherwise.
 const KEEP_ALIVES: u32 = 4;
 
-/// What a deadline that has passed asks for.
+/// The event that a deadline calls for once it has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerEvent {
     /// Send a keep-alive; it counts as sent from here on.
@@ -23,7 +23,7 @@ pub struct Timers {
     remote_lease: Duration,
     last_sent: Instant,
     last_received: Instant,
-    /// The peer's lease seemed over, but nobody looked in time: it is over then.
+    /// The end of the peer's lease where it seemed over, but this node did not look in time.
     reprieve: Option<Instant>,
     /// Keep-alives are due whatever else is sent.
     is_steady: bool,
@@ -84,7 +84,7 @@ impl Timers {
         self.expiry().min(self.keep_alive())
     }
 
-    /// What is due at `now`, one event per call; `None` if nothing is.
+    /// Returns an event that is due at `now`, one per call; `None` if nothing is.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<TimerEvent> {
         let expiry = self.expiry();
         if now >= expiry {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What works between a dialer and a listener, and each way it can fail, on one runtime.
+//! Links between a dialer and a listener, and each way they can fail, on one runtime.
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::sync::mpsc::channel;
@@ -135,7 +135,7 @@ pub fn links_open_over_websockets<R: Runtime>(runtime: &R) {
     }
 }
 
-/// Nobody has to look for the certificate of a link: it is made here, and trusted.
+/// Makes the certificate of a link, and trusts it.
 #[cfg(feature = "quic")]
 fn trusting() -> zonda_transport::link::LinkSettings {
     use zonda_transport::link::{LinkSettings, Pem, TlsSettings};
@@ -226,7 +226,7 @@ pub fn links_open_over_quic<R: Runtime>(runtime: &R) {
             };
             assert_eq!(near.remote, far.local);
             if round == 2 {
-                // The others have ended, and one that is open stays when nobody is let in any more.
+                // The closed ones have ended, and an open one stays when no stranger is let in any more.
                 within(house.listening.close());
                 check_link(near, *far);
                 break;
@@ -272,7 +272,7 @@ pub fn locators_name_the_bound_port_and_keep_metadata<R: Runtime>(runtime: &R) {
         .map(ToString::to_string)
         .collect();
     assert_eq!(locators, [expected]);
-    // What another node tells of itself is dialled, also with an option that this one does not know.
+    // Locators that another node announces are dialled, also with an option that this one does not know.
     let told = format!("tcp/{}?novelty=1;prio=1-3", house.address());
     assert!(dial(runtime, &told).is_ok(), "{told}");
 }
@@ -370,7 +370,7 @@ pub fn another_version_is_named_on_both_sides<R: Runtime>(runtime: &R) {
     hand.send(&out);
     assert_eq!(house.failure(), HandshakeError::Version { theirs: 8 });
     assert_eq!(house.listening.counts().wrong_version, 1);
-    // The peer is told with Close{invalid}.
+    // The peer gets Close{invalid}.
     let answer = opener(2).handle_batch(&hand.receive(), &mut out);
     assert_eq!(answer, Err(HandshakeError::Refused { reason: 2 }));
     assert!(hand.is_left_alone());

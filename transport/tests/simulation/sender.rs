@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One of those who send at the same time: it queues its messages in order, waits for room where there is none, and has
-//! them written in any of the ways there are.
+//! One of several senders at a time: it queues its messages in order, waits for room if there is none, and has them written in any of
+//! the ways there are.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use super::executor::Executor;
 use super::rng::Rng;
 use super::traffic::{Channel, Note, PushHead, other};
 
-/// How long a sender blocks its thread at most before it looks again.
+/// The longest time for which a sender blocks its thread before it looks again.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 pub struct Sender {
@@ -69,7 +69,7 @@ impl Sender {
         }
         self.sent.lock().push(*note);
         if matches!(write, Write::Later | Write::FullBatches) {
-            // Others go first.
+            // Other tasks go first.
             self.executor.yield_now().await;
             self.outbox.flush();
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the simulated sides say to each other, in a form that can be checked on arrival: the key of
+//! The messages of the simulated sides, in a form that can be checked on arrival: the key of
 //! each message names its channel, its number and its size, and its payload follows from the key.
 
 use std::sync::LazyLock;
@@ -109,9 +109,9 @@ pub struct Recorder {
     pub qos_agreed: bool,
     /// Keeps blocks alive for a while, as an application would.
     pub held: Vec<ZSlice>,
-    /// What the receiver had counted after the last read.
+    /// The counts of the receiver after the last read.
     pub received: Received,
-    /// What it held then of unfinished messages.
+    /// The bytes of unfinished messages that it held then.
     pub buffered_bytes: usize,
 }
 

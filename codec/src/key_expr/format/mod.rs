@@ -35,7 +35,7 @@ pub use parsed::{Iter, Parsed};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct KeFormat<'s> {
     segments: Vec<Segment<'s>>,
-    /// What stands behind the last part, with its `/`; all if there is no part.
+    /// The text behind the last part, with its `/`; all of it if there is no part.
     suffix: &'s str,
 }
 
@@ -65,7 +65,7 @@ pub enum FormatError {
     Invalid {
         /// The text.
         format: Box<str>,
-        /// What is wrong.
+        /// The fault.
         problem: Box<str>,
     },
     /// The format has no part of that name.
@@ -119,7 +119,7 @@ impl<'s> KeFormat<'s> {
     /// Reads a format.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The text is not a format.
     pub fn new<S: AsRef<str> + ?Sized>(format: &'s S) -> Result<Self, FormatError> {
         let format = format.as_ref();
         read(format).map_err(|problem| FormatError::Invalid {
@@ -133,7 +133,7 @@ impl<'s> KeFormat<'s> {
         &self.segments
     }
 
-    /// What takes values for the parts.
+    /// Returns a formatter, which takes values for the parts.
     pub fn formatter(&'s self) -> KeFormatter<'s> {
         KeFormatter::new(self)
     }
@@ -163,7 +163,7 @@ impl<'s> Segment<'s> {
         self.spec.id
     }
 
-    /// What its values are included by.
+    /// Returns the pattern that includes its values.
     pub fn pattern(&self) -> &'s keyexpr {
         self.spec.pattern
     }
@@ -216,7 +216,7 @@ fn read(format: &str) -> Result<KeFormat<'_>, String> {
     Ok(KeFormat { segments, suffix })
 }
 
-/// What stands before a part ends with a `/`, and has a key before that.
+/// Checks that the text before a part ends with a `/`, and has a key before that.
 fn check_between(prefix: &str, is_first: bool) -> Result<(), String> {
     if prefix.is_empty() && is_first {
         return Ok(());

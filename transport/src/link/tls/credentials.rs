@@ -26,7 +26,7 @@ use rustls::{
 use super::super::{EndpointProblem, IoFailure, Pem, Purpose, TlsSettings};
 use super::validity::{concern, span};
 
-/// How often files are looked at, at most, to see whether they have changed.
+/// The shortest interval between two looks for changes of files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The ciphers, chosen by this crate's features and by nothing else in the program.
@@ -121,7 +121,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// What is asked of the handshake within QUIC.
+/// The terms of the handshake within QUIC.
 #[derive(Debug)]
 pub(in crate::link) struct Within {
     /// The names of what is spoken behind it.
@@ -130,12 +130,12 @@ pub(in crate::link) struct Within {
     pub noted: Noted,
 }
 
-/// What was wrong with a peer's certificate. Clones are the same note.
+/// The fault in a peer's certificate. Clones are the same note.
 #[derive(Debug, Clone, Default)]
 pub(in crate::link) struct Noted(Arc<Mutex<Option<rustls::Error>>>);
 
 impl Noted {
-    /// What was noted.
+    /// Returns the note.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "TLS says it itself"))]
     pub(in crate::link) fn take(&self) -> Option<rustls::Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -146,7 +146,7 @@ impl Noted {
     }
 }
 
-/// What is wrong with a text in PEM, as a clause.
+/// Returns the fault in a text in PEM, as a clause.
 fn pem_problem(error: &pem::Error) -> String {
     match error {
         pem::Error::NoItemsFound => "no section of that kind is in it".to_owned(),
@@ -161,7 +161,7 @@ fn pem_problem(error: &pem::Error) -> String {
     }
 }
 
-/// What this node connects with.
+/// Returns the configuration with which this node connects.
 pub(in crate::link) fn client(
     settings: &TlsSettings,
     within: Option<Within>,
@@ -205,7 +205,7 @@ pub(in crate::link) fn client(
     Ok(config)
 }
 
-/// Reads what this node would listen or connect with. Gives what is a concern about the certificate that it shows.
+/// Reads the keys and certificates that this node would listen or connect with. Returns a concern about the certificate that it shows.
 pub(in crate::link) fn examine(
     settings: &TlsSettings,
     purpose: Purpose,
@@ -216,7 +216,7 @@ pub(in crate::link) fn examine(
     }
 }
 
-/// What this node listens with, within QUIC for those who speak one of `alpn`; and what is a concern about its certificate.
+/// Returns the configuration of a listener, within QUIC for peers that speak one of `alpn`, and a concern about its certificate.
 fn server(
     settings: &TlsSettings,
     alpn: &[Vec<u8>],
@@ -243,14 +243,14 @@ fn server(
     let mut config =
         config.map_err(|error| key.problem(does_not_fit(&error, "listen_certificate")))?;
     let concern = concern.map(|concern| certificate.problem(concern).to_string());
-    // A node that connects again shows what it has again: nothing is kept of those who are gone.
+    // A node that connects again shows its certificate again: nothing is kept of nodes that are gone.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     config.alpn_protocols = alpn.to_vec();
     Ok((config, concern))
 }
 
-/// The same; says in the log what is a concern.
+/// Returns the configuration of a listener, and logs the concern about its certificate.
 fn server_logged(
     settings: &TlsSettings,
     alpn: &[Vec<u8>],
@@ -269,7 +269,7 @@ fn does_not_fit(error: &rustls::Error, certificate: &str) -> String {
     }
 }
 
-/// What a listener shows and asks for. A file that changes is read again, for the connections from then on.
+/// The certificates that a listener shows and asks for. A file that changes is read again, for the connections from then on.
 #[derive(Debug)]
 pub(in crate::link) struct Credentials {
     settings: TlsSettings,
@@ -286,7 +286,7 @@ struct State {
 }
 
 impl Credentials {
-    /// Reads them; within QUIC they are for those who speak one of `alpn`.
+    /// Reads them; within QUIC they are for peers that speak one of `alpn`.
     pub(in crate::link) fn load(
         settings: TlsSettings,
         alpn: Vec<Vec<u8>>,
@@ -303,7 +303,7 @@ impl Credentials {
         })
     }
 
-    /// What the files hold now. If that cannot be used, what they held before, and one line of the log says so.
+    /// Returns the content of the files now. If that cannot be used, their content of before, and one line of the log says so.
     pub(in crate::link) fn current(&self) -> Arc<ServerConfig> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -467,7 +467,7 @@ pub(in crate::link) fn explain(error: &io::Error) -> String {
     }
 }
 
-/// What the peer does not accept of this node.
+/// Tells what the peer does not accept of this node.
 fn explain_alert(alert: AlertDescription) -> String {
     match alert {
         AlertDescription::CertificateRequired => {

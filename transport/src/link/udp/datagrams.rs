@@ -35,7 +35,7 @@ const OPEN: u8 = 2;
 /// Gets the messages of a handshake that arrive at an open link.
 pub(crate) type HandBack = Box<dyn Fn(&[u8]) + Send + Sync>;
 
-/// What the halves of a link and those who send on it share. Its sockets are never shut down: the link that replaces one
+/// The state that the halves of a link and its senders share. Its sockets are never shut down: the link that replaces one
 /// goes on with the same, and a datagram without content would look like the end.
 pub struct Flow {
     is_over: AtomicBool,
@@ -87,7 +87,7 @@ impl Flow {
         self.is_open.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the link here: nothing is read any more. The peer hears nothing of it.
+    /// Ends the link here: nothing is read any more. The peer gets no word of it.
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         let reading = self.reading.lock();
@@ -116,7 +116,7 @@ impl Flow {
     /// Another handle of an accepted link's socket.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub(crate) fn socket(&self) -> io::Result<Socket> {
         let socket = self.socket.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         socket.try_clone()
@@ -131,8 +131,8 @@ impl Flow {
         }
     }
 
-    /// A datagram of so many bytes is lost on its way out. Says so once if the system sends none so long: then all such are lost.
-    /// Whether it did.
+    /// Notes that a datagram of so many bytes is lost on its way out. Logs once that the system sends none so long: then all such are
+    /// lost. Returns `true` if it did.
     pub(crate) fn note_lost(&self, bytes: usize, error: &io::Error) -> bool {
         if !is_too_long(error) || self.has_said.swap(true, Ordering::Relaxed) {
             return false;
@@ -160,7 +160,7 @@ impl Flow {
     }
 }
 
-/// Whether a datagram begins with InitSyn, InitAck, OpenSyn or OpenAck. A compressed batch begins with the same byte as an
+/// Tells if a datagram begins with InitSyn, InitAck, OpenSyn or OpenAck. A compressed batch begins with the same byte as an
 /// InitSyn without any flag.
 fn is_of_handshake(datagram: &[u8]) -> bool {
     match datagram {
@@ -175,7 +175,7 @@ fn is_of_handshake(datagram: &[u8]) -> bool {
     }
 }
 
-/// Whether a datagram that could not be sent is just lost, as the network may lose it: the way to the peer is missing for a
+/// Tells if a datagram that could not be sent is just lost, as the network may lose it: the way to the peer is missing for a
 /// moment, or it is too long for it. Else the socket is full, or the peer is not there any more.
 pub(crate) fn is_lost(error: &io::Error) -> bool {
     !matches!(
@@ -187,13 +187,13 @@ pub(crate) fn is_lost(error: &io::Error) -> bool {
     )
 }
 
-/// Whether the system sends no datagram so long.
+/// Tells if the system sends no datagram so long.
 #[cfg(unix)]
 fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error())
 }
 
-/// The same where it has another number.
+/// Tells it on systems where the error has another number.
 #[cfg(not(unix))]
 fn is_too_long(error: &io::Error) -> bool {
     const WSAEMSGSIZE: i32 = 10_040;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The two sockets of a member of a multicast group, `udp/224.0.0.225:7447#iface=eth0;ttl=1;join=224.0.0.226`: one sends to
-//! the group, and its address is what the others know this node by; one receives what is said to the group.
+//! the group, and the members know this node by its address; one receives the datagrams to the group.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,10 +14,10 @@ use crate::link::{
     option, stream::Coding, udp::Flow, udp::pace::Rate,
 };
 
-/// What the receiving socket may hold that nobody has read yet, as far as the system permits.
+/// Unread bytes that the receiving socket may hold, as far as the system permits.
 const RECEIVE_BYTES: usize = 4 * 1024 * 1024;
 
-/// Whether an endpoint is a multicast group: several nodes meet there, and nobody connects to it.
+/// Tells if an endpoint is a multicast group: several nodes meet there, and no node connects to it.
 #[must_use]
 pub fn is_group(endpoint: &Endpoint) -> bool {
     endpoint.proto() == Protocol::Udp.name() && address(endpoint).is_some()
@@ -30,7 +30,7 @@ pub(in crate::link) fn address(endpoint: &Endpoint) -> Option<SocketAddr> {
     address.ip().is_multicast().then_some(address)
 }
 
-/// What an endpoint asks of the sockets of a group.
+/// The options of an endpoint for the sockets of a group.
 #[derive(Debug, Default)]
 pub(in crate::link) struct GroupOptions {
     /// `iface`: the name or the address of the interface; without it the first one that is no loopback.
@@ -78,7 +78,7 @@ pub(crate) struct GroupSockets {
     pub(crate) stream: LinkStream,
     /// Gets what is said to the group, this node's own words included.
     pub(crate) receiving: Socket,
-    /// Where this node's datagrams come from.
+    /// The source of this node's datagrams.
     pub(crate) own: SocketAddr,
     pub(crate) group: SocketAddr,
 }
@@ -220,7 +220,7 @@ fn receiving(
         false => group,
     };
     socket.bind(&at.into())?;
-    // Otherwise Linux gives each socket what comes for the groups of others.
+    // Otherwise Linux gives each socket the datagrams to groups of other sockets.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     match group {
         SocketAddr::V4(_) => socket.set_multicast_all_v4(false)?,

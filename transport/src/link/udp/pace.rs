@@ -104,7 +104,7 @@ impl Pace {
         }
         let (before, now) = (self.level_ns.load(Ordering::Relaxed), self.now_ns());
         let level = before.max(now).saturating_add(self.cost_ns(bytes as u64));
-        // Those that leave at once do not hold up a large message for longer than two of them take.
+        // The fragments that leave at once delay a large message by no more than the time of two of them.
         let most = before.max(now.saturating_add(self.cost_ns(2 * AHEAD_BYTES)));
         self.level_ns.store(level.min(most), Ordering::Relaxed);
         let left = match kind {
@@ -170,7 +170,7 @@ impl std::fmt::Debug for Rest {
 }
 
 impl Rest {
-    /// Those of a runtime. A timer is made for each wait: few links ever wait.
+    /// Waits by the timers of a runtime, a new one for each wait: few links ever wait.
     pub(crate) fn of<R: Runtime>(runtime: &R) -> Rest {
         let runtime = runtime.clone();
         Rest(Box::new(move |delay| {

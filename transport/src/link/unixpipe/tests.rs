@@ -48,7 +48,7 @@ fn pipe(path: &Path) {
     mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).expect("a pipe");
 }
 
-/// As the reference opens what it reads.
+/// Opens a pipe as the reference opens one that it reads.
 fn theirs(path: &Path) -> File {
     pipe(path);
     let flags = OFlags::RDWR | OFlags::NONBLOCK;
@@ -230,7 +230,7 @@ fn what_is_no_invitation_keeps_nobody_out() {
     for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0], &[0xde; 100]] {
         (&requests).write_all(garbage).expect("room");
     }
-    // Nobody has this pipe.
+    // This pipe does not exist.
     (&requests).write_all(&invitation(1)).expect("room");
     let to = endpoint(&format!("unixpipe/{}", place.at("z").display()));
     let links = LinkSettings::default();
@@ -241,7 +241,7 @@ fn what_is_no_invitation_keeps_nobody_out() {
     };
     let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default());
     let runtime = runtime.expect("a runtime");
-    // What was thrown away may have had its invitation behind it.
+    // Its invitation may have been thrown away with the bytes in front of it.
     let found = (0..20).any(|_| {
         let terms = Terms {
             deadline: Instant::now() + Duration::from_millis(500),

@@ -24,8 +24,8 @@ use crate::{
 /// Batches whose slices cost little to prepare: those of a message of 256 KiB.
 const FEW: usize = 4;
 
-/// How long the peer of a link that has ended may take nothing of what the system has still to send, megabytes of a link: one whose
-/// window stays shut would keep that for minutes, and one that takes a few bytes now and then for hours.
+/// The longest time for which the peer of a link that has ended may take nothing of what the system has still to send, megabytes of a
+/// link: one whose window stays shut would keep that for minutes, and one that takes a few bytes now and then for hours.
 const REST_STALLS_MAX: Duration = Duration::from_secs(30);
 
 /// The link's socket, shared with the runtime that drives it, for writing from the sender's own thread without waiting.
@@ -177,11 +177,11 @@ impl DirectSocket {
         matches!(poll(&mut fds, Some(&left)), Ok(count) if count > 0)
     }
 
-    /// Whether the peer's system has confirmed nearly all that was written; `None` if the connection is gone. A socket with
-    /// room for next to nothing is writable when it holds next to nothing: see that nobody writes to it any more.
+    /// Tells if the peer's system has confirmed nearly all that was written; `None` if the connection is gone. A socket with room for
+    /// next to nothing is writable when it holds next to nothing: no thread may write to it any more.
     pub(in crate::outbox) fn is_confirmed(&self) -> Option<bool> {
         if let Coding::Datagrams(_) = &self.0.coding {
-            // Nobody confirms anything, and what the socket has is on its way.
+            // No peer confirms a datagram, and what the socket has is on its way.
             return Some(true);
         }
         if let Coding::Carried(_) = &self.0.coding {
@@ -197,8 +197,8 @@ impl DirectSocket {
 }
 
 impl DirectSocket {
-    /// The same where another task carries on what the socket gets: that task closes its end once the peer has confirmed
-    /// all that came before the end.
+    /// Tells it where another task carries on what the socket gets: that task closes its end once the peer has confirmed all that came
+    /// before the end.
     fn is_carried(&self) -> Option<bool> {
         let socket = &self.0.socket;
         socket.shutdown(Shutdown::Write).ok()?;

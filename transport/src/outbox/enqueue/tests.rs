@@ -106,7 +106,7 @@ fn burst() -> impl Strategy<Value = Burst> {
     })
 }
 
-/// How a burst is enqueued.
+/// The way in which a burst is enqueued.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Short,
@@ -115,7 +115,7 @@ enum Way {
 }
 
 impl Way {
-    /// Enqueues messages up to one that is refused, as the others are as long as nothing leaves; tells how many were queued.
+    /// Enqueues messages up to one that is refused, as all further ones are as long as nothing leaves; returns how many were queued.
     fn enqueue(self, outbox: &Outbox, burst: &Burst) -> Option<Refused> {
         let (priority, overflow) = (burst.priority, burst.overflow);
         let mut first = None;

@@ -107,7 +107,7 @@ fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
     done
 }
 
-/// What a peer makes of the bytes.
+/// The bytes as a peer reads them.
 #[derive(Default)]
 struct Heard {
     messages: Vec<(Channel, u64, usize)>,
@@ -184,8 +184,8 @@ fn an_urgent_message_waits_for_the_batch_under_way_alone() {
     }
 }
 
-/// What a thread queues after an urgent message of its own leaves after it, whatever the writer does meanwhile. A key that was declared
-/// with an id is used in the next message: one that went first would name an id that the peer has not heard of.
+/// A message that a thread queues after an urgent one of its own leaves after it, whatever the writer does meanwhile. A key that was declared
+/// with an id is used in the next message: one that went first would name an id that the peer does not know.
 #[test]
 fn what_follows_an_urgent_message_never_overtakes_it() {
     const ROUNDS: u64 = 20_000;
@@ -304,7 +304,7 @@ fn a_message_is_admitted_as_a_whole_or_not_at_all() {
     assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }
 
-/// What a full socket gives back made no room, and what it takes does.
+/// A batch that a full socket gives back makes no room, and one that it takes does.
 #[test]
 fn those_who_wait_for_room_hear_of_what_the_socket_took() {
     // half of it goes into one write

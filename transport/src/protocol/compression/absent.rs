@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stands for compression in a build without it: nothing is ever packed, and nobody agrees to it.
+//! The stand-in for compression in a build without it: nothing is ever packed, and this node does not agree to it.
 
 use zonda_codec::ZSlice;
 

@@ -73,7 +73,7 @@ impl Packer {
         }
     }
 
-    /// Lets go of memory while nothing is sent.
+    /// Frees memory while nothing is sent.
     pub fn trim(&mut self) {
         self.joined = Vec::new();
         self.packed = Vec::new();

@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use zonda_codec::ZSlice;
 
-/// Whether this build can compress.
+/// Tells if this build can compress.
 pub const AVAILABLE: bool = cfg!(feature = "compression");
 
 /// The longest batch after unpacking, in bytes.
@@ -55,7 +55,7 @@ pub struct Corrupt {
     pub length: usize,
 }
 
-/// Where the messages of a batch are.
+/// The place of the messages of a batch.
 #[derive(Debug)]
 pub enum Content {
     /// In the batch itself, behind its flags.
@@ -95,7 +95,7 @@ impl Unpacker {
         Ok(Content::Unpacked(slice))
     }
 
-    /// Lets go of the memory that is kept for the next batches.
+    /// Frees the memory that is kept for the next batches.
     pub fn release(&mut self) {
         self.pool = Vec::new();
     }

@@ -102,7 +102,7 @@ pub enum HandshakeError {
         "no {step} from the peer in time; check that a Zenoh node listens there and that nothing filters the link"
     )]
     Timeout {
-        /// What was waited for.
+        /// The message that was waited for.
         step: Step,
     },
     /// Another node than the expected one answered.
@@ -120,9 +120,9 @@ pub enum HandshakeError {
         "undecodable bytes while waiting for {step}: {source}; check that the peer is a Zenoh 1.x node and that both ends use the same kind of link"
     )]
     Undecodable {
-        /// What was waited for.
+        /// The message that was waited for.
         step: Step,
-        /// What is wrong with the bytes.
+        /// The fault in the bytes.
         source: DecodeError,
     },
     /// A well-formed message arrived out of turn.
@@ -130,9 +130,9 @@ pub enum HandshakeError {
         "{found} arrived while waiting for {step}; check that the peer is a Zenoh 1.x node and not itself connecting as opener"
     )]
     Unexpected {
-        /// What was waited for.
+        /// The message that was waited for.
         step: Step,
-        /// What arrived.
+        /// The message that arrived.
         found: &'static str,
     },
     /// A batch held bytes after the message of the handshake.
@@ -142,7 +142,7 @@ pub enum HandshakeError {
     Trailing {
         /// The message in whose batch they were found.
         step: Step,
-        /// How many bytes follow it.
+        /// The number of bytes that follow it.
         count: usize,
     },
     /// The peer proposed or answered a value that cannot be used.
@@ -191,7 +191,7 @@ pub enum HandshakeError {
     Unauthenticated {
         /// The peer's id.
         zid: ZenohId,
-        /// What was wrong.
+        /// The problem.
         problem: AuthProblem,
     },
     /// The peer refused the link at the first message, and this node gave no user name.
@@ -233,7 +233,7 @@ impl From<io::Error> for HandshakeError {
     }
 }
 
-/// What to try where a link broke before the two ends had agreed.
+/// Advises the user of a link that broke before the two ends had agreed.
 fn why_broken(kind: io::ErrorKind) -> &'static str {
     match kind {
         io::ErrorKind::UnexpectedEof

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How two nodes agree on a link: the opener's and the acceptor's half of the four messages.
+//! The agreement of two nodes on a link: the opener's and the acceptor's half of the four messages.
 //!
 //! ```text
 //! Opener                                        Acceptor
@@ -49,7 +49,7 @@ pub use error::{HandshakeError, Step};
 pub use open::{OpenStep, Opener};
 pub use password::AuthProblem;
 
-/// How long either side waits for each message of a handshake.
+/// The time for which either side waits for each message of a handshake.
 pub const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Decodes the one message a handshake batch holds.

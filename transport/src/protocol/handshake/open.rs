@@ -13,7 +13,7 @@ use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{Established, LEASE_MAX, LocalParameters, initial_sn, is_within};
 
-/// What a batch did to an [`Opener`].
+/// The effect of a batch on an [`Opener`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpenStep {
     /// Another batch must arrive; send `out` if it holds anything.
@@ -30,7 +30,7 @@ pub struct Opener {
     step: Step,
     /// Known from InitAck on; the lease and the peer's first sequence number come with OpenAck.
     agreed: Option<Established>,
-    /// What the acceptor asked this node to prove its user with.
+    /// The number with which the acceptor asked this node to prove its user.
     nonce: Option<u64>,
     /// The acceptor's key, once several links are agreed on.
     peer: Option<PeerKey>,
@@ -49,7 +49,7 @@ impl Opener {
         }
     }
 
-    /// What the opener is waiting for, for the error when its time is over.
+    /// Returns the message that the opener waits for, for the error when its time is over.
     pub fn step(&self) -> Step {
         self.step
     }
@@ -246,7 +246,7 @@ impl Opener {
         })
     }
 
-    /// What a Close says at this step: a node that keeps strangers out gives no reason.
+    /// Returns the meaning of a Close at this step: a node that keeps strangers out gives no reason.
     fn refused(&self, step: Step, reason: u8, agreed: Option<Established>) -> HandshakeError {
         match (step, &self.local.options.credentials, agreed) {
             (Step::InitAck, None, _) if reason == GENERIC => HandshakeError::CredentialsWanted,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How an opener proves that it knows its password without sending it.
+//! The proof of an opener that it knows its password, without sending it.
 //!
 //! ```text
 //! InitSyn   0x02  unit   there is a user
@@ -41,7 +41,7 @@ pub enum AuthProblem {
         "it gave no user name; set transport/auth/usrpwd/user and transport/auth/usrpwd/password there"
     )]
     Missing,
-    /// Nobody of that name is on the list.
+    /// No user of that name is on the list.
     #[error(
         "user {user:?} is not in transport/auth/usrpwd/dictionary_file; add it there, or correct transport/auth/usrpwd/user on its side"
     )]
@@ -57,10 +57,10 @@ pub enum AuthProblem {
         /// The user.
         user: String,
     },
-    /// What came for a user and its proof is none.
+    /// The bytes that came for a user and its proof are none.
     #[error("what it sent as user and proof cannot be read: {what}; update the peer")]
     Malformed {
-        /// What is wrong with it.
+        /// The fault in it.
         what: &'static str,
     },
 }
@@ -76,10 +76,10 @@ impl AuthProblem {
     }
 }
 
-/// What InitSyn says of an opener that has credentials, and OpenAck to one that was let in.
+/// The content by which InitSyn announces an opener with credentials, and OpenAck confirms one that was let in.
 pub(super) const UNIT: &[u8] = &[KEY_UNIT];
 
-/// What InitAck asks.
+/// The question of InitAck.
 pub(super) fn challenge(nonce: u64) -> Vec<u8> {
     let mut chain = vec![KEY_NONCE];
     put_vle(nonce, &mut chain);
@@ -95,7 +95,7 @@ pub(super) fn nonce(chain: Option<&[u8]>) -> Result<Option<u64>, AuthProblem> {
     }
 }
 
-/// What OpenSyn answers.
+/// The answer of OpenSyn.
 pub(super) fn answer(credentials: &Credentials, nonce: u64) -> Vec<u8> {
     let proof = proof(nonce, credentials.password().bytes());
     let proof = proof.finalize().into_bytes();
@@ -110,7 +110,7 @@ pub(super) fn answer(credentials: &Credentials, nonce: u64) -> Vec<u8> {
     chain
 }
 
-/// Whether InitSyn announces a user, or OpenAck confirms one.
+/// Tells if InitSyn announces a user, or OpenAck confirms one.
 pub(super) fn is_there(chain: Option<&[u8]>) -> Result<bool, AuthProblem> {
     match find(chain)? {
         None => Ok(false),
@@ -161,7 +161,7 @@ fn proof(nonce: u64, password: &[u8]) -> Hmac<Sha3_256> {
     mac
 }
 
-/// What the chain holds of this way to authenticate; others are passed over.
+/// Finds the extension of this way to authenticate in the chain; further ones are passed over.
 fn find(chain: Option<&[u8]>) -> Result<Option<ExtensionBody<'_>>, AuthProblem> {
     let Some(chain) = chain else {
         return Ok(None);

@@ -399,7 +399,7 @@ fn the_acceptor_checks_what_open_says() {
     assert_eq!(accept.remote_lease, LEASE_MAX);
 }
 
-/// As in the reference, the smaller size counts, whatever the acceptor says.
+/// The smaller size counts, whatever the acceptor says, as in the reference.
 #[test]
 fn the_opener_takes_no_larger_batches_than_it_offered() {
     let narrow = LocalParameters {
@@ -527,7 +527,7 @@ fn the_wrong_node_is_told_apart() {
     );
 }
 
-/// As the reference does it: the acceptor finds out when the cookie comes back.
+/// The acceptor finds out when the cookie comes back, as in the reference.
 #[test]
 fn a_node_does_not_connect_to_itself() {
     let mut acceptor = acceptor(client());

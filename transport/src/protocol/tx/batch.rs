@@ -16,13 +16,13 @@ pub struct Batch {
     /// In a word with what follows: batches are moved often.
     len: u32,
     tail: Option<ZSlice>,
-    /// Where the messages begin.
+    /// The offset of the messages.
     start: u8,
     /// It holds a piece of a message that fits in no batch.
     is_fragment: bool,
     /// It leaves as it is: something shorter stands for what it held, or there is nothing shorter.
     is_settled: bool,
-    /// That of its lane; known once it is sealed.
+    /// The priority of its lane; known once it is sealed.
     priority: Priority,
     /// The number of the last message that ends in it, counted by its lane from 1; known once it is sealed.
     last_message: u64,
@@ -35,7 +35,7 @@ impl Batch {
         Self::framed(bytes, Framing::Plain)
     }
 
-    /// As [`Batch::over`], for any kind of link.
+    /// Makes an empty batch as [`Batch::over`] does, for any kind of link.
     #[must_use]
     #[inline]
     pub fn framed(bytes: Box<[u8]>, framing: Framing) -> Self {
@@ -127,12 +127,12 @@ impl Batch {
         );
     }
 
-    /// Whether it holds a piece of a message that fits in no batch.
+    /// Returns `true` if it holds a piece of a message that fits in no batch.
     pub(super) fn is_fragment(&self) -> bool {
         self.is_fragment
     }
 
-    /// Whether its content was [replaced](Batch::replace), or is to [stay](Batch::settle).
+    /// Returns `true` if its content was [replaced](Batch::replace), or is to [stay](Batch::settle).
     #[cfg_attr(not(feature = "compression"), allow(dead_code))]
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled
@@ -152,7 +152,7 @@ impl Batch {
         self.tail = Some(tail);
     }
 
-    /// How many messages of its lane are out once this batch is, all before it included.
+    /// Returns the number of messages of its lane that are out once this batch is, all before it included.
     pub(crate) fn last_message(&self) -> u64 {
         self.last_message
     }
@@ -253,10 +253,10 @@ impl Batch {
     }
 }
 
-/// Where the payload of an outgoing message lies, and so whether it can be sent without copying.
+/// The place of the payload of an outgoing message, which tells if it can be sent without copying.
 #[derive(Debug, Clone, Copy)]
 pub enum Tail<'a> {
-    /// Bytes that must be copied: nobody keeps them alive after the call.
+    /// Bytes that must be copied: the caller does not keep them after the call.
     Copy(&'a [u8]),
     /// A payload that is reference-counted already.
     Shared(&'a ZSlice),

@@ -26,7 +26,7 @@ const BARE_BYTES_MAX: usize = 32;
 /// Most bytes a fragment's header takes, without what stands in front of it: id, sequence number, three extensions.
 const FRAGMENT_HEADER_BYTES_MAX: usize = 10;
 
-/// What a lane must know of its connection.
+/// The facts that a lane must know of its connection.
 #[derive(Debug, Clone, Copy)]
 pub struct LaneConfig {
     /// The priority that the lane's frames carry.
@@ -39,7 +39,7 @@ pub struct LaneConfig {
     pub initial_sn: u32,
     /// The lane is full from this many queued bytes on; one message may overshoot it.
     pub queue_bytes_max: usize,
-    /// What stands in front of the messages.
+    /// The kind of head in front of the messages.
     pub framing: Framing,
 }
 
@@ -54,7 +54,7 @@ pub struct Outgoing<'a, E: ?Sized> {
     pub payload: Tail<'a>,
 }
 
-/// What a push did to the lane.
+/// The effect of a push on the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pushed {
     /// The message waits in the open batch, which still has room.
@@ -77,11 +77,11 @@ pub struct Lane {
     frame: Option<Reliability>,
     sealed: VecDeque<Batch>,
     sealed_bytes: usize,
-    /// Those of them that are pieces of large messages.
+    /// Bytes of these that are pieces of large messages.
     fragment_bytes: usize,
     /// Bytes of their buffers, used or not; without payloads that are shared.
     own_bytes: usize,
-    /// What the payloads that wait keep of other memory.
+    /// The foreign memory that the payloads that wait keep.
     pub(super) pins: Pins,
     spares: Vec<Box<[u8]>>,
     next_sn: [u32; 2],
@@ -93,7 +93,7 @@ pub struct Lane {
     guest_until: u64,
 }
 
-/// What a lane held when its connection ended.
+/// The content of a lane when its connection ended.
 #[derive(Debug)]
 pub struct Released {
     _open: Option<Batch>,
@@ -176,8 +176,8 @@ impl Lane {
         self.sealed_bytes.saturating_sub(bytes + headers) < self.config.queue_bytes_max
     }
 
-    /// True once enough has drained that those who wait for room should be woken: half of the limit, so that one
-    /// wake-up is worth many messages.
+    /// True once enough has drained to wake the senders that wait for room: half of the limit, so that one wake-up is worth
+    /// many messages.
     #[must_use]
     pub fn has_drained(&self) -> bool {
         self.sealed_bytes * 2 <= self.config.queue_bytes_max
@@ -339,7 +339,7 @@ impl Lane {
         self.sealed.push_front(batch);
     }
 
-    /// What a push has done, seen together with what waited before.
+    /// Returns the effect of a push, seen together with what waited before.
     #[must_use]
     #[inline]
     pub fn weigh(&self, pushed: Pushed) -> Pushed {
@@ -349,7 +349,7 @@ impl Lane {
         }
     }
 
-    /// Bytes that a pooled buffer of this lane has; others are not worth keeping.
+    /// Returns the bytes that a pooled buffer of this lane has; a buffer of another size is not worth keeping.
     #[must_use]
     pub fn buffer_bytes(&self) -> usize {
         usize::from(self.config.batch_size)
@@ -486,7 +486,7 @@ impl Lane {
         (self.spares.len() + open) * self.buffer_bytes() + self.own_bytes
     }
 
-    /// Bytes of memory that it keeps of others: blocks that were read into, because payloads in its queue lie in them.
+    /// Returns the bytes of foreign memory that it keeps: blocks that were read into, because payloads in its queue lie in them.
     #[must_use]
     pub fn pinned(&self) -> usize {
         self.pins.memory()
@@ -541,8 +541,8 @@ impl Lane {
         self.sealed.push_back(batch);
     }
 
-    /// Where the buffers take more than two queues, gives the batch one of its size: one that holds only the head of a shared payload takes up to 64 KiB, and
-    /// thousands of them wait for a peer that does not keep up.
+    /// Gives the batch a buffer of its size if the buffers take more than two queues: one that holds only the head of a shared payload
+    /// takes up to 64 KiB, and thousands of them wait for a peer that does not keep up.
     #[cold]
     fn tighten(&mut self, batch: &mut Batch) {
         // The last batch of bare messages may still grow.

@@ -34,7 +34,7 @@ impl Pins {
         self.blocks
     }
 
-    /// Whether `payload` may be sent from where it lies, behind what is in the queue.
+    /// Tells if `payload` may be sent from where it lies, behind what is in the queue.
     #[inline(never)]
     pub(super) fn allows(&self, payload: &Tail<'_>, queue: &VecDeque<Batch>) -> bool {
         let lies_in = match payload {
@@ -71,7 +71,7 @@ impl Pins {
     }
 }
 
-/// Whether the payload of a batch lies in this block.
+/// Tells if the payload of a batch lies in this block.
 fn is_in(batch: Option<&Batch>, block: &SharedBlock) -> bool {
     let other = batch.and_then(Batch::tail).and_then(SharedBlock::of);
     other.is_some_and(|other| std::ptr::eq(other, block))

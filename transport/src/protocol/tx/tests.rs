@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What goes into a lane, as it is found in the batches that come out.
+//! Messages that go into a lane, as they are found in the batches that come out.
 
 use std::collections::VecDeque;
 
