@@ -201,13 +201,23 @@ impl Hand {
 
     /// A frame with these bytes as its messages.
     pub fn frame(&mut self, messages: &[u8]) -> bool {
-        self.frame_numbered(messages, None)
+        self.frame_on(Priority::Data, messages)
+    }
+
+    /// A frame in the lane of a priority.
+    pub fn frame_on(&mut self, priority: Priority, messages: &[u8]) -> bool {
+        let sn = self.sn(priority);
+        self.frame_of(priority, sn, messages)
     }
 
     /// The same with a sequence number of the test's choice.
     pub fn frame_numbered(&mut self, messages: &[u8], sn: Option<u32>) -> bool {
         let priority = Priority::Data;
         let sn = sn.unwrap_or_else(|| self.sn(priority));
+        self.frame_of(priority, sn, messages)
+    }
+
+    fn frame_of(&mut self, priority: Priority, sn: u32, messages: &[u8]) -> bool {
         let mut batch = bytes(&FrameHeader {
             reliability: Reliability::Reliable,
             priority,

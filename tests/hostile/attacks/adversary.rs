@@ -11,7 +11,10 @@
 //! `ZONDA_HOSTILE_MOVES='frozen,slow'` leaves these moves only. Progress goes to standard error, each five seconds.
 
 use std::io::Write;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
 
 use super::chance::Chance;
 use super::moves::{Game, MOVES};
@@ -21,18 +24,38 @@ use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 /// Attackers at the same time.
 const ATTACKERS: usize = 3;
 
+/// Time after the attackers have left: messages that stand in queues then are late, and count.
+const AFTERMATH: Duration = Duration::from_secs(4);
+
 /// How often progress is shown.
 const PROGRESS: Duration = Duration::from_secs(5);
 
-/// The argument of an adversary: moves to choose from, then ids of honest clients.
+/// Ids of the honest routers.
+pub const ROUTERS: [&str; 2] = ["a1", "a2"];
+
+/// The argument of an adversary, as JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Field {
+    /// Moves to choose from, by name and with commas between them; all if it is empty.
+    moves: String,
+    /// Ids of honest clients.
+    ids: Vec<String>,
+    /// The router behind the first one.
+    far: SocketAddr,
+    /// The first router's listener of WebSockets.
+    pub web: SocketAddr,
+    /// The multicast group that the first router is in.
+    pub group: SocketAddr,
+}
+
+/// Makes moves by chance until the case ends.
 pub fn play(stage: &Stage) {
-    let (moves, ids) = stage.argument.split_once(';').unwrap_or_default();
-    let moves: Vec<_> = MOVES
-        .iter()
-        .filter(|(name, _)| moves.is_empty() || moves.split(',').any(|m| m == *name))
-        .collect();
-    let ids: Vec<_> = ids.split(',').filter_map(|id| id.parse().ok()).collect();
-    // a hand that panics because the router hung up has made its move
+    let field: Field = serde_json::from_str(&stage.argument).expect("a field");
+    let named = |name: &str| field.moves.is_empty() || field.moves.split(',').any(|m| m == name);
+    let moves: Vec<_> = MOVES.iter().filter(|(name, _)| named(name)).collect();
+    let ids: Vec<_> = field.ids.iter().filter_map(|id| id.parse().ok()).collect();
+    let far = stage.at(field.far);
+    // A hand that panics because the router hung up has made its move.
     std::panic::set_hook(Box::new(|_| {}));
     let mut chance = Chance::of(stage.seed);
     stage.say("attacking");
@@ -46,6 +69,8 @@ pub fn play(stage: &Stage) {
             chance: Chance::of(chance.next()),
             end: Instant::now() + Duration::from_millis(200 + chance.up_to(3000) as u64),
             ids: &ids,
+            field: &field,
+            far: &far,
         };
         stage.say(&format!("move {number} {name}"));
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&mut game)));
@@ -58,6 +83,47 @@ pub fn play(stage: &Stage) {
 /// A number in the environment.
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
+}
+
+/// One of the two routers, which takes compressed batches.
+fn setup(number: usize) -> Setup {
+    Setup::router()
+        .with(&format!("id:\"{}\"", ROUTERS[number]))
+        .with("transport/unicast/compression/enabled:true")
+        .own(&format!("limits/memory_bytes:{}", BUDGET_MIB << 20))
+}
+
+/// A multicast group that no other test has.
+fn group() -> SocketAddr {
+    let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("bound").port();
+    ([224, 0, 0, 225], port).into()
+}
+
+/// Two routers under honest load, and what attackers know of them.
+fn scene(seed: u64, moves: &str) -> (World, Field) {
+    let group = group();
+    let near = setup(0)
+        .listen("ws/127.0.0.1:0")
+        .listen(&format!("udp/{group}#iface=lo"));
+    let mut world = World::open(near);
+    let web = world.web().expect("it takes WebSockets");
+    let far = world.another_router(setup(1));
+    world.seed(seed.wrapping_mul(1000));
+    world.honest(Load::usual().advanced().far(far));
+    world.honest(Load::of(
+        "speed",
+        vec![Flow::block(100, 4000), Flow::drop(1000, 500)],
+    ));
+    world.quiet(seconds(3.0));
+    let field = Field {
+        moves: moves.to_owned(),
+        ids: world.ids(),
+        far,
+        web,
+        group,
+    };
+    (world, field)
 }
 
 #[test]
@@ -79,19 +145,11 @@ fn adversary() {
     let again = format!(
         "{only}ZONDA_HOSTILE_SEED={seed} ZONDA_HOSTILE_SECONDS={length} cargo test --test hostile adversary::adversary -- --nocapture"
     );
-    let setup = Setup::router().own(&format!("limits/memory_bytes:{}", BUDGET_MIB << 20));
-    let mut world = World::open(setup);
+    let (mut world, field) = scene(seed, &moves);
     progress(&format!("{length} s; again: {again}"));
-    world.seed(seed.wrapping_mul(1000));
-    world.honest(Load::usual());
-    world.honest(Load::of(
-        "speed",
-        vec![Flow::block(100, 4000), Flow::drop(1000, 500)],
-    ));
-    world.quiet(seconds(3.0));
-    let argument = format!("{moves};{}", world.ids().join(","));
+    let argument = serde_json::to_string(&field).expect("a field has a text");
     let attacks: Vec<_> = (0..ATTACKERS)
-        .map(|_| world.attack("adversary", &argument))
+        .map(|_| world.attack_at(world.address, "adversary", &argument))
         .collect();
     let begin = Instant::now();
     let mut shown = begin;
@@ -122,6 +180,7 @@ fn adversary() {
         }
     }
     drop(attacks);
+    world.attacked(AFTERMATH);
     let verdict = world.verdict();
     println!("{verdict}");
     let broken = verdict.broken(&bounds);

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use zonda_codec::{LinkState, LinkStates, Locators, Oam, OamBody, Qos, WhatAmI, ZenohId};
+use zonda_codec::{LinkState, Locators, WhatAmI, ZenohId};
 
-use super::words::{drop_put, keep_alive, read_beside};
-use crate::hand::bytes;
+use super::words::{drop_put, keep_alive, link_states, read_beside};
 use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
@@ -94,13 +93,7 @@ pub fn gossip_of_many(stage: &Stage) {
             ..LinkState::default()
         })
         .collect();
-    let body = bytes(&LinkStates(&states));
-    let gossip = bytes(&Oam {
-        id: Oam::LINK_STATE,
-        qos: Qos::DECLARE,
-        timestamp: None,
-        body: OamBody::Buf(&body),
-    });
+    let gossip = link_states(&states);
     guest.frame(&gossip);
     stage.say("attacking");
     stage.pause(seconds(stage.number(5) as f64));

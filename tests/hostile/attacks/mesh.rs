@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A stranger that says it is a router, in a mesh of honest routers with a client each. Each honest message comes to each subscriber
-//! once, and soon, whatever the stranger says of the others.
+//! A stranger that says it is a router, in a mesh of honest routers with a client each. Each honest message comes to each
+//! subscriber once, and soon, whatever the stranger says of the honest routers.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -13,17 +13,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use zonda::query::QueryTarget;
 use zonda::{Config, Session, Wait};
-use zonda_codec::{
-    Declaration, Declare, Encode, Fragment, LinkState, LinkStates, Numbers, Oam, OamBody, Priority,
-    Qos, Reliability, WhatAmI, WireExpr, ZenohId,
-};
+use zonda_codec::{Declaration, Declare, LinkState, Numbers, Priority, WhatAmI, WireExpr, ZenohId};
 use zonda_transport::protocol::parameters::LocalParameters;
 
+use super::words::{in_parts, link_states};
 use crate::hand::{Hand, bytes};
 use crate::scene::{LONG, until};
 use crate::world::{Process, Setup};
 
-/// How long a stranger goes on.
+/// The length of an attack.
 const ATTACKED: Duration = Duration::from_secs(4);
 
 /// Between two messages of the honest flow.
@@ -50,10 +48,10 @@ fn zid(number: usize) -> ZenohId {
     text.parse().expect("an id")
 }
 
-/// What one subscriber has heard.
+/// The messages that one subscriber has received.
 #[derive(Default)]
 struct Heard {
-    /// How often each message came.
+    /// The number of copies of each message.
     counts: Mutex<HashMap<u64, u32>>,
     last: Mutex<Option<Instant>>,
     longest: Mutex<Duration>,
@@ -173,7 +171,7 @@ impl Mesh {
         });
     }
 
-    /// What the stranger does is watched; then all is as it should be.
+    /// Watches the honest flow during an attack, and asserts that it lost and doubled nothing and stayed within the bounds.
     #[track_caller]
     fn holds_against(&self, attack: impl FnOnce(&Mesh)) {
         let before: Vec<u64> = self.routers.iter().map(memory).collect();
@@ -186,7 +184,7 @@ impl Mesh {
         let grown: Vec<u64> = grown
             .map(|(r, before)| memory(r).saturating_sub(before))
             .collect();
-        // What is sent from here on comes as well.
+        // Messages that are sent after the attack must arrive, too.
         let sent = self.sent.load(Ordering::Relaxed) + 50;
         until("more is published", || {
             self.sent.load(Ordering::Relaxed) >= sent
@@ -345,7 +343,7 @@ fn clock() -> u64 {
     since.expect("after 1970").as_millis() as u64
 }
 
-/// What is said of a router.
+/// The state that a stranger claims for a router.
 struct Said<'a> {
     number: usize,
     sn: u64,
@@ -376,13 +374,7 @@ fn states(all: &[Said<'_>]) -> Vec<u8> {
             ..LinkState::default()
         })
         .collect();
-    let body = LinkStates(&states).to_vec().expect("it has a wire form");
-    bytes(&Oam {
-        id: Oam::LINK_STATE,
-        qos: Qos::DECLARE,
-        timestamp: None,
-        body: OamBody::Buf(&body),
-    })
+    link_states(&states)
 }
 
 fn subscriber_of(number: u16, key: &str) -> Vec<u8> {
@@ -390,24 +382,6 @@ fn subscriber_of(number: u16, key: &str) -> Vec<u8> {
     bytes(&Declare {
         node_id: number,
         ..Declare::new(Declaration::Subscriber { id: 0, wire_expr })
-    })
-}
-
-/// One message in as many fragments as it takes.
-fn in_parts(hand: &mut Hand, message: &[u8]) -> bool {
-    let parts = message.chunks(60_000);
-    let last = parts.len() - 1;
-    parts.enumerate().all(|(number, payload)| {
-        let sn = hand.sn(Priority::Data);
-        hand.fragment(&Fragment {
-            reliability: Reliability::Reliable,
-            priority: Priority::Data,
-            sn,
-            more: number < last,
-            first: number == 0,
-            drop: false,
-            payload,
-        })
     })
 }
 
@@ -421,8 +395,8 @@ fn go_on(mut act: impl FnMut(u64)) {
     }
 }
 
-/// Each of three routers is told that a subscriber is behind the next one. The counts are the same everywhere, so that no lie replaces
-/// another one.
+/// Claims at each of three routers that a subscriber is behind the next one. The counts are the same everywhere, so that no
+/// lie replaces another one.
 #[test]
 fn s24_messages_go_in_no_circle() {
     let mesh = Mesh::of(&[&[], &[0], &[0, 1], &[0, 1, 2]], &Setup::router());
@@ -571,7 +545,11 @@ fn s34_one_large_link_state() {
             let links: Vec<u64> = (0..most).map(|link| link % 60 + 10).collect();
             let each =
                 (10..2010).map(|number| said(number % 60 + 10, begun + round as u64, &links));
-            in_parts(&mut stranger, &states(&each.collect::<Vec<_>>()));
+            in_parts(
+                &mut stranger,
+                &states(&each.collect::<Vec<_>>()),
+                Priority::Data,
+            );
             thread::sleep(ATTACKED / 4);
         }
     });

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::transport::KeepAlive;
 use zonda_codec::{
-    CongestionControl, Declaration, Declare, Interest, InterestMode, InterestOptions, Priority,
-    Push, PushBody, Put, Qos, Query, Request, WireExpr,
+    CongestionControl, Declaration, Declare, Fragment, Interest, InterestMode, InterestOptions,
+    LinkState, LinkStates, Oam, OamBody, Priority, Push, PushBody, Put, Qos, Query, Reliability,
+    Request, WireExpr,
 };
 use zonda_transport::framing::frame;
 
@@ -90,6 +91,39 @@ pub fn drop_put(key: &str, payload: &[u8]) -> Vec<u8> {
 
 pub fn request(rid: u32, key: &str) -> Vec<u8> {
     bytes(&Request::new(rid, WireExpr::full(key), Query::default()))
+}
+
+/// Link states in one message.
+pub fn link_states(states: &[LinkState<'_>]) -> Vec<u8> {
+    link_states_of(&bytes(&LinkStates(states)))
+}
+
+/// A message of link states with this body.
+pub fn link_states_of(body: &[u8]) -> Vec<u8> {
+    bytes(&Oam {
+        id: Oam::LINK_STATE,
+        qos: Qos::DECLARE,
+        timestamp: None,
+        body: OamBody::Buf(body),
+    })
+}
+
+/// Sends one message in as many fragments as it takes. False if the router hung up.
+pub fn in_parts(hand: &mut Hand, message: &[u8], priority: Priority) -> bool {
+    let parts = message.chunks(60_000);
+    let last = parts.len() - 1;
+    parts.enumerate().all(|(number, payload)| {
+        let sn = hand.sn(priority);
+        hand.fragment(&Fragment {
+            reliability: Reliability::Reliable,
+            priority,
+            sn,
+            more: number < last,
+            first: number == 0,
+            drop: false,
+            payload,
+        })
+    })
 }
 
 /// Keeps a link alive until the case ends or the link does.

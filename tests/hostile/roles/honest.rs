@@ -15,6 +15,7 @@ use zonda::qos::{CongestionControl, Priority};
 use zonda::session::ConnectionEvent;
 use zonda::{Config, Session, Wait};
 
+use super::advanced::Line;
 use super::ledger::{GREETING, Ledger, number_of, payload};
 use super::say;
 use crate::scene::{LONG, until};
@@ -285,6 +286,7 @@ struct Honest {
     load: Load,
     notes: Arc<Notes>,
     subscribers: Vec<Subscriber>,
+    advanced: Option<Arc<Line>>,
     working: Vec<JoinHandle<()>>,
     /// The sum of what earlier reports said.
     published: Vec<u64>,
@@ -352,11 +354,13 @@ pub fn run(load: Load, router: Option<SocketAddr>) {
         let session = open(config, &notes);
         subscribers.push(Subscriber::open(session, &own, &load, &notes));
     }
+    let advanced = load.advanced.then(|| Line::open(join()));
     let mut honest = Honest {
         published: vec![0; load.flows.len()],
         load,
         notes: Arc::clone(&notes),
         subscribers,
+        advanced,
         working: Vec::new(),
         since: Instant::now(),
     };
@@ -381,6 +385,12 @@ impl Honest {
             let (notes, begin) = (Arc::clone(&self.notes), Arc::clone(&begin));
             self.work(move || publish(&source, index, &load, &notes, &begin));
         }
+        if let Some(line) = self.advanced.clone() {
+            let (source, begin) = (source.clone(), Arc::clone(&begin));
+            let notes = Arc::clone(&self.notes);
+            let has_begun = move || begin.load(Ordering::Relaxed);
+            self.work(move || line.publish(&source, has_begun, || notes.is_over()));
+        }
         let notes = Arc::clone(&self.notes);
         self.work(move || sleep_again_and_again(&notes));
         if self.load.questions {
@@ -394,7 +404,9 @@ impl Honest {
             self.work(move || live(&living, &watching, &name, &notes));
         }
         until("every subscriber is known to the source", || {
+            let mut advanced = self.advanced.iter();
             self.subscribers.iter().all(Subscriber::is_greeted)
+                && advanced.all(|line| lock(&line.ledger).greeted)
         });
         begin.store(true, Ordering::Relaxed);
         until("everything flows", || {
@@ -446,7 +458,16 @@ impl Honest {
                 .collect(),
             refused: take(&self.notes.refused),
             put_ms: take(&self.notes.put_ms),
-            seen: self.subscribers.iter().map(ledgers).collect(),
+            seen: self
+                .subscribers
+                .iter()
+                .map(ledgers)
+                .chain(
+                    self.advanced
+                        .iter()
+                        .map(|line| vec![lock(&line.ledger).report(now)]),
+                )
+                .collect(),
             forged: take(&self.notes.forged),
             links_lost: take(&self.notes.links_lost),
             questions: take(&self.notes.questions),
@@ -481,7 +502,10 @@ impl Honest {
             let mut flows = subscriber.ledgers.iter().enumerate();
             flows.all(|(flow, ledger)| !blocks[flow] || lock(ledger).has_all(published[flow]))
         };
-        while !self.subscribers.iter().all(has_all) && Instant::now() < deadline {
+        let is_whole =
+            |line: &Arc<Line>| lock(&line.ledger).has_all(line.published.load(Ordering::Relaxed));
+        let all = || self.subscribers.iter().all(has_all) && self.advanced.iter().all(is_whole);
+        while !all() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
         let close = |subscriber: &Subscriber| {
@@ -490,8 +514,12 @@ impl Honest {
                 .map(|(ledger, published)| lock(ledger).close(*published))
                 .collect()
         };
+        let end = |line: &Arc<Line>| {
+            vec![lock(&line.ledger).close(line.published.load(Ordering::Relaxed))]
+        };
+        let seen = self.subscribers.iter().map(close);
         tell(&Report {
-            seen: self.subscribers.iter().map(close).collect(),
+            seen: seen.chain(self.advanced.iter().map(end)).collect(),
             refused: self.notes.refused.load(Ordering::Relaxed),
             forged: self.notes.forged.load(Ordering::Relaxed),
             unanswered: self.notes.unanswered.load(Ordering::Relaxed),

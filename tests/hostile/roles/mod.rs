@@ -2,6 +2,7 @@
 //! The parts that processes of a world play. This test program starts itself again with the part in an environment
 //! variable and with the one test below as its filter; without that variable the test does nothing.
 
+mod advanced;
 mod honest;
 mod ledger;
 mod stage;

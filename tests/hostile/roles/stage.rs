@@ -42,6 +42,14 @@ impl Stage {
         }
     }
 
+    /// This stage before another router.
+    pub fn at(&self, address: SocketAddr) -> Stage {
+        Stage {
+            address,
+            ..self.clone()
+        }
+    }
+
     pub fn is_over(&self) -> bool {
         *self.over.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,6 +5,9 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+/// The key of advanced publishers.
+pub const ADVANCED: &str = "advanced/flow";
+
 /// A stream of numbered messages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Flow {
@@ -55,6 +58,8 @@ pub struct Load {
     pub questions: bool,
     /// Whether a session declares and undeclares liveliness tokens that another one watches.
     pub tokens: bool,
+    /// The source publishes on [`ADVANCED`] as well, with numbers and a cache, for one subscriber that recovers.
+    pub advanced: bool,
     /// `key:value` of the source's configuration.
     pub configuration: Vec<(String, String)>,
     /// Another router, which the last of the subscribers is a client of.
@@ -71,6 +76,7 @@ impl Load {
             everything: false,
             questions: false,
             tokens: false,
+            advanced: false,
             configuration: Vec::new(),
             far: None,
         }
@@ -97,6 +103,14 @@ impl Load {
     pub fn subscribers(self, subscribers: usize) -> Load {
         Load {
             subscribers,
+            ..self
+        }
+    }
+
+    /// With an advanced publisher and its subscriber.
+    pub fn advanced(self) -> Load {
+        Load {
+            advanced: true,
             ..self
         }
     }
@@ -135,7 +149,7 @@ pub struct Report {
     pub refused: u64,
     /// The longest that one put took.
     pub put_ms: u64,
-    /// For each subscriber, for each flow.
+    /// For each subscriber, for each flow; the last one is that of the advanced publisher, if there is one.
     pub seen: Vec<Vec<FlowReport>>,
     /// Messages that nobody honest has sent.
     pub forged: u64,

@@ -54,7 +54,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use bounds::{Bounds, Verdict};
-pub use load::{Flow, FlowReport, Load, Report};
+pub use load::{ADVANCED, Flow, FlowReport, Load, Report};
 pub use process::Process;
 pub use watch::Sighting;
 
@@ -73,6 +73,7 @@ pub fn seconds(seconds: f64) -> Duration {
 pub struct Setup {
     configuration: Vec<String>,
     own: Vec<String>,
+    listeners: Vec<String>,
     descriptors: Option<u32>,
 }
 
@@ -91,6 +92,12 @@ impl Setup {
     /// The same for a key that only Zonda has.
     pub fn own(mut self, value: &str) -> Setup {
         self.own.push(value.to_owned());
+        self
+    }
+
+    /// With one more listener.
+    pub fn listen(mut self, endpoint: &str) -> Setup {
+        self.listeners.push(endpoint.to_owned());
         self
     }
 
@@ -121,6 +128,9 @@ impl Setup {
         }
         let place = format!("tcp/127.0.0.1:{port}");
         arguments.extend(["-l", &place, "--no-multicast-scouting"].map(str::to_owned));
+        for endpoint in &self.listeners {
+            arguments.extend(["-l".to_owned(), endpoint.clone()]);
+        }
         let own: &[String] = if name == "zenohd" { &[] } else { &self.own };
         for value in self.configuration.iter().chain(own) {
             arguments.extend(["--cfg".to_owned(), value.clone()]);
@@ -203,6 +213,8 @@ impl Attack {
 
 pub struct World {
     pub address: SocketAddr,
+    /// The place of a listener of WebSockets, where the setup has one.
+    web: Option<SocketAddr>,
     router: Option<Process>,
     /// A router behind the first one, where attackers go.
     far: Option<(SocketAddr, Process)>,
@@ -221,9 +233,17 @@ impl World {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let (router, port) = setup.start(0);
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let watch = Watch::over(router.pid(), address);
+        let is_web = setup
+            .listeners
+            .iter()
+            .any(|endpoint| endpoint.starts_with("ws/"));
+        let web = is_web.then(|| router.said("listening on ws/"));
+        let web: Option<SocketAddr> = web.map(|place| place.parse().expect("a socket address"));
+        let doors = [Some(address), web].into_iter().flatten();
+        let watch = Watch::over(router.pid(), doors);
         World {
             address,
+            web,
             router: Some(router),
             far: None,
             watch,
@@ -242,7 +262,7 @@ impl World {
         let source = roles::start(&Part::Honest(load.clone(), None), "");
         let address = source.said("listening on ");
         let address = address.parse().expect("a socket address");
-        let watch = Watch::over(source.pid(), address);
+        let watch = Watch::over(source.pid(), [address]);
         source.said("flowing");
         let source = Honest {
             process: source,
@@ -252,6 +272,7 @@ impl World {
         };
         World {
             address,
+            web: None,
             router: None,
             far: None,
             watch,
@@ -272,6 +293,11 @@ impl World {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         self.far = Some((address, router));
         address
+    }
+
+    /// The router's listener of WebSockets.
+    pub fn web(&self) -> Option<SocketAddr> {
+        self.web
     }
 
     /// Whatever attackers choose at random comes from this.
@@ -417,6 +443,11 @@ impl World {
     pub fn verdict(mut self) -> Verdict {
         let alive = self.router.as_mut().is_none_or(Process::is_running);
         assert!(alive, "the router ended: {:?}", self.router_lines().last());
+        if let Some((_, far)) = &mut self.far {
+            let is_running = far.is_running();
+            let last = far.errors().pop();
+            assert!(is_running, "the router behind it ended: {last:?}");
+        }
         let said = self.said();
         let mut reports = Vec::new();
         for mut honest in std::mem::take(&mut self.honest) {

@@ -81,8 +81,8 @@ impl Sighting {
 #[derive(Clone)]
 struct Place {
     process: PathBuf,
-    /// The local address as `/proc/net/tcp` writes it.
-    local: String,
+    /// The local addresses of its listeners as `/proc/net/tcp` writes them.
+    local: Vec<String>,
 }
 
 impl Place {
@@ -113,9 +113,10 @@ impl Place {
         let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
         let connected = table.lines().filter(|line| {
             let fields: Vec<_> = line.split_ascii_whitespace().skip(1).collect();
-            // 0A listens. Without an inode nobody has a descriptor of it any more; with one it may be established, or said
-            // goodbye to, until the other side has done so.
-            fields.first() == Some(&self.local.as_str())
+            // 0A listens. Without an inode no process has a descriptor of it any more; with one it may be established, or be
+            // closed by one side.
+            let is_local = |field: &&str| self.local.iter().any(|local| local == field);
+            fields.first().is_some_and(is_local)
                 && fields.get(2) != Some(&"0A")
                 && fields.get(8).is_some_and(|inode| *inode != "0")
         });
@@ -195,8 +196,10 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn over(pid: u32, address: SocketAddr) -> Watch {
-        let local = format!("0100007F:{:04X}", address.port());
+    pub fn over(pid: u32, doors: impl IntoIterator<Item = SocketAddr>) -> Watch {
+        let doors = doors.into_iter();
+        let local = doors.map(|door| format!("0100007F:{:04X}", door.port()));
+        let local = local.collect();
         let place = Place {
             process: PathBuf::from(format!("/proc/{pid}")),
             local,

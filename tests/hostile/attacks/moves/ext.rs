@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Beside an advanced publisher and its subscriber: numbers far from its own, publishers that do not exist, answerers that are
+//! mute, and questions to its cache. Numbers close to its own are left alone: by the protocol any client may say them.
+
+use zonda_codec::{
+    EntityGlobalId, NetworkMessage, Push, PushBody, Put, SourceInfo, WireExpr, ZenohId,
+};
+
+use super::Game;
+use crate::attacks::words::{queryable, request, subscriber, token};
+use crate::hand::{Hand, bytes};
+use crate::world::ADVANCED;
+
+/// Numbers that no honest publisher comes to.
+const FAR: u32 = 1 << 24;
+
+/// A sample with a source of the stranger's choice.
+fn sample(key: &str, id: EntityGlobalId, sn: u32, payload: &[u8]) -> Vec<u8> {
+    let put = Put {
+        source_info: Some(SourceInfo::new(id, sn)),
+        ..Put::new(payload)
+    };
+    bytes(&Push::new(WireExpr::full(key), PushBody::Put(put)))
+}
+
+/// A guest that has heard the honest publisher, and the publisher's id.
+fn witness(game: &mut Game<'_>) -> Option<(Hand, EntityGlobalId)> {
+    let mut guest = game.guest()?;
+    guest.frame(&subscriber(1, ADVANCED));
+    let mut seen = None;
+    guest.read_until(|message| {
+        if let NetworkMessage::Push(push) = message
+            && let PushBody::Put(put) = &push.body
+        {
+            let source = put.source_info.map(|info| info.id);
+            seen = source.filter(|id| game.ids.contains(&id.zid));
+        }
+        seen.is_some()
+    });
+    Some((guest, seen?))
+}
+
+/// Numbers far ahead of the honest publisher's, alone and in rows, also in heartbeats.
+pub fn forged_numbers(game: &mut Game<'_>) {
+    let Some((mut guest, id)) = witness(game) else {
+        return;
+    };
+    let beats = format!("{ADVANCED}/@adv/pub/{}/{}/_", id.zid, id.eid);
+    while game.goes_on() {
+        let mut messages = Vec::new();
+        for _ in 0..game.chance.up_to(50) {
+            let first = FAR.max(game.chance.next() as u32 / 2).max(FAR);
+            let first = first.saturating_add(game.chance.up_to(1 << 31) as u32);
+            let row = game.chance.below(4) as u32 + 1;
+            for sn in first.min(u32::MAX - FAR)..first.min(u32::MAX - FAR) + row {
+                messages.push(sample(ADVANCED, id, sn, b"x"));
+            }
+            if game.chance.one_in(4) {
+                let beat = sample(&beats, id, 0, &first.to_le_bytes());
+                messages.push(beat);
+            }
+        }
+        if !guest.messages(messages) || !game.dawdles(20) {
+            return;
+        }
+        guest.swallow();
+    }
+}
+
+/// Samples, tokens and heartbeats of publishers that do not exist.
+pub fn false_sources(game: &mut Game<'_>) {
+    let Some(mut guest) = game.guest() else {
+        return;
+    };
+    while game.goes_on() {
+        let mut messages = Vec::new();
+        for _ in 0..game.chance.up_to(100) {
+            let id = EntityGlobalId {
+                zid: ZenohId::random_from(u128::from(game.chance.next())),
+                eid: game.chance.up_to(1 << 20) as u32,
+            };
+            let sn = game.chance.next() as u32;
+            let key = format!("{ADVANCED}/@adv/pub/{}/{}/_", id.zid, id.eid);
+            let number = game.chance.up_to(500) as u32;
+            messages.push(match game.chance.below(4) {
+                0 => token(number, &key),
+                1 => sample(&key, id, 0, &sn.to_le_bytes()),
+                _ => sample(ADVANCED, id, sn, b"x"),
+            });
+        }
+        if !guest.messages(messages) || !game.dawdles(20) {
+            return;
+        }
+        guest.swallow();
+    }
+}
+
+/// Answerers for histories that never answer, beside numbers that make subscribers ask.
+pub fn mute_answerers(game: &mut Game<'_>) {
+    let mut mute = Vec::new();
+    for _ in 0..=game.chance.below(4) {
+        let Some(mut guest) = game.guest() else {
+            return;
+        };
+        let keys = [format!("{ADVANCED}/@adv/**"), "**/@adv/**".to_owned()];
+        guest.frame(&queryable(1, &game.chance.one_of(&keys)[..]));
+        mute.push(guest);
+    }
+    let Some((mut guest, id)) = witness(game) else {
+        return;
+    };
+    while game.dawdles(50) {
+        let sn = FAR + game.chance.up_to(1 << 31) as u32;
+        if !guest.frame(&sample(ADVANCED, id, sn, b"x")) {
+            return;
+        }
+        guest.swallow();
+        for guest in &mut mute {
+            guest.is_kept_alive();
+            guest.swallow();
+        }
+    }
+}
+
+/// Questions to the honest publisher's cache, read or left. Each brings a hundred samples: a few hundred questions a second are all
+/// that an unoptimised publisher answers beside its flows, and its share for a neighbour has a test of its own.
+pub fn questions_to_caches(game: &mut Game<'_>) {
+    let Some(mut guest) = game.guest() else {
+        return;
+    };
+    let reads = game.chance.one_in(2);
+    let keys = [
+        format!("{ADVANCED}/@adv/**"),
+        "**/@adv/**".to_owned(),
+        format!("{ADVANCED}/@adv/pub/*/*/**"),
+    ];
+    for round in 0.. {
+        let count = game.chance.up_to(20) as u32;
+        let key = game.chance.one_of(&keys);
+        let questions = (0..count).map(|number| request(round * 20 + number, key));
+        if !guest.messages(questions) || !game.dawdles(200) {
+            return;
+        }
+        if reads {
+            guest.swallow();
+        }
+    }
+}

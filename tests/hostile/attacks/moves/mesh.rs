@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A stranger that says it is a router, and anything else. It claims the ids of honest routers, their links and the declarations
+//! made at them; it does not offer a better way between two of them, which any router may do.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use zonda_codec::{
+    Declaration, Declare, Encode, LinkState, LinkStates, Numbers, Priority, Push, PushBody, Put,
+    WhatAmI, WireExpr, ZenohId,
+};
+
+use super::Game;
+use crate::attacks::adversary::ROUTERS;
+use crate::attacks::chance::Chance;
+use crate::attacks::words::{in_parts, link_states_of, narrow, subscriber};
+use crate::hand::{Hand, bytes};
+
+/// The first number of an invented router: the stranger itself has 0, the honest ones have those behind it.
+const INVENTED: u64 = 1 + ROUTERS.len() as u64;
+
+impl Game<'_> {
+    /// A stranger that was let in as a router.
+    fn router(&mut self) -> Option<Hand> {
+        let mut hand = self.visitor()?;
+        hand.parameters.whatami = WhatAmI::Router;
+        hand.is_let_in().then_some(hand)
+    }
+}
+
+/// The id that belongs to a number in what the stranger says.
+fn id_of(number: u64, own: ZenohId) -> ZenohId {
+    match number {
+        0 => own,
+        1..INVENTED => ROUTERS[number as usize - 1].parse().expect("an id"),
+        _ => ZenohId::random_from(u128::from(number) << 64),
+    }
+}
+
+/// The count of changes that the stranger claims for a router.
+fn changes(chance: &mut Chance) -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = since.expect("after 1970").as_millis() as u64;
+    match chance.below(7) {
+        0 => chance.up_to(1000) as u64,
+        1 => now + 1_000_000,
+        2 => 1 << 60,
+        3 => u64::MAX,
+        4 => chance.next(),
+        _ => now + chance.up_to(1000) as u64,
+    }
+}
+
+/// States of so many routers among `routers`, each with up to so many links.
+fn states(chance: &mut Chance, own: ZenohId, count: usize, routers: u64, links: usize) -> Vec<u8> {
+    let mut numbers = |most: u64| -> Vec<u64> {
+        let length = chance.up_to(links);
+        (0..length).map(|_| chance.next() % most).collect()
+    };
+    let lists: Vec<_> = (0..count)
+        .map(|_| (numbers(routers), numbers(1 << 16)))
+        .collect();
+    let states: Vec<LinkState<'_>> = lists
+        .iter()
+        .map(|(links, weights)| {
+            let number = chance.up_to(routers as usize - 1) as u64;
+            let roles = [None, Some(WhatAmI::Router), Some(WhatAmI::Peer)];
+            LinkState {
+                psid: number,
+                sn: changes(chance),
+                zid: (!chance.one_in(10)).then(|| id_of(number, own)),
+                whatami: *chance.one_of(&roles),
+                is_gateway: chance.one_in(10),
+                links: Numbers::new(links),
+                weights: (links.len() == weights.len()).then(|| Numbers::new(weights)),
+                ..LinkState::default()
+            }
+        })
+        .collect();
+    let mut body = LinkStates(&states).to_vec().expect("it has a wire form");
+    if chance.one_in(8) && !body.is_empty() {
+        let at = chance.below(body.len());
+        body[at] = chance.next() as u8;
+    }
+    link_states_of(&body)
+}
+
+/// A declaration, or its end, of a router that the stranger names by its number.
+fn declared(game: &mut Game<'_>) -> Vec<u8> {
+    let id = game.chance.up_to(20) as u32;
+    let keys = ["honest/**", "attack/**", "honest/usual/0", "attack/mesh/1"];
+    let wire_expr = WireExpr::full(game.chance.one_of::<&str>(&keys));
+    let key = Some(wire_expr);
+    let on_attack = WireExpr::full("attack/mesh/2");
+    let body = match game.chance.below(6) {
+        0 => Declaration::UndeclareSubscriber { id, key },
+        1 => Declaration::UndeclareQueryable { id, key },
+        2 => Declaration::UndeclareToken { id, key },
+        // Honest clients would have to bear answers to their questions and tokens on their keys.
+        3 => Declaration::Token {
+            id,
+            wire_expr: on_attack,
+        },
+        4 => Declaration::Queryable {
+            id,
+            wire_expr: on_attack,
+            info: Default::default(),
+        },
+        _ => Declaration::Subscriber { id, wire_expr },
+    };
+    let node_id = game.chance.up_to(20) as u16;
+    bytes(&Declare {
+        node_id,
+        ..Declare::new(body)
+    })
+}
+
+/// A publication in the name of an honest router, which is not where it comes from. Its key is no honest one: on those any client
+/// may publish in its own name.
+fn forged(chance: &mut Chance) -> Vec<u8> {
+    let key = WireExpr::full("attack/mesh/1");
+    let node_id = 1 + chance.below(ROUTERS.len()) as u16;
+    bytes(&Push {
+        node_id,
+        ..Push::new(key, PushBody::Put(Put::new(b"x")))
+    })
+}
+
+/// Goes in one of three ways.
+fn leave(chance: &mut Chance, mut router: Hand) {
+    match chance.below(3) {
+        0 => router.reset(),
+        1 => router.send(&[0x03, 0x00]),
+        _ => drop(router),
+    }
+}
+
+/// The ids behind the numbers of honest and invented routers, so that later messages may name them by number.
+fn introduction(own: ZenohId) -> Vec<u8> {
+    let states: Vec<LinkState<'_>> = (0..INVENTED + 3)
+        .map(|number| LinkState {
+            psid: number,
+            sn: 1,
+            zid: Some(id_of(number, own)),
+            whatami: Some(WhatAmI::Router),
+            ..LinkState::default()
+        })
+        .collect();
+    link_states_of(&bytes(&LinkStates(&states)))
+}
+
+/// Says anything of itself, of honest routers and of invented ones, declares in their names, and leaves.
+pub fn lying_router(game: &mut Game<'_>) {
+    while game.goes_on() {
+        let Some(mut router) = game.router() else {
+            continue;
+        };
+        let own = router.zid();
+        router.frame(&introduction(own));
+        for _ in 0..game.chance.up_to(100) {
+            let message = match game.chance.below(6) {
+                0 => forged(&mut game.chance),
+                1 | 2 => declared(game),
+                _ => {
+                    let count = 1 + game.chance.up_to(6);
+                    let chance = &mut game.chance;
+                    states(chance, own, count, INVENTED + 3, 5)
+                }
+            };
+            if !in_parts(&mut router, &message, Priority::Control) || !game.dawdles(20) {
+                break;
+            }
+            router.swallow();
+        }
+        leave(&mut game.chance, router);
+    }
+}
+
+/// Many invented routers, each of which changes as often as the stranger gets it out.
+pub fn flood_of_link_states(game: &mut Game<'_>) {
+    let Some(mut router) = game.router() else {
+        return;
+    };
+    let own = router.zid();
+    let routers = INVENTED + 1 + game.chance.up_to(1000) as u64;
+    let first = states(&mut game.chance, own, routers as usize, routers, 20);
+    in_parts(&mut router, &first, Priority::Control);
+    while game.goes_on() {
+        let changes: Vec<Vec<u8>> = (0..200)
+            .map(|_| states(&mut game.chance, own, 1, routers, 3))
+            .collect();
+        if !router.messages(changes) {
+            return;
+        }
+        router.swallow();
+    }
+}
+
+/// Thousands of states with hundreds of links in one message.
+pub fn large_link_states(game: &mut Game<'_>) {
+    while game.goes_on() {
+        let Some(mut router) = game.router() else {
+            continue;
+        };
+        let own = router.zid();
+        for _ in 0..game.chance.below(6) {
+            let (count, routers) = (game.chance.up_to(3000), 4 + game.chance.up_to(2000) as u64);
+            let links = game.chance.up_to(400);
+            let message = states(&mut game.chance, own, count, routers, links);
+            if !in_parts(&mut router, &message, Priority::Control) || !game.dawdles(200) {
+                break;
+            }
+            router.swallow();
+        }
+        leave(&mut game.chance, router);
+    }
+}
+
+/// Invented routers in a circle, each of which subscribes to honest keys: what comes for them is read or left.
+pub fn circle_of_routers(game: &mut Game<'_>) {
+    while game.goes_on() {
+        let Some(mut router) = game.router() else {
+            continue;
+        };
+        let own = router.zid();
+        let reads = !game.chance.one_in(4);
+        if !reads {
+            narrow(&router);
+        }
+        let length = 2 + game.chance.up_to(30) as u64;
+        let ring = INVENTED..INVENTED + length;
+        let next = |number: u64| match number + 1 == ring.end {
+            true => ring.start,
+            false => number + 1,
+        };
+        let links: Vec<[u64; 3]> = ring.clone().map(|number| [0, next(number), 1]).collect();
+        let all: Vec<u64> = [1].into_iter().chain(ring.clone()).collect();
+        let state = |number, links| LinkState {
+            psid: number,
+            sn: 1 << 50,
+            zid: Some(id_of(number, own)),
+            whatami: Some(WhatAmI::Router),
+            links: Numbers::new(links),
+            ..LinkState::default()
+        };
+        let mut said = vec![state(0, &all), state(1, &[])];
+        said.extend(
+            ring.clone()
+                .zip(&links)
+                .map(|(number, links)| state(number, links)),
+        );
+        in_parts(
+            &mut router,
+            &link_states_of(&bytes(&LinkStates(&said))),
+            Priority::Control,
+        );
+        router.messages(ring.map(|number| {
+            let wire_expr = WireExpr::full("honest/**");
+            let body = Declaration::Subscriber { id: 1, wire_expr };
+            let node_id = number as u16;
+            bytes(&Declare {
+                node_id,
+                ..Declare::new(body)
+            })
+        }));
+        while game.dawdles(50) && router.is_kept_alive() && !game.chance.one_in(30) {
+            if reads {
+                router.swallow();
+            }
+        }
+        leave(&mut game.chance, router);
+    }
+}
+
+/// Comes as a router, subscribes to everything or to nothing, and goes; under one id or under many.
+pub fn visits_of_routers(game: &mut Game<'_>) {
+    let own = ZenohId::random_from(u128::from(game.chance.next()));
+    while game.goes_on() {
+        let Some(mut router) = game.visitor() else {
+            continue;
+        };
+        router.parameters.whatami = WhatAmI::Router;
+        if game.chance.one_in(2) {
+            router.parameters.zid = own;
+        }
+        if !router.is_let_in() {
+            continue;
+        }
+        for id in 0..game.chance.below(4) as u32 {
+            let key = *game.chance.one_of(&["honest/**", "**", "attack/**"]);
+            router.frame(&subscriber(id, key));
+        }
+        leave(&mut game.chance, router);
+    }
+}
