@@ -16,7 +16,7 @@
 /// Places that a source may jump over without being doubted.
 pub(super) const FAR: i64 = 4096;
 
-/// Lines of one source that are remembered: the ones that went on last.
+/// Lines of one source that are remembered at most.
 const LINES_MAX: usize = 8;
 
 /// Places from `first` to `end` that were delivered.
@@ -137,7 +137,18 @@ impl Lines {
             is_open,
         });
         if self.0.len() > LINES_MAX {
-            self.0.remove(0);
+            self.evict();
+        }
+    }
+
+    /// Removes the shortest line but the newest; of several the one that has not gone on for longest. A stranger that forges
+    /// numbers makes many lines of few places. The line of the source itself is long: without it a cache's answers would count
+    /// as new.
+    fn evict(&mut self) {
+        let older = self.0.iter().rev().skip(1).rev().enumerate();
+        let shortest = older.min_by_key(|(_, line)| line.end - line.first);
+        if let Some((at, _)) = shortest {
+            self.0.remove(at);
         }
     }
 

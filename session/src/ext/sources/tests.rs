@@ -534,6 +534,33 @@ fn a_forged_number_leaves_recovery_as_it_was() {
     assert_eq!((scene.answer(8), scene.end()), ("8".into(), "".into()));
 }
 
+/// More forged numbers than lines are remembered, ahead of the publisher's and behind them.
+#[test]
+fn after_forged_numbers_a_cache_brings_nothing_twice() {
+    for recovery in [true, false] {
+        let mut scene = Scene::new(Rules { recovery, ..RULES });
+        for sn in 0..200 {
+            assert_eq!(scene.take(sn), sn.to_string());
+        }
+        for sn in 200..240 {
+            for row in 1..12 {
+                let forged = row * 300_000_000 + sn * 10_000;
+                scene.take(forged);
+                scene.take(forged + 1);
+            }
+            while scene.end().contains('?') {}
+            let told = scene.take(sn);
+            assert!(
+                told.split(' ').any(|one| one == sn.to_string()),
+                "{sn}: {told}"
+            );
+            for old in sn - 100..=sn {
+                assert_eq!(scene.answer(old), "", "behind {sn}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_forged_heartbeat_makes_nothing_lost() {
     let mut scene = Scene::new(RULES);
