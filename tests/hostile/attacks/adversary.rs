@@ -193,10 +193,10 @@ fn adversary() {
 /// The router's budget of memory.
 const BUDGET_MIB: u64 = 128;
 
-/// What one stuck subscriber costs the others of its source is 600 ms. Several strangers may be stuck one after the
-/// other, and a large message then waits for each of them.
+/// A stuck subscriber costs the rest of its source's subscribers 600 ms. Several strangers may be stuck one after the other, at
+/// each of the two routers, and a large message of the lowest priority then waits for each of them.
 const BOUNDS: Bounds = Bounds {
-    silence_ms: 600 * ATTACKERS as u64,
+    silence_ms: 600 * (ATTACKERS * ROUTERS.len()) as u64,
     growth_mib: BUDGET_MIB + 64,
     // Introductions that were reset have a descriptor until their task runs; 79 beside two for each connection were seen
     // once in an hour. What bounds them is `transport/unicast/accept_pending`.
