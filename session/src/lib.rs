@@ -162,8 +162,8 @@ pub mod key_expr {
     /// Trees of keys: values by key expression, found by the keys that meet another one.
     pub mod keyexpr_tree {
         pub use zonda_codec::key_expr::tree::{
-            IKeyExprTree, IKeyExprTreeMut, KeBoxTree, KeyedSetProvider, Node, NonWild,
-            UnknownWildness,
+            Children, IKeyExprTree, IKeyExprTreeMut, KeBoxTree, KeyedSetProvider, Node, NodeMut,
+            NonWild, UnknownWildness,
         };
     }
 

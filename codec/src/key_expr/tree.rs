@@ -93,15 +93,75 @@ impl<Weight> Node<Weight> {
         self.weight.replace(weight)
     }
 
-    /// Whether something that meets `key` may be below.
+    /// The places one chunk below this one.
+    pub fn children(&self) -> Children<'_, Weight> {
+        Children(&self.below)
+    }
+
+    /// Returns true if a place that meets `key` may be below.
     fn leads_to(&self, key: &keyexpr) -> bool {
         self.has_verbatim || intersects(&format!("{}/**", self.key), key.as_str())
     }
 }
 
+/// The places one chunk below a [`Node`].
+#[derive(Debug)]
+pub struct Children<'a, Weight>(&'a Below<Weight>);
+
+impl<'a, Weight> Children<'a, Weight> {
+    /// Returns true if no place is below.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Counts the places.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Iterates over the places in alphabetic order.
+    pub fn iter(&self) -> impl Iterator<Item = &'a Node<Weight>> + use<'a, Weight> {
+        self.0.values()
+    }
+}
+
+/// A place in a [`KeBoxTree`] whose value may be changed while the places below it are visited.
+#[derive(Debug)]
+pub struct NodeMut<'a, Weight> {
+    key: &'a OwnedKeyExpr,
+    weight: &'a mut Option<Weight>,
+}
+
+impl<Weight> NodeMut<'_, Weight> {
+    /// Clones the key of the place.
+    pub fn keyexpr(&self) -> OwnedKeyExpr {
+        self.key.clone()
+    }
+
+    /// Borrows the value, if there is one.
+    pub fn weight(&self) -> Option<&Weight> {
+        self.weight.as_ref()
+    }
+
+    /// Borrows the value to change it.
+    pub fn weight_mut(&mut self) -> Option<&mut Weight> {
+        self.weight.as_mut()
+    }
+
+    /// Takes the value out.
+    pub fn take_weight(&mut self) -> Option<Weight> {
+        self.weight.take()
+    }
+
+    /// Inserts a value and returns the one that was there.
+    pub fn insert_weight(&mut self, weight: Weight) -> Option<Weight> {
+        self.weight.replace(weight)
+    }
+}
+
 /// What can be asked of a tree of keys.
 ///
-/// What the reference's traits have beyond this are iterators that lend nodes to be changed, and types of iterators by name.
+/// The reference's traits also name the types of iterators.
 pub trait IKeyExprTree<'a, Weight: 'a> {
     /// A place in the tree.
     type Node: 'a;
@@ -149,6 +209,27 @@ pub trait IKeyExprTreeMut<'a, Weight: 'a>: IKeyExprTree<'a, Weight> {
 
     /// The place of this key, which is made if it is not there.
     fn node_mut_or_create<'b>(&'b mut self, key: &keyexpr) -> &'b mut Self::Node;
+
+    /// Every place, also those without a value, for changing values.
+    fn tree_iter_mut(&'a mut self) -> impl Iterator<Item = NodeMut<'a, Weight>>;
+
+    /// The places whose keys meet `key`, also those without a value, for changing values.
+    fn intersecting_nodes_mut(
+        &'a mut self,
+        key: &'a keyexpr,
+    ) -> impl Iterator<Item = NodeMut<'a, Weight>>;
+
+    /// The places whose keys belong to `key`, also those without a value, for changing values.
+    fn included_nodes_mut(
+        &'a mut self,
+        key: &'a keyexpr,
+    ) -> impl Iterator<Item = NodeMut<'a, Weight>>;
+
+    /// The places whose keys contain `key`, also those without a value, for changing values.
+    fn nodes_including_mut(
+        &'a mut self,
+        key: &'a keyexpr,
+    ) -> impl Iterator<Item = NodeMut<'a, Weight>>;
 
     /// Puts a value in, and gives the one that the key had.
     fn insert(&mut self, key: &keyexpr, weight: Weight) -> Option<Weight>;
@@ -218,6 +299,43 @@ impl<'a, Weight> Iterator for Walk<'a, Weight> {
                 self.open.push(node.below.values());
             }
             return Some(node);
+        }
+        None
+    }
+}
+
+/// [`Walk`], for changing values.
+struct WalkMut<'a, Weight> {
+    key: Option<&'a keyexpr>,
+    open: Vec<std::collections::btree_map::ValuesMut<'a, Box<str>, Node<Weight>>>,
+}
+
+impl<'a, Weight> WalkMut<'a, Weight> {
+    fn new(below: &'a mut Below<Weight>, key: Option<&'a keyexpr>) -> Self {
+        WalkMut {
+            key,
+            open: vec![below.values_mut()],
+        }
+    }
+}
+
+impl<'a, Weight> Iterator for WalkMut<'a, Weight> {
+    type Item = NodeMut<'a, Weight>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some(level) = self.open.last_mut() {
+            let Some(node) = level.next() else {
+                self.open.pop();
+                continue;
+            };
+            let may_be_below = self.key.is_none_or(|key| node.leads_to(key));
+            let Node {
+                key, weight, below, ..
+            } = node;
+            if !below.is_empty() && may_be_below {
+                self.open.push(below.values_mut());
+            }
+            return Some(NodeMut { key, weight });
         }
         None
     }
@@ -312,6 +430,34 @@ impl<'a, Weight: 'a, Wildness: 'a, Children: 'a> IKeyExprTreeMut<'a, Weight>
             node = node.below.entry(chunk.into()).or_insert_with(whole);
         }
         node
+    }
+
+    fn tree_iter_mut(&'a mut self) -> impl Iterator<Item = NodeMut<'a, Weight>> {
+        WalkMut::new(&mut self.below, None)
+    }
+
+    fn intersecting_nodes_mut(
+        &'a mut self,
+        key: &'a keyexpr,
+    ) -> impl Iterator<Item = NodeMut<'a, Weight>> {
+        let walk = WalkMut::new(&mut self.below, Some(key));
+        walk.filter(|place| place.key.intersects(key))
+    }
+
+    fn included_nodes_mut(
+        &'a mut self,
+        key: &'a keyexpr,
+    ) -> impl Iterator<Item = NodeMut<'a, Weight>> {
+        let walk = WalkMut::new(&mut self.below, Some(key));
+        walk.filter(|place| key.includes(place.key))
+    }
+
+    fn nodes_including_mut(
+        &'a mut self,
+        key: &'a keyexpr,
+    ) -> impl Iterator<Item = NodeMut<'a, Weight>> {
+        let walk = WalkMut::new(&mut self.below, Some(key));
+        walk.filter(|place| place.key.includes(key))
     }
 
     fn insert(&mut self, key: &keyexpr, weight: Weight) -> Option<Weight> {

@@ -46,6 +46,19 @@ proptest! {
             prop_assert_eq!(sorted(tree.intersecting_keys(sought)), with(&|key| key.intersects(sought)));
             prop_assert_eq!(sorted(tree.included_keys(sought)), with(&|key| sought.includes(key)));
             prop_assert_eq!(sorted(tree.keys_including(sought)), with(&|key| key.includes(sought)));
+            let with_value = |place: super::NodeMut<'_, usize>| place.weight().map(|_| place.keyexpr());
+            prop_assert_eq!(
+                sorted(tree.intersecting_nodes_mut(sought).filter_map(with_value)),
+                with(&|key| key.intersects(sought))
+            );
+            prop_assert_eq!(
+                sorted(tree.included_nodes_mut(sought).filter_map(with_value)),
+                with(&|key| sought.includes(key))
+            );
+            prop_assert_eq!(
+                sorted(tree.nodes_including_mut(sought).filter_map(with_value)),
+                with(&|key| key.includes(sought))
+            );
             prop_assert_eq!(tree.weight_at(sought), list.get(sought.as_str()));
             prop_assert_eq!(sorted(tree.key_value_pairs().map(|(key, _)| key)), with(&|_| true));
             tree.prune();
@@ -68,4 +81,33 @@ fn pruning_leaves_what_leads_to_values() {
     assert_eq!(format!("{tree:?}"), r#"{"a/b/c": 11}"#);
     tree.prune_where(|_| true);
     assert_eq!(tree.tree_iter().count(), 0);
+}
+
+#[test]
+fn values_change_while_places_are_visited() {
+    let mut tree: KeBoxTree<u32> = KeBoxTree::new();
+    let (above, below) = (keyexpr::new("a").unwrap(), keyexpr::new("a/b").unwrap());
+    assert_eq!((tree.insert(above, 1), tree.insert(below, 2)), (None, None));
+    for mut place in tree.tree_iter_mut() {
+        match place.keyexpr().as_str() {
+            "a" => assert_eq!(place.take_weight(), Some(1)),
+            _ => assert_eq!(place.insert_weight(3), Some(2)),
+        }
+    }
+    for mut place in tree.intersecting_nodes_mut(keyexpr::new("**").unwrap()) {
+        if let Some(weight) = place.weight_mut() {
+            *weight += 1;
+        }
+    }
+    assert_eq!(format!("{tree:?}"), r#"{"a/b": 4}"#);
+    let node = tree.node(above).expect("it leads to the other one");
+    assert_eq!(
+        (node.children().len(), node.children().is_empty()),
+        (1, false)
+    );
+    assert!(
+        node.children()
+            .iter()
+            .all(|child| child.children().is_empty())
+    );
 }
