@@ -289,7 +289,7 @@ fn s3_interests_in_one_for_all() {
     world.verdict().holds(&Bounds::USUAL);
 }
 
-/// What a neighbour has itself is not looked at for its interests.
+/// A neighbour's own entities are not searched for its interests.
 #[test]
 fn s40_interests_in_what_it_has_itself() {
     let mut world = World::open(Setup::router());

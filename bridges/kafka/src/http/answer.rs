@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every answer that the server gives, with its reason.
 
-/// What a client is answered.
+/// An answer to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// 202: the message was taken.
@@ -36,10 +36,10 @@ pub enum Answer {
     VersionNotSupported,
 }
 
-/// What an answer takes at most.
+/// The most bytes of an answer.
 const ROOM: usize = 128;
 
-/// How many answers there are.
+/// The number of answers.
 pub const STATUSES: usize = Answer::ALL.len();
 
 impl Answer {

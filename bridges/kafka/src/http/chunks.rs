@@ -28,7 +28,7 @@ enum At {
     Trailer,
 }
 
-/// Where in a chunked body the sender is.
+/// The sender's position in a chunked body.
 #[derive(Debug)]
 pub(super) struct Chunks {
     at: At,
@@ -38,7 +38,7 @@ pub(super) struct Chunks {
     trailer_bytes: usize,
 }
 
-/// What came of some bytes.
+/// The result of some bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     More,
@@ -119,7 +119,7 @@ impl Chunks {
         Ok(Some(line))
     }
 
-    /// Whether the body ends with this line.
+    /// Gives whether the body ends with this line.
     fn line_ended(&mut self, line: &[u8], so_far: usize, limit: usize) -> Result<bool, Answer> {
         match self.at {
             At::Size => {

@@ -10,7 +10,7 @@ use super::{Answer, Limits};
 /// The most headers of one request.
 const HEADERS_MAX: usize = 64;
 
-/// What a request is about.
+/// The subject of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// To publish its body.
@@ -23,14 +23,14 @@ pub enum Target {
     NotAllowed,
 }
 
-/// How the body is delimited.
+/// The framing of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     Length(usize),
     Chunked,
 }
 
-/// What is kept of a head.
+/// The part of a head that is kept.
 #[derive(Debug)]
 pub(super) struct Head {
     pub target: Target,

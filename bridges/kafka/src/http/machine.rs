@@ -11,17 +11,17 @@ pub use super::head::Target;
 /// A whole request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// What it is about.
+    /// Its subject.
     pub target: Target,
-    /// What it brings.
+    /// Its content.
     pub body: &'a [u8],
-    /// How to read the body, in the client's words.
+    /// The type of the body, in the client's words.
     pub content_type: Option<&'a str>,
     /// The connection ends with the answer.
     pub last: bool,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     /// Nothing before more bytes arrive.
@@ -66,7 +66,7 @@ pub struct Machine {
     /// Gives bodies their memory.
     share: Share,
     state: State,
-    /// How much of an unfinished head was looked at: it is read again only when a line of it has ended since.
+    /// Bytes of an unfinished head that were looked at: it is read again only when a line of it has ended since.
     seen: usize,
     /// The head of a request whose body was in the input as a whole.
     at_once: Option<Head>,
@@ -84,7 +84,7 @@ impl Machine {
         }
     }
 
-    /// Whether a request has begun that is not whole.
+    /// Gives whether a request has begun that is not whole.
     pub fn is_within(&self) -> bool {
         self.seen > 0 || matches!(self.state, State::Length(..) | State::Chunked(..))
     }

@@ -21,13 +21,13 @@ use super::service::Service;
 use super::ticks::Ticks;
 use crate::http::Share;
 
-/// How many connections may wait to be accepted.
+/// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// How many connections may come one right after the other before something else is looked at.
+/// Connections that may come one right after the other before something else is looked at.
 const CROWD: u32 = 64;
 
-/// How long accepting rests when there is no room.
+/// The rest of accepting when there is no room.
 const REST: Duration = Duration::from_millis(50);
 
 /// Listens, so that an address can be used again at once after the program ended.
@@ -39,7 +39,7 @@ pub fn listen(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The same as the standard library's.
+/// Listens with a socket of the standard library.
 pub fn listen_std(address: SocketAddr) -> io::Result<TcpListener> {
     let listener: TcpListener = listen(address)?.into();
     listener.set_nonblocking(true)?;
@@ -96,14 +96,14 @@ fn complain_of_crowd(group: AddressGroup) {
     }
 }
 
-/// What is known of pauses, so that each is said once and not for every connection.
+/// The state of pauses, so that each is said once and not for every connection.
 #[derive(Default)]
 pub(super) struct Pause {
     is_paused: bool,
 }
 
 impl Pause {
-    /// Whether there is no room; says so when that begins and when it ends.
+    /// Gives whether there is no room; says so when that begins and when it ends.
     pub(super) fn is_needed(&mut self, service: &Service) -> bool {
         let is_full = service.places.left() == 0;
         if is_full {
@@ -132,13 +132,13 @@ impl Pause {
         }
     }
 
-    /// How long to wait before the next attempt.
+    /// The wait before the next attempt.
     pub(super) fn rest() -> Duration {
         REST
     }
 }
 
-/// Whether an accept failed for the connection alone, so that the next one may well succeed.
+/// Gives whether an accept failed for the connection alone, so that the next one may well succeed.
 pub(super) fn is_of_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),

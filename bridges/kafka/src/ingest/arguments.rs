@@ -143,7 +143,7 @@ impl IngestArgs {
         }
     }
 
-    /// What the server's connections share.
+    /// The state that the server's connections share.
     pub fn service(&self) -> Result<Service, Failure> {
         let mut service = Service::new(self.sink()?);
         service.limits = Limits {
@@ -160,7 +160,7 @@ impl IngestArgs {
         Ok(service)
     }
 
-    /// How many connections may be open, after the limit of open files is raised as far as it goes.
+    /// The most connections that may be open, after the limit of open files is raised as far as it goes.
     fn places(&self) -> usize {
         if let Some((before, after)) = descriptors::raise() {
             complain(format_args!(

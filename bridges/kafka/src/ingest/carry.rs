@@ -41,7 +41,7 @@ impl Segments for Answers {
 }
 
 impl Alarm {
-    /// What the future gives, or `None` at the deadline.
+    /// Gives the future's output, or `None` at the deadline.
     async fn before<F: Future>(&mut self, future: &mut Pin<&mut F>) -> Option<F::Output> {
         poll_fn(|context| {
             if let Poll::Ready(output) = future.as_mut().poll(context) {

@@ -11,10 +11,10 @@ use crate::http::{Answer, Machine, Step};
 use crate::producer::Delivery;
 use crate::sink::Offer;
 
-/// How many bytes of answers may wait when the counters are asked for once more.
+/// Bytes of answers that may wait when the counters are asked for once more.
 const METRICS_MAX: usize = 16 * 1024;
 
-/// How much memory for answers a connection keeps.
+/// Memory for answers that a connection keeps.
 const KEPT_MAX: usize = 16 * 1024;
 
 /// An answer that has others before it.
@@ -92,7 +92,7 @@ impl Conversation {
         used
     }
 
-    /// Whether as much waits to be written as may when the counters are asked for once more.
+    /// Gives whether as much waits to be written as may when the counters are asked for once more.
     fn is_talkative(&self) -> bool {
         let waits = |later: &Later| matches!(later, Later::Bytes(_));
         self.out.len() > METRICS_MAX || self.later.iter().any(waits)
@@ -147,17 +147,17 @@ impl Conversation {
         }
     }
 
-    /// Whether no request follows: the connection ends when the answers are written.
+    /// Gives whether no request follows: the connection ends when the answers are written.
     pub fn is_ended(&self) -> bool {
         self.ended
     }
 
-    /// Whether the client has asked for the end, so that it sends nothing more.
+    /// Gives whether the client has asked for the end, so that it sends nothing more.
     pub fn is_agreed(&self) -> bool {
         self.is_agreed
     }
 
-    /// Whether a request has begun that is not whole.
+    /// Gives whether a request has begun that is not whole.
     pub fn is_within(&self) -> bool {
         self.machine.is_within()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the server counts: nothing is dropped, refused or given up that is not found here.
+//! The server's counters: nothing is dropped, refused or given up that is not counted here.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +39,7 @@ impl Counts {
         count(&self.answers[answer.index()]);
     }
 
-    /// How often it was given.
+    /// The count of this answer.
     pub fn answered(&self, answer: Answer) -> u64 {
         self.answers[answer.index()].load(Ordering::Relaxed)
     }

@@ -16,7 +16,7 @@ use super::service::Service;
 use super::{original_tokio, original_uring};
 use crate::sink::Ending;
 
-/// What a server runs on.
+/// The runtime of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
     /// A runtime of the project.
@@ -74,7 +74,7 @@ impl FromStr for On {
     }
 }
 
-/// What keeps a server running.
+/// The parts that keep a server running.
 enum Engine {
     Ours {
         _runtime: AnyRuntime,
@@ -127,12 +127,12 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens at.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What its connections share.
+    /// The state that its connections share.
     pub fn service(&self) -> &Arc<Service> {
         &self.service
     }

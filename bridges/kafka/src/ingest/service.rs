@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What all connections share: the sink, the limits, the counters, and whether the server ends.
+//! The state that all connections share: the sink, the limits, the counters, and the end of the server.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::counts::Counts;
 use crate::http::{Answer, Budget, Limits, Request, Target};
 use crate::sink::{Offer, Sink};
 
-/// How long a client may take.
+/// The time that a client may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// For a request, from its first byte on, and for taking an answer.
@@ -27,19 +27,19 @@ impl Default for Patience {
     }
 }
 
-/// What the connections of one server share.
+/// The state that the connections of one server share.
 pub struct Service {
-    /// Where messages go.
+    /// The receiver of messages.
     pub sink: Sink,
-    /// What a client may make the server keep.
+    /// Bounds of the memory that a client may take.
     pub limits: Limits,
     /// The bytes of bodies that arrive, of all connections.
     pub bodies: Budget,
-    /// How long a client may take.
+    /// The time that a client may take.
     pub patience: Patience,
     /// The connections that there may be at once.
     pub places: Budget,
-    /// What happened.
+    /// Counts of events.
     pub counts: Counts,
     stopping: AtomicBool,
     /// Offers under way.
@@ -61,7 +61,7 @@ impl Service {
         }
     }
 
-    /// Whether the server ends: no message is taken any more.
+    /// Gives whether the server ends: no message is taken any more.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -78,7 +78,7 @@ impl Service {
         }
     }
 
-    /// What a request is answered. `None`: with the counters.
+    /// The answer to a request. `None`: with the counters.
     pub(super) fn take(&self, request: &Request<'_>) -> Option<Offer> {
         match request.target {
             Target::Publish => Some(self.offer(request)),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use zonda_runtime::Runtime;
 use zonda_runtime::timers::{Key, Timers};
 
-/// How late a deadline may be.
+/// The most that a deadline may be late.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The deadlines of a server's connections.

@@ -6,7 +6,7 @@ use zonda_transport::link::AddressGroup;
 use super::*;
 use crate::http::Budget;
 
-/// What a machine made of a conversation.
+/// The steps that a machine made of a conversation.
 #[derive(Debug, PartialEq, Eq, Clone)]
 enum Said {
     Continue,
