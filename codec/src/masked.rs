@@ -40,7 +40,9 @@ fn name_before(text: &str) -> &str {
 /// Tells if an option of this name, or of a name that is meant to be it, holds a private key itself, and not the name of its file.
 fn holds_a_secret(name: &str) -> bool {
     let is_content = name.contains("_raw") || name.contains("_base64");
-    is_content && !name.contains("certificate") || name.contains("password")
+    // The configuration's `.._private_key` is the name of a file, too.
+    let is_private = name.contains("priv") && !name.ends_with("_file") && !name.ends_with("_key");
+    is_private || is_content && !name.contains("certificate") || name.contains("password")
 }
 
 #[cfg(test)]
@@ -54,6 +56,8 @@ mod tests {
             "connect_private_key_base64",
             "listen_privat_key_raw",
             "private_key_raww",
+            "listen_private_key_bse64",
+            "connect_private_key_rwa",
             "password",
         ] {
             let text = format!("tls/h:1#{option}=hunter2;iface=lo");
@@ -62,6 +66,7 @@ mod tests {
         }
         for plain in [
             "tls/h:1#listen_private_key_file=key.pem",
+            "transport/link/tls/listen_private_key=key.pem",
             "tls/h:1#root_ca_certificate_base64=TUlH",
             "a = b",
             "=",
