@@ -471,6 +471,29 @@ fn an_inventor_of_routers_who_leaves_takes_them_along() {
     }
 }
 
+/// A neighbour names as many routers as are known at most. A router that connects meanwhile takes part, and stays when they are gone.
+#[test]
+fn an_inventor_of_routers_keeps_no_neighbour_out() {
+    let mut victim = Victim::new(Limits::default());
+    let inventor = victim.link(0);
+    let mut said = invented(0);
+    said.extend((1000..1100).map(|number| Said {
+        number,
+        sn: 1,
+        links: vec![0],
+    }));
+    let own = said.first_mut().expect("it is the first");
+    own.links.extend(1000..1100);
+    victim.hear(inventor, &said);
+    assert_eq!(victim.table.routers().count(), 1023);
+    let honest = victim.link(2000);
+    victim.hear(honest, &line(1));
+    assert_eq!(victim.table.routers().count(), 1024);
+    victim.table.remove_face(inventor, &mut victim.actions);
+    victim.hear(honest, &line(2));
+    assert_eq!(victim.table.routers().count(), 4);
+}
+
 /// The neighbour that has spoken of them stays.
 #[test]
 fn routers_that_somebody_far_away_invented_make_room_once_they_are_lost() {

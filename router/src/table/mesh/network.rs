@@ -183,7 +183,8 @@ impl Network {
         if let Some(before) = self.lost.remove(&zid) {
             self.listed -= before.node.links.len();
         }
-        let Some(number) = self.meet(zid) else {
+        // Its place does not depend on the routers that other neighbours name.
+        let Some(number) = self.meet_among(zid, 2 * ROUTERS_MAX) else {
             return false;
         };
         let own = self.own_zid();
@@ -336,11 +337,16 @@ impl Network {
 
     /// The number of a router, which is new perhaps; `None` if there are too many.
     fn meet(&mut self, zid: ZenohId) -> Option<u16> {
+        self.meet_among(zid, ROUTERS_MAX)
+    }
+
+    /// The number of a router, if there are fewer than so many or it is one of them.
+    fn meet_among(&mut self, zid: ZenohId, most: usize) -> Option<u16> {
         if let Some(number) = self.number(&zid) {
             return Some(number);
         }
         // A full list is not looked through: a neighbour may name thousands of routers in one message.
-        if self.numbers.len() >= ROUTERS_MAX {
+        if self.numbers.len() >= most {
             self.over_limit += 1;
             return None;
         }
