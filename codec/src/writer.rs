@@ -314,6 +314,8 @@ pub const fn vle_len(value: u64) -> usize {
 fn copy_short(to: &mut [u8], from: &[u8]) {
     match from.len() {
         8..=16 => copy_ends::<8>(to, from),
+        // Asked next, as payloads are either short or much longer.
+        33.. => to.copy_from_slice(from),
         4..=7 => copy_ends::<4>(to, from),
         2..=3 => copy_ends::<2>(to, from),
         17..=32 => copy_ends::<16>(to, from),

@@ -58,6 +58,16 @@ impl<'a> Value<'a> {
             Value::Shared(payload) => payload.as_slice(),
         }
     }
+
+    /// Number of bytes.
+    #[must_use]
+    #[inline]
+    pub fn size(&self) -> usize {
+        match self {
+            Value::Borrowed(bytes) => bytes.len(),
+            Value::Shared(payload) => payload.as_zslice().len(),
+        }
+    }
 }
 
 /// One message to publish. Borrows everything, so building one costs no allocation.

@@ -122,7 +122,8 @@ impl Message {
     ///
     /// # Errors
     /// As [`Message::view`].
-    #[inline]
+    // Always: by a call the whole view is written to memory twice.
+    #[inline(always)]
     pub fn view_as(&self, service: Service) -> Result<Publication<'_>, PublishError> {
         let encoding = self.encoding.wire();
         match encoding.schema.map_or(0, <[u8]>::len) {

@@ -5,13 +5,13 @@
 //!
 //! - [`keep`]: declarations, questions and answers, which nobody repeats. They are never dropped;
 //! - [`Downstream::pass`], [`Downstream::pass_run`]: what passes through this node. Its source pauses for lanes without room;
-//! - [`offer`], [`offer_later`]: what a session of this node sends. It waits for room by itself.
+//! - [`append`], [`offer`], [`offer_later`]: what a session of this node sends. It waits for room by itself.
 
 use std::sync::Arc;
 
 use zonda_codec::{Encode, Priority, Qos, Reliability};
 use zonda_transport::{
-    outbox::{Items, OfSender, Outbox, Overflow, Queue, Refused, Sent, Write},
+    outbox::{Items, Outbox, Overflow, Queue, Refused, Sent, Write},
     protocol::tx::{Outgoing, Tail},
 };
 
@@ -102,7 +102,7 @@ const LARGE_BYTES: usize = 64 * 1024;
 #[cold]
 #[inline(never)]
 fn is_alone<E: Encode>(outbox: &Outbox, qos: Qos, message: &Outgoing<'_, E>) -> bool {
-    let bytes = message.payload.bytes().len();
+    let bytes = message.payload.size();
     bytes >= LARGE_BYTES && outbox.has_room_beside(qos.priority(), bytes)
 }
 
@@ -126,26 +126,55 @@ pub(crate) fn keep(
     Some(sent.has_room)
 }
 
+/// Appends a message of this node's session to what its neighbour gets next, if it is small, need not leave at once, and follows
+/// messages like it. Else nothing is done, and [`offer`] is the way.
+#[inline(always)]
+pub(crate) fn append(
+    outbox: &Outbox,
+    qos: Qos,
+    reliability: Reliability,
+    head: &impl Encode,
+    payload: &[u8],
+) -> Option<Passed> {
+    if qos.is_express() {
+        return None;
+    }
+    let write = Write::one_by_one(false);
+    let is_written = outbox.append(qos.priority(), write, reliability, head, payload)?;
+    Some(passed(is_written))
+}
+
 /// Queues a message of this node's session and writes it as its treatment says.
 #[inline(always)]
-pub(crate) fn offer(outbox: &Outbox, qos: &Qos, items: impl Items) -> Result<Passed, Refused> {
-    let terms = OfSender(qos);
-    let sent = outbox.enqueue(qos.priority(), terms, terms, items)?;
+pub(crate) fn offer<E: Encode>(
+    outbox: &Outbox,
+    qos: Qos,
+    message: &Outgoing<'_, E>,
+) -> Result<Passed, Refused> {
+    let (overflow, write) = terms(qos);
+    let sent = outbox.enqueue(qos.priority(), overflow, write, message)?;
     Ok(passed(sent.is_written))
 }
 
 /// Queues it for a caller that holds a lock, without which it calls [`write`].
 pub(crate) fn offer_later<E: Encode>(
     outbox: &Outbox,
-    qos: &Qos,
+    qos: Qos,
     message: &Outgoing<'_, E>,
 ) -> Result<Sent, Refused> {
-    outbox.enqueue(qos.priority(), OfSender(qos), Write::Later, message)
+    outbox.enqueue(qos.priority(), terms(qos).0, Write::Later, message)
 }
 
 /// Writes what [`offer_later`] has queued.
-pub(crate) fn write(outbox: &Outbox, qos: &Qos, sent: Sent) -> Passed {
-    passed(outbox.maybe_flush(OfSender(qos).into(), sent))
+pub(crate) fn write(outbox: &Outbox, qos: Qos, sent: Sent) -> Passed {
+    passed(outbox.maybe_flush(terms(qos).1, sent))
+}
+
+/// What a sender of single messages chooses that can wait for room by itself.
+#[inline(always)]
+fn terms(qos: Qos) -> (Overflow, Write) {
+    let overflow = Overflow::under(qos.congestion_control(), Overflow::Refuse);
+    (overflow, Write::one_by_one(qos.is_express()))
 }
 
 #[inline(always)]

@@ -3,7 +3,6 @@
 //! A put with nothing beside its payload, and what became of it, in few registers.
 
 use zonda_codec::{Encoding, Qos, Reliability};
-use zonda_transport::{outbox::Body, protocol::tx::Tail};
 
 use crate::model::{Outcome, Publication, PublishError, SampleKind, Value};
 
@@ -18,17 +17,6 @@ pub struct Plain<'a> {
     pub qos: Qos,
     /// The class of delivery: a best-effort message may be lost on the way.
     pub reliability: Reliability,
-}
-
-impl Body for Plain<'_> {
-    #[inline(always)]
-    fn reliability(&self) -> Reliability {
-        self.reliability
-    }
-
-    fn payload(&self) -> Tail<'_> {
-        self.payload.into()
-    }
 }
 
 impl<'a> From<Plain<'a>> for Publication<'a> {

@@ -7,7 +7,10 @@
 use std::sync::Arc;
 
 use zonda_codec::{CongestionControl, Put, Qos};
-use zonda_transport::outbox::{self, Outbox, Refused};
+use zonda_transport::{
+    outbox::{Outbox, Refused},
+    protocol::tx::Outgoing,
+};
 
 use crate::{
     flow::{
@@ -81,11 +84,14 @@ impl<L: Label> Heads<L> {
         payload_len: usize,
     ) -> Option<&[Ready<L::Head>]> {
         let Labelled { plain, label } = message;
-        let fit = self.qos == plain.qos
-            && self.encoding == plain.encoding
-            && ((self.payload_len == payload_len && self.shared == label.shared())
-                || self.complete(payload_len, label));
-        self.ready.as_deref().filter(|_| fit)
+        if self.qos != plain.qos || self.encoding != plain.encoding {
+            return None;
+        }
+        let is_complete = self.payload_len == payload_len && self.shared == label.shared();
+        if !is_complete && !self.complete(payload_len, label) {
+            return None;
+        }
+        self.ready.as_deref()
     }
 
     /// Writes another length and another label into all of them; tells whether it could.
@@ -116,28 +122,87 @@ impl Shared {
         payload: &[u8],
         wait: Wait,
     ) -> Passing {
+        match self.append(ready, message, payload) {
+            Some(passed) => taken(way, passed, payload.len()),
+            None => self.dispatch_long(way, ready, message, wait),
+        }
+    }
+
+    /// Appends it to what its only neighbour gets next, the way of nearly all messages; `None` if it is not for this one.
+    #[inline(always)]
+    fn append<L: Label>(
+        &self,
+        ready: &[Ready<L::Head>],
+        message: Labelled<'_, L>,
+        payload: &[u8],
+    ) -> Option<Passed> {
+        let [Ready { outbox, head }] = ready else {
+            return None;
+        };
+        if self.is_closed() {
+            return None;
+        }
+        let Labelled { plain, label } = message;
+        let head = label.front(head);
+        deliver::append(outbox, plain.qos, plain.reliability, &head, payload)
+    }
+
+    /// A message that begins a frame or a batch, is large or urgent, finds no room, or has any other number of neighbours.
+    #[inline(never)]
+    fn dispatch_long<L: Label>(
+        &self,
+        way: &Way,
+        ready: &[Ready<L::Head>],
+        message: Labelled<'_, L>,
+        wait: Wait,
+    ) -> Passing {
         if self.is_closed() {
             return self.dispatch_unusual(way, message, wait);
         }
-        let mut passed = Passed::Sent;
-        let offered = match ready {
-            // Most publishers have one neighbour. Without the loop it stays in registers.
-            [one] => offer(one, message, payload, &mut passed).map_err(|refused| (0, refused)),
-            all => offer_each(all, message, payload, &mut passed),
+        let [one] = ready else {
+            return self.dispatch_each(way, ready, message, wait);
         };
-        if let Err((index, refused)) = offered {
-            let rest = Rest {
-                index,
-                refused,
-                passed,
-            };
-            return self.dispatch_refused(way, &rest, message, wait);
+        match one.offer(message) {
+            Ok(passed) => taken(way, passed, message.plain.payload.size()),
+            Err(refused) => {
+                let rest = Rest {
+                    index: 0,
+                    refused,
+                    passed: Passed::Sent,
+                };
+                self.dispatch_refused(way, &rest, message, wait)
+            }
         }
-        way.tally.count(passed, payload.len());
-        Passing {
-            passed,
-            unusual: None,
+    }
+
+    /// Offers it to each neighbour up to one that refuses it.
+    #[inline(never)]
+    fn dispatch_each<L: Label>(
+        &self,
+        way: &Way,
+        ready: &[Ready<L::Head>],
+        message: Labelled<'_, L>,
+        wait: Wait,
+    ) -> Passing {
+        let mut passed = match ready {
+            [] => Passed::Nobody,
+            _ => Passed::Sent,
+        };
+        for (index, one) in ready.iter().enumerate() {
+            match one.offer(message) {
+                Ok(Passed::Queued) => passed = Passed::Queued,
+                Ok(_) => {}
+                Err(refused) => {
+                    let rest = Rest {
+                        index,
+                        refused,
+                        passed,
+                    };
+                    return self.dispatch_refused(way, &rest, message, wait);
+                }
+            }
         }
+        taken(way, passed, message.plain.payload.size())
     }
 
     /// As [`Shared::dispatch_plain`] for one neighbour that takes it. Else nothing is done, and nothing counted.
@@ -149,14 +214,24 @@ impl Shared {
         message: Labelled<'_, L>,
         payload: &[u8],
     ) -> Option<Passed> {
-        let [one] = ready else { return None };
-        if self.is_closed() {
-            return None;
-        }
-        let mut passed = Passed::Sent;
-        offer(one, message, payload, &mut passed).ok()?;
+        let passed = match self.append(ready, message, payload) {
+            Some(passed) => passed,
+            None => self.offer_at_once(ready, message)?,
+        };
         way.tally.count(passed, payload.len());
         Some(passed)
+    }
+
+    #[inline(never)]
+    fn offer_at_once<L: Label>(
+        &self,
+        ready: &[Ready<L::Head>],
+        message: Labelled<'_, L>,
+    ) -> Option<Passed> {
+        match ready {
+            [one] if !self.is_closed() => one.offer(message).ok(),
+            _ => None,
+        }
     }
 
     #[inline(never)]
@@ -195,47 +270,34 @@ struct Rest {
     passed: Passed,
 }
 
-/// Offers it to one neighbour, and notes if it did not leave at once.
-#[inline(always)]
-fn offer<L: Label>(
-    ready: &Ready<L::Head>,
-    message: Labelled<'_, L>,
-    payload: &[u8],
-    passed: &mut Passed,
-) -> Result<(), Refused> {
-    let Labelled { plain, label } = message;
-    let prepared = outbox::Prepared {
-        head: label.front(&ready.head),
-        body: plain,
-        payload,
-    };
-    if deliver::offer(&ready.outbox, &plain.qos, prepared)? == Passed::Queued {
-        *passed = Passed::Queued;
+impl<H> Ready<H> {
+    /// Offers the message to this neighbour.
+    #[inline(always)]
+    fn offer<L: Label<Head = H>>(&self, message: Labelled<'_, L>) -> Result<Passed, Refused> {
+        let Labelled { plain, label } = message;
+        let outgoing = Outgoing {
+            reliability: plain.reliability,
+            head: &label.front(&self.head),
+            payload: plain.payload.into(),
+        };
+        deliver::offer(&self.outbox, plain.qos, &outgoing)
     }
-    Ok(())
 }
 
-/// Offers it to each neighbour up to one that refuses it, whose place is returned.
-#[inline(never)]
-fn offer_each<L: Label>(
-    ready: &[Ready<L::Head>],
-    message: Labelled<'_, L>,
-    payload: &[u8],
-    passed: &mut Passed,
-) -> Result<(), (usize, Refused)> {
-    if ready.is_empty() {
-        *passed = Passed::Nobody;
+/// Counts what became of a message that each neighbour took.
+#[inline(always)]
+fn taken(way: &Way, passed: Passed, bytes: usize) -> Passing {
+    way.tally.count(passed, bytes);
+    Passing {
+        passed,
+        unusual: None,
     }
-    for (index, one) in ready.iter().enumerate() {
-        offer(one, message, payload, passed).map_err(|refused| (index, refused))?;
-    }
-    Ok(())
 }
 
 /// The result, counted, in two registers.
 #[cold]
 fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tally) -> Passing {
-    let bytes = plain.payload.as_slice().len();
+    let bytes = plain.payload.size();
     let passed = match result {
         Ok(Outcome::Sent) => Passed::Sent,
         Ok(Outcome::Queued) => Passed::Queued,

@@ -51,7 +51,7 @@ impl Sending<'_> {
             head: &head,
             payload,
         };
-        deliver::offer(&hop.outbox, &qos, &message)
+        deliver::offer(&hop.outbox, qos, &message)
     }
 
     /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
@@ -142,8 +142,7 @@ impl Sending<'_> {
     #[cold]
     fn too_long(&self, hop: &Hop) -> PublishError {
         let publication = self.publication;
-        let size =
-            publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
+        let size = publication.payload.size() + publication.attachment.map_or(0, <[u8]>::len);
         match hop.outbox.message_bytes_max() {
             Some(limit) => PublishError::TooLargeForLink {
                 peer: hop.zid,
@@ -384,8 +383,7 @@ impl Shared {
         if self.is_closed() {
             return Err(self.cannot_publish());
         }
-        let size =
-            publication.payload.as_slice().len() + publication.attachment.map_or(0, <[u8]>::len);
+        let size = publication.payload.size() + publication.attachment.map_or(0, <[u8]>::len);
         if size > MESSAGE_BYTES_MAX {
             self.check_huge(size)?;
         }

@@ -105,7 +105,7 @@ impl PublisherFace {
     ) -> Result<Outcome, PublishError> {
         let recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
         let result = self.shared.dispatch(&recent.way.route, publication, wait);
-        let bytes = publication.payload.as_slice().len();
+        let bytes = publication.payload.size();
         match result {
             Ok(Outcome::Sent) => recent.way.tally.count(Passed::Sent, bytes),
             Ok(Outcome::Queued) => recent.way.tally.count(Passed::Queued, bytes),
@@ -281,7 +281,7 @@ impl PublisherFace {
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
         let route = self.renewed();
-        self.tallies.offer(publication.payload.as_slice().len());
+        self.tallies.offer(publication.payload.size());
         let result = self.shared.dispatch_async(&route, publication, limit).await;
         self.tallies.decide(&result);
         result

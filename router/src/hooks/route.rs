@@ -121,7 +121,7 @@ pub(crate) fn seen(push: &Push<'_>, reliability: Reliability) -> Seen {
 impl From<&Publication<'_>> for Seen {
     fn from(publication: &Publication<'_>) -> Seen {
         let (kind, payload) = match publication.kind {
-            SampleKind::Put => (MessageKind::Put, publication.payload.as_slice().len()),
+            SampleKind::Put => (MessageKind::Put, publication.payload.size()),
             SampleKind::Delete => (MessageKind::Delete, 0),
         };
         Seen {

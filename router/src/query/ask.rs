@@ -199,7 +199,7 @@ impl Shared {
         if len > limit {
             return Err(GetError::KeyTooLong { len, limit });
         }
-        let payload = query.body.map_or(0, |(value, _)| value.as_slice().len());
+        let payload = query.body.map_or(0, |(value, _)| value.size());
         let attachment = query.attachment.map_or(0, <[u8]>::len);
         let size = payload + attachment + query.parameters.len();
         let encoding = query.body.as_ref().map(|(_, encoding)| encoding);

@@ -127,7 +127,7 @@ impl<'a> OutgoingReply<'a> {
             SampleKind::Put => sample.payload,
             SampleKind::Delete => Value::Borrowed(&[]),
         };
-        let size = payload.as_slice().len() + attachment;
+        let size = payload.size() + attachment;
         check(key, size, &sample.encoding)?;
         let reply = Reply {
             consolidation: Default::default(),
@@ -148,7 +148,7 @@ impl<'a> OutgoingReply<'a> {
         payload: Value<'a>,
         encoding: Encoding<'a>,
     ) -> Result<Self, AnswerError> {
-        check(key, payload.as_slice().len(), &encoding)?;
+        check(key, payload.size(), &encoding)?;
         let error = ErrBody {
             encoding,
             source_info: None,
@@ -209,7 +209,7 @@ impl Shared {
             }
             return Ok(Outcome::Sent);
         }
-        let seen = seen_reply(&unsaid.body, unsaid.payload.as_slice().len(), asker.qos);
+        let seen = seen_reply(&unsaid.body, unsaid.payload.size(), asker.qos);
         let carried = self.carried(&state, asker.face, Flow::Egress, Some(unsaid.key), seen);
         if carried.is_none() {
             return Ok(Outcome::Sent);
@@ -221,10 +221,10 @@ impl Shared {
             head: &unsaid.head(&asker, responder),
             payload: unsaid.payload.into(),
         };
-        let queued = offer_later(&outbox, &asker.qos, &message);
+        let queued = offer_later(&outbox, asker.qos, &message);
         drop(state);
         match queued {
-            Ok(sent) => Ok(write(&outbox, &asker.qos, sent).into()),
+            Ok(sent) => Ok(write(&outbox, asker.qos, sent).into()),
             Err(Refused::Closed) => Err(AnswerError::Over.into()),
             Err(Refused::TooLong) => Err(AnswerError::FieldTooLong.into()),
             Err(Refused::Full) => Err(Busy::full(peer, &asker, Room::Lane(outbox))),

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one way into a connection: [`Outbox::enqueue`] decides order, overflow, counting, and when the socket is written.
 //!
-//! The messages of a call are queued under one lock of their lane. A message with a [prepared](Prepared) head that still
-//! fits into the open frame takes a short cut, which writes the same bytes: nearly all messages of a dense stream take it.
+//! The messages of a call are queued under one lock of their lane. A message whose head was encoded before and that still fits
+//! into the open frame takes a short cut, [`Outbox::append`], which writes the same bytes: nearly all messages of a dense stream
+//! take it.
 
 use std::sync::atomic::Ordering;
 
-use zonda_codec::{
-    CongestionControl, Encode, Priority, Qos, Reliability, TransportMessage, Writer,
-};
+use zonda_codec::{CongestionControl, Encode, Priority, Reliability, TransportMessage, Writer};
 
 use crate::{
-    protocol::tx::{Lane, Outgoing, Pushed, Tail},
+    protocol::tx::{Lane, Outgoing, Pushed, SHARE_BYTES_MIN},
     sync::SpinGuard,
 };
 
@@ -41,24 +40,6 @@ impl Overflow {
             CongestionControl::BlockFirst => Overflow::KeepFirst,
             CongestionControl::Drop => Overflow::Drop,
         }
-    }
-}
-
-/// What a sender of single messages chooses that can wait by itself. It is looked up where it is needed and not before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OfSender<'a>(pub &'a Qos);
-
-impl From<OfSender<'_>> for Overflow {
-    #[inline(always)]
-    fn from(OfSender(qos): OfSender<'_>) -> Overflow {
-        Overflow::under(qos.congestion_control(), Overflow::Refuse)
-    }
-}
-
-impl From<OfSender<'_>> for Write {
-    #[inline(always)]
-    fn from(OfSender(qos): OfSender<'_>) -> Write {
-        Write::one_by_one(qos.is_express())
     }
 }
 
@@ -99,32 +80,11 @@ pub struct Sent {
 
 /// The messages of one call, all of one priority.
 pub trait Items {
-    /// Whether [`Items::append_short`] may succeed.
-    const HAS_SHORT_CUT: bool = false;
-    /// The same without what only the short cut needs: two words for one message, which stay in registers.
-    type Long: Items;
-
-    /// Appends the only message to the open frame of a lane with room. `false` if it does not fit: nothing has changed.
-    #[inline(always)]
-    fn append_short(&self, _lane: &mut Lane) -> bool {
-        false
-    }
-
-    /// What the short cut was not for.
-    fn long(self) -> Self::Long;
-
     /// Pushes the messages in their order, until all are pushed or the queue takes no more.
     fn fill(self, queue: &mut Queue<'_>);
 }
 
 impl<E: Encode + ?Sized> Items for &Outgoing<'_, E> {
-    type Long = Self;
-
-    #[inline(always)]
-    fn long(self) -> Self {
-        self
-    }
-
     #[inline(always)]
     fn fill(self, queue: &mut Queue<'_>) {
         queue.push(self);
@@ -133,81 +93,9 @@ impl<E: Encode + ?Sized> Items for &Outgoing<'_, E> {
 
 /// A run of messages: some hundreds at most, as other senders of the priority wait meanwhile.
 impl<F: FnOnce(&mut Queue<'_>)> Items for F {
-    type Long = Self;
-
-    #[inline(always)]
-    fn long(self) -> Self {
-        self
-    }
-
     #[inline(always)]
     fn fill(self, queue: &mut Queue<'_>) {
         self(queue);
-    }
-}
-
-/// What follows a prepared head. It is asked for only where it is needed.
-pub trait Body {
-    /// Which of the lane's two channels carries the message.
-    fn reliability(&self) -> Reliability;
-    /// The payload.
-    fn payload(&self) -> Tail<'_>;
-}
-
-/// One message whose head was encoded before.
-#[derive(Debug)]
-pub struct Prepared<'a, H, B> {
-    /// Everything in front of the payload, in few bytes.
-    pub head: H,
-    /// What follows the head.
-    pub body: &'a B,
-    /// The bytes of the payload.
-    pub payload: &'a [u8],
-}
-
-/// A prepared message that begins a frame or a batch, is large, or finds no room.
-#[derive(Debug)]
-pub struct Long<'a, H, B> {
-    head: H,
-    body: &'a B,
-}
-
-impl<'a, H: Encode, B: Body> Items for Prepared<'a, H, B> {
-    const HAS_SHORT_CUT: bool = true;
-    type Long = Long<'a, H, B>;
-
-    #[inline(always)]
-    fn append_short(&self, lane: &mut Lane) -> bool {
-        lane.append_short(self.body.reliability(), &self.head, self.payload)
-    }
-
-    #[inline(always)]
-    fn long(self) -> Long<'a, H, B> {
-        Long {
-            head: self.head,
-            body: self.body,
-        }
-    }
-
-    fn fill(self, queue: &mut Queue<'_>) {
-        self.long().fill(queue);
-    }
-}
-
-impl<H: Encode, B: Body> Items for Long<'_, H, B> {
-    type Long = Self;
-
-    fn long(self) -> Self {
-        self
-    }
-
-    #[inline(always)]
-    fn fill(self, queue: &mut Queue<'_>) {
-        queue.push(&Outgoing {
-            reliability: self.body.reliability(),
-            head: &self.head,
-            payload: self.body.payload(),
-        });
     }
 }
 
@@ -305,57 +193,46 @@ struct Failed {
 }
 
 impl Outbox {
+    /// Appends a small message whose head was encoded before to the frame that is open, and writes it when `write` says so; tells
+    /// whether the socket has it already. `None` if the message begins a frame or a batch, is large or finds no room: nothing has
+    /// changed, and [`Outbox::enqueue`] is the way.
+    ///
+    /// The lock is released before the longer way is taken, so that nothing of that way is kept at hand here.
+    #[inline(always)]
+    pub fn append<H: Encode>(
+        &self,
+        priority: Priority,
+        write: Write,
+        reliability: Reliability,
+        head: &H,
+        payload: &[u8],
+    ) -> Option<bool> {
+        if payload.len() >= SHARE_BYTES_MIN {
+            return None;
+        }
+        let mut lane = self.lanes.get(self.lane_index(priority))?.lock();
+        if self.closed.load(Ordering::Relaxed) || !lane.append(reliability, head, payload) {
+            return None;
+        }
+        drop(lane);
+        Some(self.write(write, Pushed::Open))
+    }
+
     /// Queues messages in their order, under one lock of their lane, and writes them when `write` says so. Never waits
     /// for the peer. If another sender is writing at the moment it takes these messages along.
     ///
     /// # Errors
     /// [`Refused`] if nothing was queued. What `overflow` drops is counted.
-    #[inline(always)]
-    pub fn enqueue<I: Items>(
+    #[inline]
+    pub fn enqueue(
         &self,
         priority: Priority,
-        overflow: impl Into<Overflow>,
-        write: impl Into<Write>,
-        items: I,
-    ) -> Result<Sent, Refused> {
-        let index = self.lane_index(priority);
-        let mut lane = self.lanes[index].lock();
-        if !I::HAS_SHORT_CUT {
-            return self.enqueue_all(index, lane, overflow.into(), write.into(), items);
-        }
-        if self.closed.load(Ordering::Relaxed) || !items.append_short(&mut lane) {
-            return self.enqueue_long(index, lane, overflow, write, items.long());
-        }
-        drop(lane);
-        Ok(Sent {
-            is_written: self.write(write.into(), Pushed::Open),
-            has_room: true,
-            pushed: Pushed::Open,
-        })
-    }
-
-    /// A message that begins a frame or a batch, is large, or finds no room.
-    #[inline(never)]
-    fn enqueue_long<I: Items>(
-        &self,
-        index: usize,
-        lane: SpinGuard<'_, Lane>,
-        overflow: impl Into<Overflow>,
-        write: impl Into<Write>,
-        items: I,
-    ) -> Result<Sent, Refused> {
-        self.enqueue_all(index, lane, overflow.into(), write.into(), items)
-    }
-
-    #[inline]
-    fn enqueue_all<I: Items>(
-        &self,
-        index: usize,
-        lane: SpinGuard<'_, Lane>,
         overflow: Overflow,
         write: Write,
-        items: I,
+        items: impl Items,
     ) -> Result<Sent, Refused> {
+        let index = self.lane_index(priority);
+        let lane = self.lanes[index].lock();
         if self.closed.load(Ordering::Relaxed) {
             return Err(Refused::Closed);
         }

@@ -11,7 +11,7 @@ use crate::{
     protocol::{
         options::{Framing, LinkOptions},
         parameters::Established,
-        tx::SHARE_BYTES_MIN,
+        tx::Tail,
     },
 };
 
@@ -47,15 +47,6 @@ struct Message {
 impl Message {
     fn head(&self) -> ShortHead {
         ShortHead::new(|writer| writer.bytes(&self.head)).expect("it is short")
-    }
-}
-
-impl Body for Message {
-    fn reliability(&self) -> Reliability {
-        self.reliability
-    }
-    fn payload(&self) -> Tail<'_> {
-        Tail::Shared(&self.payload)
     }
 }
 
@@ -133,20 +124,15 @@ impl Way {
         let mut queued = false;
         for message in &burst.messages {
             let head = message.head();
-            let sent = match self {
-                Way::Short => {
-                    let short = Prepared {
-                        head: &head,
-                        body: message,
-                        payload: message.payload.as_slice(),
-                    };
-                    outbox.enqueue(priority, overflow, Write::Later, short)
-                }
-                Way::OneByOne | Way::Run => {
-                    let one = outgoing(message, &head);
-                    outbox.enqueue(priority, overflow, Write::Later, &one)
-                }
-            };
+            let bytes = message.payload.as_slice();
+            let append =
+                || outbox.append(priority, Write::Later, message.reliability, &head, bytes);
+            if matches!(self, Way::Short) && append().is_some() {
+                queued = true;
+                continue;
+            }
+            let one = outgoing(message, &head);
+            let sent = outbox.enqueue(priority, overflow, Write::Later, &one);
             match sent {
                 Ok(_) => queued = true,
                 Err(refused) => {
@@ -165,7 +151,7 @@ fn outgoing<'a>(message: &'a Message, head: &'a ShortHead) -> Outgoing<'a, Short
     Outgoing {
         reliability: message.reliability,
         head,
-        payload: message.payload(),
+        payload: Tail::Shared(&message.payload),
     }
 }
 

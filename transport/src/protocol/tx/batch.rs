@@ -284,6 +284,16 @@ impl<'a> Tail<'a> {
         }
     }
 
+    /// Number of bytes, without a look at them.
+    #[must_use]
+    #[inline]
+    pub fn size(&self) -> usize {
+        match self {
+            Tail::Shared(slice) => slice.len(),
+            Tail::Copy(bytes) | Tail::Part { part: bytes, .. } => bytes.len(),
+        }
+    }
+
     /// The payload's bytes from `start` to `end` as a slice that outlives the call, without copying them.
     /// `None` if they can only be copied.
     pub(super) fn share(&self, start: usize, end: usize) -> Option<ZSlice> {

@@ -214,17 +214,16 @@ impl Lane {
         self.push_fresh(message)
     }
 
-    /// Appends a small message to the frame that is open, if there is one of this reliability, with room, in a lane that
-    /// has room. Tells whether it did; else nothing has changed.
+    /// Appends a message below [`SHARE_BYTES_MIN`] to the frame that is open, if there is one of this reliability, with room, in
+    /// a lane that has room. Tells whether it did; else nothing has changed.
     #[inline(always)]
-    pub fn append_short<H: Encode>(
+    pub fn append<H: Encode>(
         &mut self,
         reliability: Reliability,
         head: &H,
         payload: &[u8],
     ) -> bool {
-        let room = self.has_room() && payload.len() < SHARE_BYTES_MIN;
-        if !room || self.frame != Some(reliability) {
+        if !self.has_room() || self.frame != Some(reliability) {
             return false;
         }
         let Some(open) = &mut self.open else {
@@ -379,7 +378,7 @@ impl Lane {
         }
         let sealed = self.seal_open();
         // No buffer is taken for what cannot fit in any.
-        if message.payload.bytes().len() >= usize::from(self.config.batch_size) {
+        if message.payload.size() >= usize::from(self.config.batch_size) {
             return self.push_fragments(message);
         }
         let mut batch = self.fresh();
