@@ -58,6 +58,8 @@ mod timestamps;
 #[cfg(feature = "tls")]
 mod tls;
 mod traffic;
+#[cfg(feature = "quic")]
+mod trusted;
 mod turns;
 mod udp;
 mod writers;

@@ -326,8 +326,9 @@ impl Opening {
             }
             match self.opener.handle_batch(batch, &mut out) {
                 Ok(OpenStep::Continue) => {}
-                Ok(OpenStep::Done(established)) => {
+                Ok(OpenStep::Done(mut established)) => {
                     let (stream, unread) = exchange.finish(runtime)?;
+                    established.options.certify(stream.certificate());
                     stream.agree(&established);
                     return Ok((stream, established, unread));
                 }

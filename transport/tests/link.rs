@@ -27,6 +27,7 @@ fn links_of_datagrams() {
 #[test]
 fn a_foreign_client_of_websocket_and_tls() {
     each_runtime!(runtime => wss::a_foreign_client_opens_a_link(runtime));
+    each_runtime!(runtime => wss::both_ends_know_the_names_of_certificates(runtime));
 }
 
 /// Makes a test of each case.

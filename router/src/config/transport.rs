@@ -63,7 +63,23 @@ impl Settings {
             );
             return Err(ConfigError::Combination { reason });
         }
+        self.check_trusted()?;
         self.credentials().map(drop)
+    }
+
+    /// Checks that routers can show a certificate if rules name them by it.
+    fn check_trusted(&self) -> Result<(), ConfigError> {
+        let mut items = self.trusted.iter().flatten();
+        let is_named = items.any(|item| item.cert_names.is_some());
+        let mut listeners = self.listen_endpoints.iter();
+        match is_named && !listeners.any(|endpoint| self.asks_for_certificates(endpoint)) {
+            true => Err(ConfigError::Combination {
+                reason: "routing/router/trusted has cert_names, and no endpoint in listen/endpoints asks for a certificate; listen on \
+                         tls, quic or wss with transport/link/tls/enable_mtls, or name routers by zids or users"
+                    .to_owned(),
+            }),
+            false => Ok(()),
+        }
     }
 
     /// The user name that `transport/auth/usrpwd/user` gives this node, with its password.

@@ -16,6 +16,8 @@ pub struct Trusted {
     pub zids: Option<Vec<ZenohId>>,
     /// The users that they have proved to be; `None` for any or none.
     pub users: Option<Vec<String>>,
+    /// The names that their certificates are for, any of which will do; `None` for any or none.
+    pub cert_names: Option<Vec<String>>,
     /// The endpoints of this node where they connect; `None` for any.
     pub listeners: Option<Vec<Endpoint>>,
 }
@@ -45,12 +47,17 @@ fn one(value: &Value) -> Result<Trusted, String> {
         match name {
             "zids" => trusted.zids = Some(named(name, value, id)?),
             "users" => trusted.users = Some(texts(name, value)?),
+            "cert_names" => trusted.cert_names = Some(texts(name, value)?),
             "listeners" => trusted.listeners = Some(named(name, value, endpoint)?),
-            other => return Err(format!("{other:?} is none of zids, users, listeners")),
+            other => {
+                return Err(format!(
+                    "{other:?} is none of zids, users, cert_names, listeners"
+                ));
+            }
         }
     }
     match trusted == Trusted::default() {
-        true => Err("it names neither zids nor users nor listeners".into()),
+        true => Err("it names neither zids nor users nor cert_names nor listeners".into()),
         false => Ok(trusted),
     }
 }
@@ -75,6 +82,10 @@ mod tests {
         let items = read("[{users: ['uplink']}, {zids: ['a1'], listeners: ['tls/[::]:7448']}]");
         let items = items.expect("two items").expect("a list");
         assert_eq!(items[0].users, Some(vec!["uplink".to_owned()]));
+        assert_eq!(items[0].cert_names, None);
+        let named = read("[{cert_names: ['r7.example', 'spiffe://a/r7']}]");
+        let named = named.expect("an item").expect("a list");
+        assert_eq!(named[0].cert_names.as_ref().map(Vec::len), Some(2));
         assert!(items[1].zids.is_some() && items[1].listeners.is_some());
     }
 
@@ -89,6 +100,7 @@ mod tests {
                 "item 2: \"name\" is none of",
             ),
             ("[{listeners: ['7447']}]", "is no endpoint"),
+            ("[{cert_names: []}]", "with at least one text"),
         ] {
             let error = read(text).expect_err(text);
             assert!(error.contains(wrong), "{error}");

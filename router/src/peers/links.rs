@@ -95,7 +95,7 @@ impl Links {
 fn is_alike(first: &Established, newcomer: &Established) -> bool {
     let fixed = |e: &Established| (e.whatami, e.sn_mask, e.qos, e.patch);
     newcomer.options.multilink().is_some()
-        && first.options == newcomer.options
+        && first.options.are_alike(&newcomer.options)
         && fixed(first) == fixed(newcomer)
         && first.batch_size <= newcomer.batch_size
 }

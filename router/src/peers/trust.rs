@@ -14,12 +14,19 @@ use crate::{
     },
 };
 
+/// Names of a certificate that a line of log shows.
+const NAMES_SHOWN: usize = 4;
+
 impl Trusted {
     fn includes(&self, established: &Established, listener: &Endpoint) -> bool {
         let zid = &established.zid;
         let user = established.options.user();
         let is_user =
             |users: &Vec<String>| user.is_some_and(|user| users.iter().any(|u| u == user));
+        let certificate = established.options.certificate();
+        let is_named = |names: &Vec<String>| {
+            certificate.is_some_and(|shown| names.iter().any(|name| shown.has(name)))
+        };
         let is_here = |listeners: &Vec<Endpoint>| {
             let mut listeners = listeners.iter();
             listeners
@@ -27,7 +34,23 @@ impl Trusted {
         };
         self.zids.as_ref().is_none_or(|zids| zids.contains(zid))
             && self.users.as_ref().is_none_or(is_user)
+            && self.cert_names.as_ref().is_none_or(is_named)
             && self.listeners.as_ref().is_none_or(is_here)
+    }
+}
+
+/// Names a router for the log, with what it has proved of itself, as a rule would name it.
+fn named(established: &Established) -> String {
+    let (zid, options) = (established.zid, &established.options);
+    let user = options.user().map(|user| format!("user {user:?}"));
+    let certificate = options.certificate().and_then(|shown| {
+        let names: Vec<&str> = shown.all().take(NAMES_SHOWN).collect();
+        (!names.is_empty()).then(|| format!("certificate {names:?}"))
+    });
+    let proven: Vec<String> = user.into_iter().chain(certificate).collect();
+    match proven.is_empty() {
+        true => zid.to_string(),
+        false => format!("{zid} ({})", proven.join(", ")),
     }
 }
 
@@ -48,7 +71,7 @@ impl Shared {
         {
             return Ok(());
         }
-        let (limit, who) = (Limit::Untrusted, established.zid.to_string());
+        let (limit, who) = (Limit::Untrusted, named(established));
         self.limits.note(&Reached { limit, who });
         Err(reason::INVALID)
     }

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use atomic_waker::AtomicWaker;
 
+use crate::protocol::certificate::CertificateNames;
 use crate::protocol::options::Framing;
 use crate::protocol::parameters::Established;
 
@@ -44,6 +45,8 @@ pub struct Carriage {
     by: Option<Weak<dyn Carries>>,
     /// The time at which the peer's certificate expires.
     valid_until: Option<SystemTime>,
+    /// The names in the certificate that the peer has shown.
+    certificate: Option<CertificateNames>,
     framed: AtomicU8,
     /// The longest time by which a batch may arrive behind a later one of another priority.
     lag_max: Option<Duration>,
@@ -95,6 +98,18 @@ impl Carriage {
             lag_max,
             ..Carriage::default()
         }
+    }
+
+    /// Adds the certificate that the peer has shown.
+    pub(super) fn certified(self, certificate: Option<CertificateNames>) -> Carriage {
+        Carriage {
+            certificate,
+            ..self
+        }
+    }
+
+    pub(super) fn certificate(&self) -> Option<CertificateNames> {
+        self.certificate.clone()
     }
 
     /// Bytes of memory that are held beside the link's own; about.

@@ -197,7 +197,8 @@ fn link<R: Runtime>(
         Carrier::Datagrams => Some(DATAGRAM_LAG_MAX),
         Carrier::Streams => held.0.has_lanes().then_some(STREAM_LAG_MAX),
     };
-    let carriage = Arc::new(Carriage::new(by, end, lag_max));
+    let carriage = Carriage::new(by, end, lag_max).certified(held.0.certificate());
+    let carriage = Arc::new(carriage);
     let socket = carry::start(runtime, held, Arc::clone(&carriage))?;
     let coding = Coding::Carried(Passenger::of(carriage));
     Ok(LinkStream::coded(socket, coding))

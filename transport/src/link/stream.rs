@@ -11,6 +11,7 @@ use super::carriage::{DATAGRAM_LAG_MAX, Passenger, STREAM_LAG_MAX};
 use super::tls;
 use super::udp;
 use super::ws;
+use crate::protocol::certificate::CertificateNames;
 use crate::protocol::parameters::Established;
 
 /// A connected link, driven by no runtime yet: the socket, and what the bytes of the link are encoded with on it.
@@ -154,6 +155,17 @@ impl LinkStream {
             Coding::Plain | Coding::Datagrams(_) | Coding::Ws(_) => None,
         };
         end.map(Expiry)
+    }
+
+    /// Gives the names in the certificate that the peer has shown, if it has; asked while no runtime has the link. They are in a
+    /// box, as a handshake keeps them while it waits.
+    pub(crate) fn certificate(&self) -> Option<Box<CertificateNames>> {
+        let names = match &self.coding {
+            Coding::Tls(tls) | Coding::Wss(_, tls) => tls.certificate(),
+            Coding::Carried(carriage) => carriage.certificate(),
+            Coding::Plain | Coding::Datagrams(_) | Coding::Ws(_) => None,
+        };
+        names.map(Box::new)
     }
 
     /// Returns the longest time by which a message may arrive behind a later one of another priority; `None` where the order is kept.

@@ -5,6 +5,7 @@
 //! connections get the certificates that the files hold at that time.
 
 mod credentials;
+mod names;
 mod session;
 mod shares;
 mod validity;
@@ -23,6 +24,8 @@ pub(crate) use self::session::{Reading, Session, Writing};
 pub(super) use self::credentials::{Credentials, client, examine, explain};
 #[cfg(feature = "quic")]
 pub(super) use self::credentials::{Noted, Within};
+#[cfg(feature = "quic")]
+pub(super) use self::names::names;
 use self::shares::{Budget, Shares};
 #[cfg(feature = "quic")]
 pub(super) use self::validity::first_end;

@@ -266,9 +266,10 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             Passage::Done(stream) => stream,
             Passage::Wait(passage) => passage.await?,
         };
+        let certificate = stream.certificate();
         let mut exchange = Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX)?;
         let mut out = Vec::new();
-        let established = loop {
+        let mut established = loop {
             let step = acceptor.step();
             let received = exchange.receive().await.map(|_| ());
             if let Some(speaks) = exchange.speaks() {
@@ -289,6 +290,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 }
             }
         };
+        established.options.certify(certificate);
         self.admission.before_admit(&established, &remote).await;
         if let Err(reason) = self.admission.admit(&established, &remote) {
             acceptor.refuse(reason, &mut out);

@@ -8,6 +8,7 @@
 //! of batches, and [`timers`] keeps both sides assured that the other is alive. [`patience`] says how long a peer may keep its sources waiting.
 
 pub mod auth;
+pub mod certificate;
 pub mod compression;
 pub mod handshake;
 pub mod multilink;

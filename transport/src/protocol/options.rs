@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::auth::{Credentials, Users};
+use super::certificate::CertificateNames;
 use super::multilink::{NodeKey, PeerKey};
 
 /// What a node is willing to have on its links.
@@ -34,10 +35,11 @@ pub struct LinkOptions {
 }
 
 /// What one side has proved to the other.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Proven {
     user: Option<Arc<str>>,
     multilink: Option<PeerKey>,
+    certificate: Option<CertificateNames>,
 }
 
 /// What stands in front of the messages on a link.
@@ -69,11 +71,40 @@ impl Framing {
 impl LinkOptions {
     /// The same with what was proved.
     pub(crate) fn proving(self, user: Option<Arc<str>>, multilink: Option<PeerKey>) -> Self {
-        let is_any = user.is_some() || multilink.is_some();
+        let proven = Proven {
+            user,
+            multilink,
+            certificate: None,
+        };
+        let is_any = proven != Proven::default();
         LinkOptions {
-            proven: is_any.then(|| Arc::new(Proven { user, multilink })),
+            proven: is_any.then(|| Arc::new(proven)),
             ..self
         }
+    }
+
+    /// Notes what the certificate says that the peer has shown, if it has.
+    pub(crate) fn certify(&mut self, names: Option<Box<CertificateNames>>) {
+        if let Some(names) = names {
+            let proven = self.proven.as_deref().cloned().unwrap_or_default();
+            self.proven = Some(Arc::new(Proven {
+                certificate: Some(*names),
+                ..proven
+            }));
+        }
+    }
+
+    /// Tells if two links have the same options and the same owner. Certificates may differ: one of the links may have none.
+    #[must_use]
+    pub fn are_alike(&self, other: &LinkOptions) -> bool {
+        (self.compression, self.low_latency) == (other.compression, other.low_latency)
+            && (self.user(), self.multilink()) == (other.user(), other.multilink())
+    }
+
+    /// The names in the certificate that the peer has shown; `None` on a link without TLS, and where the listener asks for none.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&CertificateNames> {
+        self.proven.as_ref()?.certificate.as_ref()
     }
 
     /// The user that the opener has proved to be; `None` where the acceptor did not ask.

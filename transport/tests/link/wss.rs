@@ -14,7 +14,10 @@ use zonda_runtime::Runtime;
 use zonda_transport::listen::ListenOptions;
 use zonda_transport::protocol::handshake::OpenStep;
 
-use super::peers::{House, opener};
+use zonda_transport::dial::open_link;
+use zonda_transport::link::Link;
+
+use super::peers::{DEADLINE, House, endpoint, node, opener, within};
 
 /// The files of a certificate for `localhost` and its key. They go with it.
 struct Shown {
@@ -81,6 +84,41 @@ pub fn a_foreign_client_opens_a_link<R: Runtime>(runtime: &R) {
     assert_eq!(answer, Message::Pong("here?".into()));
     let established = introduce(&mut socket);
     assert_eq!(established, house.link().established.sn_mask);
+}
+
+/// Where both ends show a certificate, each knows the names in that of the other; a listener that asks for none knows none.
+pub fn both_ends_know_the_names_of_certificates<R: Runtime>(runtime: &R) {
+    let shown = Shown::new(&format!("names-{}", runtime.name()));
+    let [certificate, key] = shown.files.each_ref().map(|file| file.display());
+    let own = |side: &str| {
+        format!(
+            "{side}_certificate_file={certificate};{side}_private_key_file={key};root_ca_certificate_file={certificate}"
+        )
+    };
+    for protocol in ["tls", "wss"] {
+        for asks in [true, false] {
+            let at = format!(
+                "{protocol}/127.0.0.1:0#enable_mtls={asks};{}",
+                own("listen")
+            );
+            let house = House::at(runtime, &at, ListenOptions::default());
+            let port = house.address().port();
+            let to = format!(
+                "{protocol}/localhost:{port}#enable_mtls={asks};{}",
+                own("connect")
+            );
+            let (to, own) = (endpoint(&to), node(2));
+            let near =
+                within(open_link(runtime, &to, &own, DEADLINE)).expect("they trust each other");
+            let names = |link: &Link| {
+                let names = link.established.options.certificate();
+                names.map(|names| (names.hosts.clone(), names.common_names.len()))
+            };
+            let expected = Some((vec!["localhost".to_owned()], 1));
+            assert_eq!(names(&near), expected);
+            assert_eq!(names(&house.link()), expected.filter(|_| asks), "{at}");
+        }
+    }
 }
 
 /// Opens a link over messages of a WebSocket; tells what both ends agreed to count with.

@@ -22,7 +22,7 @@ use quinn_proto::{
 use rustls::pki_types::CertificateDer;
 
 use super::super::carriage::{Carries, Framed};
-use super::super::tls::first_end;
+use super::super::tls::{first_end, names};
 use super::desk::Desk;
 use super::hub::Hub;
 use super::incoming::Incoming;
@@ -33,6 +33,7 @@ use super::streams::Streams;
 use super::terms::{
     Carrier, DATAGRAM_BUFFER_BYTES, RECEIVE_WINDOW, SEND_WINDOW, STREAMS, has_lanes,
 };
+use crate::protocol::certificate::CertificateNames;
 
 /// The most bytes that are read at once.
 const READ_BYTES_MAX: usize = 128 * 1024;
@@ -274,9 +275,18 @@ impl Connection {
 
     /// When the first of the certificates expires that the peer has shown.
     pub(super) fn valid_until(&self) -> Option<SystemTime> {
+        first_end(&self.shown()?)
+    }
+
+    /// The names in the certificate that the peer has shown.
+    pub(super) fn certificate(&self) -> Option<CertificateNames> {
+        names(&self.shown()?)
+    }
+
+    /// The certificates that the peer has shown.
+    fn shown(&self) -> Option<Vec<CertificateDer<'static>>> {
         let shown = self.desk.lock().proto.crypto_session().peer_identity()?;
-        let shown: &Vec<CertificateDer<'static>> = shown.downcast_ref()?;
-        first_end(shown)
+        shown.downcast().ok().map(|shown| *shown)
     }
 
     /// Returns the carrier of the link's batches.

@@ -12,9 +12,10 @@ use std::time::SystemTime;
 use rustls::Connection;
 use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 
-use super::{explain, validity};
+use super::{explain, names, validity};
 use crate::link::parts::{LAST_BYTES, first_part};
 use crate::link::raw::Raw;
+use crate::protocol::certificate::CertificateNames;
 use crate::sync::Mutex;
 
 /// Slices that are looked at to find a part.
@@ -71,6 +72,11 @@ impl Session {
     /// When the link ends, because what the peer has shown expires.
     pub(in crate::link) fn valid_until(&self) -> Option<SystemTime> {
         self.valid_until.get().copied()
+    }
+
+    /// The names in the certificate that the peer has shown.
+    pub(in crate::link) fn certificate(&self) -> Option<CertificateNames> {
+        self.with(|tls| tls.peer_certificates().and_then(names::names))
     }
 
     /// Bytes of the buffers of its records, about: what is read and not decrypted, and what is encrypted and not sent.

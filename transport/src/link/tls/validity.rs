@@ -5,12 +5,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustls::pki_types::CertificateDer;
-
-const SEQUENCE: u8 = 0x30;
-const INTEGER: u8 = 0x02;
-const VERSION: u8 = 0xa0;
-const UTC_TIME: u8 = 0x17;
-const GENERALIZED_TIME: u8 = 0x18;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// Who is shown a certificate for the last of these days is to hear of it: time to renew it.
 const SOON_MAX: Duration = Duration::from_secs(14 * 86_400);
@@ -87,75 +82,16 @@ fn date(at: SystemTime) -> String {
 
 /// The validity of a certificate (RFC 5280, section 4.1).
 fn validity(certificate: &[u8]) -> Option<Validity> {
-    let mut outer = Der(Der(certificate).take(SEQUENCE)?);
-    let mut fields = Der(outer.take(SEQUENCE)?);
-    if fields.0.first() == Some(&VERSION) {
-        fields.take(VERSION)?;
-    }
-    fields.take(INTEGER)?; // serial number
-    fields.take(SEQUENCE)?; // algorithm
-    fields.take(SEQUENCE)?; // issuer
-    let mut validity = Der(fields.take(SEQUENCE)?);
-    let mut moment = || validity.next().map(|(tag, text)| time(tag, text));
-    // One from before 1970 has begun long ago.
-    let start = moment()?.unwrap_or(UNIX_EPOCH);
-    let end = moment()??;
-    Some(Validity { start, end })
-}
-
-/// What is left of a series of elements in DER.
-struct Der<'a>(&'a [u8]);
-
-impl<'a> Der<'a> {
-    /// The next element: its tag and its content.
-    fn next(&mut self) -> Option<(u8, &'a [u8])> {
-        let (&tag, rest) = self.0.split_first()?;
-        let (&first, rest) = rest.split_first()?;
-        let (length, rest) = match first {
-            0..=0x7f => (usize::from(first), rest),
-            0x81..=0x84 => {
-                let (bytes, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
-                let length = bytes
-                    .iter()
-                    .fold(0, |sum, &byte| sum << 8 | usize::from(byte));
-                (length, rest)
-            }
-            _ => return None,
-        };
-        let (content, rest) = rest.split_at_checked(length)?;
-        self.0 = rest;
-        Some((tag, content))
-    }
-
-    /// The content of the next element, which has this tag.
-    fn take(&mut self, wanted: u8) -> Option<&'a [u8]> {
-        self.next()
-            .filter(|(tag, _)| *tag == wanted)
-            .map(|(_, content)| content)
-    }
-}
-
-/// `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`.
-fn time(tag: u8, text: &[u8]) -> Option<SystemTime> {
-    let digits = text.strip_suffix(b"Z")?;
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let pairs: Vec<u64> = digits
-        .chunks_exact(2)
-        .map(|pair| u64::from(pair[0] - b'0') * 10 + u64::from(pair[1] - b'0'))
-        .collect();
-    let (year, rest) = match (tag, &*pairs) {
-        (UTC_TIME, [year, rest @ ..]) if *year < 50 => (2000 + year, rest),
-        (UTC_TIME, [year, rest @ ..]) => (1900 + year, rest),
-        (GENERALIZED_TIME, [century, year, rest @ ..]) => (century * 100 + year, rest),
-        _ => return None,
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    let at = |seconds: i64| {
+        // One from before 1970 has begun long ago.
+        UNIX_EPOCH + Duration::from_secs(seconds.try_into().unwrap_or(0))
     };
-    let &[month @ 1..=12, day, hour, minute, second] = rest else {
-        return None;
-    };
-    let seconds = days(year, month, day)? * 86_400 + hour * 3600 + minute * 60 + second;
-    Some(UNIX_EPOCH + Duration::from_secs(seconds))
+    let validity = certificate.validity();
+    Some(Validity {
+        start: at(validity.not_before.timestamp()),
+        end: at(validity.not_after.timestamp()),
+    })
 }
 
 /// Days from 1970 to a date of the calendar; `None` for one before.
@@ -174,28 +110,6 @@ fn days(year: u64, month: u64, day: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn seconds(tag: u8, text: &str) -> Option<u64> {
-        let found = time(tag, text.as_bytes())?;
-        Some(found.duration_since(UNIX_EPOCH).expect("later").as_secs())
-    }
-
-    #[test]
-    fn times_are_read() {
-        for (tag, text, expected) in [
-            (UTC_TIME, "700101000000Z", 0),
-            (UTC_TIME, "491231235959Z", 2_524_607_999),
-            (GENERALIZED_TIME, "20000229120000Z", 951_825_600),
-            (GENERALIZED_TIME, "20000301000000Z", 951_868_800),
-            (GENERALIZED_TIME, "21000301000000Z", 4_107_542_400),
-            (GENERALIZED_TIME, "99991231235959Z", 253_402_300_799),
-        ] {
-            assert_eq!(seconds(tag, text), Some(expected), "{text}");
-        }
-        for wrong in ["", "Z", "7001010000Z", "701301000000Z", "70010100000aZ"] {
-            assert_eq!(seconds(UTC_TIME, wrong), None, "{wrong}");
-        }
-    }
 
     /// A certificate that is valid between two days, from midnight to midnight.
     fn made(from: (i32, u8, u8), to: (i32, u8, u8)) -> CertificateDer<'static> {
@@ -260,15 +174,14 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_the_calendar() {
-        for (text, expected) in [
-            ("19700101000000Z", "1970-01-01 00:00 UTC"),
-            ("20000229123456Z", "2000-02-29 12:34 UTC"),
-            ("20001231235959Z", "2000-12-31 23:59 UTC"),
-            ("21000301000000Z", "2100-03-01 00:00 UTC"),
-            ("99991231235959Z", "9999-12-31 23:59 UTC"),
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_827_696, "2000-02-29 12:34 UTC"),
+            (978_307_199, "2000-12-31 23:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00 UTC"),
+            (253_402_300_799, "9999-12-31 23:59 UTC"),
         ] {
-            let at = time(GENERALIZED_TIME, text.as_bytes()).expect("a time");
-            assert_eq!(date(at), expected);
+            assert_eq!(date(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
         }
     }
 
