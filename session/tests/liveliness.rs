@@ -579,3 +579,26 @@ fn a_full_queue_makes_nobody_else_wait() {
         assert_eq!(next(&full), format!("+live/{n}"));
     }
 }
+
+/// A router that has just been opened knows what its neighbour had: what a subscriber without history hears then is new.
+#[test]
+fn what_was_alive_before_a_router_was_opened_is_no_news_there() {
+    let far = router();
+    let client = connected_to(&far, quick_client());
+    let old = |number| token(&client, &format!("live/old/{number}"));
+    let mut alive_there: Vec<_> = (0..50).map(old).collect();
+    until("its router knows them", || {
+        alive(&far, "live/old/*").len() == 50
+    });
+    for round in 0..10 {
+        let config = Config::router().listen(NOWHERE);
+        // On a busy machine the neighbour takes its time.
+        let config = config.connect([&far.info().locators().remove(0)]);
+        let opened = zonda::open(config.with("scouting/delay", "30000")).wait();
+        let near = opened.expect("a router");
+        let changes = listening(&near, "live/**", false);
+        let new = format!("live/new/{round}");
+        alive_there.push(token(&client, &new));
+        assert_eq!(next(&changes), format!("+{new}"));
+    }
+}

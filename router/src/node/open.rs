@@ -32,8 +32,8 @@ impl Node {
     /// Opens a node: listens, connects, and keeps doing both on the configured runtime until it is closed.
     ///
     /// A client is connected when this returns: to one of its endpoints or, without any, to the first router or peer that
-    /// answers its scouting. Peers and routers with endpoints, and peers that scout, return with the first link that can be
-    /// used, or after half a second (`scouting/delay`); what is missing is tried again for as long as the node is open.
+    /// answers its scouting. Peers and routers with endpoints, and peers that scout, return when the first neighbour has
+    /// declared what it had, or after half a second (`scouting/delay`); what is missing is tried again for as long as the node is open.
     /// `timeout_ms` and `exit_on_failure` of `connect` and `listen` change how long it is tried and whether a failure is
     /// one of `open`.
     ///
@@ -86,7 +86,7 @@ impl Node {
         });
         Shared::start_scouting(shared);
         let kept = self.connect_first().await?;
-        let is_waited_for = kept.iter().any(|kept| kept.standing.is_none());
+        let is_waited_for = !kept.is_empty();
         for kept in kept {
             Shared::start_connecting(shared, kept);
         }

@@ -222,7 +222,7 @@ impl EntityTree {
         slot.is_some_and(|slot| owner(&self.slots, entity) == Owner::face(slot))
     }
 
-    /// Notes in the tree whose an entity is.
+    /// Notes the owner of an entity in the tree.
     fn settle_owner(&mut self, entity: u32) {
         let slots = &self.slots;
         if let Some(found) = slots.get(entity)

@@ -45,7 +45,7 @@ pub(super) struct Face {
     pub(super) announced: AnnouncedIds,
     /// What this node asked it, if it is a gateway.
     pub(super) sent: SentInterests,
-    /// It has declared all it had when the link came up (peers).
+    /// It has declared all it had when the link came up (peers and routers).
     pub(super) final_zero: bool,
     /// As long as it has not: when it was asked first, and how much it had declared when that was looked at last.
     initial: Option<(Instant, usize)>,

@@ -19,10 +19,13 @@ use crate::table::{
 };
 
 impl ForwardingTable {
-    /// Whether a neighbour has declared all that it had when the link came up. Only peers do; of others nothing is awaited.
+    /// Whether a neighbour has declared all that it had when the link came up. Peers say so, and routers to each other; of
+    /// others nothing is awaited.
     pub fn has_declared_all(&self, face: FaceId) -> bool {
-        self.face(face)
-            .is_some_and(|face| face.relation != Relation::PeerToPeer || face.final_zero)
+        self.face(face).is_some_and(|face| match face.relation {
+            Relation::PeerToPeer | Relation::RouterToRouter => face.final_zero,
+            _ => true,
+        })
     }
 
     /// Link states of a neighbour. Those of a served peer say between which peers this node passes nothing on and which other

@@ -70,6 +70,7 @@ impl ForwardingTable {
 
     /// A link to another router is up.
     pub(super) fn link_router(&mut self, link: FaceId, zid: ZenohId, actions: &mut Vec<Action>) {
+        self.mesh.unheard.welcome(link);
         if self.mesh.network.add_link(link, zid, actions) {
             self.follow_network(actions);
         }
@@ -78,6 +79,7 @@ impl ForwardingTable {
     /// A link to another router is gone.
     pub(super) fn unlink_router(&mut self, link: FaceId, actions: &mut Vec<Action>) {
         self.mesh.end_charges(link);
+        self.mesh.unheard.forget(link);
         self.mesh.network.remove_link(link, actions);
         self.mesh.note_loss();
         self.follow_network(actions);

@@ -28,8 +28,16 @@ impl Bench {
         Bench::with_limits(role, Limits::default())
     }
 
+    /// Makes a table of a node with this id.
+    pub fn named(number: u128, role: WhatAmI) -> Self {
+        Bench::of(zid(number), role, Limits::default())
+    }
+
     pub fn with_limits(role: WhatAmI, limits: Limits) -> Self {
-        let zid = zid(0xa1);
+        Bench::of(zid(0xa1), role, limits)
+    }
+
+    fn of(zid: ZenohId, role: WhatAmI, limits: Limits) -> Self {
         let mut table = ForwardingTable::with_limits(zid, role, limits);
         let info = FaceInfo {
             zid,
@@ -151,7 +159,12 @@ impl Bench {
 
     /// What a neighbour got since the last look, as bytes.
     pub fn bytes(&mut self, face: FaceId) -> Vec<u8> {
-        self.inboxes.remove(&face).unwrap_or_default().concat()
+        self.messages(face).concat()
+    }
+
+    /// Takes what a neighbour got since the last look, message by message.
+    pub fn messages(&mut self, face: FaceId) -> Vec<Vec<u8>> {
+        self.inboxes.remove(&face).unwrap_or_default()
     }
 
     /// What a neighbour got since the last look, a line per message.

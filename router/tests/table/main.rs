@@ -11,6 +11,7 @@ mod liveliness;
 mod localities;
 mod model;
 mod questions;
+mod routers;
 mod routes;
 mod session;
 mod shared_peers;

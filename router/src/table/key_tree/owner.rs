@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whose values a part of the tree holds, so that a search for one face passes over what that face has itself, however much
-//! it is.
+//! Owners of parts of the tree, so that a search for one face passes over what that face has itself, however much it is.
 //!
 //! Each node says which face alone has the values at it and below it, if there is one. Children of a list that say the same and
 //! stand side by side are a run; the first of a run and its last know each other, so a search steps over a run at once.
@@ -14,9 +13,9 @@ use crate::table::key_tree::{KeyTree, NONE, Node, PLAIN, WILD, list_of};
 pub(in crate::table) struct Owner(u32);
 
 impl Owner {
-    /// There are no values.
+    /// No face: there are no values.
     pub(in crate::table) const NOBODY: Owner = Owner(u32::MAX);
-    /// Not one face alone.
+    /// Several faces.
     pub(in crate::table) const SEVERAL: Owner = Owner(u32::MAX - 1);
 
     /// The face in this place.
@@ -29,7 +28,7 @@ impl Owner {
         self.0
     }
 
-    /// That of the values of both.
+    /// Joins the owners of two sets of values.
     fn and(self, other: Owner) -> Owner {
         match (self, other) {
             (Owner::NOBODY, owner) | (owner, Owner::NOBODY) => owner,
@@ -40,7 +39,7 @@ impl Owner {
 }
 
 impl<V: Copy + Eq> KeyTree<V> {
-    /// The values at a place have another owner, or the node there has lost a child.
+    /// Notes that the values at a place have another owner, or that the node there has lost a child.
     pub(in crate::table) fn settle_owner(&mut self, mut at: u32, owner_of: impl Fn(V) -> Owner) {
         while let Some(node) = self.nodes.get(at) {
             let owner = self.owner_from(node, &owner_of);
@@ -53,7 +52,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// Whose the values at and below a node are, by its values and its children.
+    /// Finds the owner of what is at and below a node, by its values and its children.
     fn owner_from(&self, node: &Node<V>, owner_of: &impl Fn(V) -> Owner) -> Owner {
         let values = node.values.as_slice().iter();
         let own = values.fold(Owner::NOBODY, |owner, value| owner.and(owner_of(*value)));
@@ -146,7 +145,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// The rest of its run has new ends.
+    /// Gives the rest of a node's run new ends.
     fn leave_run(&mut self, at: u32) {
         let Some(node) = self.nodes.get(at) else {
             return;

@@ -13,6 +13,7 @@ use crate::table::{
     limits::key_memory,
     mesh::charges::Item,
     message,
+    policy::INITIAL,
 };
 
 /// Something that a router has.
@@ -80,6 +81,11 @@ impl ForwardingTable {
             (Declaration::UndeclareKeyExpr { id }, _) => self.forget_key(link, id),
             (_, Some(Said::Has(what))) => self.learn_sourced(link, &what, actions),
             (_, Some(Said::HasNoMore(what))) => self.forget_sourced(link, &what, actions),
+            (Declaration::Final, _) if declare.interest_id == Some(INITIAL) => {
+                if let Some(router) = self.face_mut(link) {
+                    router.final_zero = true;
+                }
+            }
             (_, None) => self.count_misplaced(link),
         }
     }

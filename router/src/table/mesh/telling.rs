@@ -3,7 +3,7 @@
 //! Saying to those who are new below this node in the tree of a router what that router has, in slices: of many trees to compute,
 //! and of many declarations, each slice takes some, and others have their turn.
 
-use zonda_codec::{QueryableInfo, ZenohId};
+use zonda_codec::{Declaration, QueryableInfo, ZenohId};
 
 use crate::table::{
     face_id::{Action, FaceId},
@@ -14,6 +14,8 @@ use crate::table::{
         sourced::News,
         unheard::{Job, Rest},
     },
+    message,
+    policy::INITIAL,
     search::SLICE_STEPS,
 };
 
@@ -76,9 +78,24 @@ impl ForwardingTable {
                 self.end_unconfirmed(&zid, entity, actions);
                 slice.weigh(actions);
             } else {
-                return;
+                return self.end_first_declarations(actions);
             }
         }
+    }
+
+    /// Says the end of what there was to routers that have come and got all of it: the D_FINAL for interest 0 that ends what peers
+    /// exchange as well. An opening node waits for it; implementations that do not know it between routers ignore it.
+    fn end_first_declarations(&mut self, actions: &mut Vec<Action>) {
+        let mut unheard = std::mem::take(&mut self.mesh.unheard);
+        let own = self.topology.zid();
+        let has_heard = |link: FaceId| {
+            let zid = self.face(link).map(|face| face.info.zid);
+            zid.is_some_and(|zid| self.mesh.towards(&own, &zid) == Some(link))
+        };
+        for link in unheard.take_newcomers(has_heard) {
+            message::declare(link, Some(INITIAL), Declaration::Final, actions);
+        }
+        self.mesh.unheard = unheard;
     }
 
     /// Collects the entities of a router for the neighbours that do not know them; `None` if there is no such neighbour.

@@ -3,7 +3,7 @@
 //! Declarations that are still to be said to neighbours after trees were computed, or once the network is quiet: in slices, one
 //! router after the other; those that a round did not come to are the first of the next one.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use zonda_codec::ZenohId;
 
@@ -44,6 +44,8 @@ pub(super) struct Unheard {
     job: Option<Job>,
     /// The entities that routers have no more, as no neighbour says otherwise.
     ended: VecDeque<(ZenohId, EntityRef)>,
+    /// The links that wait for the end of what there was when they came up.
+    newcomers: BTreeSet<FaceId>,
 }
 
 impl Unheard {
@@ -91,6 +93,27 @@ impl Unheard {
     /// Routers have these no more.
     pub(super) fn end(&mut self, ended: Vec<(ZenohId, EntityRef)>) {
         self.ended.extend(ended);
+    }
+
+    /// Notes a new link, on which the end of what there is will be said.
+    pub(super) fn welcome(&mut self, link: FaceId) {
+        self.newcomers.insert(link);
+    }
+
+    /// Forgets a link that is gone.
+    pub(super) fn forget(&mut self, link: FaceId) {
+        self.newcomers.remove(&link);
+    }
+
+    /// Takes out the new links that `has_heard` holds for.
+    pub(super) fn take_newcomers(
+        &mut self,
+        has_heard: impl Fn(FaceId) -> bool,
+    ) -> BTreeSet<FaceId> {
+        let all = std::mem::take(&mut self.newcomers);
+        let (heard, rest) = all.into_iter().partition(|link| has_heard(*link));
+        self.newcomers = rest;
+        heard
     }
 
     pub(super) fn next_ended(&mut self) -> Option<(ZenohId, EntityRef)> {
