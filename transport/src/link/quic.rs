@@ -197,7 +197,8 @@ fn link<R: Runtime>(
         Carrier::Datagrams => Some(DATAGRAM_LAG_MAX),
         Carrier::Streams => held.0.has_lanes().then_some(STREAM_LAG_MAX),
     };
-    let carriage = Carriage::new(by, end, lag_max).certified(held.0.certificate());
+    let names = held.0.shown().and_then(|shown| tls::names(&shown));
+    let carriage = Carriage::new(by, end, lag_max).certified(names);
     let carriage = Arc::new(carriage);
     let socket = carry::start(runtime, held, Arc::clone(&carriage))?;
     let coding = Coding::Carried(Passenger::of(carriage));

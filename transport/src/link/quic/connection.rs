@@ -22,7 +22,7 @@ use quinn_proto::{
 use rustls::pki_types::CertificateDer;
 
 use super::super::carriage::{Carries, Framed};
-use super::super::tls::{first_end, names};
+use super::super::tls::first_end;
 use super::desk::Desk;
 use super::hub::Hub;
 use super::incoming::Incoming;
@@ -33,7 +33,6 @@ use super::streams::Streams;
 use super::terms::{
     Carrier, DATAGRAM_BUFFER_BYTES, RECEIVE_WINDOW, SEND_WINDOW, STREAMS, has_lanes,
 };
-use crate::protocol::certificate::CertificateNames;
 
 /// The most bytes that are read at once.
 const READ_BYTES_MAX: usize = 128 * 1024;
@@ -278,13 +277,8 @@ impl Connection {
         first_end(&self.shown()?)
     }
 
-    /// The names in the certificate that the peer has shown.
-    pub(super) fn certificate(&self) -> Option<CertificateNames> {
-        names(&self.shown()?)
-    }
-
     /// The certificates that the peer has shown.
-    fn shown(&self) -> Option<Vec<CertificateDer<'static>>> {
+    pub(super) fn shown(&self) -> Option<Vec<CertificateDer<'static>>> {
         let shown = self.desk.lock().proto.crypto_session().peer_identity()?;
         shown.downcast().ok().map(|shown| *shown)
     }
