@@ -34,7 +34,7 @@ use crate::scene::{Line, until};
 /// The most bytes that a future may have, by its name here. The session's own are boxed: what they hold is the node's.
 const BOUNDS: [(&str, usize); 12] = [
     ("task zonda-accept", 2048),
-    ("task zonda-handshake", 5376),
+    ("task zonda-handshake", 5440),
     ("task zonda-rx", 4096),
     ("task zonda-tx", 1536),
     ("transport open_link", 2304),

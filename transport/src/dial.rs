@@ -326,9 +326,9 @@ impl Opening {
             }
             match self.opener.handle_batch(batch, &mut out) {
                 Ok(OpenStep::Continue) => {}
-                Ok(OpenStep::Done(mut established)) => {
+                Ok(OpenStep::Done(established)) => {
+                    let established = established.certified(exchange.take_certificate());
                     let (stream, unread) = exchange.finish(runtime)?;
-                    established.options.certify(stream.certificate());
                     stream.agree(&established);
                     return Ok((stream, established, unread));
                 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::foreign;
 use crate::link::{Coding, LinkStream, StreamRead, StreamWrite};
+use crate::protocol::certificate::CertificateNames;
 use crate::protocol::handshake::{HandshakeError, Step};
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
 
@@ -92,6 +93,8 @@ impl Segments for Frame {
 
 /// A stream that carries the batches of a handshake.
 pub struct Exchange<R: Runtime> {
+    /// The names in the certificate that the peer has shown, if it has.
+    certificate: Option<Box<CertificateNames>>,
     read: StreamRead<R::Read>,
     write: StreamWrite<R::Write>,
     received: RxBuf,
@@ -132,8 +135,10 @@ impl<R: Runtime> Exchange<R> {
                 at: Instant::now(),
             })
         });
+        let certificate = stream.certificate();
         let (read, write) = stream.adopt(runtime)?;
         Ok(Exchange {
+            certificate,
             again,
             read,
             write,
@@ -143,6 +148,11 @@ impl<R: Runtime> Exchange<R> {
             has_heard: false,
             speaks: None,
         })
+    }
+
+    /// Takes the names in the certificate that the peer has shown, if it has.
+    pub fn take_certificate(&mut self) -> Option<Box<CertificateNames>> {
+        self.certificate.take()
     }
 
     /// Sends one batch; an empty one is not sent.

@@ -266,10 +266,9 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             Passage::Done(stream) => stream,
             Passage::Wait(passage) => passage.await?,
         };
-        let certificate = stream.certificate();
         let mut exchange = Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX)?;
         let mut out = Vec::new();
-        let mut established = loop {
+        let established = loop {
             let step = acceptor.step();
             let received = exchange.receive().await.map(|_| ());
             if let Some(speaks) = exchange.speaks() {
@@ -283,14 +282,15 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                     ticket.note_heard();
                     exchange.send(&out).await?;
                 }
-                Ok(AcceptStep::Admit(established)) => break established,
+                Ok(AcceptStep::Admit(established)) => {
+                    break established.certified(exchange.take_certificate());
+                }
                 Err(error) => {
                     exchange.say_goodbye(&out).await;
                     return Err(error);
                 }
             }
         };
-        established.options.certify(certificate);
         self.admission.before_admit(&established, &remote).await;
         if let Err(reason) = self.admission.admit(&established, &remote) {
             acceptor.refuse(reason, &mut out);

@@ -84,7 +84,7 @@ impl LinkOptions {
     }
 
     /// Notes what the certificate says that the peer has shown, if it has.
-    pub(crate) fn certify(&mut self, names: Option<Box<CertificateNames>>) {
+    pub(super) fn certify(&mut self, names: Option<Box<CertificateNames>>) {
         if let Some(names) = names {
             let proven = self.proven.as_deref().cloned().unwrap_or_default();
             self.proven = Some(Arc::new(Proven {

@@ -10,6 +10,7 @@ use sha3::Shake128;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 use zonda_codec::{Resolution, WhatAmI, ZenohId};
 
+use super::certificate::CertificateNames;
 use super::options::{LinkOptions, LocalOptions};
 
 /// The smallest batch size, in bytes with its length prefix, that any link may agree on.
@@ -129,6 +130,13 @@ impl Established {
             initial_sn_rx: 0,
             options: LinkOptions::default(),
         }
+    }
+
+    /// Adds the names in the certificate that the peer has shown, if it has.
+    #[must_use]
+    pub(crate) fn certified(mut self, names: Option<Box<CertificateNames>>) -> Self {
+        self.options.certify(names);
+        self
     }
 }
 
