@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use zonda_codec::{Encode, Priority, Qos, Reliability};
 use zonda_transport::{
-    outbox::{Items, Outbox, Overflow, Queue, Refused, Sent, Write},
+    outbox::{Items, Outbox, Overflow, Queue, Refused, Sent, Visit, Write},
     protocol::tx::{Outgoing, Tail},
 };
 
@@ -127,21 +127,21 @@ pub(crate) fn keep(
 }
 
 /// Appends a message of this node's session to what its neighbour gets next, if it is small, need not leave at once, and follows
-/// messages like it. Else nothing is done, and [`offer`] is the way.
+/// messages like it. Else nothing is done, and [`offer_in`] is the way.
 #[inline(always)]
-pub(crate) fn append(
-    outbox: &Outbox,
+pub(crate) fn append<'a>(
+    outbox: &'a Outbox,
     qos: Qos,
     reliability: Reliability,
     head: &impl Encode,
     payload: &[u8],
-) -> Option<Passed> {
+) -> Result<Passed, Visit<'a>> {
     if qos.is_express() {
-        return None;
+        return Err(Visit::NONE);
     }
     let write = Write::one_by_one(false);
     let is_written = outbox.append(qos.priority(), write, reliability, head, payload)?;
-    Some(passed(is_written))
+    Ok(passed(is_written))
 }
 
 /// Queues a message of this node's session and writes it as its treatment says.
@@ -151,8 +151,19 @@ pub(crate) fn offer<E: Encode>(
     qos: Qos,
     message: &Outgoing<'_, E>,
 ) -> Result<Passed, Refused> {
+    offer_in(Visit::NONE, outbox, qos, message)
+}
+
+/// The same in a lane that [`append`] left.
+#[inline(always)]
+pub(crate) fn offer_in<'a, E: Encode>(
+    visit: Visit<'a>,
+    outbox: &'a Outbox,
+    qos: Qos,
+    message: &Outgoing<'_, E>,
+) -> Result<Passed, Refused> {
     let (overflow, write) = terms(qos);
-    let sent = outbox.enqueue(qos.priority(), overflow, write, message)?;
+    let sent = outbox.enqueue_in(visit, qos.priority(), overflow, write, message)?;
     Ok(passed(sent.is_written))
 }
 

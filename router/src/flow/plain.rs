@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use zonda_codec::{CongestionControl, Put, Qos};
 use zonda_transport::{
-    outbox::{Outbox, Refused},
+    outbox::{Outbox, Refused, Visit},
     protocol::tx::Outgoing,
 };
 
@@ -123,24 +123,25 @@ impl Shared {
         wait: Wait,
     ) -> Passing {
         match self.append(ready, message, payload) {
-            Some(passed) => taken(way, passed, payload.len()),
-            None => self.dispatch_long(way, ready, message, wait),
+            Ok(passed) => taken(way, passed, payload.len()),
+            Err(visit) => self.dispatch_long(visit, way, ready, message, wait),
         }
     }
 
-    /// Appends it to what its only neighbour gets next, the way of nearly all messages; `None` if it is not for this one.
+    /// Appends it to what its only neighbour gets next, the way of nearly all messages. Else it is for the long way, in the lane
+    /// as this one left it.
     #[inline(always)]
-    fn append<L: Label>(
+    fn append<'a, L: Label>(
         &self,
-        ready: &[Ready<L::Head>],
+        ready: &'a [Ready<L::Head>],
         message: Labelled<'_, L>,
         payload: &[u8],
-    ) -> Option<Passed> {
+    ) -> Result<Passed, Visit<'a>> {
         let [Ready { outbox, head }] = ready else {
-            return None;
+            return Err(Visit::NONE);
         };
         if self.is_closed() {
-            return None;
+            return Err(Visit::NONE);
         }
         let Labelled { plain, label } = message;
         let head = label.front(head);
@@ -149,20 +150,22 @@ impl Shared {
 
     /// A message that begins a frame or a batch, is large or urgent, finds no room, or has any other number of neighbours.
     #[inline(never)]
-    fn dispatch_long<L: Label>(
+    fn dispatch_long<'a, L: Label>(
         &self,
+        visit: Visit<'a>,
         way: &Way,
-        ready: &[Ready<L::Head>],
+        ready: &'a [Ready<L::Head>],
         message: Labelled<'_, L>,
         wait: Wait,
     ) -> Passing {
         if self.is_closed() {
+            drop(visit);
             return self.dispatch_unusual(way, message, wait);
         }
         let [one] = ready else {
             return self.dispatch_each(way, ready, message, wait);
         };
-        match one.offer(message) {
+        match one.offer(visit, message) {
             Ok(passed) => taken(way, passed, message.plain.payload.size()),
             Err(refused) => {
                 let rest = Rest {
@@ -189,7 +192,7 @@ impl Shared {
             _ => Passed::Sent,
         };
         for (index, one) in ready.iter().enumerate() {
-            match one.offer(message) {
+            match one.offer(Visit::NONE, message) {
                 Ok(Passed::Queued) => passed = Passed::Queued,
                 Ok(_) => {}
                 Err(refused) => {
@@ -215,21 +218,22 @@ impl Shared {
         payload: &[u8],
     ) -> Option<Passed> {
         let passed = match self.append(ready, message, payload) {
-            Some(passed) => passed,
-            None => self.offer_at_once(ready, message)?,
+            Ok(passed) => passed,
+            Err(visit) => self.offer_at_once(visit, ready, message)?,
         };
         way.tally.count(passed, payload.len());
         Some(passed)
     }
 
     #[inline(never)]
-    fn offer_at_once<L: Label>(
+    fn offer_at_once<'a, L: Label>(
         &self,
-        ready: &[Ready<L::Head>],
+        visit: Visit<'a>,
+        ready: &'a [Ready<L::Head>],
         message: Labelled<'_, L>,
     ) -> Option<Passed> {
         match ready {
-            [one] if !self.is_closed() => one.offer(message).ok(),
+            [one] if !self.is_closed() => one.offer(visit, message).ok(),
             _ => None,
         }
     }
@@ -273,14 +277,18 @@ struct Rest {
 impl<H> Ready<H> {
     /// Offers the message to this neighbour.
     #[inline(always)]
-    fn offer<L: Label<Head = H>>(&self, message: Labelled<'_, L>) -> Result<Passed, Refused> {
+    fn offer<'a, L: Label<Head = H>>(
+        &'a self,
+        visit: Visit<'a>,
+        message: Labelled<'_, L>,
+    ) -> Result<Passed, Refused> {
         let Labelled { plain, label } = message;
         let outgoing = Outgoing {
             reliability: plain.reliability,
             head: &label.front(&self.head),
             payload: plain.payload.into(),
         };
-        deliver::offer(&self.outbox, plain.qos, &outgoing)
+        deliver::offer_in(visit, &self.outbox, plain.qos, &outgoing)
     }
 }
 

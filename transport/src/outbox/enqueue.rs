@@ -158,6 +158,15 @@ impl Queue<'_> {
     }
 }
 
+/// A lane that [`Outbox::append`] left, locked if it was looked at.
+#[derive(Debug)]
+pub struct Visit<'a>(Option<SpinGuard<'a, Lane>>);
+
+impl Visit<'_> {
+    /// A lane that was not looked at.
+    pub const NONE: Visit<'static> = Visit(None);
+}
+
 /// What happens to one more message of a full lane.
 enum Squeezed {
     /// It is queued all the same.
@@ -194,10 +203,11 @@ struct Failed {
 
 impl Outbox {
     /// Appends a small message whose head was encoded before to the frame that is open, and writes it when `write` says so; tells
-    /// whether the socket has it already. `None` if the message begins a frame or a batch, is large or finds no room: nothing has
-    /// changed, and [`Outbox::enqueue`] is the way.
+    /// whether the socket has it already.
     ///
-    /// The lock is released before the longer way is taken, so that nothing of that way is kept at hand here.
+    /// # Errors
+    /// The lane, locked if it was looked at, for [`Outbox::enqueue_in`]: the message begins a frame or a batch, is large or finds no
+    /// room. Nothing has changed.
     #[inline(always)]
     pub fn append<H: Encode>(
         &self,
@@ -206,16 +216,19 @@ impl Outbox {
         reliability: Reliability,
         head: &H,
         payload: &[u8],
-    ) -> Option<bool> {
+    ) -> Result<bool, Visit<'_>> {
         if payload.len() >= SHARE_BYTES_MIN {
-            return None;
+            return Err(Visit(None));
         }
-        let mut lane = self.lanes.get(self.lane_index(priority))?.lock();
+        let Some(lane) = self.lanes.get(self.lane_index(priority)) else {
+            return Err(Visit(None));
+        };
+        let mut lane = lane.lock();
         if self.closed.load(Ordering::Relaxed) || !lane.append(reliability, head, payload) {
-            return None;
+            return Err(Visit(Some(lane)));
         }
         drop(lane);
-        Some(self.write(write, Pushed::Open))
+        Ok(self.write(write, Pushed::Open))
     }
 
     /// Queues messages in their order, under one lock of their lane, and writes them when `write` says so. Never waits
@@ -231,8 +244,24 @@ impl Outbox {
         write: Write,
         items: impl Items,
     ) -> Result<Sent, Refused> {
+        self.enqueue_in(Visit(None), priority, overflow, write, items)
+    }
+
+    /// As [`Outbox::enqueue`], in the lane of this priority as [`Outbox::append`] left it.
+    ///
+    /// # Errors
+    /// As [`Outbox::enqueue`].
+    #[inline]
+    pub fn enqueue_in<'a>(
+        &'a self,
+        visit: Visit<'a>,
+        priority: Priority,
+        overflow: Overflow,
+        write: Write,
+        items: impl Items,
+    ) -> Result<Sent, Refused> {
         let index = self.lane_index(priority);
-        let lane = self.lanes[index].lock();
+        let lane = visit.0.unwrap_or_else(|| self.lanes[index].lock());
         if self.closed.load(Ordering::Relaxed) {
             return Err(Refused::Closed);
         }

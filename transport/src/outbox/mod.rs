@@ -68,7 +68,7 @@ pub use direct::DirectSocket;
 pub(crate) use direct::SimulatedSocket;
 pub use discarded::Discarded;
 use election::{Action, Event as Change, WriterElection};
-pub use enqueue::{Items, Overflow, Queue, Sent, Write};
+pub use enqueue::{Items, Overflow, Queue, Sent, Visit, Write};
 use isolation::Isolated;
 pub use isolation::{HeldReader, Waiting, Watching};
 pub use room::RoomListener;

@@ -127,12 +127,16 @@ impl Way {
             let bytes = message.payload.as_slice();
             let append =
                 || outbox.append(priority, Write::Later, message.reliability, &head, bytes);
-            if matches!(self, Way::Short) && append().is_some() {
+            let visit = match self {
+                Way::Short => append().err(),
+                Way::OneByOne | Way::Run => Some(Visit(None)),
+            };
+            let Some(visit) = visit else {
                 queued = true;
                 continue;
-            }
+            };
             let one = outgoing(message, &head);
-            let sent = outbox.enqueue(priority, overflow, Write::Later, &one);
+            let sent = outbox.enqueue_in(visit, priority, overflow, Write::Later, &one);
             match sent {
                 Ok(_) => queued = true,
                 Err(refused) => {
