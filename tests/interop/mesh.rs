@@ -84,10 +84,13 @@ impl Mesh {
         client
     }
 
+    /// Opens a client at each of two routers, once a message gets from one to the other.
     fn scene(&self, from: (Side, usize), to: (Side, usize)) -> Scene {
+        let (from, to) = (self.client(from.0, from.1), self.client(to.0, to.1));
+        carries_a_message(&from, &to, "scene");
         Scene {
-            from: self.client(from.0, from.1),
-            to: self.client(to.0, to.1),
+            from,
+            to,
             router: None,
             role: Client,
         }
@@ -106,6 +109,17 @@ impl Mesh {
             .filter(|line| !line.contains(heard_before))
             .collect()
     }
+}
+
+/// Waits until a message gets from one client to another one. The reference's routers compute their trees some time after the last
+/// link came or went, and lose what goes their way before.
+fn carries_a_message(from: &Party, to: &Party, key: &str) {
+    let first = format!("{key}/first");
+    let (firsts, probe) = (to.count(&first), from.publisher(&first, Service::BLOCK));
+    until("the mesh carries a message", || {
+        probe.publish_numbered(1, 8).done();
+        firsts.now().count > 0
+    });
 }
 
 /// Data, queries and tokens between a client of the first router and one of the last.
@@ -150,13 +164,7 @@ fn a_ring_finds_another_way() {
     let mut ring = ring.with(Ours, &[1]).with(Theirs, &[2, 0]);
     let (from, to) = (ring.client(Theirs, 0), ring.client(Ours, 2));
     let comes_once = |key: &str| {
-        // Their routers compute their trees some time after the last link came or went, and lose what goes their way before.
-        let first = format!("{key}/first");
-        let (firsts, probe) = (to.count(&first), from.publisher(&first, Service::BLOCK));
-        until("the mesh carries a message", || {
-            probe.publish_numbered(1, 8).done();
-            firsts.now().count > 0
-        });
+        carries_a_message(&from, &to, key);
         let all = to.count(key);
         let publisher = from.publisher(key, Service::BLOCK);
         until("it is matched", || publisher.is_matched());
