@@ -19,14 +19,15 @@ use crate::{
 };
 
 impl IncomingQuery {
-    /// Replies with a sample. Of `sample`, the qos and the reliability are not used: replies have the query's qos and
-    /// are reliable.
+    /// Replies with a sample. The qos and the reliability of `sample` are not used: replies have
+    /// the query's qos and are reliable.
     ///
     /// # Errors
-    /// Why the reply was not given; see [`AnswerError`].
+    /// [`AnswerError`] is the reason why the reply was not sent.
     ///
     /// # Blocking
-    /// If the query's congestion control is `Block`, at most as long as `wait` says; else never.
+    /// Blocks at most as long as `wait` allows if the query's congestion control is `Block`; else
+    /// never.
     pub fn reply(
         &self,
         queryable: QueryableId,
@@ -41,10 +42,10 @@ impl IncomingQuery {
     /// Replies that the query cannot be answered; `payload` is the reason, for the user.
     ///
     /// # Errors
-    /// As [`IncomingQuery::reply`].
+    /// See [`IncomingQuery::reply`].
     ///
     /// # Blocking
-    /// As [`IncomingQuery::reply`].
+    /// See [`IncomingQuery::reply`].
     pub fn reply_error(
         &self,
         queryable: QueryableId,
@@ -56,10 +57,10 @@ impl IncomingQuery {
         self.say(&unsaid, wait)
     }
 
-    /// As [`IncomingQuery::reply`], waiting by waker, at most for `limit`.
+    /// Replies like [`IncomingQuery::reply`], but waits by waker, at most for `limit`.
     ///
     /// # Errors
-    /// As [`IncomingQuery::reply`].
+    /// See [`IncomingQuery::reply`].
     ///
     /// # Cancel safety
     /// A future that is dropped has replied or not.
@@ -75,10 +76,10 @@ impl IncomingQuery {
         self.say_async(&unsaid, limit).await
     }
 
-    /// As [`IncomingQuery::reply_error`], waiting by waker, at most for `limit`.
+    /// Replies like [`IncomingQuery::reply_error`], but waits by waker, at most for `limit`.
     ///
     /// # Errors
-    /// As [`IncomingQuery::reply`].
+    /// See [`IncomingQuery::reply`].
     ///
     /// # Cancel safety
     /// A future that is dropped has replied or not.
@@ -146,7 +147,7 @@ impl IncomingQuery {
 }
 
 impl Shared {
-    /// Asks the node's own: its session's queryables, or its admin space.
+    /// Passes a query to the session's queryables, or to the admin space.
     pub(crate) fn query_own(
         &self,
         branch: &LocalBranch,

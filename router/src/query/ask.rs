@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Asking: from an [`OutgoingQuery`] of the session to the lanes of the neighbours and the session's own queryables.
+//! Sending of an [`OutgoingQuery`] of the session to neighbours and to the session's own
+//! queryables.
 
 use std::{
     sync::Arc,
@@ -32,21 +33,21 @@ use crate::{
     table::{Branches, NewQuery, QueryDispatch},
 };
 
-/// A neighbour that must be asked and has no room.
+/// A neighbour that the query must reach and whose lane is full.
 pub(crate) struct Full {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) error: GetError,
 }
 
-/// Why an attempt to ask failed.
+/// The reason why an attempt to send a query failed.
 pub(crate) enum Failed {
-    /// Trying again after waiting may help.
+    /// A retry may succeed once the lane has room.
     Full(Full),
     Error(GetError),
 }
 
 impl Shared {
-    /// One attempt to ask, without waiting.
+    /// Attempts once to send a query, without waiting.
     pub(crate) fn try_query(
         &self,
         query: &OutgoingQuery<'_>,
@@ -57,6 +58,7 @@ impl Shared {
             return Ok(());
         }
         self.check_query(query).map_err(Failed::Error)?;
+        // The query gets a number and its destinations from the table.
         let now = Instant::now();
         let mut state = self.state.lock();
         if self.is_closed() {
@@ -76,21 +78,24 @@ impl Shared {
             hears_of_losses: true,
         };
         let disposal = state.table.handle_query(self.local, &ask, now);
+        // A full lane ends this attempt; the caller waits and tries again.
         if let QueryDispatch::Sent(branches) = &disposal
             && let Some(full) = full_hop(&state, branches, query.qos)
         {
             state.table.forget_query(self.local, rid);
             return Err(Failed::Full(full));
         }
-        // Its number is no other's and the session may ask, so this is not to be expected.
+        // Not expected: the number is unique, and the session may query.
         if disposal == QueryDispatch::Ignored {
             return Err(Failed::Error(GetError::Closed));
         }
+        // The query is open from here on, unless the session has cancelled it.
         if !open.begin(rid) {
             state.table.forget_query(self.local, rid);
             return Ok(());
         }
         state.queries.open.insert(rid, Arc::clone(open));
+        // It is sent, or held until a queryable is known.
         let mut after = After::default();
         match disposal {
             QueryDispatch::Sent(branches) => {
@@ -109,7 +114,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Sends a query to all who are asked.
+    /// Sends a query to all neighbours and local queryables in `branches`.
     pub(crate) fn send_to_all(
         &self,
         branches: &Branches,
@@ -133,6 +138,8 @@ impl Shared {
             unknown: RawExtensions::default(),
         };
         let seen = seen_query(&request, payload.bytes().len(), query.qos);
+        // Each neighbour gets the query with its own number; a branch whose filters reject it ends
+        // at once.
         for hop in &branches.hops {
             let carried = self.carried(state, hop.face, Flow::Egress, Some(query.key), seen);
             let Some(qos) = carried else {
@@ -157,13 +164,14 @@ impl Shared {
             let (touched, priority) = (&mut after.touched, qos.priority());
             keep(touched, &face.outbox, priority, &head, payload);
         }
+        // The session's queryables are called later, without the lock.
         for branch in &branches.local {
             let incoming = |node| IncomingQuery::of_session(node, branch, query);
             self.query_own(branch, query.key, incoming, state, after);
         }
     }
 
-    /// Ends a query, if it has not ended.
+    /// Ends a query if it has not ended.
     pub(crate) fn cancel_query(&self, open: &OpenQuery) {
         if self.is_forked() {
             return;
@@ -182,7 +190,7 @@ impl Shared {
         }
     }
 
-    /// Tells if anything of the session can be sent now.
+    /// Checks that the session can send: the node is open and the process has not forked since.
     pub(crate) fn may_send(&self) -> Result<(), SendError> {
         if self.is_forked() {
             return Err(SendError::Forked);
@@ -207,13 +215,13 @@ impl Shared {
     }
 }
 
-/// Rounds a time up to what the protocol can say.
+/// Rounds a time up to the milliseconds that the protocol carries.
 fn whole_milliseconds(time: Duration) -> Duration {
     let milliseconds = time.as_nanos().div_ceil(1_000_000);
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
-/// The first neighbour to be asked that has no room for the query.
+/// Returns the first neighbour whose lane has no room for the query.
 fn full_hop(state: &State, branches: &Branches, qos: Qos) -> Option<Full> {
     let mut faces = branches
         .hops

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries and replies as hooks see them.
+//! Queries and replies in the form that filters see.
 
 use zonda_codec::{KeyExpr, PushBody, Qos, Query, Reliability, ResponseBody};
 
@@ -12,8 +12,9 @@ use crate::{
 };
 
 impl Shared {
-    /// How a query or a reply on `key` that passes the links of a neighbour is carried; `None` if it does not pass, which is
-    /// counted. Without a key it could not be found out. At this node's own session everything passes as it is.
+    /// Returns the QoS with which a query or reply on `key` passes the filters of a neighbour;
+    /// `None` if they reject it, which is counted. `key` is `None` if it could not be resolved.
+    /// Messages of this node's own session pass unchanged.
     pub(crate) fn carried(
         &self,
         state: &State,
@@ -29,7 +30,7 @@ impl Shared {
     }
 }
 
-/// A query that is carried like this, with a payload of this length.
+/// Returns the filters' view of a query with a payload of `payload_len` bytes.
 pub(crate) fn seen_query(query: &Query<'_>, payload_len: usize, qos: Qos) -> Seen {
     Seen {
         kind: MessageKind::Query,
@@ -40,7 +41,8 @@ pub(crate) fn seen_query(query: &Query<'_>, payload_len: usize, qos: Qos) -> See
     }
 }
 
-/// A reply that is carried like this, with a payload of this length. One that says that there is no value has none.
+/// Returns the filters' view of a reply with a payload of `payload_len` bytes. A delete has no
+/// payload.
 pub(crate) fn seen_reply(body: &ResponseBody<'_>, payload_len: usize, qos: Qos) -> Seen {
     let (payload, attachment) = match body {
         ResponseBody::Reply(reply) => match &reply.payload {
@@ -58,7 +60,7 @@ pub(crate) fn seen_reply(body: &ResponseBody<'_>, payload_len: usize, qos: Qos) 
     }
 }
 
-/// The length of the payload in a reply as it came.
+/// Returns the payload's length of a received reply.
 pub(crate) fn payload_len(body: &ResponseBody<'_>) -> usize {
     match body {
         ResponseBody::Reply(reply) => match &reply.payload {

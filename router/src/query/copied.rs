@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A reply that has to wait for its turn: a copy that shares large payloads.
+//! A queued reply: a copy that shares large payloads.
 
 use zonda_codec::{
     Del, Encoding, EntityGlobalId, KeyExpr, Payload, PushBody, Put, Qos, RawExtensions, SourceInfo,
@@ -12,7 +12,7 @@ use crate::query::{
     owned::{OwnedEncoding, own},
 };
 
-/// What a reply costs beside its payload.
+/// Bytes that a queued reply is charged in addition to its payload and key.
 const OVERHEAD: usize = 256;
 
 /// A reply that borrows nothing.
@@ -36,6 +36,7 @@ enum Kind {
 
 impl CopiedReply {
     pub(crate) fn of(answer: &IncomingReply<'_>) -> Self {
+        // Fields that puts, deletes and errors have in common.
         let (key, responder) = (answer.key.clone().into_owned(), answer.responder);
         let plain = |kind, encoding: Encoding<'_>| CopiedReply {
             key,
@@ -48,6 +49,7 @@ impl CopiedReply {
             payload: own(answer.block, answer.payload()),
         };
         let share = |bytes: &[u8]| own(answer.block, bytes);
+        // Fields of samples only.
         match answer.body {
             ReplyBody::Sample(PushBody::Put(put)) => CopiedReply {
                 timestamp: put.timestamp,
@@ -65,7 +67,7 @@ impl CopiedReply {
         }
     }
 
-    /// The error of a branch that did not end in time.
+    /// Returns the error reply for a branch that did not end in time.
     pub(crate) fn timeout(key: &KeyExpr<'static>) -> Self {
         CopiedReply {
             key: key.clone(),
@@ -79,18 +81,19 @@ impl CopiedReply {
         }
     }
 
-    /// The memory it keeps, about.
+    /// Returns the approximate number of bytes that the copy occupies.
     pub(crate) fn weight(&self) -> usize {
         OVERHEAD + self.payload.as_slice().len() + self.key.as_str().len()
     }
 
-    /// Calls `with` with the reply that this is a copy of.
+    /// Calls `with` with the reply of which this is a copy.
     pub(crate) fn lend(
         &self,
         qos: Qos,
         is_inside_query: bool,
         with: impl FnOnce(&IncomingReply<'_>),
     ) {
+        // The sample is built first, because the body borrows from it.
         let block: &ZSlice = self.payload.as_zslice();
         let attachment = self.attachment.as_ref().map(Payload::as_slice);
         let unknown = RawExtensions::default();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Why a query was not sent, or a reply not given.
+//! Errors of queries that were not sent and of replies that were not given.
 
 use crate::{send_error::send_error, table::KeyOverLimit};
 
 send_error! {
-    /// Why a query was not sent. A peer that it names is one that must get the query; then no other got it either.
+    /// Reason why a query was not sent. A peer in it is one that must get the query; no other peer
+    /// has got it either.
     pub enum GetError from core {
         /// The key is longer than the protocol can say.
         #[error("a key of {len} bytes exceeds the limit of {limit} bytes")]
@@ -18,7 +19,7 @@ send_error! {
         /// The key is more complex than a node accepts.
         #[error("{0}")]
         KeyOverLimit(KeyOverLimit),
-        /// Its token had been cancelled before.
+        /// The query's token was cancelled before.
         #[error("the cancellation token was cancelled before")]
         Cancelled,
     }
@@ -31,12 +32,14 @@ impl From<KeyOverLimit> for GetError {
 }
 
 send_error! {
-    /// Why a reply was not given. A peer that it names is the next one on the way to the session that queries.
+    /// Reason why a reply was not sent. A peer in it is the next hop towards the querying session.
     pub enum AnswerError from core {
-        /// The querying session does not wait any more: the query timed out, was cancelled, or the session is gone.
+        /// The querying session does not wait any more: the query timed out, was cancelled, or the
+        /// session has ended.
         #[error("the querying session does not wait for answers any more")]
         Over,
-        /// The key of the reply does not intersect the query's, and the query does not accept others (`_anyke`).
+        /// The reply's key does not intersect the query's, and the query accepts no other keys
+        /// (`_anyke`).
         #[error(
             "the key {key} does not intersect {query}, the key of the query (`_anyke` would permit it)"
         )]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries and replies up to the bytes that travel beside them.
+//! Heads of queries and replies: the bytes in front of the payload.
 
 use zonda_codec::{
     Encode, EncodeError, EntityGlobalId, Qos, Request, ResponseBody, ResponseHead, WireExpr, Writer,
@@ -23,7 +23,7 @@ impl Encode for RequestHead<'_> {
     }
 }
 
-/// A REQUEST that is passed on, up to its body.
+/// A REQUEST that this node forwards, up to its body.
 pub(crate) struct PassedHead<'a>(pub(crate) Request<'a>);
 
 impl Encode for PassedHead<'_> {
@@ -51,7 +51,7 @@ impl Encode for ReplyHead<'_> {
     }
 }
 
-/// The beginning of a response to `asker`: its number, its treatment, and the key in full.
+/// Returns the head of a response to `asker`: query id, QoS, and the key in full.
 pub(crate) fn response<'a>(
     asker: &QueryOrigin,
     key: &'a str,
@@ -67,7 +67,7 @@ pub(crate) fn response<'a>(
     }
 }
 
-/// What is sent to an asker of this treatment although its lane is full: everything but what may be dropped.
+/// Returns true if a reply of this QoS is dropped when the asker's lane is full.
 pub(crate) fn may_drop(qos: Qos) -> bool {
     qos.congestion_control() != zonda_codec::CongestionControl::Block
 }

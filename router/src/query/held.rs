@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A query of the session that nobody can be sent yet: a copy of it, until there is somebody.
+//! Copies of the session's queries that are held until a queryable is known.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl HeldQuery {
         }
     }
 
-    /// Calls `with` with the query that this remembers.
+    /// Calls `with` with the query of which this is a copy.
     pub(crate) fn lend<T>(&self, with: impl FnOnce(&OutgoingQuery<'_>) -> T) -> T {
         with(&OutgoingQuery {
             key: &self.key,

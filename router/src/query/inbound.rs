@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries and replies that a connection brings. They are passed on as they came: only the head is written anew.
+//! Queries and replies that a connection receives. The node forwards their bodies as they are and
+//! encodes only new heads.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,11 +29,11 @@ use crate::{
     table::{Branches, FaceId, Locality, NewQuery, QueryDispatch, QueryOrigin, QuerySearch},
 };
 
-/// The time that a neighbour's query is kept open longer than it says. The asker has a clock of its own, and is to be
-/// the one whose clock ends it: else he would hear of one timeout twice, or not know that it was one.
+/// Time that a neighbour's query stays open beyond its timeout. The asker's own clock must end the
+/// query first: otherwise it would get the timeout twice, or could not recognise it as one.
 const ASKER_FIRST: Duration = Duration::from_millis(500);
 
-/// A query as it came.
+/// A received query on its way through this node.
 struct Passing<'a> {
     request: Request<'a>,
     raw_body: &'a [u8],
@@ -43,8 +44,8 @@ struct Passing<'a> {
 }
 
 impl Shared {
-    /// A REQUEST from a neighbour. If it takes long to find those to ask, `search` only begins: false then, and the same
-    /// request is to be taken again.
+    /// Handles a REQUEST from a neighbour. Returns false if the search for destinations is not
+    /// finished; `search` holds its state, and the caller calls again with the same request.
     pub(crate) fn take_question(
         &self,
         face: FaceId,
@@ -65,6 +66,7 @@ impl Shared {
                 qos: request.qos,
                 hears_of_losses: request.hears_of_losses,
             };
+            // A query with an unknown key id, or one that the filters reject, ends at once.
             let key = state.table.declared_key(face, &request.wire_expr);
             let Some(key) = key.map(KeyExpr::into_owned) else {
                 state.table.refuse_query(asker);
@@ -91,6 +93,7 @@ impl Shared {
                 destination: Locality::Any,
                 hears_of_losses: request.hears_of_losses,
             };
+            // The table finds the destinations, in several calls if it has to.
             let now = std::time::Instant::now();
             let disposal = state.table.search_query(face, &ask, now, search);
             is_done = disposal.is_some();
@@ -112,7 +115,7 @@ impl Shared {
         is_done
     }
 
-    /// A RESPONSE from a neighbour.
+    /// Handles a RESPONSE from a neighbour.
     pub(crate) fn take_answer(&self, face: FaceId, context: &Context<'_>, burst: &mut Burst) {
         let Ok((response, raw_body)) = Response::decode_with_raw(&mut Reader::new(context.raw))
         else {
@@ -122,6 +125,7 @@ impl Shared {
         let Some(asker) = state.table.origin_of_reply(face, response.rid) else {
             return;
         };
+        // An error may come without a key; any other reply has one.
         let is_error = matches!(response.body, ResponseBody::Err(_));
         let key = match response.wire_expr.is_empty() && is_error {
             true => None,
@@ -134,6 +138,7 @@ impl Shared {
                 }
             },
         };
+        // Filters of both links decide, the replying one's first.
         let seen = seen_reply(&response.body, payload_len(&response.body), asker.qos);
         let passes = |face, flow| {
             let carried = self.carried(&state, face, flow, key.as_ref(), seen);
@@ -142,6 +147,7 @@ impl Shared {
         if !passes(face, Flow::Ingress) || !passes(asker.face, Flow::Egress) {
             return;
         }
+        // The asker is this node's session.
         if asker.face == self.local {
             let query = state.queries.open.get(&asker.rid).cloned();
             if let Some(query) = query {
@@ -152,6 +158,7 @@ impl Shared {
             }
             return;
         }
+        // The asker is a neighbour: it gets the body as it is, behind a new head.
         let Some(outbox) = state.faces.get(&asker.face).map(|face| &face.outbox) else {
             return;
         };
@@ -168,11 +175,11 @@ impl Shared {
                 part: raw_body,
             },
         };
-        // Under the state's lock, so that no end of the query can come before.
+        // The state's lock is held, so that the end of the query cannot overtake the reply.
         burst.downstream.pass(outbox, asker.qos, &message);
     }
 
-    /// A RESPONSE_FINAL from a neighbour.
+    /// Handles a RESPONSE_FINAL from a neighbour.
     pub(crate) fn take_final(&self, face: FaceId, end: &ResponseFinal, burst: &mut Burst) {
         let after = self.change(|state, _| state.table.finish_branch(face, end.rid));
         burst.follow(after);
@@ -196,7 +203,8 @@ impl Shared {
 }
 
 impl Passing<'_> {
-    /// Queues the query for every neighbour that is asked.
+    /// Queues the query for the neighbours in `branches`. A branch whose filters or lane refuse it
+    /// ends at once.
     fn forward(&self, branches: &Branches, state: &mut State, downstream: &mut Downstream) {
         for hop in &branches.hops {
             let (shared, key) = (self.shared, Some(self.key));
@@ -230,7 +238,7 @@ impl Passing<'_> {
     }
 }
 
-/// A response as the session's query gets it; `None` if it is none to that query.
+/// Converts a response for the session's query; `None` if its key does not match the query.
 fn incoming<'a>(
     query: &'a OpenQuery,
     key: Option<&'a KeyExpr<'a>>,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A query that reaches queryables of this node's own session, and what they are.
+//! Queries that reach queryables of this node's own session, and the functions that the node calls
+//! with them.
 
 use std::{sync::Arc, time::Instant};
 
@@ -18,26 +19,28 @@ use crate::{
     table::{FaceId, LocalBranch},
 };
 
-/// Names a queryable of a node until it is undeclared. The number is also the entity id that its replies carry.
+/// Id of a queryable in its node, until it is undeclared. Replies carry the number as their entity
+/// id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueryableId(pub u32);
 
-/// The function that a node calls with the queries for a queryable: inline on the receiving task (or on the asking thread, for a
-/// query of this same node), with no lock held. May be called from several threads at once.
+/// The function that a node calls with the queries for a queryable: inline on the receiving task
+/// (on the querying thread for a query of the same node), with no lock held. Several threads may
+/// call it at once.
 pub type OpenedQueryable = Arc<Box<dyn Fn(IncomingQuery) + Send + Sync>>;
 
-/// A queryable as the node keeps it. What belongs to the user is asked for anew with every query, so that nothing the
-/// node remembers keeps it alive.
+/// A queryable as the node keeps it. The node asks for the user's function with every query, so
+/// that the node does not keep what the function owns alive.
 pub trait QuerySink: Send + Sync {
-    /// The function to call; `None` once the queryable has ended.
+    /// Returns the function to call; `None` once the queryable has ended.
     fn open(&self) -> Option<OpenedQueryable>;
 }
 
 /// A shared [`QuerySink`].
 pub type SharedQuerySink = Arc<dyn QuerySink>;
 
-/// A query to reply to. All clones, and all queryables of this node that got it, share one query; the asker hears
-/// that there are no more replies when the last clone is dropped. Dropping never blocks.
+/// A query to reply to. All clones, and all queryables of this node that got it, share one query;
+/// the asker gets the end of the replies when the last clone is dropped. Dropping never blocks.
 #[derive(Clone)]
 pub struct IncomingQuery {
     pub(crate) query: Arc<Query>,
@@ -45,7 +48,7 @@ pub struct IncomingQuery {
 
 pub(crate) struct Query {
     pub(crate) node: Arc<Shared>,
-    /// The node's session, and the query's number there.
+    /// Face of the node's session; `rid` is the query's number there.
     pub(crate) face: FaceId,
     pub(crate) rid: u32,
     pub(crate) key: KeyExpr<'static>,
@@ -57,12 +60,12 @@ pub(crate) struct Query {
     pub(crate) consolidation: Consolidation,
     pub(crate) qos: Qos,
     pub(crate) any_key: bool,
-    /// Until when the asker waits.
+    /// Time until which the asker waits.
     pub(crate) deadline: Instant,
 }
 
 impl Drop for Query {
-    /// There are no more replies.
+    /// Ends the query's branch: there are no more replies.
     fn drop(&mut self) {
         if self.node.is_forked() {
             return;
@@ -83,7 +86,7 @@ impl std::fmt::Debug for IncomingQuery {
 }
 
 impl IncomingQuery {
-    /// A query of this node's own session.
+    /// Creates a query from one of this node's own session.
     pub(crate) fn of_session(
         node: Arc<Shared>,
         branch: &LocalBranch,
@@ -111,7 +114,7 @@ impl IncomingQuery {
         }
     }
 
-    /// A query of a neighbour; its parts borrow from `block`.
+    /// Creates a query from a neighbour's REQUEST; its large parts share `block`.
     pub(crate) fn of_neighbour(
         node: Arc<Shared>,
         branch: &LocalBranch,
@@ -145,7 +148,8 @@ impl IncomingQuery {
         }
     }
 
-    /// The neighbour that the query came from; `None` for one of the node's own session, and for one that has ended.
+    /// Returns the neighbour that sent the query; `None` for a query of the node's own session, and
+    /// for one that has ended.
     #[must_use]
     pub fn neighbour(&self) -> Option<ZenohId> {
         let Query {
@@ -157,7 +161,7 @@ impl IncomingQuery {
         Some(found.status.zid)
     }
 
-    /// The keys asked for.
+    /// The keys of the query.
     #[must_use]
     pub fn key(&self) -> &KeyExpr<'static> {
         &self.query.key
@@ -182,31 +186,31 @@ impl IncomingQuery {
         Some(encoding.borrowed())
     }
 
-    /// Application data beside the payload.
+    /// Application data in addition to the payload.
     #[must_use]
     pub fn attachment(&self) -> Option<&Payload> {
         self.query.attachment.as_ref()
     }
 
-    /// The asker, and the query's number there.
+    /// The querying entity, and the query's number there.
     #[must_use]
     pub fn source_info(&self) -> Option<SourceInfo> {
         self.query.source_info
     }
 
-    /// Until when the asker waits for replies.
+    /// Time until which the asker waits for replies.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.query.deadline
     }
 
-    /// Which queryables are asked.
+    /// The queryables that the query goes to.
     #[must_use]
     pub fn target(&self) -> Target {
         self.query.target
     }
 
-    /// The way in which the asker merges the replies.
+    /// Rule by which the asker merges the replies.
     #[must_use]
     pub fn consolidation(&self) -> Consolidation {
         self.query.consolidation
@@ -218,7 +222,7 @@ impl IncomingQuery {
         self.query.qos
     }
 
-    /// Tells if replies on keys are accepted that do not intersect the query's (`_anyke`).
+    /// Returns true if replies on keys are accepted that do not intersect the query's (`_anyke`).
     #[must_use]
     pub fn accepts_any_key(&self) -> bool {
         self.query.any_key

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries: those of this node's own session, which an [`OpenQuery`] follows from the first attempt to send them until their
-//! end, those that its queryables answer ([`IncomingQuery`]), and those that pass through from one neighbour to another.
+//! Queries: those of this node's session, which an [`OpenQuery`] tracks from the first attempt to
+//! send until the end, those that its queryables answer ([`IncomingQuery`]), and those that the
+//! node forwards between neighbours.
 
 mod answering;
 mod ask;

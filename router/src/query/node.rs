@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a session calls to query, and to declare queryables and queriers.
+//! Functions with which a session sends queries and declares queryables and queriers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,12 +18,14 @@ use crate::{
 };
 
 impl Node {
-    /// Sends `query` to those that may answer it. What comes back goes to the sink of `open`, possibly before this returns.
+    /// Sends `query` to matching queryables. Replies go to the sink of `open`, possibly before this
+    /// function returns.
     ///
-    /// A client without a gateway holds the query until it has one; other nodes hold one that nobody is known for
-    /// while a lost connection that they opened is being restored, for at most ten seconds. For five seconds after a
-    /// gateway has come back a query that nobody is known for is held until somebody is: those who would reply may
-    /// be on their way back, too. The timeout counts all the same.
+    /// A client without a gateway holds the query until it has one. Any other node holds a query
+    /// without a known queryable while a lost connection that it opened is being restored, for at
+    /// most ten seconds. For five seconds after a gateway has come back, a query without a known
+    /// queryable is held until one is declared, because the queryables may be reconnecting, too.
+    /// The timeout runs while the query is held.
     ///
     /// ```
     /// use std::sync::mpsc::{Sender, channel};
@@ -63,15 +65,16 @@ impl Node {
     /// let (sender, ends) = channel();
     /// let open = OpenQuery::new(&query, Box::new(Ends(sender)));
     /// node.query(&query, None, &open, Wait::Never).unwrap();
-    /// // There is nobody to ask.
+    /// // No queryable is known.
     /// assert_eq!(ends.recv(), Ok(QueryEnd::Complete));
     /// ```
     ///
     /// # Errors
-    /// Why the query was not sent; the sink is not called then.
+    /// [`GetError`] is the reason why the query was not sent; the sink is not called then.
     ///
     /// # Blocking
-    /// Under congestion control `Block` at most as long as `wait` says, for neighbours whose queue is full; else never.
+    /// Under congestion control `Block`, waits at most as long as `wait` allows for neighbours
+    /// whose queue is full; else never blocks.
     pub fn query(
         &self,
         query: &OutgoingQuery<'_>,
@@ -97,10 +100,11 @@ impl Node {
         }
     }
 
-    /// As [`Node::query`], waiting by waker for neighbours whose queue is full, at most for the query's own timeout.
+    /// Sends like [`Node::query`], but waits by waker for neighbours whose queue is full, at most
+    /// for the query's own timeout.
     ///
     /// # Errors
-    /// As [`Node::query`].
+    /// See [`Node::query`].
     ///
     /// # Cancel safety
     /// A future that is dropped has not sent the query.
@@ -128,20 +132,21 @@ impl Node {
         }
     }
 
-    /// Ends a query, with [`QueryEnd::Cancelled`](super::QueryEnd::Cancelled) if it had not ended: at once, or when a call of its sink that is under way
-    /// elsewhere has returned. A query that is not sent yet is not sent any more.
+    /// Ends a query, with [`QueryEnd::Cancelled`](super::QueryEnd::Cancelled) if it had not ended:
+    /// at once, or when a running call of its sink on another thread has returned. A query that was
+    /// not sent yet is never sent.
     pub fn cancel(&self, query: &OpenQuery) {
         self.shared.cancel_query(query);
     }
 
-    /// How long a query waits for its replies where nothing else is said (`queries_default_timeout`).
+    /// Default time that a query waits for its replies (`queries_default_timeout`).
     #[must_use]
     pub fn query_timeout(&self) -> Duration {
         self.shared.settings.query_timeout
     }
 
-    /// Calls `sink` with each query on a key that intersects `key`, from now on until it is undeclared. `complete`
-    /// promises that it knows everything there is under the key.
+    /// Calls `sink` with each query on a key that intersects `key`, until the queryable is
+    /// undeclared. `complete` declares that the queryable has all values under the key.
     ///
     /// # Errors
     /// The node is closed, or the key is not acceptable.
@@ -154,10 +159,11 @@ impl Node {
         self.declare_queryable_from(key, complete, Locality::Any, sink)
     }
 
-    /// The same, for queries from there only; of one for those of the node's own session nobody else hears.
+    /// Declares a queryable like [`Node::declare_queryable`], for queries from `origin` only. A
+    /// queryable for queries of the node's own session is not announced to neighbours.
     ///
     /// # Errors
-    /// As [`Node::declare_queryable`].
+    /// See [`Node::declare_queryable`].
     pub fn declare_queryable_from(
         &self,
         key: &KeyExpr<'_>,
@@ -168,14 +174,14 @@ impl Node {
         self.shared.declare_queryable(key, complete, origin, sink)
     }
 
-    /// Ends a queryable. A call of its sink that is under way on another thread may still finish; queries that it holds
-    /// may still be replied to.
+    /// Ends a queryable. A running call of its sink on another thread may still finish, and the
+    /// queries that the sink holds may still be replied to.
     pub fn undeclare_queryable(&self, id: QueryableId) {
         self.shared.undeclare_queryable(id);
     }
 
-    /// Declares a querier of `key`: from now on this node knows whether anybody would reply, and a query that
-    /// nobody would reply to ends without being sent.
+    /// Declares a querier of `key`: the node keeps track of matching queryables, and a query
+    /// without one ends without being sent.
     ///
     /// # Errors
     /// The node is closed, or the key is not acceptable.
@@ -183,10 +189,11 @@ impl Node {
         self.declare_querier_to(key, Locality::Any)
     }
 
-    /// The same of a querier whose queries go there only, as [`OutgoingQuery::destination`] has to say of each.
+    /// Declares a querier like [`Node::declare_querier`] whose queries go to `destination` only;
+    /// each of them must have the same [`OutgoingQuery::destination`].
     ///
     /// # Errors
-    /// As [`Node::declare_querier`].
+    /// See [`Node::declare_querier`].
     pub fn declare_querier_to(
         &self,
         key: &KeyExpr<'_>,

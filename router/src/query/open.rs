@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A query of this node's session, from before it is sent until its end: the one place that decides which replies the session
-//! gets, in which order, and how the query ends.
+//! A query of this node's session, from before it is sent until its end. This module alone decides
+//! which replies the session gets, in which order, and how the query ends.
 //!
-//! Replies come from several links and threads, the end from the table or from a cancellation. Each is queued in the order in
-//! which the table decided, under the node's lock, or given at once by the thread that finds nobody at it
-//! ([`SerialQueue`]). So the calls of the [`ReplySink`] never overlap, nothing follows the end, and a call may do anything,
-//! also what brings more of the same query.
+//! Replies come from several links and threads, the end from the table or from a cancellation. The
+//! thread that brings a reply either takes the turn and calls the sink, or, if another thread has
+//! the turn, queues a copy ([`SerialQueue`]). Replies are queued under the node's lock, in the
+//! order that the table decided. So calls of the [`ReplySink`] never overlap, none follows the end,
+//! and a call may do anything, including what brings more replies to the same query.
 
 use std::{
     collections::VecDeque,
@@ -29,10 +30,11 @@ use crate::query::{
     outgoing::{IncomingReply, OutgoingQuery, QueryEnd, ReplySink},
 };
 
-/// Bytes of replies that may wait for a sink that is at work on another thread, before the source of more is paused.
+/// Bytes of replies that may queue for a sink that is running on another thread, before their
+/// source is paused.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
-/// The number of such replies.
+/// Number of replies that may queue.
 const WAITING_MAX: usize = 1024;
 
 /// A query of this node's session until it has ended; [`Node::query`](crate::node::Node::query) sends it, and
@@ -42,55 +44,56 @@ pub struct OpenQuery {
     any_key: bool,
     qos: Qos,
     queue: SerialQueue<Backlog, Sink>,
-    /// Notified when what waits is little again.
+    /// Notified when the backlog is small again.
     room: Event,
 }
 
-/// The part that moves with the turn: the session's side, until the end.
+/// The session's side, which moves with the turn; `None` after the end.
 type Sink = Option<Box<dyn ReplySink>>;
 
 /// The right to call the sink.
 pub(crate) type Turn = serial::Turn<Sink>;
 
-/// The news that wait for the sink, and the state of the query.
+/// The events that wait for the sink, and the state of the query.
 #[derive(Default)]
 struct Backlog {
     news: VecDeque<News>,
-    /// Of the replies that wait.
+    /// Size of the queued replies.
     bytes: usize,
-    /// Its number in the table, once it is sent.
+    /// The query's number in the table, once it is sent.
     rid: Option<u32>,
-    /// The thread that is sending it just now, and has not returned to the session.
+    /// The thread that is sending the query and has not returned to the session yet.
     sender: Option<ThreadId>,
     /// The end is queued: nothing follows.
     is_over: bool,
 }
 
-/// Something for the sink.
+/// An event for the sink.
 enum News {
     Reply(Box<CopiedReply>),
     End(QueryEnd),
 }
 
-/// A piece of news that is taken out of the backlog.
+/// An event that is taken out of the backlog.
 struct Due {
     news: News,
-    /// The thread that takes it out is inside of [`Node::query`](crate::node::Node::query).
+    /// The thread that takes the event out is inside of [`Node::query`](crate::node::Node::query).
     is_inside_query: bool,
-    /// So little is left that those who wait may go on.
+    /// The backlog has become small, so waiting sources may continue.
     has_drained: bool,
 }
 
-/// The next step of the thread that brought something, when no lock is held any more.
+/// The next step of the thread that brought an event, after it has released the locks.
 #[must_use]
 pub(crate) enum Next {
-    /// [`OpenQuery::deliver`] the reply, which was not queued.
+    /// The thread calls [`OpenQuery::deliver`] with the reply, which was not queued.
     Deliver(Turn),
-    /// [`OpenQuery::drain`] what was queued.
+    /// The thread calls [`OpenQuery::drain`] for the queued events.
     Drain(Turn),
-    /// Nothing: another thread, or a call further out on this one, delivers.
+    /// Another thread, or an outer call on this one, delivers.
     Nothing,
-    /// The same, and what waits is more than enough: wait, if possible, before bringing more.
+    /// As `Nothing`, but the backlog is full: the thread should wait, if it can, before it brings
+    /// more.
     Crowded,
 }
 
@@ -103,7 +106,7 @@ impl std::fmt::Debug for OpenQuery {
 }
 
 impl OpenQuery {
-    /// `query` before it is sent. What comes back goes to `sink`.
+    /// Creates the state of `query` before it is sent; replies go to `sink`.
     pub fn new(query: &OutgoingQuery<'_>, sink: Box<dyn ReplySink>) -> Arc<Self> {
         Arc::new(Self {
             key: query.key.clone().into_owned().into_cloneable(),
@@ -114,7 +117,7 @@ impl OpenQuery {
         })
     }
 
-    /// Tells if it has ended, but for calls that are under way.
+    /// Returns true if the query has ended; calls of its sink may still be running.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.queue.lock().is_over
@@ -125,17 +128,18 @@ impl OpenQuery {
         &self.key
     }
 
-    /// The query's treatment.
+    /// The QoS of the query.
     pub(crate) fn qos(&self) -> Qos {
         self.qos
     }
 
-    /// Tells if a reply on `key` is one to this query.
+    /// Returns true if a reply on `key` matches this query.
     pub(crate) fn accepts(&self, key: &KeyExpr<'_>) -> bool {
         self.any_key || key == &self.key || key.intersects(&self.key)
     }
 
-    /// It is about to be sent, under this number, by this thread; `false` if it has ended before.
+    /// Notes that the current thread is about to send the query as `rid`; returns false if the
+    /// query has ended before.
     pub(crate) fn begin(&self, rid: u32) -> bool {
         let mut backlog = self.queue.lock();
         if backlog.is_over {
@@ -146,7 +150,7 @@ impl OpenQuery {
         true
     }
 
-    /// The thread that sent it returns to the session.
+    /// Notes that the sending thread returns to the session.
     pub(crate) fn is_sent(&self) {
         self.queue.lock().sender = None;
     }
@@ -177,7 +181,7 @@ impl OpenQuery {
         backlog.take_turn().map_or(Next::Nothing, Next::Drain)
     }
 
-    /// Queues `timeouts` errors that say `Timeout`, and the end.
+    /// Queues `timeouts` error replies with the text `Timeout`, then the end.
     pub(crate) fn end(&self, how: QueryEnd, timeouts: usize) -> Next {
         let mut backlog = self.queue.lock();
         if backlog.is_over {
@@ -187,12 +191,13 @@ impl OpenQuery {
             backlog.push(CopiedReply::timeout(&self.key));
         }
         backlog.end(how);
-        // Nobody has to be held up for what comes behind the end.
+        // No source has to wait for a query that has ended.
         self.room.notify(usize::MAX);
         backlog.take_turn().map_or(Next::Nothing, Next::Drain)
     }
 
-    /// Ends it; replies that wait are not given any more. With its number in the table, if it was sent and had not ended.
+    /// Cancels the query and discards queued replies. Returns its number in the table, if it was
+    /// sent and had not ended.
     pub(crate) fn cancel(&self) -> (Next, Option<u32>) {
         let mut backlog = self.queue.lock();
         if backlog.is_over {
@@ -209,7 +214,7 @@ impl OpenQuery {
         (next, rid)
     }
 
-    /// Gives a reply to the sink, then what was queued meanwhile.
+    /// Calls the sink with a reply, then with those that were queued during the call.
     pub(crate) fn deliver(&self, mut turn: Turn, reply: &IncomingReply<'_>) {
         let is_inside_query = self.queue.lock().is_inside_query();
         let reply = IncomingReply {
@@ -224,7 +229,7 @@ impl OpenQuery {
         self.drain(turn);
     }
 
-    /// Gives what is queued to the sink.
+    /// Calls the sink with the queued events.
     pub(crate) fn drain(&self, turn: Turn) {
         let call = |sink: &mut Sink, due: Due| {
             if due.has_drained {
@@ -247,7 +252,7 @@ impl OpenQuery {
         self.room.notify(usize::MAX);
     }
 
-    /// The net for the sink: a panic costs the call in which it happened.
+    /// Logs a panic of the sink, which loses only the call in which it happened.
     fn note_panic(&self, sink: &mut Sink) {
         let key = &self.key;
         static PANICKED: LogLimit = LogLimit::new();
@@ -260,7 +265,7 @@ impl OpenQuery {
         }
     }
 
-    /// Waits, at most until `deadline`, until what waits is little. False if it is not.
+    /// Blocks until the backlog is small, at most until `deadline`; returns false if it is not.
     pub(crate) fn wait_room(&self, deadline: Instant) -> bool {
         loop {
             let room = self.room.listen();
@@ -273,7 +278,7 @@ impl OpenQuery {
         }
     }
 
-    /// The same without holding the thread; the caller bounds it.
+    /// Waits until the backlog is small, without blocking the thread or a limit of its own.
     pub(crate) async fn room(&self) {
         loop {
             let room: EventListener = self.room.listen();
@@ -284,8 +289,8 @@ impl OpenQuery {
         }
     }
 
-    /// Tells if a source of more had better wait. Not a call further in on the thread that delivers: it would wait for
-    /// itself.
+    /// Returns true if a source of more replies should wait. A nested call on the delivering thread
+    /// should not, because it would wait for itself.
     pub(crate) fn is_crowded(&self) -> bool {
         let backlog = self.queue.lock();
         backlog.is_crowded() && !backlog.is_over && !backlog.is_mine()
@@ -334,7 +339,7 @@ impl Waiting for Backlog {
     }
 }
 
-/// Tells if the selector's parameters permit replies on any key.
+/// Returns true if the selector's parameters permit replies on any key.
 pub(crate) fn accepts_any_key(parameters: &str) -> bool {
     parameters.split(';').any(|parameter| {
         let name = parameter

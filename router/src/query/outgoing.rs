@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a session asks, and what it gets back: plain data, and the trait of the one who takes it.
+//! Queries that a session sends and replies that it gets: plain data, and the trait of their
+//! receiver.
 
 use std::time::Duration;
 
@@ -14,70 +15,74 @@ use crate::{model::Value, table::Locality};
 /// A query for the queryables on its keys. Borrows everything.
 #[derive(Debug, Clone, Copy)]
 pub struct OutgoingQuery<'a> {
-    /// The keys asked for.
+    /// The keys of the query.
     pub key: &'a KeyExpr<'a>,
     /// The selector's parameters, `k=v;k2=v2`. With `_anyke` among them, replies on any key are accepted.
     pub parameters: &'a str,
     /// A payload for the queryables.
     pub body: Option<(Value<'a>, Encoding<'a>)>,
-    /// Application data beside the payload.
+    /// Application data in addition to the payload.
     pub attachment: Option<&'a [u8]>,
-    /// Which queryables are asked.
+    /// The queryables that the query goes to.
     pub target: Target,
-    /// How the replies are to be merged. It is only passed on: merging is up to the querying session.
+    /// Rule for merging the replies. The node only forwards it: the querying session merges.
     pub consolidation: Consolidation,
-    /// How long the replies are waited for; [`Node::query_timeout`](crate::node::Node::query_timeout) is the configured
-    /// default.
+    /// Time that replies are waited for; [`Node::query_timeout`](crate::node::Node::query_timeout)
+    /// is the configured default.
     pub timeout: Duration,
     /// Priority, congestion control and express flag of the query and all its replies; usually [`Qos::REQUEST`].
     pub qos: Qos,
-    /// The entity that queries, and the query's number there.
+    /// The querying entity, and the query's number there.
     pub source_info: Option<SourceInfo>,
-    /// Whether it goes to others, to the session's own queryables, or to both.
+    /// Destination of the query: other nodes, the session's own queryables, or both.
     pub destination: Locality,
 }
 
-/// Takes the replies to one query, and its end.
+/// Receiver of the replies to one query and of its end.
 ///
-/// The methods are called with no lock held, on whatever thread brings the news: a reading task, a thread that replies
-/// or cancels, or the one that queries, before [`Node::query`](crate::node::Node::query) returns. The calls never overlap and
-/// keep the order in which each queryable sent its replies.
+/// The node calls the methods with no lock held, on the thread that brings the event: a reading
+/// task, a thread that replies or cancels, or the querying thread, before
+/// [`Node::query`](crate::node::Node::query) returns. Calls never overlap and keep the order in
+/// which each queryable sent its replies.
 pub trait ReplySink: Send {
-    /// One reply. Never after [`ReplySink::end`].
+    /// Receives one reply. Never called after [`ReplySink::end`].
     fn reply(&mut self, reply: &IncomingReply<'_>);
 
-    /// A call of [`ReplySink::reply`] panicked: that reply is lost, and it was logged.
+    /// Called after [`ReplySink::reply`] has panicked: that reply is lost, and the panic was
+    /// logged.
     fn panicked(&mut self) {}
 
-    /// There are no more replies. Called exactly once, unless [`Node::query`](crate::node::Node::query) fails.
+    /// Receives the end of the replies. Called exactly once, unless
+    /// [`Node::query`](crate::node::Node::query) fails.
     fn end(self: Box<Self>, how: QueryEnd);
 }
 
-/// One reply to a query. Lives only during the call.
+/// One reply to a query, borrowed for the duration of the call.
 #[derive(Debug, Clone, Copy)]
 pub struct IncomingReply<'a> {
-    /// The key of the reply; of an error, the query's.
+    /// The key of the reply; for an error, the query's key.
     pub key: &'a KeyExpr<'a>,
-    /// Which queryable of which node replies, if it says so.
+    /// Node and entity id of the queryable, if the reply has them.
     pub responder: Option<EntityGlobalId>,
-    /// What it says.
+    /// The sample or the error.
     pub body: ReplyBody<'a>,
     /// The buffer that `body` borrows from, to share parts of it without a copy.
     pub block: &'a ZSlice,
-    /// Priority, congestion control and express flag, as of the query.
+    /// Priority, congestion control and express flag, equal to the query's.
     pub qos: Qos,
-    /// The call comes on the thread that queries, before [`Node::query`](crate::node::Node::query) has returned there.
+    /// True if the call comes on the querying thread before
+    /// [`Node::query`](crate::node::Node::query) has returned there.
     pub is_inside_query: bool,
 }
 
-/// What a reply says.
+/// Content of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyBody<'a> {
     /// A sample.
     Sample(&'a PushBody<'a>),
     /// The query could not be answered.
     Error {
-        /// What the payload is.
+        /// Encoding of the payload.
         encoding: Encoding<'a>,
         /// The reason, for the user; `Timeout` for a branch that did not end in time.
         payload: &'a [u8],
@@ -90,13 +95,14 @@ pub enum ReplyBody<'a> {
 pub enum QueryEnd {
     /// Every queryable has sent all its replies, or there is none.
     Complete,
-    /// The time was over before; one error reply with the payload `Timeout` was given for each branch that had not
-    /// finished.
+    /// The timeout expired first; the sink got one error reply with the payload `Timeout` for each
+    /// branch that had not finished.
     TimedOut,
-    /// [`Node::cancel`](crate::node::Node::cancel).
+    /// [`Node::cancel`](crate::node::Node::cancel) ended the query.
     Cancelled,
-    /// This node's link to at least one of those asked was lost before it had finished; the others have. What is lost
-    /// further away is reported by an error reply, `the link to <id> was lost`.
+    /// This node's link to at least one queried neighbour was lost before that neighbour had
+    /// finished; the other branches have finished. A link lost further away is reported by an error
+    /// reply, `the link to <id> was lost`.
     LinkLost {
         /// The first such neighbour.
         peer: ZenohId,
@@ -105,11 +111,11 @@ pub enum QueryEnd {
     Closed,
 }
 
-/// The body of the error reply that stands for a branch that did not finish in time.
+/// Body of the error reply that stands for a branch that did not finish in time.
 pub(crate) const TIMEOUT_TEXT: &[u8] = b"Timeout";
 
 impl<'a> IncomingReply<'a> {
-    /// Its payload.
+    /// The reply's payload.
     pub(crate) fn payload(&self) -> &'a [u8] {
         match self.body {
             ReplyBody::Sample(PushBody::Put(put)) => put.payload,

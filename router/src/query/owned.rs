@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Parts of messages that outlive the buffer they came in.
+//! Parts of messages that outlive their receive buffer.
 
 use zonda_codec::{Encoding, Payload, ZSlice, payload::shared_part};
 use zonda_transport::protocol::tx::SHARE_BYTES_MIN;
 
 use crate::model::Value;
 
-/// Bytes of a message in `block` to keep: a share of the block if they are many, else a copy, as a few bytes
-/// should not keep a whole block.
+/// Returns bytes of a message in `block` to keep: a share of the block if they are many, else a
+/// copy, so that a few bytes do not keep a whole block allocated.
 pub(crate) fn own(block: &ZSlice, part: &[u8]) -> Payload {
     if part.len() < SHARE_BYTES_MIN {
         return Payload::from(part);
@@ -41,7 +41,7 @@ impl From<Encoding<'_>> for OwnedEncoding {
     }
 }
 
-/// The bytes of a value, shared; borrowed ones are copied.
+/// Returns the bytes of a value, shared; borrowed bytes are copied.
 pub(crate) fn shared(value: Value<'_>) -> Payload {
     match value {
         Value::Borrowed(bytes) => Payload::from(bytes),

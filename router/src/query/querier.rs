@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A declared querier: the gateways are asked who replies on its key.
+//! Declared queriers, for which the gateways announce matching queryables.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     table::{Audience, Counterpart, Kind, Locality},
 };
 
-/// Asks on one key. Dropping it undeclares it, without blocking.
+/// A querier of one key. Dropping it undeclares it, without blocking.
 pub struct QuerierFace {
     shared: Arc<Shared>,
     id: u32,
@@ -44,7 +44,7 @@ impl QuerierFace {
         })
     }
 
-    /// The key it asks on.
+    /// The key of the querier.
     #[must_use]
     pub fn key(&self) -> &KeyExpr<'static> {
         &self.key
@@ -56,15 +56,15 @@ impl QuerierFace {
         self.id
     }
 
-    /// Whether any queryable is known that a query for `target` would reach.
+    /// Returns true if the node knows a queryable that a query for `target` would reach.
     #[must_use]
     pub fn has_matching_queryables(&self, target: Target) -> bool {
         self.shared
             .has_counterpart(&self.key, self.audience(target))
     }
 
-    /// Tells `listener` whether any queryable is known that a query for `target` would reach: that there is one if there
-    /// is, and then of each change. It ends with the querier.
+    /// Notifies `listener` if the node knows a queryable that a query for `target` would reach, and
+    /// of each change from then on. The listener ends with the querier.
     ///
     /// # Errors
     /// The node is closed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a node keeps of the queries of its own session.
+//! State that a node keeps for the queries of its own session.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -18,15 +18,15 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Queries {
     pub(crate) open: HashMap<u32, Arc<OpenQuery>>,
-    /// Those of them that wait for somebody to ask.
+    /// Open queries that wait for a queryable to be known.
     pub(crate) held: HashMap<u32, HeldQuery>,
     pub(crate) queryables: HashMap<u32, SharedQuerySink>,
-    /// When the node's clock looks next at what is overdue.
+    /// Time at which the node's clock checks for expired queries next.
     pub(crate) alarm: Option<Instant>,
 }
 
 impl Queries {
-    /// When to look next: `latest`, or when the table wants it.
+    /// Sets the next check: at `latest`, or earlier if the table has a deadline before.
     pub(crate) fn set_alarm(&mut self, latest: Instant, table: &ForwardingTable) -> Instant {
         let next = match table.alarm() {
             Some(Deadline::At(due)) => due.min(latest),
@@ -36,7 +36,7 @@ impl Queries {
         next
     }
 
-    /// Ends every query, as the node is closed. Not to be called with a lock held.
+    /// Ends every query when the node is closed. The caller must not hold a lock.
     pub(crate) fn close(self) {
         let Queries {
             open,

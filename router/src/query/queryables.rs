@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The queryables of this node's own session.
+//! Queryables of this node's own session.
 
 use std::time::Instant;
 
@@ -14,7 +14,8 @@ use crate::{
 };
 
 impl Shared {
-    /// After a new query, or when trees of a mesh are to be timed: the clock looks no later than they are due.
+    /// Advances the clock's next check to the table's next deadline, after a new query or a change
+    /// of a mesh's trees.
     pub(crate) fn wake_clock(&self, state: &mut State) {
         let due = state.table.alarm().map(|due| match due {
             Deadline::Now => Instant::now(),
@@ -66,7 +67,7 @@ impl Shared {
             table.local_undeclare(self.own(id.0), Kind::Queryable, actions);
             state.queries.queryables.remove(&id.0)
         });
-        // User code may run when it goes, so it is done here, without the lock.
+        // Dropping the sink may run user code, so the lock must not be held here.
         drop(sink);
     }
 }

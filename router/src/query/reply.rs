@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Replying: from a queryable of this node to the asker, a neighbour or this node's own session.
+//! Replies of a queryable of this node to the asker, which is a neighbour or this node's own
+//! session.
 
 use std::{
     sync::Arc,
@@ -49,7 +50,7 @@ pub(crate) struct OutgoingReply<'a> {
     payload: Value<'a>,
 }
 
-/// Why a reply was not given at the first attempt, and what may be waited for.
+/// The reason why an attempt to reply failed, and the room to wait for.
 pub(crate) struct Busy {
     pub(crate) error: AnswerError,
     room: Room,
@@ -70,7 +71,7 @@ impl From<AnswerError> for Busy {
 }
 
 impl Busy {
-    /// There is no room; a reply that may be dropped does not wait for it.
+    /// Returns the error of a full lane; a reply that may be dropped does not wait for room.
     fn full(peer: ZenohId, asker: &QueryOrigin, room: Room) -> Busy {
         let may_drop = may_drop(asker.qos);
         Busy {
@@ -79,12 +80,12 @@ impl Busy {
         }
     }
 
-    /// Whether waiting does not help.
+    /// Returns true if waiting cannot help.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self.room, Room::None)
     }
 
-    /// Waits, at most until `deadline`; false if it was in vain.
+    /// Blocks until there is room, at most until `deadline`; returns false if there is none.
     pub(crate) fn wait_room(&self, node: &Shared, priority: Priority, deadline: Instant) -> bool {
         match &self.room {
             Room::None => false,
@@ -93,7 +94,7 @@ impl Busy {
         }
     }
 
-    /// The same without holding the thread.
+    /// Waits like [`Busy::wait_room`] without blocking the thread.
     pub(crate) async fn room_by(
         &self,
         node: &Shared,
@@ -107,7 +108,7 @@ impl Busy {
         }
     }
 
-    /// What it means that waiting for so long was in vain.
+    /// Returns the error after a wait of `limit` has found no room.
     pub(crate) fn after(self, limit: Duration) -> AnswerError {
         match self.error {
             AnswerError::WouldBlock { peer } => AnswerError::Timeout { peer, after: limit },
@@ -173,7 +174,7 @@ impl<'a> OutgoingReply<'a> {
 }
 
 impl Shared {
-    /// One attempt to reply, without waiting.
+    /// Attempts once to reply, without waiting.
     pub(crate) fn try_reply(
         &self,
         face: FaceId,
@@ -190,6 +191,7 @@ impl Shared {
             .table
             .origin_of_query(face, rid)
             .ok_or(AnswerError::Over)?;
+        // The asker is this node's session: its sink is called here, or the reply is queued for it.
         if asker.face == self.local {
             let query = state.queries.open.get(&asker.rid).cloned();
             let query = query.ok_or(AnswerError::Over)?;
@@ -209,6 +211,7 @@ impl Shared {
             }
             return Ok(Outcome::Sent);
         }
+        // The asker is a neighbour: a reply that its filters reject counts as sent.
         let seen = seen_reply(&unsaid.body, unsaid.payload.size(), asker.qos);
         let carried = self.carried(&state, asker.face, Flow::Egress, Some(unsaid.key), seen);
         if carried.is_none() {
@@ -216,6 +219,7 @@ impl Shared {
         }
         let found = state.faces.get(&asker.face).ok_or(AnswerError::Over)?;
         let (outbox, peer) = (Arc::clone(&found.outbox), found.status.zid);
+        // The reply is queued under the lock and written without it.
         let message = Outgoing {
             reliability: Reliability::Reliable,
             head: &unsaid.head(&asker, responder),
@@ -231,7 +235,7 @@ impl Shared {
         }
     }
 
-    /// Replies with what the node itself has to say, under the state's lock. Nobody is waited for.
+    /// Replies for the node itself, under the state's lock and without waiting for room.
     pub(crate) fn reply_at_once(
         &self,
         branch: &LocalBranch,
@@ -285,6 +289,7 @@ impl Local {
         with: impl FnOnce(&IncomingReply<'_>) -> T,
     ) -> T {
         let block: &ZSlice = self.block.as_zslice();
+        // Only a put has a payload, which is shared with the sink.
         let sample: PushBody<'_>;
         let body = match unsaid.body {
             ResponseBody::Reply(reply) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The work that is left when the table has changed and the lock is gone: batches to write, users' code to call.
+//! Work that a change of the table leaves for after the lock: batches to write, user code to call.
 
 use std::{sync::Arc, time::Instant};
 
@@ -29,30 +29,31 @@ use crate::{
     table::{Ended, Ending, Note, QueryOrigin},
 };
 
-/// The work that a change of the state leaves to do without its lock.
+/// Work that a change of the state leaves to do without its lock.
 #[derive(Default)]
 #[must_use = "somebody waits for it"]
 pub(crate) struct After {
     /// Outboxes that got messages and must be written.
     pub(crate) touched: Outboxes,
-    /// The messages that neighbours were sent because of it.
+    /// Size of the declarations that the change sent to neighbours, and the lanes that they filled.
     pub(crate) declared: Declared,
-    /// Listeners with notices to deliver, and where that is done.
+    /// Listeners with notices to deliver, and the runtime that delivers them.
     pub(crate) told: Option<(AnyRuntime, Vec<NoticeTask>)>,
     pub(crate) calls: Vec<Call>,
     pub(crate) notes: Vec<Note>,
-    /// The values that are not needed any more. Users' code may run when they go, so they must not go with the lock held.
+    /// Values that are not needed any more. Dropping them may run user code, so it must happen
+    /// without the lock.
     ended: Vec<(Arc<OpenQuery>, Option<HeldQuery>)>,
     asked: Vec<HeldQuery>,
 }
 
-/// A call to make without the lock, mostly of code of the user.
+/// A call to make without the lock, mostly of user code.
 pub(crate) enum Call {
-    /// The news of a query of this node.
+    /// Delivery of the queued events of a session's query.
     Drain(Arc<OpenQuery>, Turn),
-    /// A query that the node's own queryables are asked.
+    /// Delivery of a query to the node's own queryables.
     Ask(IncomingQuery, Vec<SharedQuerySink>),
-    /// Anything else.
+    /// Any other call.
     Later(Box<dyn FnOnce() + Send>),
 }
 
@@ -68,7 +69,7 @@ pub(crate) struct Declared {
 impl Declared {
     pub(crate) fn note(&mut self, outbox: &Arc<Outbox>, bytes: usize, has_room: bool) {
         self.bytes += bytes;
-        // The messages for one neighbour follow each other as a rule; a repetition does no harm.
+        // Messages for one neighbour usually follow each other; a duplicate entry does no harm.
         let is_last = |last: &Arc<Outbox>| Arc::ptr_eq(last, outbox);
         if !has_room && !self.full.last().is_some_and(is_last) {
             self.full.push(Arc::clone(outbox));
@@ -77,14 +78,14 @@ impl Declared {
 }
 
 impl After {
-    /// Does it. Not to be called with a lock held.
+    /// Writes the batches and makes the calls. The caller must not hold a lock.
     #[inline]
     pub(crate) fn finish(mut self) {
         self.touched.flush();
         self.run();
     }
 
-    /// The same, except that writing is left to the caller.
+    /// Makes the calls; the caller writes the batches.
     #[inline]
     pub(crate) fn run(self) {
         if let Some((runtime, tasks)) = self.told {
@@ -98,7 +99,7 @@ impl After {
         }
     }
 
-    /// Notes listeners with notices to deliver.
+    /// Adds listeners with notices to deliver.
     pub(crate) fn tell(&mut self, runtime: &AnyRuntime, tasks: Vec<NoticeTask>) {
         if !tasks.is_empty() {
             let told = self
@@ -119,8 +120,8 @@ impl Call {
     }
 }
 
-/// The last one gets the query itself and nothing of it stays here: it may have replied, and left with its node, before
-/// this thread goes on.
+/// Calls each queryable with the query. The last one gets the query itself, without a clone left
+/// here: its callback may reply and drop the node before this thread continues.
 fn ask_all(query: IncomingQuery, sinks: &[SharedQuerySink]) {
     let key = query.key().clone();
     let mut query = Some(query);
@@ -142,7 +143,8 @@ fn ask_all(query: IncomingQuery, sinks: &[SharedQuerySink]) {
 }
 
 impl Shared {
-    /// Tells askers about queries that have ended, and asks what was held.
+    /// Ends queries in the table's list of ended ones, and sends those that were held and have a
+    /// queryable now.
     #[inline]
     pub(crate) fn settle_queries(&self, state: &mut State, after: &mut After) {
         if state.table.may_release_held() || state.table.may_watch_held() {
@@ -169,6 +171,7 @@ impl Shared {
     #[inline(never)]
     fn end_queries(&self, state: &mut State, after: &mut After) {
         for Ended { origin: asker, how } in state.table.take_ended() {
+            // The asker is this node's session: its sink gets the end.
             if asker.face == self.local {
                 let Some(query) = state.queries.open.remove(&asker.rid) else {
                     continue;
@@ -183,6 +186,7 @@ impl Shared {
                     after.calls.push(Call::Drain(Arc::clone(&query), turn));
                 }
                 after.ended.push((query, held));
+            // The asker is a neighbour: it gets an error for each unfinished branch, then the end.
             } else if let Some(face) = state.faces.get(&asker.face) {
                 let (outbox, priority) = (&face.outbox, asker.qos.priority());
                 match how {
@@ -210,13 +214,13 @@ impl Shared {
         }
     }
 
-    /// Tells if a neighbour is sent an error when the link to a node is lost before that has answered. A node of another implementation
-    /// gets the end alone, as it would from a router of its own.
+    /// Returns true if the asker gets an error when the link to a queried node is lost. A node of
+    /// another implementation gets the end alone, as from a router of its own.
     fn tells_losses(&self, asker: &QueryOrigin) -> bool {
         asker.hears_of_losses || self.settings.query_losses_for_all
     }
 
-    /// The error that stands for replies that will not come.
+    /// Returns the error reply for branches that will not answer.
     fn error<'a>(
         &self,
         asker: &QueryOrigin,
@@ -238,7 +242,8 @@ impl Shared {
     }
 }
 
-/// The text for an asker that cannot see for itself that a link was lost: this node's own sessions say the same.
+/// Returns the text for an asker that cannot detect the loss of the link itself; this node's
+/// sessions use the same text.
 fn lost_text(peer: ZenohId) -> String {
     format!("the link to {peer} was lost")
 }
