@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is counted: a put into a lane, a batch to a callback, a batch to another face.
+//! Measured cases: a put into a lane, a batch to a callback, a batch to another face.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,11 +19,12 @@ use crate::seed::Seed;
 use crate::wire::{Batch, Outcome, Wire, node, stamping_node};
 
 const KEY: &str = "probe/key";
-/// What a subscriber to many keys declares: there is no number for a whole key then, and part of it travels as text.
+/// Key expression of a subscriber to many keys: no key id covers a whole key then, so part of the
+/// key travels as text.
 const WILDCARD: &str = "probe/**";
 /// Messages of a part at most: what fits into one batch, if they are small.
 const MESSAGES_MAX: u64 = 1500;
-/// Bytes of a part at most: they fit into one batch, and into a socket while nobody reads.
+/// Maximum bytes of a part: they fit into one batch, and into a socket that is not read.
 const BYTES_MAX: u64 = 60_000;
 /// Parts of a case.
 const PARTS: usize = 3;
@@ -41,7 +42,7 @@ pub struct Case {
 enum What {
     /// By a session's publisher.
     Put { express: bool, to: &'static str },
-    /// By a publisher with a cache of a hundred samples, and numbers and heartbeats beside them.
+    /// A publisher with a cache of a hundred samples, sequence numbers and heartbeats.
     AdvancedPut,
     /// By the node's publisher below it.
     NodePut,
@@ -49,7 +50,7 @@ enum What {
     UndeclaredPut,
     /// A batch to a session's callback.
     Deliver { to: &'static str, stamped: bool },
-    /// A batch through a router to so many others.
+    /// A batch through a router to `faces` other faces.
     Forward { faces: usize },
 }
 
@@ -311,7 +312,7 @@ impl Direct {
         Direct::between(node(WhatAmI::Peer)?, key, receive)
     }
 
-    /// The same with this node as the source.
+    /// Connects `near` as the source to a new node with a subscriber.
     fn between(
         near: Node,
         key: &'static str,
@@ -337,7 +338,7 @@ impl Direct {
     }
 }
 
-/// A router between one node and others.
+/// A router between one source and its sinks.
 struct Routed {
     source: Session,
     _sinks: Vec<Session>,

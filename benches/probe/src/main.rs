@@ -82,7 +82,8 @@ fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// What of the processor the counts depend on: what the compiler was allowed to use, and what the C library finds.
+/// Returns the properties of the processor that the counts depend on: the target features of the
+/// build and the features that the C library detects.
 fn about() -> String {
     let compiled = [
         ("sse4.2", cfg!(target_feature = "sse4.2")),

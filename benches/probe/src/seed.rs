@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is added to each message on purpose, to see that the counts show it.
+//! Work added to each message on purpose, to prove that the counts show it.
 
 use std::hint::black_box;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ pub enum Seed {
 }
 
 impl Seed {
-    /// What the extra costs of one message with this payload are.
+    /// Spends the extra costs of one message with this payload.
     #[inline]
     pub fn cost(self, payload: &[u8]) {
         match self {

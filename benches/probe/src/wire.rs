@@ -108,7 +108,7 @@ impl Wire {
         })
     }
 
-    /// Moves what both sides have to say until neither has anything more.
+    /// Moves messages between both sides until neither side has one left to send.
     pub fn settle(&mut self) -> Outcome<()> {
         loop {
             let moved = self.carry(true)? + self.carry(false)?;
@@ -137,7 +137,8 @@ impl Wire {
         Ok(count)
     }
 
-    /// The batches that the near side has sent since it was last asked; nobody else gets them.
+    /// Takes the batches that the near side has sent since the last call; the far side does not get
+    /// them.
     pub fn taken(&mut self) -> Outcome<Vec<Vec<u8>>> {
         self.near.end.outbox().flush();
         self.far.read(self.near.sent())?;

@@ -49,7 +49,7 @@ fn requests(criterion: &mut Criterion) {
                 bencher.iter_custom(|requests| {
                     let (seen, took) = load.send(requests);
                     assert_eq!(seen.failures(), 0, "{on}: {:?}", seen.failed);
-                    // the time of those that were taken
+                    // scaled to the accepted requests
                     took.mul_f64(requests as f64 / seen.accepted.max(1) as f64)
                 });
             });

@@ -20,7 +20,8 @@ use rdkafka::producer::{
 use zonda_program::Failure;
 use zonda_runtime::oneshot;
 
-/// How long the thread that hears of deliveries waits at once, and so how long ending it may take.
+/// Poll interval of the thread that receives delivery reports, and thereby the bound on the time to
+/// end it.
 const POLL: Duration = Duration::from_millis(100);
 
 /// How messages are sent to the broker.
@@ -112,7 +113,7 @@ impl ProducerArgs {
     }
 }
 
-/// What became of the messages so far.
+/// Delivery counts so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deliveries {
     /// The broker has them.
@@ -122,7 +123,7 @@ pub struct Deliveries {
 }
 
 impl Deliveries {
-    /// Of those that failed, the ones that were not waited for any longer ([`Producer::give_up`]).
+    /// Returns the number of failed messages that [`Producer::give_up`] purged.
     pub fn given_up(&self) -> u64 {
         let reasons = ["PurgeQueue", "PurgeInflight"];
         reasons
@@ -157,18 +158,18 @@ pub struct Undelivered<'m> {
     pub reason: &'m str,
 }
 
-/// Who is given what the broker did not take.
+/// Callback for messages that the broker did not accept.
 pub type OnFailure = Box<dyn Fn(&Undelivered<'_>) + Send + Sync>;
 
-/// Those who wait to hear what became of one message.
+/// Senders for the delivery results of single messages.
 #[derive(Default)]
 struct Waiting {
     senders: BTreeMap<usize, oneshot::Sender<Result<(), String>>>,
-    /// Never 0: that is a message that nobody waits for.
+    /// Last number in use. Number 0 stands for a message that has no waiter.
     last: usize,
 }
 
-/// What the client library reports to.
+/// Context that the client library reports to.
 struct Reports {
     delivered: AtomicU64,
     failed: Mutex<BTreeMap<String, u64>>,
@@ -201,7 +202,8 @@ impl ClientContext for Reports {
             RDKafkaLogLevel::Debug | RDKafkaLogLevel::Info => {
                 tracing::debug!("{facility}: {message}");
             }
-            // a broker that is away is said for each attempt: one who asks for the log hears of it
+            // the library reports a missing broker for each attempt, so these lines are for the log
+            // only
             _ => tracing::info!("{facility}: {message}"),
         }
     }
@@ -257,7 +259,7 @@ fn reason(error: &KafkaError) -> String {
 pub struct Record<'m> {
     /// The topic.
     pub topic: &'m str,
-    /// What decides about the partition; none: any.
+    /// Key that decides about the partition; `None` for any partition.
     pub key: Option<&'m [u8]>,
     /// The content; none: the key has no value any more.
     pub payload: Option<&'m [u8]>,
@@ -268,7 +270,7 @@ pub struct Record<'m> {
 /// Why a message was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// As many wait for the broker as may.
+    /// The limit of messages that wait for the broker is reached.
     QueueFull,
     /// It is larger than any broker is asked to take.
     TooLarge,
@@ -276,10 +278,10 @@ pub enum Refused {
     Other(String),
 }
 
-/// What a message that was taken becomes: a future of the broker's answer, or of `None` if the producer ends before.
+/// Future of the broker's answer to a queued message; it is cancelled if the producer ends before.
 pub type Delivery = oneshot::Receiver<Result<(), String>>;
 
-/// A base producer with a thread, `kafka-reports`, that hears what became of its messages.
+/// A base producer with a thread, `kafka-reports`, that receives the delivery reports.
 pub struct Producer {
     producer: Arc<BaseProducer<Reports>>,
     ended: Arc<AtomicBool>,
@@ -321,15 +323,15 @@ impl Producer {
         })
     }
 
-    /// Queues a message. What becomes of it is counted.
+    /// Queues a message. The outcome of its delivery is counted.
     ///
     /// # Errors
-    /// Why it was not taken; the broker never sees it then.
+    /// The reason why it was not queued; the broker never sees it then.
     pub fn send(&self, record: Record<'_>) -> Result<(), Refused> {
         self.queue(record, 0)
     }
 
-    /// Queues a message, and says what became of it when that is known.
+    /// Queues a message, and returns a future of its delivery.
     ///
     /// # Errors
     /// As [`Producer::send`].
@@ -372,12 +374,12 @@ impl Producer {
         self.producer.context()
     }
 
-    /// How many messages the broker has not answered for.
+    /// Returns the number of messages that the broker has not acknowledged.
     pub fn queued(&self) -> usize {
         usize::try_from(self.producer.in_flight_count()).unwrap_or(0)
     }
 
-    /// What became of the others.
+    /// Returns the delivery counts of all other messages.
     pub fn deliveries(&self) -> Deliveries {
         Deliveries {
             delivered: self.reports().delivered.load(Ordering::Relaxed),
@@ -393,8 +395,9 @@ impl Producer {
         self.producer.flush(limit).is_ok()
     }
 
-    /// Gives up what the broker has not answered for: all of that is reported as failed, also what the broker may have got
-    /// without its answer having come. Waits for the reports, at most `limit`; true if all of them were heard.
+    /// Purges unacknowledged messages: all of them are reported as failed, also messages that the
+    /// broker may have stored without its answer having arrived. Waits for the reports, at most
+    /// `limit`; returns true if all of them arrived.
     ///
     /// # Blocking
     /// At most `limit`, and as long as [`OnFailure`] takes for what one report is about.
@@ -404,7 +407,8 @@ impl Producer {
         self.flush(limit)
     }
 
-    /// Whether a broker answers within `limit`; what it said if not.
+    /// Returns the number of brokers if one of them answers within `limit`, and the error
+    /// otherwise.
     ///
     /// # Blocking
     /// At most `limit`.
@@ -419,7 +423,7 @@ impl Drop for Producer {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // it has nothing to say that is not counted
+            // a panic of the thread has no effect that is not counted
             let _ = thread.join();
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether the client library does what its settings say. What it does not know, what is not built into it, and what it would
-//! only warn of because it has no effect, is refused with the name of the setting.
+//! Checks that the client library accepts its settings. Unknown settings, settings of features that
+//! are not built in, and settings without effect, for which the library only warns, are refused
+//! with their names.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,13 +13,14 @@ use rdkafka::consumer::{BaseConsumer, ConsumerContext};
 use rdkafka::error::KafkaError;
 use rdkafka::producer::{BaseProducer, DeliveryResult, ProducerContext};
 
-/// The facility of what the library has to say about its settings.
+/// Facility of the library's log lines about its settings.
 const ABOUT_SETTINGS: &str = "CONFWARN";
 
-/// Those that a mechanism of SASL comes from, the most telling first: without one there is a default.
+/// Settings that select a mechanism of SASL, the most specific first: without one there is a
+/// default.
 const OF_SASL: [&str; 3] = ["sasl.mechanism", "sasl.mechanisms", "security.protocol"];
 
-/// What a client is for.
+/// Use of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To write.
@@ -27,7 +29,7 @@ pub enum Purpose {
     Consumer,
 }
 
-/// What is wrong with a setting.
+/// A problem with a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Its name, where one is to blame.
@@ -87,7 +89,7 @@ fn words(error: KafkaError) -> String {
     }
 }
 
-/// What the library says when it makes a client of all settings.
+/// Returns the library's messages when it creates a client with all settings.
 fn together(config: &ClientConfig, purpose: Purpose) -> Vec<String> {
     let mut alone = config.clone();
     // a client without brokers connects to none
@@ -115,8 +117,8 @@ fn together(config: &ClientConfig, purpose: Purpose) -> Vec<String> {
     said
 }
 
-/// The setting that a text is about: the first that it names, of those that are set, or else one without which it is not said:
-/// the library calls some by another name.
+/// Returns the setting that a text is about: the first setting in the text that is set, or else one
+/// without which the library does not log the text, as it calls some settings by another name.
 fn blamed(config: &ClientConfig, purpose: Purpose, text: &str) -> Option<String> {
     let is_set = |name: &&str| config.get(name).is_some();
     if text.contains("SASL mechanism") {
@@ -134,7 +136,7 @@ fn blamed(config: &ClientConfig, purpose: Purpose, text: &str) -> Option<String>
     found.map(str::to_owned)
 }
 
-/// What a client said about its settings.
+/// Messages that a client logged about its settings.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<String>>>);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the three programs share: their transport and their arguments.
+//! Transport and arguments of the three programs.
 
 use std::io::Read;
 use std::{process, thread};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the programs of all peers share: how lines are printed, how a program ends, and the measurement of one way.
+//! Helpers of the programs of all peers: the printing of lines, the end of a program, and the
+//! measurement of one way.
 
 use std::collections::BTreeMap;
 use std::fmt::{Arguments, Display};
@@ -9,7 +10,7 @@ use std::{process, thread};
 
 use serde_json::json;
 
-/// How long a program stays after its result, so that what it has used can be read.
+/// Time that a program stays after its result, so that its resource usage can be read.
 pub const LINGER: Duration = Duration::from_secs(2);
 
 /// A message that has not come by then is lost, where it may be.
@@ -28,7 +29,8 @@ pub fn end(text: Arguments<'_>, code: i32) -> ! {
     process::exit(code)
 }
 
-/// Prints one line at once; a reader who has gone away ends the program quietly, any other failure with exit code 1.
+/// Prints one line and flushes it; a closed pipe ends the program quietly, any other failure with
+/// exit code 1.
 pub fn line(text: Arguments<'_>) {
     let mut out = std::io::stdout().lock();
     if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {

@@ -19,25 +19,25 @@ use zenoh::{Session, bytes::ZBytes};
 
 use crate::{KEY_PING, KEY_PONG, fail, line, payload};
 
-/// Where the load goes.
+/// Key of the load.
 pub const KEY_LOAD: &str = "test/load";
 
 /// A first message without an answer is sent again after this long.
 const RETRY: Duration = Duration::from_millis(100);
-/// How long the other side may take to show up.
+/// Time limit for the other side to appear.
 const CONTACT: Duration = Duration::from_secs(15);
-/// How long an answer may take.
+/// Time limit for an answer.
 const ANSWER: Duration = Duration::from_secs(5);
 /// A schedule with at least this many messages in its warm-up is its own warm-up.
 const LEAD_MIN: f64 = 10.0;
 /// Messages that are later than this, and half of the time of the run, are not sent any more.
 const GRACE: Duration = Duration::from_millis(500);
-/// A sleep ends this long before it should; the rest is spent letting others run.
+/// Time by which a sleep ends early; the rest is spent yielding to other threads.
 const MARGIN: Duration = Duration::from_micros(60);
 /// The stamp of messages that are not measured.
 const WARM: u64 = 1 << 48;
 
-/// What to measure.
+/// Parameters of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Payload in bytes, 8 at least.
@@ -56,7 +56,7 @@ pub struct Plan {
     pub priority: Priority,
 }
 
-/// What the callback and the main thread share.
+/// State shared by the callback and the main thread.
 struct Shared {
     publisher: Publisher<'static>,
     template: Vec<u8>,
@@ -251,7 +251,7 @@ struct Outcome {
     load: Option<f64>,
 }
 
-/// Says that recording begins, and how much load has been moved by then.
+/// Prints that recording begins; returns the time and the load moved until then.
 fn measuring(load: Option<&AtomicU64>) -> (Instant, u64) {
     line(format_args!("{}", json!({"event": "measuring"})));
     (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the five programs share: their connection flags, how these become a session, how lines are
-//! printed and how a program fails. Everything goes through the reference's stable public API.
+//! Connection flags of the five programs, the session made from them, the printing of lines and the
+//! failure of a program. Everything goes through the reference's stable public API.
 
 pub mod latency;
 

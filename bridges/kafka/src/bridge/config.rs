@@ -40,7 +40,7 @@ struct KafkaPart {
     consumer: BTreeMap<String, Value>,
 }
 
-/// What the bridge may keep, and for how long.
+/// Limits of the memory and time that the bridge may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -52,7 +52,7 @@ pub struct Limits {
     pub queue_kib: u32,
     /// Kibibytes that are read ahead of each partition of a topic. Default 16 384.
     pub ahead_kib: u32,
-    /// How long the broker may take for one message, in ms. Default 30 000.
+    /// Time that the broker may take for one message, in ms. Default 30 000.
     pub delivery_ms: u32,
 }
 
@@ -115,11 +115,11 @@ pub(super) struct ToZonda {
     pub number: usize,
     pub from: String,
     pub key: Template,
-    /// What messages are that do not say it themselves.
+    /// Encoding of messages that carry none.
     pub encoding: Option<String>,
 }
 
-/// What the bridge does.
+/// Configuration of a bridge.
 #[derive(Clone)]
 pub struct BridgeConfig {
     pub(super) name: String,
@@ -396,7 +396,7 @@ fn template(place: &str, text: &str, allowed: impl Fn(&Field) -> bool) -> Result
     Ok(template)
 }
 
-/// Whether Kafka takes a text as the name of a topic.
+/// Returns true if Kafka accepts `text` as the name of a topic.
 pub(super) fn is_topic(text: &str) -> bool {
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=249).contains(&text.len()) && text.bytes().all(is_legal) && text != "." && text != ".."

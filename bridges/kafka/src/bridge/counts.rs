@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the bridge counts: every message that comes in is found in one of these.
+//! Counters of the bridge: every message that comes in is counted in one of them.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +33,7 @@ pub struct BridgeCounts {
     pub dead_dropped: AtomicU64,
     /// Errors of the consumer, such as a broker that is away.
     pub consumer_errors: AtomicU64,
-    /// What became of the messages of each rule, in the order of the file.
+    /// Counters of each rule, in the order of the file.
     pub rules: Vec<RuleCounts>,
 }
 
@@ -42,9 +42,9 @@ pub struct BridgeCounts {
 pub struct RuleCounts {
     /// Samples or messages that came in for it.
     pub taken: AtomicU64,
-    /// Those that the other side has queued: the producer, or the node.
+    /// Messages that the other side, the producer or the node, has queued.
     pub carried: AtomicU64,
-    /// Those of which nothing could be made, or that the other side refused at once.
+    /// Messages that could not be converted, or that the other side refused at once.
     pub refused: AtomicU64,
 }
 

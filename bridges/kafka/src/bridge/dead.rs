@@ -11,7 +11,7 @@ use zonda::{Outcome, Session, Wait};
 use super::counts::{BridgeCounts, count};
 use super::stop::Stop;
 
-/// Where dead letters go.
+/// Destination of dead letters.
 pub(super) struct DeadLetters {
     pub session: Session,
     pub key: KeyExpr<'static>,
@@ -19,7 +19,7 @@ pub(super) struct DeadLetters {
     pub stop: Arc<Stop>,
 }
 
-/// What is not delivered.
+/// A message that was not delivered.
 pub(super) struct Letter<'l> {
     /// The key or topic that it came from, as far as it is known.
     pub from: &'l str,

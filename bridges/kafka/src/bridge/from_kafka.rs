@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From topics to keys: one thread for all partitions. A message counts as read when the node has taken it; a partition whose
-//! message waits for a neighbour of the node is held back, and the thread goes on with the others.
+//! Forwarding from topics to keys: one thread for all partitions. A message counts as read when the
+//! node has accepted it; a partition whose message waits for a neighbour of the node is held back,
+//! and the thread continues with the other partitions.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,13 +23,13 @@ use super::stop::Stop;
 use super::template::Field;
 use super::to_kafka::{ATTACHMENT, BRIDGE, CONTENT_TYPE};
 
-/// How long the thread waits before it looks whether it is to end.
+/// Interval at which the thread checks whether it has to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long the node may wait for a neighbour at once: all partitions wait with it.
+/// Time that one put may wait for a neighbour of the node: all partitions wait with it.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What the thread works with.
+/// State of the reading thread.
 pub(super) struct Reader {
     pub rules: Vec<ToZonda>,
     pub name: String,
@@ -38,7 +39,7 @@ pub(super) struct Reader {
     pub stop: Arc<Stop>,
 }
 
-/// How far a message has come.
+/// Progress of a message through the rules.
 enum Progress {
     /// Every rule has had it.
     Carried,
@@ -49,7 +50,8 @@ enum Progress {
 }
 
 impl Reader {
-    /// Reads until the bridge ends, and says then how far it has come. What is held back then is read again next time.
+    /// Reads until the bridge ends, and commits then how far it has read. Messages that are held
+    /// back at the end are read again at the next start.
     pub(super) fn run(&self, consumer: &BaseConsumer) {
         let mut held = HeldBack::new(consumer);
         let mut goes_on = true;
@@ -170,7 +172,7 @@ impl Reader {
         message: &BorrowedMessage<'_>,
         patience: Option<Duration>,
     ) -> Result<Outcome, PublishError> {
-        // a message without a payload says that its key has no value any more
+        // a message without a payload marks its key as deleted
         let put = match message.payload() {
             Some(payload) => self.session.put(key, payload.to_vec()),
             None => self.session.delete(key),

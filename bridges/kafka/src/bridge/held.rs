@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Partitions that are held back: a neighbour of the node has no room for the next message of each. The client library does not
-//! read on there, and hands over the messages of the others.
+//! Partitions that are held back: a neighbour of the node has no room for the next message of each.
+//! The client library pauses these partitions and delivers the messages of the other ones.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// A message under way.
 pub(super) struct Held<'c> {
     pub message: BorrowedMessage<'c>,
-    /// How many of the rules have had it.
+    /// Number of rules that have forwarded the message.
     pub rules: usize,
 }
 
@@ -35,7 +35,8 @@ type Partition = (String, i32);
 /// See the module.
 pub(super) struct HeldBack<'c> {
     consumer: &'c BaseConsumer,
-    /// What waits of each, in its order: a single message, as none follows while it is held back.
+    /// Waiting messages of each partition, in order: a single one, as none follows while the
+    /// partition is held back.
     waiting: BTreeMap<Partition, VecDeque<Held<'c>>>,
     /// Of the last attempt.
     tried: Instant,
@@ -50,14 +51,15 @@ impl<'c> HeldBack<'c> {
         }
     }
 
-    /// How long it is to the next attempt; `None` when nothing is held back.
+    /// Returns the time until the next attempt, or `None` if no partition is held back.
     pub(super) fn wait(&self) -> Option<Duration> {
         let left = PAUSE.saturating_sub(self.tried.elapsed());
         (!self.waiting.is_empty()).then_some(left)
     }
 
-    /// Whether a message of the same partition waits that comes before this one. If the partition was taken from this bridge and
-    /// given back, it is read from the last message on that counts as read, and what waits comes again.
+    /// Returns true if an earlier message of the same partition waits. A partition that was revoked
+    /// and assigned again is read from its last committed message on, so its waiting messages come
+    /// again.
     pub(super) fn is_behind(&mut self, one: &Held<'_>) -> bool {
         if self.waiting.is_empty() {
             return false;
@@ -81,8 +83,9 @@ impl<'c> HeldBack<'c> {
         is_new
     }
 
-    /// Has each message that waits tried, in the order of its partition, if it is time; those that `attempt` says yes for count
-    /// as read. A partition of which nothing waits any more is read on.
+    /// Retries each waiting message in the order of its partition, if it is time; messages for
+    /// which `attempt` returns true count as read. A partition with no waiting message left is
+    /// resumed.
     pub(super) fn each(&mut self, mut attempt: impl FnMut(&mut Held<'c>) -> bool) {
         if self.wait() != Some(Duration::ZERO) {
             return;

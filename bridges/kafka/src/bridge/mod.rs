@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda-kafka bridge`: keys to topics and topics to keys, each message at least once.
 //!
-//! Of each rule from a key one thread takes samples out of a bounded queue and gives them to the producer. When the producer's
-//! queue is full it waits, the bounded queue fills, and the node stops reading: the source feels it. One thread reads
-//! all topics; a message counts as read when the node has taken it, and a partition whose message waits for a neighbour of the
-//! node does not hold up the others. What cannot be delivered goes to a key for dead letters, and is counted.
+//! Of each rule from a key one thread takes samples out of a bounded queue and gives them to the
+//! producer. When the producer's queue is full it waits, the bounded queue fills, and the node
+//! stops reading: the source stalls. One thread reads all topics; a message counts as read when the
+//! node has taken it, and a partition whose message waits for a neighbour of the node does not hold
+//! up the rest. A message that cannot be delivered goes to a key for dead letters, and is
+//! counted.
 
 mod arguments;
 mod config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the values of a JSON5 text are, so that what is wrong with one of them is said with its line.
+//! Positions of the values in a JSON5 text, so that a problem is reported with its line.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -64,7 +64,7 @@ impl Scan<'_> {
         self.rest().chars().next()
     }
 
-    /// Goes on to the first of these, or to the end.
+    /// Advances to the first character that is an end, or to the end of the text.
     fn go_to(&mut self, is_end: impl Fn(char) -> bool) {
         self.at += self.rest().find(is_end).unwrap_or(self.rest().len());
     }
@@ -75,7 +75,7 @@ impl Scan<'_> {
         self.at += found.unwrap_or(self.rest().len());
     }
 
-    /// Whether the next character was this one; it is behind then.
+    /// Consumes the next character if it is `expected`; returns true if it was.
     fn takes(&mut self, expected: char) -> bool {
         let is_next = self.next() == Some(expected);
         if is_next {

@@ -36,10 +36,10 @@ pub struct Bridge {
     all_ended: mpsc::Receiver<Never>,
 }
 
-/// What is never sent.
+/// An uninhabited type: its channel only ends.
 enum Never {}
 
-/// How a bridge ended.
+/// Final state of a bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeEnding {
     /// The counters, in the format of OpenMetrics.
@@ -162,7 +162,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// What it counts.
+    /// Returns the counters of the bridge.
     pub fn counts(&self) -> &BridgeCounts {
         &self.counts
     }
@@ -178,8 +178,9 @@ impl Bridge {
             .text(&self.producer.deliveries(), self.producer.queued())
     }
 
-    /// Takes nothing more, delivers what was taken, and closes the node. What the broker has not taken within `limit` becomes
-    /// dead letters, and the log says how much that is.
+    /// Stops accepting messages, delivers the accepted ones, and closes the node. Messages that the
+    /// broker has not acknowledged within `limit` become dead letters, and the log has their
+    /// number.
     ///
     /// # Blocking
     /// At most `limit` for the broker, and some seconds for the node.
@@ -218,7 +219,7 @@ impl Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        // without `end` the broker has no time, and nobody waits; the threads see it and let go of everything
+        // without `end` the broker gets no time; the threads see this stop and release everything
         self.stop.begin(Duration::ZERO);
     }
 }
@@ -227,7 +228,8 @@ impl Drop for Bridge {
 fn settle(producer: &Producer, stop: &Stop) -> u64 {
     let zero = Duration::ZERO;
     let is_empty = producer.flush(stop.left().unwrap_or(zero));
-    // the one who is given the reports has their time still when the threads have used all of it
+    // reports of purged messages get a third of the grace time even if the threads have used all of
+    // it
     let left = stop.left_to_say().unwrap_or(zero).max(GRACE / 3);
     match is_empty || producer.give_up(left) {
         true => 0,
@@ -235,7 +237,7 @@ fn settle(producer: &Producer, stop: &Stop) -> u64 {
     }
 }
 
-/// What the broker did not take becomes a dead letter.
+/// Turns messages that the broker did not accept into dead letters.
 fn buries(dead: &Arc<DeadLetters>) -> OnFailure {
     let dead = Arc::clone(dead);
     Box::new(move |undelivered: &Undelivered<'_>| {

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How long those may take, beyond the time for the broker, who say what the broker did not take.
+/// Time beyond that for the broker, in which failed deliveries are reported.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 /// When the bridge has to have ended; unknown as long as it is not to.
@@ -22,18 +22,18 @@ impl Stop {
         self.0.get().is_some()
     }
 
-    /// What the broker has not taken by now it does not get.
+    /// Returns true if the time for the broker has passed.
     pub(super) fn is_over(&self) -> bool {
         self.left().is_some_and(|left| left.is_zero())
     }
 
-    /// How long the broker has still; `None` as long as the bridge is not to end.
+    /// Returns the time that the broker has left, or `None` while the bridge is not ending.
     pub(super) fn left(&self) -> Option<Duration> {
         let deadline = self.0.get()?;
         Some(deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// The same with the time to say what was not delivered.
+    /// Returns the time left including the grace time for reports of failed deliveries.
     pub(super) fn left_to_say(&self) -> Option<Duration> {
         let deadline = *self.0.get()? + GRACE;
         Some(deadline.saturating_duration_since(Instant::now()))

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a place stands for.
+/// Value that a placeholder stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Field {
     /// `{key}`: the key of the message.

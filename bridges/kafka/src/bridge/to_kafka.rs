@@ -18,20 +18,20 @@ use super::stop::Stop;
 use super::template::{Field, chunk};
 use crate::producer::{Producer, Record, Refused};
 
-/// How long a thread waits before it looks whether it is to end.
+/// Interval at which a thread checks whether it has to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long a sample waits before it is offered again to a queue that is full.
+/// Pause before a sample is offered again to a full queue.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The header of a message that says how to read it.
+/// Header of a message with its encoding.
 pub(super) const CONTENT_TYPE: &str = "content-type";
-/// That with the bytes beside the payload.
+/// Header with the attachment of a message.
 pub(super) const ATTACHMENT: &str = "zonda-attachment";
-/// That with the name of the bridge which wrote the message.
+/// Header with the name of the bridge that wrote the message.
 pub(super) const BRIDGE: &str = "zonda-bridge";
 
-/// What one rule's thread works with.
+/// State of one rule's thread.
 pub(super) struct Forwarder {
     pub rule: ToKafka,
     pub name: String,
@@ -42,7 +42,8 @@ pub(super) struct Forwarder {
 }
 
 impl Forwarder {
-    /// Takes samples until there is none and nobody fills the queue any more: its subscriber is gone when the bridge ends.
+    /// Forwards samples until the queue is empty and has no sender left: its subscriber is
+    /// undeclared when the bridge ends.
     pub(super) fn run(&self, queue: &FifoChannelHandler<Sample>) {
         loop {
             match queue.recv_timeout(LOOK) {

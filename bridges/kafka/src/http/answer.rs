@@ -109,7 +109,7 @@ impl Answer {
         }
     }
 
-    /// Appends the whole answer. `last` says that the connection ends with it.
+    /// Appends the whole answer. `last` announces that the connection ends with it.
     pub fn write(self, last: bool, out: &mut Vec<u8>) {
         // room for all of it at once
         out.reserve(ROOM);

@@ -4,7 +4,7 @@
 use super::Answer;
 use super::budget::Body;
 
-/// The most bytes of the line that begins a chunk: its size, and extensions that nobody reads.
+/// Maximum bytes of the line that begins a chunk: its size, and extensions that the server ignores.
 const LINE_BYTES_MAX: usize = 256;
 
 /// The most bytes of lines in one body, so that framing cannot be most of what is sent for ever.
@@ -13,7 +13,7 @@ const LINES_BYTES_MAX: usize = 256 * 1024;
 /// Digits of a size; more cannot be meant.
 const DIGITS_MAX: usize = 15;
 
-/// The most bytes of the trailer, which nobody reads.
+/// Maximum bytes of the trailer, which the server ignores.
 const TRAILER_BYTES_MAX: usize = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,8 @@ impl Chunks {
         }
     }
 
-    /// Takes bytes from the front of `input` until the body is whole or nothing is left, and says how many it took.
+    /// Takes bytes from the front of `input` until the body is whole or no byte is left; returns
+    /// how many it took.
     ///
     /// # Errors
     /// The answer to a body that is malformed, beyond `limit` or beyond the budget.
@@ -147,7 +148,7 @@ impl Chunks {
     }
 }
 
-/// The size that a chunk's line says: hexadecimal digits, then nothing or extensions.
+/// Parses the size in a chunk's line: hexadecimal digits, then nothing or extensions.
 fn size(line: &[u8]) -> Option<usize> {
     let end = line.iter().position(|byte| !byte.is_ascii_hexdigit());
     let (digits, behind) = line.split_at(end.unwrap_or(line.len()));

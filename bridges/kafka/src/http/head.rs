@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The request line and the headers: what they say about the body, and what the server answers to those that it cannot take.
+//! Parsing of the request line and the headers: the framing of the body, and the answers to
+//! requests that cannot be served.
 
 use std::mem::MaybeUninit;
 
@@ -151,7 +152,8 @@ impl Head {
             return Err(Answer::BadRequest);
         }
         let framing = match (fields.length, fields.chunked) {
-            // two lengths: one of them lies, and who believes which decides what the next request is
+            // two lengths contradict each other, and the choice between them decides where the next
+            // request begins
             (Some(_), true) => return Err(Answer::BadRequest),
             (None, true) if !is_1_1 => return Err(Answer::BadRequest),
             (None, true) => Framing::Chunked,

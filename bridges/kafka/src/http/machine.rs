@@ -89,8 +89,9 @@ impl Machine {
         self.seen > 0 || matches!(self.state, State::Length(..) | State::Chunked(..))
     }
 
-    /// Goes on with `input`, which begins with the first byte that was not taken yet; says how many bytes it took, and
-    /// what came of them. Call it again with the rest until it says [`Step::More`].
+    /// Processes `input`, which begins with the first byte that was not taken yet; returns how many
+    /// bytes were taken, and the resulting step. Call it again with the rest until it returns
+    /// [`Step::More`].
     pub fn step<'a>(&'a mut self, input: &'a [u8]) -> (usize, Step<'a>) {
         if let State::GivenOut(head, _) = &self.state {
             self.state = match head.last {
@@ -154,7 +155,7 @@ impl Machine {
         self.body(input, bytes)
     }
 
-    /// Goes on with a body, from `from` on.
+    /// Continues with a body, from `from` on.
     fn body<'a>(&'a mut self, input: &'a [u8], from: usize) -> (usize, Step<'a>) {
         let rest = &input[from..];
         let taken = match &mut self.state {

@@ -53,7 +53,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A place for a client at this address; `None` when its address has its share, which is counted and said.
+    /// Takes a place for a client at this address; returns `None` if the address has used up its
+    /// share, which is counted and logged.
     pub(super) fn take(service: &Arc<Service>, from: Option<SocketAddr>) -> Option<Place> {
         let group = from.map_or(AddressGroup::THIS_MACHINE, |at| AddressGroup::of(at.ip()));
         let share = service.places.share(group);
@@ -96,14 +97,14 @@ fn complain_of_crowd(group: AddressGroup) {
     }
 }
 
-/// The state of pauses, so that each is said once and not for every connection.
+/// State of pauses, so that each pause is logged once and not for every connection.
 #[derive(Default)]
 pub(super) struct Pause {
     is_paused: bool,
 }
 
 impl Pause {
-    /// Gives whether there is no room; says so when that begins and when it ends.
+    /// Returns true if no place is left; logs when that begins and when it ends.
     pub(super) fn is_needed(&mut self, service: &Service) -> bool {
         let is_full = service.places.left() == 0;
         if is_full {
@@ -196,7 +197,7 @@ pub(super) async fn accept<R: Runtime>(
     }
 }
 
-/// Deadlines that nobody looks after any more when this is dropped.
+/// Guard that closes the deadlines when it is dropped.
 struct Closed(Arc<Ticks>);
 
 impl Drop for Closed {

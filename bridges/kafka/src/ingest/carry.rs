@@ -15,15 +15,17 @@ use super::counts::count;
 use super::service::Service;
 use super::ticks::{Alarm, Ticks};
 
-/// How much of what a client still sends is read after the last answer, and for how long: a socket that is closed with
-/// something unread takes the answer away from the client.
+/// Limits for the bytes read from a client after the last answer, and for the time: a socket that
+/// is closed with unread bytes resets the connection, and the client loses the answer.
 const LINGER_BYTES: usize = 256 * 1024;
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Whether a connection has what its listening socket was given. Elsewhere it is not known, and set for each.
+/// True if a connection inherits the options of its listening socket. On other systems this is
+/// unknown, so each connection sets them.
 const INHERITS: bool = cfg!(target_os = "linux");
 
-/// Small answers must not wait for the acknowledgement of others. Without it they are late, not wrong.
+/// Disables Nagle's algorithm, so that small answers do not wait for the acknowledgement of earlier
+/// ones. A failure makes answers late, not wrong.
 pub(super) fn set_no_delay(socket: &Socket) {
     let _ = socket.set_tcp_nodelay(true);
 }
@@ -107,7 +109,7 @@ impl<R: Runtime> Line<R> {
             }
         }
         match conversation.is_agreed() {
-            // closing says the end as well
+            // closing the socket sends the end as well
             true => {}
             false => self.linger(buf).await,
         }

@@ -17,7 +17,7 @@ const METRICS_MAX: usize = 16 * 1024;
 /// Memory for answers that a connection keeps.
 const KEPT_MAX: usize = 16 * 1024;
 
-/// An answer that has others before it.
+/// An answer that waits for earlier answers.
 enum Later {
     /// The broker decides.
     Undecided(Delivery, bool),
@@ -51,8 +51,8 @@ impl Conversation {
         }
     }
 
-    /// Takes what arrived, from the first byte that was not taken yet; says how many bytes it took. Nothing behind the last request
-    /// of the connection is taken.
+    /// Processes the bytes that arrived, from the first byte that was not taken yet; returns how
+    /// many bytes it took. Bytes behind the last request of the connection are not taken.
     pub fn take(&mut self, input: &[u8]) -> usize {
         let mut used = 0;
         while !self.ended {

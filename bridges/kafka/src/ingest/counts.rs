@@ -13,7 +13,7 @@ pub struct Counts {
     pub accepted: AtomicU64,
     /// Connections that are open.
     pub open: AtomicU64,
-    /// Connections that said nothing for too long between two requests.
+    /// Connections that were silent for too long between two requests.
     pub idle: AtomicU64,
     /// Connections that ended or failed in the middle of a request.
     pub broken: AtomicU64,

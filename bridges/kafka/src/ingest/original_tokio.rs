@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The study's first server: tokio with its own `TcpStream`, and nothing between. It answers as the others do and has no
-//! deadlines, as the study's had none; it is here to be measured against.
+//! The study's first server: tokio with its own `TcpStream`, and nothing between. It answers as the
+//! other servers do and has no deadlines, as the study's had none; it exists as a baseline.
 
 use std::io;
 use std::net::TcpListener;

@@ -66,8 +66,8 @@ impl Service {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    /// Takes no message from now on. Those that were acknowledged are in the sink when this returns, so that the sink can
-    /// be flushed then.
+    /// Stops accepting messages. Acknowledged messages are in the sink when this returns, so that
+    /// the sink can be flushed then.
     ///
     /// # Blocking
     /// For the offers that are under way on other threads, which do not block.

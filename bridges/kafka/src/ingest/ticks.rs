@@ -21,7 +21,7 @@ pub(super) struct Ticks {
     timers: Timers,
     /// Woken when there is something to look at.
     resting: Mutex<Option<Waker>>,
-    /// Nobody looks after them any more. Written before all waits end.
+    /// True once the timers are no longer driven. Written before all waits end.
     is_closed: AtomicBool,
 }
 
@@ -52,13 +52,13 @@ impl Ticks {
         }
     }
 
-    /// Ends all waits, also those to come: nobody looks after them any more.
+    /// Ends all waits, also future ones: the timers are no longer driven.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.timers.close();
     }
 
-    /// `None` when nobody looks after it.
+    /// Inserts a timer; returns `None` if the timers are no longer driven.
     fn insert(&self, deadline: Instant, waker: &Waker) -> Option<Key> {
         let (key, _) = self.timers.insert(deadline, waker)?;
         let resting = self.resting().take();
@@ -138,7 +138,8 @@ impl Alarm {
 }
 
 impl Note {
-    /// Whether it will wake this one. What is not due yet was not taken away, except by the end of all.
+    /// Returns true if this timer will still wake `waker`. A timer that is not due is only removed
+    /// when all waits end.
     fn stands(&mut self, ticks: &Ticks, now: Instant, waker: &Waker) -> bool {
         if now < self.key.0 && self.waker.will_wake(waker) && !ticks.is_closed() {
             return true;

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long an answer may take before it counts as none.
+/// Time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// More than any answer with its head.
 const ANSWER: usize = 4096;

@@ -19,12 +19,12 @@ use super::client::{Client, post};
 use super::system::{Broker, Order, Server};
 use crate::ingest::{Ack, On};
 
-/// How long the broker may be silent while the topic is read.
+/// Time that the broker may be silent while the topic is read.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a client rests after a failure.
+/// Pause of a client after a failure.
 const REST: Duration = Duration::from_millis(10);
 
-/// How a server ends.
+/// Way in which a server is ended.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     /// When everything is acknowledged, as a user ends it.
@@ -41,14 +41,14 @@ struct Trial {
     end: End,
 }
 
-/// What was found.
+/// Result of a count.
 struct Found {
     acknowledged: u64,
     refused: u64,
     in_topic: u64,
     twice: u64,
     missing: u64,
-    /// How long before the kill the first of the missing was acknowledged, in ms.
+    /// Milliseconds before the kill at which the first missing message was acknowledged.
     oldest: f64,
     seconds: f64,
 }
@@ -167,7 +167,7 @@ impl Trial {
     }
 }
 
-/// What the clients share.
+/// State shared by the clients.
 struct Sending {
     /// Messages of each.
     each: u64,
@@ -178,8 +178,8 @@ struct Sending {
 }
 
 impl Sending {
-    /// Publishes the numbers of one client, each until it is acknowledged; when each was, in microseconds from the start,
-    /// 0 for those that were not.
+    /// Publishes the numbers of one client, each until it is acknowledged; returns the time of each
+    /// acknowledgement in microseconds from the start, or 0 for numbers without one.
     fn send(&self, address: std::net::SocketAddr, client: u64) -> Vec<u32> {
         let mut times = vec![0; usize::try_from(self.each).unwrap_or(0)];
         let mut connection = None;
@@ -223,8 +223,9 @@ fn publish(
     Ok(status)
 }
 
-/// Publishes a message that is not counted, and waits until it is in the topic: the first message makes the topic, and what is
-/// acknowledged meanwhile waits for that, not for the linger time.
+/// Publishes a message that is not counted, and waits until it is in the topic: the first message
+/// creates the topic, and messages that are acknowledged during its creation wait for it in
+/// addition to the linger time.
 fn begin(topic: &str, broker: &Broker, address: std::net::SocketAddr) -> Result<(), Failure> {
     let wrong = wrong(topic);
     let consumer = reader(topic, broker)?;
@@ -268,7 +269,7 @@ fn reader(topic: &str, broker: &Broker) -> Result<BaseConsumer, Failure> {
     config.create().map_err(wrong(topic))
 }
 
-/// How often each number is in the topic, 255 at most.
+/// Returns how often each number is in the topic, 255 at most.
 fn read(topic: &str, broker: &Broker, numbers: u64) -> Result<Vec<u8>, Failure> {
     let wrong = wrong(topic);
     let consumer = reader(topic, broker)?;

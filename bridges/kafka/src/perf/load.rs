@@ -12,7 +12,8 @@ use zonda_perf::tools::{Rest, Schedule, histogram};
 
 use super::client::{Client, post};
 
-/// How long a client rests after a failure, so that a server that is gone is not asked in a busy loop.
+/// Pause of a client after a failure, so that it does not retry in a busy loop while the server is
+/// down.
 const REST: Duration = Duration::from_millis(10);
 /// The stack of a client's thread.
 const STACK: usize = 256 << 10;
@@ -39,11 +40,11 @@ impl Mode {
 /// Clients of one server.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Where the server listens.
+    /// Address of the server.
     pub address: SocketAddr,
-    /// How many clients there are, a thread each.
+    /// Number of clients, a thread each.
     pub clients: usize,
-    /// How long they use a connection.
+    /// Use of a connection by the clients.
     pub mode: Mode,
     /// Bytes of each body.
     pub body: usize,
@@ -51,7 +52,7 @@ pub struct Load {
     pub rate: Option<f64>,
 }
 
-/// What was answered.
+/// Outcomes of requests.
 #[derive(Debug)]
 pub struct Outcomes {
     /// Requests that were answered 202.
@@ -140,7 +141,8 @@ impl Load {
         )
     }
 
-    /// Sends so many requests, as many as possible at once, and says how long that took.
+    /// Sends `requests` requests, as many as possible at once; returns the outcomes and the time
+    /// this took.
     ///
     /// # Panics
     /// The system has no thread left.
@@ -215,7 +217,7 @@ impl Load {
             wait(due);
             let result = way.request();
             let done = Instant::now();
-            // without a schedule what is answered later belongs to nobody's second
+            // without a schedule an answer after the window is not counted
             if is_counted && (self.rate.is_some() || done <= window.end) {
                 seen.count(&result, done - due);
             }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether accepting ever stalls: all servers at the same time, each with clients that open a connection for each request.
+//! Measurement of stalls of accepting: all servers at the same time, each with clients that open a
+//! connection for each request.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -15,10 +16,10 @@ use crate::ingest::{Ack, On};
 
 /// The topic of the messages.
 const TOPIC: &str = "stalls";
-/// How often is said how far it is.
+/// Number of progress reports.
 const PARTS: u32 = 20;
 
-/// What the clients of one server saw.
+/// Observations of the clients of one server.
 #[derive(Default)]
 struct Watch {
     answered: AtomicU64,
@@ -32,7 +33,7 @@ struct Watch {
     stalls: AtomicU64,
 }
 
-/// What belongs to all.
+/// State shared by all clients.
 struct Course {
     start: Instant,
     stall: u64,
@@ -136,7 +137,7 @@ fn load(args: &PerfArgs, server: &Server) -> Load {
     }
 }
 
-/// Lets the time pass, and says how much has.
+/// Sleeps until `span` has passed since `start`, and reports progress.
 fn pass(span: Duration, start: Instant, interrupt: &Interrupt) -> Result<(), Failure> {
     let mut progress = Progress::new(PARTS as usize);
     for part in 1..=PARTS {

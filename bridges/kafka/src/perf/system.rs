@@ -12,14 +12,14 @@ use super::arguments::PerfArgs;
 use super::workers::END;
 use crate::ingest::{Ack, On, SinkKind};
 
-/// How long a program may take to start on a machine that is busy.
+/// Time that a program may take to start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a server may take to send what it has acknowledged, which it decides itself.
+/// Time that a server may take to flush acknowledged messages; the server sets its own limit.
 const ENDING: Duration = Duration::from_secs(600);
 
 /// The broker that the servers publish to.
 pub(super) struct Broker {
-    /// Where it is.
+    /// Address of the broker.
     pub brokers: String,
     /// Its process, if it is known.
     pub pid: Option<u32>,
@@ -51,14 +51,14 @@ impl Broker {
 /// A server as a process of its own.
 pub(super) struct Server {
     process: Process,
-    /// Where it listens.
+    /// Address of the server.
     pub address: SocketAddr,
 }
 
-/// What a server is started with.
+/// Options that a server is started with.
 #[derive(Clone, Copy)]
 pub(super) struct Order<'a> {
-    /// What it runs on.
+    /// Runtime of the server.
     pub on: On,
     /// When it acknowledges.
     pub ack: Ack,
@@ -108,7 +108,7 @@ impl Server {
         self.process.pid()
     }
 
-    /// Ends it as a user does, and gives what it says then.
+    /// Ends the server as a user does; returns the lines that it prints then.
     pub(super) fn end(mut self) -> Result<Vec<String>, Failure> {
         self.process.tell(END)?;
         let until = Instant::now() + ENDING + PATIENCE;
@@ -150,7 +150,7 @@ impl Spent {
         Spent([Some(server), broker, Some(own)].map(|pid| pid.and_then(cpu_time)))
     }
 
-    /// What was spent since an earlier moment, in microseconds.
+    /// Returns the time spent since an earlier moment, in microseconds.
     pub(super) fn since(self, earlier: Spent) -> [Option<f64>; 3] {
         let mut spent = [None; 3];
         for (at, spent) in spent.iter_mut().enumerate() {

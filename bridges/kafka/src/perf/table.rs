@@ -19,7 +19,7 @@ use crate::ingest::{Ack, On, SinkKind};
 
 /// The three whose CPU time is stated.
 const PROGRAMS: [&str; 3] = ["cpu_server", "cpu_broker", "cpu_clients"];
-/// What stands where there is no figure.
+/// Text in place of a missing figure.
 const NONE: &str = "-";
 /// The topic of all measurements.
 const TOPIC: &str = "perf";
@@ -60,7 +60,7 @@ pub(super) fn run(args: &PerfArgs, interrupt: &Interrupt) -> Result<(), Failure>
     Ok(())
 }
 
-/// Servers beside each other, so that they take turns within a round.
+/// Returns the cases, with the servers next to each other, so that they alternate within a round.
 fn cases(args: &PerfArgs) -> Vec<Case> {
     let mut cases = Vec::new();
     for &mode in &args.modes {

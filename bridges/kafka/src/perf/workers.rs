@@ -22,7 +22,7 @@ pub struct ServerWorker {
 }
 
 impl ServerWorker {
-    /// Serves until its standard input says so.
+    /// Serves until its standard input requests the end.
     ///
     /// # Errors
     /// As [`IngestArgs::run`].

@@ -8,7 +8,7 @@ use super::{Ending, Offer};
 use crate::http::Answer;
 use crate::producer::{Producer, Record, Refused};
 
-/// The header of a Kafka message that says how to read it, as others have it.
+/// Header of a Kafka message with its content type, by the usual name.
 const CONTENT_TYPE: &str = "content-type";
 
 /// A topic.

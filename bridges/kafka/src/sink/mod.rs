@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the server puts messages: a topic of Kafka, a key of Zonda, or nowhere.
+//! Destinations of messages: a topic of Kafka, a key of Zonda, or none.
 
 mod kafka;
 mod zonda;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::http::Answer;
 use crate::producer::Delivery;
 
-/// What became of an offer.
+/// Result of an offer.
 #[derive(Debug)]
 pub enum Offer {
     /// The answer is known.
@@ -21,7 +21,7 @@ pub enum Offer {
     Later(Delivery),
 }
 
-/// Where messages go.
+/// Destination of messages.
 pub enum Sink {
     /// To a topic.
     Kafka(KafkaSink),
@@ -31,10 +31,10 @@ pub enum Sink {
     Nowhere,
 }
 
-/// How a sink ended.
+/// Final state of a sink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
-    /// What it has to say, a line each.
+    /// Lines to print at the end.
     pub lines: Vec<String>,
     /// Messages that were taken and did not arrive.
     pub lost: u64,

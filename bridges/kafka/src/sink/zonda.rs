@@ -31,7 +31,8 @@ impl ZondaSink {
         }
     }
 
-    /// Publishes without waiting: a neighbour that does not keep up makes the server say "later", as a full queue does.
+    /// Publishes without waiting: if a neighbour does not keep up, the server answers "later", as
+    /// for a full queue.
     pub(super) fn offer(&self, payload: &[u8], content_type: Option<&str>) -> Answer {
         let mut put = self.session.put(&self.key, payload.to_vec());
         if let Some(content_type) = content_type {

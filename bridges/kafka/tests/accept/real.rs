@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The real broker, and a bridge beside it.
+//! The real broker, and a bridge next to it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use zonda_kafka::bridge::{Bridge, BridgeConfig};
 
 use super::world::until;
 
-/// How long anything may take, the start of a broker on a busy machine included.
+/// Time limit for every step, the start of a broker on a busy machine included.
 pub const LONG: Duration = Duration::from_secs(180);
 
-/// Where the broker listens.
+/// Returns the address of the broker.
 pub fn servers() -> String {
     let port = std::env::var("ZONDA_KAFKA_PORT").expect("bridges/kafka/accept runs these tests");
     format!("127.0.0.1:{port}")
@@ -47,7 +47,7 @@ pub fn name(of: &str) -> String {
     format!("{of}-{}", now.expect("a clock").as_nanos())
 }
 
-/// The settings of a client beside the bridge.
+/// Returns the settings of a client other than the bridge.
 pub fn client() -> ClientConfig {
     let mut config = ClientConfig::new();
     config

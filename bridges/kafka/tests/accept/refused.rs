@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is too large for the broker, or for the client library.
+//! Messages that are too large for the broker, or for the client library.
 
 use zonda_kafka::bridge::BridgeEnding;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the tests of the bridge share.
+//! Helpers of the tests of the bridge.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What comes in on one side is found on the other, or is a dead letter.
+//! Messages that come in on one side arrive on the other, or become dead letters.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -141,8 +141,8 @@ fn what_the_broker_refuses_is_a_dead_letter_and_counted() {
     assert!(ending.metrics.contains(counted), "{}", ending.metrics);
 }
 
-/// The queue of the producer holds ten messages. While the broker is away the bridge waits, and so does who publishes; all
-/// of it arrives when the broker is back.
+/// The queue of the producer holds ten messages. While the broker is away the bridge and the
+/// publisher wait; all messages arrive when the broker is back.
 #[test]
 fn a_broker_that_is_away_holds_the_source_up_and_gets_everything() {
     const SAMPLES: usize = 600;

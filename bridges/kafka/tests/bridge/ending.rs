@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A bridge ends in time, whatever its source and its broker do, and says what became of everything that it had taken.
+//! A bridge ends in time, whatever its source and its broker do, and reports the outcome of every
+//! message that it accepted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,7 +65,8 @@ fn a_source_that_goes_on_does_not_keep_the_bridge_from_ending() {
     );
 }
 
-/// Ten messages wait in the producer's queue, and the others in the queue of the rule. All of them are dead letters.
+/// Ten messages wait in the producer's queue, and the other ones in the queue of the rule. All of
+/// them become dead letters.
 #[test]
 fn what_waits_for_a_broker_that_is_away_is_a_dead_letter_at_the_end() {
     const SAMPLES: u64 = 100;

@@ -18,7 +18,7 @@ use super::world::{Broker, LIMIT, until};
 /// Few of them fill what lies between two nodes, and the simulated broker keeps some: it has room for 5 MB of a topic.
 const LARGE: usize = 400_000;
 
-/// So many attempts in vain say that a neighbour does not read, and is not just slow.
+/// Number of failed attempts after which a neighbour counts as stalled, and not just as slow.
 const RETRIES: u64 = 20;
 
 const RULES: &str = "{ from: { topic: 'slow' }, to: { key: 'slow' } }, { from: { topic: 'fast' }, to: { key: 'fast' } }";
@@ -30,7 +30,8 @@ fn node() -> Session {
     zonda::open(config).wait().expect("a node")
 }
 
-/// As patient as possible: a neighbour that takes nothing, or whose callbacks wait, is not given up while the test looks.
+/// The longest limits: a neighbour that takes nothing, or whose callbacks wait, is not closed
+/// during the test.
 const PATIENT: &str = "isolation: { slow: 'pause' }, \
     transport: { link: { tx: { lease: 600000, queue: { congestion_control: { block: { wait_before_close: 600000000 } } } } } }";
 
@@ -59,7 +60,7 @@ fn subscribe(
     subscriber
 }
 
-/// How many messages of the topic count as read.
+/// Returns how many messages of the topic count as read.
 fn read(broker: &Broker, topic: &str) -> i64 {
     let mut config = broker.config();
     config.set("group.id", "zonda-kafka");
@@ -90,7 +91,8 @@ fn large(number: u64) -> Vec<u8> {
     payload
 }
 
-/// Writes large messages, one after the other, until the slow neighbour has no room for one, and three more; says how many.
+/// Writes large messages, one after the other, until the slow neighbour has no room for one, and
+/// three more; returns their number.
 fn fill(producer: &Producer, bridge: &Bridge) -> u64 {
     let mut written = 0;
     let mut write = || {
@@ -129,7 +131,7 @@ fn a_neighbour_that_does_not_read_holds_up_its_own_topic_alone() {
     }
     let published = bridge.counts().published.load(Ordering::Relaxed);
     assert!(published < 20 + written, "the slow one is still behind");
-    // it goes on: each comes, in order, and none is lost
+    // the partition resumes: each message arrives, in order, and none is lost
     for number in 0..written {
         assert!(next(&of_slow).payload().to_bytes()[..] == large(number));
     }
@@ -154,7 +156,7 @@ fn what_is_held_back_at_the_end_is_read_by_the_next_bridge() {
     assert_eq!(ending.lost, 0, "{}", ending.metrics);
     let taken = read(&broker, "slow").unsigned_abs();
     assert!(taken < written, "{taken} of {written}");
-    // nobody wants it any more, so that nothing holds it up
+    // without its subscriber no message is held back
     drop(of_slow);
     let bridge = between(&broker, [&slow, &fast]);
     until("the next bridge reads the rest", || {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a bridge meets in its life: topics that are made later, restarts; and how many messages went by each rule.
+//! Events in a bridge's life: topics that are created later, restarts; and the counts of messages
+//! by rule.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -57,7 +58,7 @@ fn a_topic_that_is_made_by_the_first_message_gets_it() {
     assert_eq!(world.bridge.end(LIMIT).lost, 0);
 }
 
-/// Those of `wanted` that come until all of them have; some may come twice.
+/// Waits until all messages of `wanted` have come; some may come twice.
 fn await_all(subscriber: &Subscriber<FifoChannelHandler<Sample>>, mut wanted: BTreeSet<String>) {
     while !wanted.is_empty() {
         wanted.remove(&text(&next(subscriber)));

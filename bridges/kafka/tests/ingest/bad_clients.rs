@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What bad clients do: each gets a status or is given up and counted, and the next client is served as if nothing had been.
+//! Bad clients: each gets a status or is closed and counted, and the next client is served
+//! normally.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What brokers do: they are away, come back, refuse a message, are slow. What was acknowledged arrives or is counted.
+//! States of brokers: away, back, slow, refusing a message. Acknowledged messages arrive or are
+//! counted.
 
 use std::collections::BTreeSet;
 

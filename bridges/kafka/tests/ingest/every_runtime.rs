@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The same conversation on every runtime and on the two originals.
+//! One conversation on every runtime and on the two originals.
 
 use std::sync::atomic::Ordering;
 

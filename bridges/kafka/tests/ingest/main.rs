@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The server on every runtime, before a mock cluster: what it takes arrives, what it refuses is said and counted.
+//! The server on every runtime, before a mock cluster: accepted messages arrive, refused ones are
+//! reported and counted.
 
 #[path = "../world/mod.rs"]
 mod world;

@@ -21,7 +21,7 @@ use hyper::{Request, Response};
 use tokio_uring::net::{TcpListener, TcpStream};
 use zonda_kafka::perf::{Load, Mode};
 
-/// As hyper's companion for tokio has it.
+/// Executor like that of hyper's companion for tokio.
 struct TokioExecutor;
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for TokioExecutor {
@@ -65,7 +65,7 @@ type Operation = Pin<Box<dyn Future<Output = (io::Result<usize>, Vec<u8>)>>>;
 struct Bridged {
     stream: Rc<TcpStream>,
     reading: Option<Operation>,
-    /// What was read, and from where on hyper has not seen it.
+    /// Bytes that were read, and the index from which on hyper has not seen them.
     read: (Vec<u8>, usize),
     writing: Option<Operation>,
 }

@@ -7,7 +7,7 @@ use zonda_kafka::ingest::On;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_zonda-kafka");
 
-/// What it prints.
+/// Runs the command and returns its output.
 fn output(command: &mut Command) -> String {
     let output = command.output().expect("the program starts");
     let errors = String::from_utf8_lossy(&output.stderr);

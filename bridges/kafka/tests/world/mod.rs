@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the tests share: a mock cluster, a consumer that counts, and a client that speaks bytes.
+//! Helpers of the tests: a mock cluster, a consumer that counts, and a client that speaks bytes.
 #![allow(dead_code, reason = "each suite uses a part of it")]
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use zonda_kafka::ingest::{On, Server, Service};
 use zonda_kafka::producer::Producer;
 use zonda_kafka::sink::{KafkaSink, Sink};
 
-/// How long anything may take on a machine that is busy with other things.
+/// Time limit for every step on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// A broker of the client library's own.
@@ -206,7 +206,7 @@ impl Client {
         }
     }
 
-    /// Waits for the server to end the connection, and gives what it said before.
+    /// Waits for the server to end the connection, and returns the bytes it sent before.
     pub fn ended(mut self) -> Vec<u8> {
         while self.fill() {}
         self.read

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use message_io::network::{self, Endpoint, NetEvent, NetworkController, NetworkProcessor};
 use message_io_peers::{argument, end_with_parent, endpoint, fail, number, one_way};
 
-/// How long one poll may take.
+/// Time limit of one poll.
 const POLL: Duration = Duration::from_millis(1);
 
 fn main() {
@@ -37,7 +37,7 @@ fn main() {
     one_way(seconds, warm_up, send, comes);
 }
 
-/// Both ends of a connection; it needs somebody to poll while it is made.
+/// Returns both ends of a connection; a second thread polls while it is made.
 fn connect(at: &str) -> (NetworkController, NetworkProcessor, Endpoint) {
     let (transport, address) = endpoint(at);
     let (controller, mut processor) = network::split();

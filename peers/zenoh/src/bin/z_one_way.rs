@@ -12,7 +12,7 @@ use zenoh_peers::{Common, KEY_PING, Mode, fail, payload};
 
 /// A first message that does not come is sent again after this long.
 const RETRY: Duration = Duration::from_millis(100);
-/// How long the two sessions may take to find each other.
+/// Time limit for the two sessions to find each other.
 const CONTACT: Duration = Duration::from_secs(15);
 
 /// Sends messages of SIZE bytes one after the other, and prints one line of JSON.

@@ -16,7 +16,7 @@ use zenoh::sample::Sample;
 use zenoh_peers::latency::{self, Plan};
 use zenoh_peers::{Common, KEY_PING, KEY_PONG, Mode, fail, line, payload, percentile, priority};
 
-/// How long the other side may take to show up.
+/// Time limit for the other side to appear.
 const CONTACT: Duration = Duration::from_secs(10);
 /// A first message without an answer is sent again after this long.
 const RETRY: Duration = Duration::from_millis(500);

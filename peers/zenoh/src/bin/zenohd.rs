@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-/// What the flags of the router itself mean in the configuration.
+/// Returns the configuration settings for the router's own flags.
 fn settings(cli: &Cli) -> Vec<(&'static str, &'static str)> {
     let mut settings = vec![("adminspace/enabled", "true")];
     if cli.no_timestamp {

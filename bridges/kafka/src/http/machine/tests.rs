@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Conversations, cut in every way, say the same; and nothing that a client sends does harm.
+//! Conversations give the same results however they are cut, and no input of a client does harm.
 
 use zonda_transport::link::AddressGroup;
 
@@ -22,7 +22,8 @@ fn limits() -> Limits {
     }
 }
 
-/// Feeds parts as a connection does, with what was not taken in front of the next part; everything that was said.
+/// Feeds parts as a connection does, with the bytes that were not taken in front of the next part;
+/// returns all steps.
 fn feed<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> (Vec<Said>, Machine) {
     feed_within(&Budget::new(4096), parts)
 }
@@ -157,7 +158,7 @@ fn requests_of_strangers() -> Vec<(String, Answer)> {
     ]
 }
 
-/// What is wrong, and what is answered.
+/// Returns malformed requests, each with the expected answer.
 fn bad_requests() -> Vec<(String, Answer)> {
     let long = format!("POST /{} HTTP/1.1\r\n", "a".repeat(600));
     let many = format!("POST / HTTP/1.1\r\n{}\r\n", "a:b\r\n".repeat(65));
