@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two nodes that introduce themselves, and somebody who edits what they say.
+//! Handshakes of two nodes with an attacker between them that edits their batches.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::handshake::handshake(data));

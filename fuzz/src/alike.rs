@@ -10,7 +10,7 @@ pub fn runs(data: &[u8]) {
     read_both_ways(data);
 }
 
-/// The same for rows that are mostly alike, in any spelling: what the recogniser is made for.
+/// Checks rows that are mostly alike, in any spelling: the input that the recogniser exists for.
 pub fn likeness(choices: &[u8]) {
     let Some((&count, choices)) = choices.split_first() else {
         return;
@@ -23,7 +23,7 @@ pub fn likeness(choices: &[u8]) {
     read_both_ways(&row[..row.len() - row.len().min(usize::from(count))]);
 }
 
-/// As a router's reading does; tells how many messages came by runs.
+/// Reads as a router does; returns how many messages came by runs.
 pub fn read_both_ways(data: &[u8]) -> usize {
     let mut reader = Reader::new(data);
     let mut by_runs = 0;
@@ -46,7 +46,8 @@ pub fn read_both_ways(data: &[u8]) -> usize {
     by_runs
 }
 
-/// Compares what `run` brings behind `push` with what `reader` reads; tells how many messages those are.
+/// Compares the messages that `run` yields after `push` with those that `reader` reads; returns
+/// their number.
 fn compare<'a>(push: Push<'a>, mut run: PushRun<'a>, reader: &mut Reader<'a>) -> usize {
     let mut template = push;
     let mut count = 0;

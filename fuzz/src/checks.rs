@@ -130,7 +130,8 @@ fn encoded<M: Encode>(message: &M) -> Vec<u8> {
     bytes
 }
 
-/// Some true prefixes of an encoded message. A message tells its own end, so none of them is one.
+/// Returns some true prefixes of an encoded message. A message contains its own end, so no prefix
+/// is a message.
 fn cuts(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lengths = [0, 1, bytes.len() / 2, bytes.len().saturating_sub(1)];
     lengths
@@ -180,7 +181,8 @@ fn check_link_states(body: &[u8]) {
     assert!(again.iter().eq(states));
 }
 
-/// What a router does with a push: a new head before the raw body, with and without a timestamp of its own.
+/// Forwards a push as a router does: a new head before the raw body, with and without a timestamp
+/// of its own.
 fn check_forwarding(push: &Push<'_>, raw: &[u8]) {
     let now = Timestamp::new(Ntp64(0x1234_5678_9abc_def0), ZenohId::random_from(7));
     for stamp in [None, Some(now)] {
@@ -204,7 +206,7 @@ fn decoded_push(bytes: &[u8]) -> Push<'_> {
 
 /// The relations by a table over all pairs of positions: slow, but plainly the rules, and without any search order.
 mod table {
-    /// Whether some name belongs to both.
+    /// Returns true if some key matches both.
     pub(super) fn meets(a: &str, b: &str) -> bool {
         let (a, b): (Vec<&str>, Vec<&str>) = (a.split('/').collect(), b.split('/').collect());
         reaches_end(a.len(), b.len(), |i, j| {
@@ -220,7 +222,7 @@ mod table {
         })
     }
 
-    /// Whether every name of `b` belongs to `a`.
+    /// Returns true if `a` includes every key that `b` includes.
     pub(super) fn covers(a: &str, b: &str) -> bool {
         let (a, b): (Vec<&str>, Vec<&str>) = (a.split('/').collect(), b.split('/').collect());
         reaches_end(a.len(), b.len(), |i, j| {
@@ -243,7 +245,7 @@ mod table {
         both: bool,
     }
 
-    /// Whether the pair of ends can be reached from the pair of starts.
+    /// Returns true if the pair of ends can be reached from the pair of starts.
     fn reaches_end(rows: usize, columns: usize, steps: impl Fn(usize, usize) -> Steps) -> bool {
         let mut row = vec![false; columns + 1];
         row[0] = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Datagrams of several addresses at a listener that keeps nothing of a stranger: an address is let in only with the cookie
-//! that it was given itself, a short time ago. What it sends then are batches, each in a datagram.
+//! Datagrams of several addresses at a listener that keeps no state of unknown peers: an address is
+//! admitted only with the cookie that was made for it, a short time ago. Its later datagrams are
+//! batches, one in each.
 
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ fn parameters(number: u8) -> LocalParameters {
     LocalParameters::new(ZenohId::random_from(number.into()), WhatAmI::Peer)
 }
 
-/// The cookie of a datagram that says OpenSyn.
+/// Returns the cookie of a datagram with an OpenSyn.
 fn cookie(datagram: &[u8]) -> Option<&[u8]> {
     match TransportMessage::decode(&mut Reader::new(datagram)) {
         Ok(TransportMessage::OpenSyn(syn)) => Some(syn.cookie),
@@ -42,7 +43,8 @@ fn cookie(datagram: &[u8]) -> Option<&[u8]> {
 }
 
 impl Scene {
-    /// A datagram arrives; tells what was agreed if its sender is let in, and leaves the answer in `out`.
+    /// Handles a datagram; returns the agreed parameters if its sender is admitted, and writes the
+    /// answer to `out`.
     fn hear(&self, from: u8, datagram: &[u8], out: &mut Vec<u8>) -> Option<Established> {
         let mut acceptor = Acceptor::forgetful(parameters(9), Arc::clone(&self.key), vec![from]);
         acceptor.set_epoch(self.epoch);

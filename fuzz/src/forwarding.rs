@@ -17,7 +17,7 @@ use zonda_codec::{
 use zonda_router::config::Config;
 use zonda_router::node::{End, Node};
 
-/// What the source calls its keys.
+/// Key ids of the source.
 const IDS: [(u16, &str); 6] = [
     (1, "demo"),
     (2, "key"),
@@ -27,7 +27,7 @@ const IDS: [(u16, &str); 6] = [
     (0xffff, "z"),
 ];
 
-/// What each subscriber wants, and what it calls keys itself.
+/// Key expression and key ids of each subscriber.
 const TAKERS: [(&str, &[(u16, &str)]); 3] = [
     ("**", &[]),
     ("**", &[]),
@@ -162,8 +162,8 @@ impl Scene {
         }
     }
 
-    /// Sends the PUSHes that `data` begins with and compares what comes out; `also` gets each batch of each subscriber.
-    /// Tells how many messages were sent.
+    /// Sends the PUSHes that `data` begins with and compares what comes out; `also` gets each batch
+    /// of each subscriber. Returns how many messages were sent.
     pub fn check(&mut self, data: &[u8], mut also: impl FnMut(&[u8])) -> usize {
         let data = &data[..data.len().min(BATCH_BYTES_MAX - FRAME.len())];
         let (sent, length) = pushes(data);
@@ -256,7 +256,7 @@ fn pushes(data: &[u8]) -> (Vec<Push<'_>>, usize) {
     }
 }
 
-/// The key in full, if it is one: the router has told the source no numbers.
+/// Returns the key in full, if it is valid: the router has declared no key ids to the source.
 fn source_key(expr: &WireExpr<'_>) -> Option<String> {
     let scope = match (expr.scope, expr.mapping) {
         (0, _) => "",
@@ -266,7 +266,8 @@ fn source_key(expr: &WireExpr<'_>) -> Option<String> {
     Some(format!("{scope}{}", expr.suffix)).filter(|key| validate(key).is_ok())
 }
 
-/// Whether `came` is what was `sent`; a router with this id has given it a timestamp where it had none, or one of the future.
+/// Asserts that `came` equals `sent`; a router with the id in `stamps` has added a timestamp to a
+/// sample without one or with one in the future.
 fn compare(sent: &Sample<'_>, came: &Sample<'_>, stamps: Option<ZenohId>) {
     let (key, mut push) = (sent.0.clone(), sent.1);
     push.wire_expr = came.1.wire_expr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two nodes that introduce themselves to each other while somebody between them edits what they say.
+//! Handshakes of two nodes with an attacker between them that edits their batches.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::spelling::Speller;
 /// Batches that either side sends at most.
 const ROUNDS: usize = 4;
 
-/// What is done to a batch on its way.
+/// An edit of a batch on its way.
 enum Edit {
     Nothing,
     Replaced(Vec<u8>),
@@ -22,7 +22,7 @@ enum Edit {
 }
 
 impl Edit {
-    /// The next edit that `data` tells; none when it runs out.
+    /// Returns the next edit that `data` encodes, or `Nothing` when it runs out.
     fn next(data: &mut &[u8]) -> Edit {
         let Some((&kind, rest)) = data.split_first() else {
             return Edit::Nothing;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the fuzz targets assert about any input. The same functions replay the corpus in ordinary tests of the crates.
+//! Assertions of the fuzz targets about any input. Ordinary tests of the crates replay the corpus
+//! with the same functions.
 #![forbid(unsafe_code)]
 
 pub mod alike;

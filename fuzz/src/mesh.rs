@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A router's table between two routers that say what they like, and a client: link states and declarations, as any bytes
-//! or as bytes choose them, with links that come and go, and time that passes. What it sends goes to those who are there and can be
-//! read; the trees lead over its links; and once everybody is gone it knows nobody.
+//! A router's table between two routers with arbitrary input and a client: link states and
+//! declarations, as any bytes or as bytes choose them, with links that come and go, and time that
+//! passes. The table's output goes to linked faces and can be decoded; its trees lead over its
+//! links; and once all faces are removed it has no router left.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -77,7 +78,7 @@ fn zid(number: u8) -> ZenohId {
     ZenohId::random_from(u128::from(number) + 1)
 }
 
-/// The table, and who is linked to it.
+/// The table, and the nodes that are linked to it.
 struct Scene {
     table: ForwardingTable,
     now: Instant,
@@ -160,7 +161,8 @@ impl Scene {
         for _ in 0..count {
             let psid = u64::from(choices.below(ROUTERS));
             let named = choices.below(ROUTERS + 1);
-            // Counts like those that begin with 1, and like those that begin with the time.
+            // Small counts, as of routers that count from 1, and large ones, as of routers that
+            // count from the time.
             let shift = 8 * u32::from(choices.below(8));
             let head = (psid, u64::from(choices.byte()) << shift, named);
             heads.push(head);

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-/// Runs the check on every file of the target's corpus and tells how many there are. The last one printed has failed.
+/// Runs the check on every file of the target's corpus and returns their number. If a check panics,
+/// the last printed file has failed it.
 pub fn replay(target: &str, check: fn(&[u8])) -> usize {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus");
     let mut replayed = 0;

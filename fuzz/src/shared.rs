@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Payloads in somebody else's shared memory: whatever their descriptors say, the message ends where its slices end, nothing of
-//! it is delivered, and what stands around it is.
+//! Payloads in shared memory of another process: with any descriptors, the message ends where its
+//! slices end, it is not delivered, and the messages around it are.
 
 use zonda_codec::ZSlice;
 use zonda_codec::{DecodeError, NetworkMessage, Push, Reader, WhatAmI, ZenohId};

@@ -9,7 +9,7 @@ use crate::checks;
 use crate::forwarding::Scene;
 use crate::spelling::Speller;
 
-/// One message. What everybody must understand is read.
+/// Checks one message. A message that every node must understand decodes.
 pub fn spelled(choices: &[u8]) {
     let Some((&kind, choices)) = choices.split_first() else {
         return;

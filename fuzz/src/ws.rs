@@ -3,7 +3,7 @@
 
 use super::ws_frames::{Broken, Framing, Lengths, Side, Unframing};
 
-/// How bytes were read: what they brought, the Ping to be answered, and how that ended.
+/// Result of reading bytes: the payload, the Ping to be answered, and the end.
 #[derive(Debug, PartialEq)]
 struct Read {
     stream: Vec<u8>,
@@ -52,7 +52,7 @@ fn bytes_of(lengths: Lengths) -> usize {
     }
 }
 
-/// What a stream has whole messages of: none is empty or longer than a batch may be.
+/// Asserts that a stream's whole messages are neither empty nor longer than a batch may be.
 fn assert_messages(mut stream: &[u8], lengths: Lengths) {
     let prefix = bytes_of(lengths);
     while let Some((length, rest)) = stream.split_at_checked(prefix) {
@@ -118,7 +118,7 @@ pub fn ws(data: &[u8]) {
     if in_pieces.end.is_ok() {
         assert_eq!(in_pieces, at_once);
     } else {
-        // What came before the rules were broken may not be handed on any more.
+        // Bytes before the violation may not be passed on any more.
         assert_eq!(in_pieces.end, at_once.end);
         assert!(in_pieces.stream.starts_with(&at_once.stream));
     }

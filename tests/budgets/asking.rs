@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a session holds in memory for each get that is under way, and for each query that waits for its answer.
+//! Memory that a session holds for each get that is under way, and for each query that waits for
+//! its answer.
 
 use zonda::handlers::FifoChannel;
 use zonda::query::{ConsolidationMode, Query, Reply};

@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// What a thread has asked the allocator for since it started.
+/// Allocations of a thread since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocated {
     pub times: u64,
@@ -30,7 +30,8 @@ thread_local! {
     static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Bytes that the calling thread has asked for and not given back. What another thread gives back is not known here.
+/// Returns the bytes that the calling thread has allocated and not freed. Memory that another
+/// thread frees is not subtracted.
 pub fn held() -> i64 {
     HELD.with(Cell::get)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a router holds in memory for each subscription and for each connection.
+//! Memory that a router holds for each subscription and for each connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,7 +70,7 @@ fn a_subscription_takes_few_bytes_and_gives_them_back() {
         while table.sweep(nobody) {}
         let left = held() - before;
         let own = i64::from(SUBSCRIPTIONS / FACES) * each;
-        // What is left is spread over pages that others have left.
+        // The rest is spread over pages that removed faces have left.
         assert!(left < 40 * own, "{left} bytes are left for one of {FACES}");
         table.remove_face(*last, nobody);
         while table.sweep(nobody) {}
@@ -79,7 +79,7 @@ fn a_subscription_takes_few_bytes_and_gives_them_back() {
     }
 }
 
-/// What the thread of this runtime holds.
+/// Returns the bytes that the thread of this runtime holds.
 fn held_by(runtime: &AnyRuntime) -> i64 {
     // One that allocates here and nowhere else.
     let (tell, told) = sync_channel(1);

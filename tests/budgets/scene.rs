@@ -36,7 +36,7 @@ pub fn thread() -> AnyRuntime {
     AnyRuntime::start(RuntimeKind::TokioCurrent, &RuntimeOptions::default()).expect("a runtime")
 }
 
-/// What the thread of this runtime has allocated.
+/// Returns the allocations of the thread of this runtime.
 pub fn allocated_by(runtime: &AnyRuntime) -> Allocated {
     let (tell, told) = channel();
     runtime.spawn("probe", move || async move {
@@ -46,7 +46,7 @@ pub fn allocated_by(runtime: &AnyRuntime) -> Allocated {
     told.recv_timeout(LONG).expect("the runtime runs")
 }
 
-/// What the thread of this runtime has locked.
+/// Returns the locks that the thread of this runtime has taken.
 #[cfg(debug_assertions)]
 pub fn taken_by(runtime: &AnyRuntime) -> Taken {
     let (tell, told) = channel();
@@ -91,7 +91,7 @@ impl Line {
         }
     }
 
-    /// The same with a router between them.
+    /// Returns a line with a router between its ends.
     pub fn routed() -> Line {
         let router_thread = thread();
         let config = Config::router()
@@ -135,7 +135,7 @@ impl Line {
         &self.router.as_ref().expect("a routed line").1
     }
 
-    /// What the publisher's link has done.
+    /// Returns the counts of the publisher's link.
     pub fn sent(&self) -> OutboxCounts {
         self.source.info().links()[0].sent
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a put does on its own thread: locks, writes, and that no other thread is needed for it.
+//! Work of a put on its own thread: locks and writes, without the help of any other thread.
 
 use std::time::Instant;
 
@@ -89,7 +89,7 @@ mod locks {
         }
     }
 
-    /// What each of many puts took.
+    /// Returns the locks that each of many puts took.
     fn by_putting(line: &Line, express: bool) -> Vec<Taken> {
         let publisher = line.publisher(express);
         let payload = ZBytes::from(vec![7; 8]);

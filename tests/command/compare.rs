@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf compare`: equal records, worse ones, and those that cannot be compared.
+//! `zonda perf compare`: equal records, worse ones, and records that cannot be compared.
 
 use serde_json::{Value, json};
 

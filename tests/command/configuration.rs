@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What programs say of their configuration: `--check-config` and `--print-config`, the file, the environment, the flags.
+//! Programs' output about their configuration: `--check-config` and `--print-config`, the file, the
+//! environment, the flags.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -85,7 +86,7 @@ fn checking_tells_everything_with_its_place() {
     }
 }
 
-/// What can never work is found before anything is started.
+/// Configurations that can never work are found before anything is started.
 #[test]
 fn endpoints_and_processors_that_are_not_there_are_found() {
     let text =

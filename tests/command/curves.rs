@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The node's own examples, `zonda perf curves` and `zonda perf plot`: a few cells for a moment, the files they leave,
-//! refusals. Nothing is said about how fast anything is.
+//! The node's own examples, `zonda perf curves` and `zonda perf plot`: a few cells for a moment,
+//! the files they leave, refusals. No speed is asserted.
 
 use serde_json::{Value, json};
 

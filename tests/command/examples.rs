@@ -128,7 +128,8 @@ fn round_trips_on_a_schedule() {
     let last = ended.out.lines().last().expect("a summary");
     let summary: serde_json::Value = serde_json::from_str(last).expect("JSON");
     let rate = summary["per_s"].as_f64().expect("a rate");
-    // the schedule is an upper limit; how far below it a busy machine stays is not ours to say
+    // the schedule is an upper limit; a busy machine stays below it by an amount that this test
+    // does not bound
     assert!(rate > 0.0 && rate < 560.0, "{summary}");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf lat`: back to back and on a schedule, beside a load, with a busy poll; nothing is lost, and a stall shows.
+//! `zonda perf lat`: back to back and on a schedule, with a load in addition, with a busy poll; no
+//! message is lost, and a stall shows.
 
 use serde_json::Value;
 

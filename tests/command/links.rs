@@ -163,7 +163,8 @@ fn programs_that_are_not_there_are_named() {
     }
 }
 
-/// A browser lets a page of any host connect to a router on the user's machine, and says where the page is from.
+/// A browser lets a page of any host connect to a router on the user's machine, and sends the
+/// page's origin.
 #[cfg(feature = "ws")]
 #[test]
 fn a_web_page_of_another_host_gets_a_reason() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda live` and the examples of liveliness: who comes, who goes, and who crashes.
+//! `zonda live` and the examples of liveliness: tokens that appear, are undeclared, and vanish in a
+//! crash.
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ fn json_line(running: &mut Running) -> Value {
     serde_json::from_str(&running.line()).expect("a JSON line")
 }
 
-/// Changes of this key come as JSON; returns when the program has said that it listens.
+/// Starts a program that prints changes of this key as JSON; returns when it listens.
 fn watching(arguments: &[&str]) -> Running {
     let all = [&["live", "--json", "-k", "live/*"], arguments].concat();
     let mut live = Running::start(&zonda(), &all);

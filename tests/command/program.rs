@@ -16,7 +16,7 @@ pub fn zonda() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_zonda"))
 }
 
-/// One of the examples, which are built beside the command.
+/// Returns the path of an example, which is built into a folder next to the command.
 pub fn example(name: &str) -> PathBuf {
     let folder = zonda().parent().map(|bin| bin.join("examples"));
     let file = folder.expect("the command lies in a folder").join(name);
@@ -156,7 +156,7 @@ impl Running {
 }
 
 impl Running {
-    /// Ends it at once. What it has printed can still be read.
+    /// Kills the program. Its output can still be read.
     pub fn stop(&mut self) {
         // an error means that it has ended already
         let _ = self.child.kill();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Publishing without a listener: the program says so, and fails if an endpoint was given.
+//! Publishing without a listener: the program reports it, and fails if an endpoint was given.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -96,7 +96,7 @@ fn who_is_reached_gets_the_value_and_who_is_not_is_named() {
     for (program, mut arguments) in publishers() {
         arguments.extend(["-e", there]);
         let ended = run(&program, &arguments);
-        // a tool that goes on says first to which nodes it is connected
+        // a tool that keeps running first prints the nodes it is connected to
         let goes_on = program == zonda() && arguments.contains(&"pub");
         let said = ended.err.strip_prefix("connected to peer ");
         assert_eq!(said.is_some(), goes_on, "{ended:?}");
@@ -171,7 +171,7 @@ fn what_nobody_wants_is_said_to_reach_nobody() {
         &[&["sub", "lonely/**", "--json"][..], &client].concat(),
     );
     sub.line();
-    // the program says that it listens before the router has heard of its subscriber
+    // the program prints that it listens before the router has received its subscriber
     let delete = [&["delete", "lonely/a", "--json"][..], &client].concat();
     let is_sent = |_: &u32| {
         let ended = run(&zonda(), &delete);

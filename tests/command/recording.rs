@@ -97,7 +97,8 @@ fn what_is_recorded_is_replayed() {
     fs::remove_file(&file).expect("it is ours");
 }
 
-/// The head says when it was begun and by which program; each message when it came, in decimals, and its timestamp.
+/// Asserts that the head has the time of the start and the program; each message its time of
+/// arrival, in decimals, and its timestamp.
 fn has_its_times(recording: &str) {
     let mut lines = recording.lines();
     let mut next = || -> (String, Value) {

@@ -80,7 +80,7 @@ fn a_signal_ends_it_while_it_waits_for_a_connection() {
     assert!(router.lines.try_recv().is_err(), "it was not ready");
 }
 
-/// Attempts that fail are said once, and so is the connection that comes after them.
+/// The router logs failed attempts once, and the connection after them once.
 #[test]
 fn failed_attempts_are_said_once_and_then_the_connection() {
     let held = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");

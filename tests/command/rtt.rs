@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf rtt`: every backend by every protocol for a moment, what happens when nobody answers, and
-//! a small matrix with its files. Nothing is said about how fast anything is.
+//! `zonda perf rtt`: every backend by every protocol for a moment, runs without an answer, and a
+//! small matrix with its files. No speed is asserted.
 
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 
@@ -130,7 +130,7 @@ fn one_pong_answers_many_at_a_time() {
 
 #[test]
 fn datagrams_that_nobody_answers_are_lost_and_counted() {
-    // one that takes them and says nothing, and one that is not there at all
+    // a socket that receives the pings without answering, and an address without a socket
     let silent = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
     let gone = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
     let addresses = [&silent, &gone].map(|s| s.local_addr().expect("address").to_string());
@@ -196,7 +196,7 @@ fn a_stream_that_falls_silent_or_ends_is_an_error() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
     let address = listener.local_addr().expect("address").to_string();
     for backend in backends() {
-        // the system accepts, but nobody answers
+        // the system accepts, but no program answers
         let ended = ping(backend, "tcp", &address, "--timeout 0.05 --json");
         assert_eq!(ended.code, Some(1), "{backend}: {ended:?}");
         assert!(
@@ -313,7 +313,7 @@ fn rows_and_text_say_what_was_measured() {
     assert!(text.contains("p50 ") && text.contains(" lost "), "{text}");
 }
 
-/// What the scripts of 2022 read is written, and what they wrote is read.
+/// The output is readable by the scripts of 2022, and their output is readable here.
 #[test]
 fn rows_of_the_study_go_out_and_come_in() {
     let (_pong, address) = pong("std", "tcp");

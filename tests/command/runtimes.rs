@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf runtimes`: a few cells for a moment, the file with everything, and refusals. Nothing is
-//! said about how fast anything is.
+//! `zonda perf runtimes`: a few cells for a moment, the file with everything, and refusals. No
+//! speed is asserted.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf scale`: small numbers for a moment, the file with everything, and refusals. Nothing is said about how
-//! little anything costs.
+//! `zonda perf scale`: small numbers for a moment, the file with everything, and refusals. No cost
+//! is asserted.
 
 use serde_json::Value;
 
@@ -78,7 +78,8 @@ fn both_cases_have_their_figures() {
     }
 }
 
-/// As many as the descriptors allow, of which each end of a link has one; the router leaves some for everything else.
+/// Runs as many clients as the descriptors allow, of which each end of a link needs one; the router
+/// keeps some for other uses.
 #[cfg(target_os = "linux")]
 #[test]
 fn thousands_of_tls_clients_take_60_kib_each_at_most() {

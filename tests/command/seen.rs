@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A running router and its clients as an operator sees them: what it tells when it is asked, what it logs, and what a
-//! program says when it loses its link or its messages.
+//! A running router and its clients as an operator sees them: the router's answers and log, and the
+//! messages of a program that loses its link or its messages.
 
 use std::io::Write;
 
@@ -159,7 +159,8 @@ fn a_subscriber_says_that_its_router_is_lost_and_back() {
 /// Lines of 101 bytes: more than sockets and queues hold.
 const LINES: usize = 150_000;
 
-/// A subscriber that is stopped while messages come costs its messages, and each of the three says so.
+/// A subscriber that is stopped while messages come loses messages, and all three programs report
+/// it.
 #[cfg(unix)]
 #[test]
 fn all_three_hear_of_a_slow_consumer() {

@@ -126,7 +126,7 @@ fn rotating_keys_and_quality_of_service() {
 
 #[test]
 fn what_is_dropped_is_counted() {
-    // the exit code says that every message that did not come was counted by a node that dropped it
+    // the exit code 0 shows that every missing message was counted by the node that dropped it
     let cells = cells(
         "drop",
         "--sizes 8,1k --topology routed --congestion drop --subscribers 2",
@@ -162,8 +162,8 @@ fn publish(subscriber: &mut Running, address: &str) -> (Running, u64) {
     (publisher, offered.filter(|n| *n > 0).expect("messages"))
 }
 
-/// What the subscriber says when it has waited for so long, in milliseconds, after the last message, or
-/// has got as many as were offered.
+/// Returns the subscriber's counts once it has waited for `quiet` milliseconds after the last
+/// message, or has received `offered` messages.
 fn tally(subscriber: &mut Running, quiet: u64, offered: u64) -> Value {
     tell(subscriber, &format!("report {quiet} {offered}"));
     event(subscriber, "tally")["seen"][0].clone()

@@ -20,7 +20,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // nobody minds files that stay
+        // files that stay do no harm
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a session turns others away: each kind of reason, as event and counted with the address of the last.
+//! Reasons for which a session refuses connections: each kind as event and counted with the address
+//! of the last.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use crate::scene::{
     Events, Hand, address, close, dialing, endpoint, events, listening, next_refusal, quick, until,
 };
 
-/// The session turns somebody away at `remote` for this reason, and counts it.
+/// Asserts that the session refuses a connection from `remote` for this reason, and counts it.
 fn turns_away(session: &Session, events: &Events, remote: SocketAddr, kind: RefusalKind) {
     let (told, reason) = next_refusal(events);
     assert_eq!(reason.kind, kind, "{reason}");
@@ -26,7 +27,7 @@ fn turns_away(session: &Session, events: &Events, remote: SocketAddr, kind: Refu
     assert_eq!((known.count, place), (1, Some(remote)));
 }
 
-/// A stranger says these bytes.
+/// Asserts that a peer that sends these bytes is refused.
 fn stranger_says(bytes: &[u8], kind: RefusalKind) {
     let session = listening(Config::peer());
     let events = events(&session);

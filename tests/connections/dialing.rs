@@ -227,7 +227,7 @@ fn it_is_the_session_itself() {
     let free = listening(Config::peer());
     let own = endpoint(&free);
     free.close().wait().expect("it closes");
-    // Another test may have got the port meanwhile; it gives it back.
+    // Another test may have bound the port for a moment; it releases it.
     let config = quick(Config::peer()).with("listen/timeout_ms", "20000");
     let config = config.listen([&own]).connect([&own]);
     let session = zonda::open(config).wait().expect("the port is free again");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What nodes get to see that were found by gossip, rather than configured.
+//! Events about nodes that were found by gossip, rather than configured.
 
 use zonda::session::RefusalKind;
 use zonda::{Config, Session, Wait};
 
 use crate::scene::{endpoint, events, listening, next_refusal, quick, until, with_users};
 
-/// A peer with a user that hears of other nodes from a common neighbour.
+/// Opens a peer with a user, which learns of other nodes from a common neighbour.
 fn hears_of(common: &Session, send_to: &str) -> Session {
     let victim = quick(Config::peer())
         .with("transport/auth/usrpwd/user", "'bob'")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How listeners are called: in order and one at a time, never with a lock held, bounded, until the session's end.
+//! Calls of listeners: in order and one at a time, never with a lock held, bounded, until the
+//! session's end.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, sync_channel};

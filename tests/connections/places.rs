@@ -104,7 +104,7 @@ fn a_silent_connection_gives_its_id_to_a_newer_one() {
     );
 }
 
-/// A neighbour that says something now and then keeps its id.
+/// A neighbour that sends a message now and then keeps its id.
 #[test]
 fn a_connection_that_lives_keeps_its_id() {
     let session = listening(Config::router());

@@ -65,13 +65,13 @@ pub fn dialing(endpoint: &str) -> Session {
     zonda::open(config).wait().expect("it opens")
 }
 
-/// Where it listens.
+/// Returns the address that the session listens at.
 pub fn address(session: &Session) -> SocketAddr {
     let locator = session.info().locators().remove(0);
     locator.address().parse().expect("an address")
 }
 
-/// The same as an endpoint.
+/// Returns the session's address as an endpoint.
 pub fn endpoint(session: &Session) -> String {
     format!("tcp/{}", address(session))
 }
@@ -101,7 +101,7 @@ pub fn next_failure(events: &Events) -> Refusal {
     }
 }
 
-/// Whom this session turns away next, and why.
+/// Returns the address and the reason of the session's next refusal.
 pub fn next_refusal(events: &Events) -> (Option<SocketAddr>, Refusal) {
     match next(events, "refused") {
         ConnectionEvent::Refused { remote, reason, .. } => {
@@ -120,7 +120,8 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Answers everyone who connects with these bytes, and holds the connection until they hang up. Ends with the process.
+/// Starts a listener that answers each connection with these bytes, and holds it until the peer
+/// closes it. Ends with the process.
 pub fn answering(bytes: &'static [u8]) -> String {
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("it is bound");
@@ -134,7 +135,7 @@ pub fn answering(bytes: &'static [u8]) -> String {
 
 fn answer(mut stream: TcpStream, bytes: &[u8]) {
     let mut greeting = [0; 64];
-    // whoever is gone needs no answer
+    // a peer that has closed the connection needs no answer
     let _ = stream.read(&mut greeting);
     let _ = stream.write_all(bytes);
     while stream.read(&mut greeting).is_ok_and(|count| count > 0) {}
@@ -166,12 +167,12 @@ pub struct Hand {
 }
 
 impl Hand {
-    /// Connected, nothing said.
+    /// Connects without sending anything.
     pub fn connect(to: SocketAddr) -> Hand {
         Hand::of(TcpStream::connect(to).expect("somebody listens"))
     }
 
-    /// Connected from this address of the machine, nothing said.
+    /// Connects from this address of the machine without sending anything.
     pub fn connect_from(ip: [u8; 4], to: SocketAddr) -> Hand {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         let local = SocketAddr::from((ip, 0));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs a program under callgrind, which writes a part each time the program enters a certain function, and adds up what
-//! the parts say.
+//! Runs of a program under callgrind, which writes a part each time the program enters a certain
+//! function, and the sums of the parts.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Where a part ends and the next one begins.
+/// Function at which a part ends and the next one begins.
 const BOUNDARY: &str = "zonda_probe::boundary*";
 
-/// What was spent in one part, by the program's own thread.
+/// Instructions of one part, by the program's own thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
     /// Instructions in the program itself.
@@ -49,7 +49,8 @@ impl Drop for Folder {
     }
 }
 
-/// What `program` printed, and what it spent between each two calls of the boundary, in their order.
+/// Returns the output of `program`, and the instructions between each two calls of the boundary, in
+/// their order.
 pub fn run(program: &Path, arguments: &[&str]) -> (String, Vec<Spent>) {
     let folder = Folder::new(&arguments.concat().replace(['/', ' '], "_"));
     let parts = folder.0.join("part");
@@ -82,8 +83,8 @@ fn last_words(output: &Output) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-/// Adds up a part: lines of costs belong to the object named last, but for those that repeat what a called function
-/// cost.
+/// Adds up a part: lines of costs belong to the object named last, except lines that repeat the
+/// cost of a called function.
 fn spent(text: &str, program: &Path) -> Spent {
     let program = program.display().to_string();
     let mut objects: HashMap<&str, bool> = HashMap::new();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The instructions that a message costs, counted by callgrind: what `benches/instructions.json` has on record holds
-//! within two percent, either way, and an extra copy or system call does not go unnoticed.
+//! Instructions that a message costs, counted by callgrind: the counts in
+//! `benches/instructions.json` hold within two percent, either way, so an extra copy or system call
+//! is noticed.
 //!
-//! Counts depend on the compiler and the C library. Where those differ from the recorded ones, what is left is what one
-//! count says about another; without valgrind nothing is.
+//! Counts depend on the compiler and the C library. If these differ from the recorded ones, only
+//! the relations between counts are checked; without valgrind nothing is.
 #![cfg(target_os = "linux")]
 
 mod callgrind;
@@ -16,10 +17,10 @@ use std::sync::OnceLock;
 use probe::{Cost, Costs, costs, count};
 use record::{BOUND_PERCENT, Surroundings, is_off};
 
-/// How the counts are put on record anew.
+/// Text about recording new counts.
 const ANEW: &str = "if that is meant to be, benches/instructions.sh --record puts them on record";
 
-/// False, and a line that says so, where nothing can be counted.
+/// Returns true if counting is possible, and prints a line otherwise.
 fn can_count() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| {
@@ -96,14 +97,14 @@ fn counts_are_those_on_record() {
     );
 }
 
-/// What each case costs with something added to every message.
+/// Returns the cost of each case with an extra added to every message.
 fn seeded(seed: &str) -> Vec<(String, Cost, Cost)> {
     let seeded = count(&["--seed", seed]);
     let pair = |(name, cost): (&String, &Cost)| (name.clone(), *cost, seeded[name]);
     costs().iter().map(pair).collect()
 }
 
-/// Whether this is the long run, which also looks whether these tests can fail.
+/// Returns true in the long run, which also checks that these tests can fail.
 fn is_long() -> bool {
     let is_long = std::env::var_os("ZONDA_LONG").is_some();
     if !is_long {
@@ -180,7 +181,7 @@ fn the_cost_of_a_message_does_not_depend_on_how_many_there_are() {
     if !can_count() {
         return;
     }
-    // so many that what a batch costs beside its messages does not count
+    // so many messages that the cost of a batch itself does not matter
     for (name, few) in count(&[
         "--messages",
         "1000",

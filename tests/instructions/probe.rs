@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use super::callgrind;
 
-/// What one message costs in a case.
+/// Cost of one message in a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Instructions in the program itself.
@@ -31,7 +31,7 @@ impl Cost {
 /// The cost of each case.
 pub type Costs = BTreeMap<String, Cost>;
 
-/// The built program. Builds it first, beside everything else that cargo builds.
+/// Returns the path of the built program. Builds it first, in the same target folder as the rest.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -51,7 +51,8 @@ pub fn program() -> &'static Path {
     })
 }
 
-/// What the program says of the processor: what it is compiled for, and what the C library finds.
+/// Returns the program's data about the processor: the target features of its build, and those the
+/// C library detects.
 pub fn processor() -> (String, String) {
     let output = Command::new(program()).arg("--about").output();
     let text = output.expect("the probe starts").stdout;
@@ -60,8 +61,8 @@ pub fn processor() -> (String, String) {
     (compiled.to_owned(), found.to_owned())
 }
 
-/// Counts the cases. Each has several parts of the same work; the cheapest one counts, as what makes the others dearer
-/// does not belong to it.
+/// Counts the cases. Each has several parts of the same work; the cheapest one counts, as the extra
+/// cost of the other parts comes from outside.
 pub fn count(arguments: &[&str]) -> Costs {
     let (printed, spent) = callgrind::run(program(), arguments);
     let mut costs = Costs::new();

@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use super::callgrind;
 use super::probe::{self, Cost, Costs};
 
-/// How far a count may lie from the one on record, either way.
+/// Maximum deviation of a count from the recorded one, either way.
 pub const BOUND_PERCENT: f64 = 2.0;
-/// As far may a count of next to nothing lie from it.
+/// Maximum deviation of a count close to zero.
 const LEAST: f64 = 0.02;
 
-/// What counts depend on besides the code.
+/// Conditions that counts depend on in addition to the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surroundings {
     pub rustc: String,
@@ -26,7 +26,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this machine.
+    /// Returns the conditions of this machine.
     pub fn here() -> Self {
         let (compiled_for, processor) = probe::processor();
         Surroundings {
@@ -49,7 +49,7 @@ impl Surroundings {
         }
     }
 
-    /// What keeps the program's own instructions from being compared.
+    /// Returns a difference that makes the program's own instructions incomparable.
     pub fn differs(&self, recorded: &Self) -> Option<String> {
         let pairs = [
             (&self.rustc, &recorded.rustc),
@@ -58,7 +58,7 @@ impl Surroundings {
         difference(pairs)
     }
 
-    /// What keeps the C library's from being compared as well.
+    /// Returns a difference that makes the C library's instructions incomparable.
     pub fn library_differs(&self, recorded: &Self) -> Option<String> {
         let pairs = [
             (&self.libc, &recorded.libc),
@@ -123,7 +123,7 @@ pub fn write(here: &Surroundings, costs: &Costs) {
     fs::write(file(), format!("{record:#}\n")).expect("benches/instructions.json is writable");
 }
 
-/// Whether a figure lies further from the one on record than allowed.
+/// Returns true if a figure deviates from the recorded one by more than the bound.
 pub fn is_off(figure: f64, recorded: f64) -> bool {
     (figure - recorded).abs() > (recorded * BOUND_PERCENT / 100.0).max(LEAST)
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reference's API, item by item: which are the same here, which differ and how, which are missing and why. All that are not
-//! the same stand in `session/tests/api/here.txt`. The page for people is made from that and the list of the reference's items, and so
-//! are probes, which the tests of sessions compile: they fail if an item is not there that is said to be, or the other way round.
+//! The reference's API, item by item: equal items, items that differ and the difference, missing
+//! items and the reason. All but the equal ones are in `session/tests/api/here.txt`. The
+//! documentation page and the probes are generated from that file and the list of the reference's
+//! items. The tests of sessions compile the probes: they fail if an item is missing that is listed
+//! as present, or the other way round.
 //!
 //! `ZONDA_WRITE_DOCS=1 cargo test -p zonda-command --test tidy api` writes all of them.
 
@@ -27,12 +29,12 @@ use super::*;
 struct Item {
     kind: &'static str,
     path: &'static str,
-    /// What its parameters take, if it is a function.
+    /// Types that its parameters take, if it is a function.
     given: &'static str,
 }
 
 impl Item {
-    /// What `here.txt` calls it: a field and a method may have the same path.
+    /// Returns its name in `here.txt`: a field and a method may have the same path.
     fn key(&self) -> String {
         match self.kind {
             "field" => format!("{}.{}", parent(self.path), name(self.path)),
@@ -48,7 +50,7 @@ enum State {
     Missing(&'static str),
 }
 
-/// What `here.txt` says: for a kind of line, texts by paths.
+/// Content of `here.txt`: for a kind of line, texts by paths.
 struct Notes(BTreeMap<(&'static str, &'static str), &'static str>);
 
 impl Notes {
@@ -88,7 +90,7 @@ impl Notes {
         }
     }
 
-    /// What is given where a caller may choose.
+    /// Returns the argument for a parameter whose type the caller may choose.
     fn argument(&self, taken: &str) -> &'static str {
         if taken == "_" {
             return "any()";
@@ -139,7 +141,7 @@ fn here(path: &str) -> String {
     }
 }
 
-/// Whether it belongs to a type or a trait, rather than to a module.
+/// Returns true if it belongs to a type or a trait, rather than to a module.
 fn is_member(item: &Item) -> bool {
     let kinds = [
         "method",
@@ -151,7 +153,7 @@ fn is_member(item: &Item) -> bool {
     kinds.contains(&item.kind)
 }
 
-/// What compiles if an item is there.
+/// Returns code that compiles if an item exists.
 fn probe(item: &Item, notes: &Notes) -> String {
     if let Some(own) = notes.get("probe", item.path) {
         return own.to_owned();
@@ -180,7 +182,8 @@ fn without_parameters(path: &str) -> &str {
     path.split('<').next().unwrap_or(path)
 }
 
-/// What compiles if an item is not there; nothing for a field, and for what a missing item has.
+/// Returns code that compiles if an item does not exist; `None` for a field, and for the members of
+/// a missing item.
 fn counterprobe(item: &Item, notes: &Notes) -> Option<String> {
     let (of, name) = (notes.of(item.path), name(item.path));
     if notes.get("unprobed", item.path).is_some()
@@ -235,7 +238,7 @@ fn probes(krate: &str) -> String {
     text
 }
 
-/// How many items of each crate are the same, differ, are missing.
+/// Returns how many items of each crate are equal, differ, are missing.
 fn counts() -> String {
     let notes = Notes::read();
     let mut text =
@@ -290,7 +293,7 @@ fn exceptions() -> String {
     text
 }
 
-/// Paths in a cell: those of one owner next to each other say it once.
+/// Returns paths for a cell: adjacent paths of one owner name it once.
 fn shortened(paths: &[&'static str]) -> String {
     let (mut text, mut owner) = (String::new(), "");
     for path in paths {

@@ -11,7 +11,7 @@ use super::source::{Source, find, sources};
 /// The largest circle.
 const FILES_MAX: usize = 5;
 
-/// How many re-exports are followed from a name to the file that defines it.
+/// Maximum number of re-exports that are followed from a name to the file that defines it.
 const EXPORTS_MAX: usize = 4;
 
 /// The files of one crate, by the paths of their modules.
@@ -85,9 +85,9 @@ impl<'s> Crate<'s> {
 /// One imported name.
 struct Import {
     path: String,
-    /// What it is called where it is imported.
+    /// Name that it has where it is imported.
     name: String,
-    /// It is imported for others (`pub use`).
+    /// True for a re-export (`pub use`).
     is_export: bool,
 }
 

@@ -271,8 +271,8 @@ fn tokio_comes_with_its_own_feature_only() {
     assert_eq!(with_tokio, ["tokio"]);
 }
 
-/// An exact version of one of Zenoh's crates in the product would keep a program that has another release of Zenoh beside
-/// this library from resolving.
+/// An exact version of one of Zenoh's crates in the product would keep a program that also has
+/// another release of Zenoh from resolving.
 #[test]
 fn the_library_depends_on_no_crate_of_zenoh() {
     let tree = brought_by("tokio,smol,threads,compression,logs,multilink,tls,wss,quic,serial,ext");

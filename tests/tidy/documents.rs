@@ -27,7 +27,7 @@ fn folders() -> Vec<String> {
         .collect()
 }
 
-/// The documents at the top, those in `docs` and those beside the measurements.
+/// Returns the documents at the top, in `docs` and next to the measurements.
 fn documents() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["", "docs", "docs/measurements"].map(|folder| root().join(folder)) {
@@ -38,7 +38,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// Where the links of a document lead that stay within the project.
+/// Returns the targets of a document's links that stay within the project.
 fn links(text: &str) -> Vec<&str> {
     let targets = text.split("](").skip(1);
     let targets = targets.filter_map(|rest| Some(rest.split_once(')')?.0));

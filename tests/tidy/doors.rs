@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One door for what leaves a program as text: lines of the log that a peer can cause pass a `LogLimit`, and only the
-//! printer writes to standard output. A second door beside a guarded one has let floods and control characters through.
+//! One exit for the text output of a program: lines of the log that a peer can cause pass a
+//! `LogLimit`, and only the printer writes to standard output. A second exit without a guard has
+//! let floods and control characters through.
 
 use super::none;
 use super::source::{Source, find, sources};
@@ -11,7 +12,7 @@ const LIMITED: [&str; 2] = ["transport/src/", "router/src/"];
 /// Lines that are seen by default, or with one `-v`.
 const LEVELS: [&str; 3] = ["tracing::warn!", "tracing::info!", "tracing::error!"];
 
-/// The name under which a line says how many were left out before it: what `LogLimit::admit` gives.
+/// Field with the number of lines that were left out before: the result of `LogLimit::admit`.
 const ADMITTED: &str = "{left_out}";
 
 /// Lines that no peer can cause, or whose number something else limits: a file, words of the line, and the reason.
@@ -175,7 +176,7 @@ fn lines(source: &Source) -> Vec<(String, String)> {
             depth += i32::from(c == '(') - i32::from(c == ')');
             (c == ')' && depth == 0).then_some(index + 1)
         });
-        // From the beginning of its own line, which says when it is written.
+        // From the start of its own line, which contains the level.
         let begin = source.product[..at]
             .rfind('\n')
             .map_or(0, |newline| newline + 1);

@@ -11,9 +11,9 @@ const PARAMETERS_MAX: usize = 5;
 /// A function with a body.
 pub struct Function<'c> {
     pub name: &'c str,
-    /// Where `fn` stands.
+    /// Position of `fn`.
     pub start: usize,
-    /// What is between its parentheses.
+    /// Text between its parentheses.
     pub parameters: &'c str,
     /// From its opening brace to its closing one.
     pub body: &'c str,
@@ -21,7 +21,7 @@ pub struct Function<'c> {
     pub lines: usize,
 }
 
-/// The functions in `code`, those inside others as well.
+/// Returns the functions in `code`, nested ones included.
 pub fn functions(code: &str) -> Vec<Function<'_>> {
     find(code, "fn")
         .filter_map(|start| function(code, start))
@@ -49,7 +49,8 @@ fn function(code: &str, start: usize) -> Option<Function<'_>> {
     })
 }
 
-/// What is between the parentheses of a signature; generics before them may hold parentheses of their own.
+/// Returns the text between the parentheses of a signature; generics before them may hold
+/// parentheses of their own.
 fn parameters(signature: &str) -> &str {
     let (mut angle, mut round, mut from) = (0_i32, 0_i32, 0);
     let mut before = ' ';
@@ -99,12 +100,12 @@ fn each(parameters: &str) -> Vec<String> {
     parts.into_iter().map(bare).filter(named).collect()
 }
 
-/// How many parameters there are, not counting `self`.
+/// Counts the parameters, without `self`.
 fn count(parameters: &str) -> usize {
     each(parameters).len()
 }
 
-/// How many of them are taken apart as tuples.
+/// Counts the parameters that are destructured as tuples.
 fn tuples(parameters: &str) -> usize {
     let is_tuple = |part: &&String| part.trim_start_matches(['&', ' ']).starts_with('(');
     each(parameters).iter().filter(is_tuple).count()
@@ -133,7 +134,8 @@ fn too_wide(source: &Source) -> Vec<String> {
     .collect()
 }
 
-/// Where a function that is no test takes a tuple apart among its parameters, once for each.
+/// Returns the places where a function that is no test destructures a tuple among its parameters,
+/// once for each.
 fn tuple_places(source: &Source) -> Vec<String> {
     let functions = functions(&source.product).into_iter();
     let places = functions.flat_map(|f| {

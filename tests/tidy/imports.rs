@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a file imports, every path written out: `use a::{b, c::{self, d}}` is `a::b`, `a::c`, `a::c::d`.
+//! Imports of a file, every path written out: `use a::{b, c::{self, d}}` is `a::b`, `a::c`,
+//! `a::c::d`.
 
 use super::source::find;
 
@@ -8,7 +9,7 @@ pub struct Import {
     /// The offset of its `use`.
     pub at: usize,
     pub path: String,
-    /// What it is called from there on.
+    /// Name that it has from there on.
     pub name: String,
 }
 

@@ -13,7 +13,8 @@ pub fn code(text: &str) -> String {
     lexer.out
 }
 
-/// Where the item that begins at or after `from` ends: behind its closing brace or its semicolon.
+/// Returns the end of the item that begins at or after `from`: behind its closing brace or its
+/// semicolon.
 pub fn item_end(code: &[u8], from: usize) -> usize {
     match body(code, from) {
         Some((_, end)) => end + 1,

@@ -45,7 +45,7 @@ const PATHS: [&str; 6] = [
 /// Folders that a simulation runs as they are: they go by the clock that it turns, `transport/src/clock.rs`.
 const SIMULATED: [&str; 2] = ["transport/src/outbox/", "transport/src/driver/"];
 
-/// What reads another clock.
+/// Functions that read another clock.
 const CLOCKS: [&str; 3] = ["Instant::now", "elapsed", "SystemTime"];
 
 fn violations(source: &Source) -> Vec<String> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The files of the project, and the Rust ones among them with their code told apart from text and tests.
+//! Files of the project, and the Rust files with their code separated from text and tests.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::lexer;
 
-/// What is built or recorded, not written: folders, and the file `.git` of a worktree.
+/// Paths that are built or recorded, not written: folders, and the file `.git` of a worktree.
 const SKIPPED: [&str; 6] = ["target", ".git", "corpus", "artifacts", "found", "coverage"];
 
 /// A text file of the project.
@@ -88,7 +88,7 @@ impl Source {
         place(&self.path, &self.code, offset)
     }
 
-    /// Whether all of it is for tests.
+    /// Returns true if the whole file is for tests.
     pub fn is_test(&self) -> bool {
         is_test_file(&self.path)
     }

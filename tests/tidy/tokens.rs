@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Words of code and comments that say "not finished", and calls that trust the network.
+//! Words of code and comments that mark unfinished work, and calls that trust the network.
 
 use super::none;
 use super::source::{Source, files, find, place, sources};

@@ -26,7 +26,7 @@ const WITH_REASON: [(&str, &str); 2] = [
     ),
 ];
 
-/// Targets of links, beside anything under these.
+/// Hosts that links may lead to.
 const HOSTS: [&str; 8] = [
     "github.com",
     "zenoh.io",
@@ -77,8 +77,7 @@ fn strange_links(file: &File) -> Vec<String> {
     places
 }
 
-/// Words that leave open who acts.
-/// In halves, as this file is read as well.
+/// Words that leave open who acts. In halves, as this file is checked as well.
 const RIDDLES: [[&str; 2]; 3] = [["who", "ever"], ["who", "m"], ["to", "ld"]];
 
 /// Looks for such a word in prose, but for names of the code.

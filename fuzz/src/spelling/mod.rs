@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Messages in every spelling that the protocol allows: numbers in more bytes than they need, ids with zero bytes, texts
-//! and fields that are announced and empty, extensions that nobody knows, that come twice, or in any order, bits
-//! without a meaning. Not one of them comes from an encoder, so nothing here is canonical but by chance.
+//! Messages in every spelling that the protocol allows: numbers in more bytes than they need, ids
+//! with zero bytes, texts and fields that are announced and empty, extensions that are unknown,
+//! that come twice, or in any order, bits without a meaning. No message comes from an encoder, so
+//! nothing here is canonical but by chance.
 //!
-//! What is written is decided by bytes, so that a fuzzer or a test's shrinking can search in them; when they run out,
-//! every choice is the simplest. The tests of the codec and of the router use this module as well.
+//! Bytes decide about the messages, so that a fuzzer or a test's shrinking can search in them; when
+//! they run out, every choice is the simplest. The tests of the codec and of the router use this
+//! module as well.
 #![allow(dead_code, reason = "each user takes its part")]
 
 mod network;
@@ -46,7 +48,7 @@ pub fn choices(seed: u64, count: usize) -> Vec<u8> {
     (0..count).map(|_| draw()).collect()
 }
 
-/// What an extension carries.
+/// Content of an extension.
 #[derive(Clone, Copy)]
 enum Kind {
     Unit,
@@ -71,7 +73,7 @@ enum Kind {
 /// An extension that a message knows: its header without "more", and what it carries.
 type Known = (u8, Kind);
 
-/// Writes messages, as its choices say.
+/// Writer of messages, driven by a string of choices.
 pub struct Speller<'c> {
     choices: &'c [u8],
     out: Vec<u8>,
@@ -88,8 +90,8 @@ impl<'c> Speller<'c> {
         }
     }
 
-    /// One that also writes, now and then, what nobody may take: lengths that are not those of the field, mandatory
-    /// extensions that do not exist, ids of zero.
+    /// Returns a speller that also writes invalid messages at times: lengths that are not those of
+    /// the field, mandatory extensions that do not exist, ids of zero.
     pub fn lying(choices: &'c [u8]) -> Self {
         Speller {
             lies: true,
@@ -97,12 +99,12 @@ impl<'c> Speller<'c> {
         }
     }
 
-    /// Whether there is something left to choose by.
+    /// Returns true if a choice is left.
     pub fn has_choices(&self) -> bool {
         !self.choices.is_empty()
     }
 
-    /// What was written, which is then gone.
+    /// Takes the bytes that were written.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
@@ -170,7 +172,7 @@ impl<'c> Speller<'c> {
         self.put(number as u8);
     }
 
-    /// A number of which only the low `bits` are read; the others may be anything.
+    /// Writes a number of which only the low `bits` are read; the high ones are arbitrary.
     fn vle_low(&mut self, number: u64, bits: u32) {
         let high = if self.rarely() {
             self.number() << bits
@@ -197,7 +199,7 @@ impl<'c> Speller<'c> {
         self.sized(|speller| speller.out.extend(bytes));
     }
 
-    /// The bytes of an id, with zero bytes behind those that count.
+    /// Returns the bytes of an id, with zero bytes behind the significant ones.
     fn id(&mut self) -> Vec<u8> {
         let count = usize::from(self.byte()) % 16 + 1;
         let mut bytes: Vec<u8> = (0..count).map(|_| self.byte()).collect();
@@ -209,7 +211,8 @@ impl<'c> Speller<'c> {
         bytes
     }
 
-    /// An id whose length is in the high bits of the byte before it, and `low` in the others.
+    /// Writes an id whose length is in the high bits of the byte before it, and `low` in the low
+    /// ones.
     fn announced_id(&mut self, low: u8) {
         let id = self.id();
         self.put((id.len() as u8 - 1) << 4 | low & 0x0f);

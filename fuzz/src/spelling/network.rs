@@ -15,7 +15,7 @@ const SOURCE_INFO: Known = (0x41, Kind::SourceInfo);
 const FLAG_TIMESTAMP: u8 = 0x20;
 const FLAG_ENCODING: u8 = 0x40;
 
-/// The first bytes of messages that are alike, and how they go on.
+/// First bytes of messages that are alike, and the state needed to continue them.
 struct Head {
     bytes: Vec<u8>,
     stamped: bool,
@@ -45,7 +45,7 @@ impl Speller<'_> {
         (0..count).for_each(|_| self.push());
     }
 
-    /// PUSHes in a row, most of which begin with the same bytes; tells where each of them ends.
+    /// Writes PUSHes in a row, most of which begin with the same bytes; returns the end of each.
     pub fn alike(&mut self, count: usize) -> Vec<usize> {
         let heads: Vec<Head> = (0..self.byte() % 3 + 1).map(|_| self.head()).collect();
         let mut at = 0;
@@ -119,7 +119,7 @@ impl Speller<'_> {
         self.out.resize(self.out.len() + length, content);
     }
 
-    /// Header, number and wire expression; tells where the header is.
+    /// Writes header, number and wire expression; returns the position of the header.
     fn with_key(&mut self, id: u8, number: bool) -> usize {
         let header = self.out.len();
         let flags = self.byte() & (SUFFIX | SENDER);
