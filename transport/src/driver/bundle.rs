@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several links that are one connection: one outbox, one receiver, one handler.
 //!
-//! Everything is sent on the oldest link; the others stand by with keep-alives. When the oldest is lost the next one takes
-//! over, beginning with the batch that the socket had not taken as a whole: what the lost link had taken and not
-//! delivered is lost, as it is with any link. Batches are received from every link. Who has one takes the [`Seat`] of
-//! the receiver and the handler, delivers with no lock held, and puts it back: one link delivers at a time, and the
-//! sequence numbers say what is new. The connection ends with its last link.
+//! All batches are sent on the oldest link; the other links stand by with keep-alives. When the
+//! oldest link is lost, the next one takes over, beginning with the batch that the socket had not
+//! taken as a whole: batches that the lost link had taken and not delivered are lost, as with any
+//! link. Batches are received from every link. A reading task that has a batch takes the [`Seat`]
+//! of the receiver and the handler, delivers with no lock held, and puts the seat back: one link
+//! delivers at a time, and the sequence numbers identify new frames. The connection ends with its
+//! last link.
 
 use std::{
     sync::{
@@ -28,7 +30,7 @@ use crate::{
 
 use super::{Ended, Handler, read::bundled, write::standing};
 
-/// What a link needs to become part of a connection.
+/// Parts that a link needs to join a connection.
 #[derive(Debug)]
 pub struct Joining {
     /// The connected socket.
@@ -47,14 +49,14 @@ pub(super) struct Seat<H> {
     pub(super) handler: H,
 }
 
-/// One link of a connection.
+/// Link of a connection.
 pub(super) struct Member {
     id: u64,
     direct: Option<DirectSocket>,
     valve: Valve,
     since: Instant,
     last_received_ns: AtomicU64,
-    /// Its reading has ended.
+    /// Set once the reading task of the link has ended.
     is_over: AtomicBool,
     ended: OnceLock<Ended>,
 }
@@ -74,7 +76,7 @@ impl Member {
         self.since + Duration::from_nanos(self.last_received_ns.load(Ordering::Relaxed))
     }
 
-    /// How its reading ended, once it has.
+    /// Returns the cause of the end of the reading task, once it has ended.
     pub(super) fn ended(&self) -> Option<Ended> {
         let is_over = self.is_over.load(Ordering::SeqCst);
         is_over.then(|| self.ended.get().cloned().unwrap_or(Ended::HungUp))
@@ -89,12 +91,12 @@ impl Member {
 }
 
 struct State<H> {
-    /// Away while somebody delivers.
+    /// `None` while a link delivers.
     seat: Option<Seat<H>>,
-    /// Oldest first: that one sends.
+    /// Links of the connection, oldest first: all batches are sent on the first one.
     members: Vec<Arc<Member>>,
     next_id: u64,
-    /// The priorities that wait for declarations, a bit for each.
+    /// Bits of the priorities that wait for declarations.
     held: u8,
     /// Links that are read.
     readers: usize,
@@ -102,7 +104,8 @@ struct State<H> {
     tasks: usize,
 }
 
-/// What is called, with no lock held, whenever a link comes, and when this one goes and why.
+/// Callback for each link that joins and, with its id and the cause, for each link that is lost;
+/// called with no lock held.
 type Told = Box<dyn Fn(Option<(u64, &Ended)>) + Send + Sync>;
 
 /// A connection of several links.
@@ -122,7 +125,7 @@ impl<H> std::fmt::Debug for Bundle<H> {
 }
 
 impl<H> Bundle<H> {
-    /// The ids of the links there are, oldest first.
+    /// Returns the ids of the current links, oldest first.
     #[must_use]
     pub fn links(&self) -> Vec<u64> {
         let state = self.state.lock();
@@ -133,7 +136,7 @@ impl<H> Bundle<H> {
         &self.outbox
     }
 
-    /// Whether everything is sent on this link.
+    /// Returns true if all batches are sent on this link.
     pub(super) fn is_first(&self, member: &Member) -> bool {
         let state = self.state.lock();
         state
@@ -142,7 +145,7 @@ impl<H> Bundle<H> {
             .is_some_and(|first| first.id == member.id)
     }
 
-    /// Returns the time at which something came by any of the links last.
+    /// Returns the time of the last arrival on any of the links.
     pub(super) fn last_received(&self) -> Instant {
         let state = self.state.lock();
         let times = state.members.iter().map(|member| member.last_received());
@@ -168,7 +171,8 @@ impl<H> Bundle<H> {
         }
     }
 
-    /// Gives the seat back. Priorities that are held are stopped on all links that can stop single ones.
+    /// Puts the seat back. Held priorities are stopped on all links that can stop single
+    /// priorities.
     pub(super) fn put_back(&self, seat: Seat<H>) {
         let held = seat.receiver.held_lanes();
         let mut state = self.state.lock();
@@ -180,14 +184,15 @@ impl<H> Bundle<H> {
         self.changed.notify(usize::MAX);
     }
 
-    /// Counts a link that is read no more; true if no other one is read.
+    /// Decrements the number of read links; true if none is left.
     pub(super) fn leaves_no_reader(&self) -> bool {
         let mut state = self.state.lock();
         state.readers -= 1;
         state.readers == 0
     }
 
-    /// The reading of a link has ended; its writing task does what follows from that.
+    /// Notes that the reading task of a link has ended; the link's writing task handles the
+    /// consequences.
     pub(super) fn reading_is_over(&self, member: &Member, ended: Ended) {
         // the first caller knows the cause
         let _ = member.ended.set(ended);
@@ -201,7 +206,7 @@ impl<H> Bundle<H> {
         self.changed.notify(usize::MAX);
     }
 
-    /// Takes a link out. The next one sends from now on, or the connection is over if there is none.
+    /// Removes a link. The next link sends from now on; the connection ends if there is none.
     pub(super) fn lose(&self, member: &Member, ended: Ended) {
         // the first caller knows the cause
         let _ = member.ended.set(ended);
@@ -223,8 +228,9 @@ impl<H> Bundle<H> {
 }
 
 impl<H: Handler> Bundle<H> {
-    /// A connection without links yet; the first one [joins](Bundle::join) as the others do. `told` is called whenever a
-    /// link has come, and with its id and why when one has gone.
+    /// Creates a connection without links; the first one [joins](Bundle::join) like any later one.
+    /// `told` is called for each link that joins and, with its id and the cause, for each link that
+    /// is lost.
     pub fn new(
         outbox: Arc<Outbox>,
         receiver: Receiver,
@@ -249,7 +255,8 @@ impl<H: Handler> Bundle<H> {
         })
     }
 
-    /// Adds a link and starts its tasks; tells its id. `None` if the connection is over: the link is dropped then.
+    /// Adds a link, starts its tasks and returns its id. If the connection is over, drops the link
+    /// and returns `None`.
     pub fn join<R: Runtime>(self: &Arc<Self>, runtime: &R, joining: Joining) -> Option<u64> {
         let Joining {
             stream,
@@ -305,7 +312,7 @@ impl<H: Handler> Bundle<H> {
         Some(id)
     }
 
-    /// A task of a link has ended. The last one tells the handler.
+    /// Notes the end of a task of a link. The last task calls the handler's `closed`.
     pub(super) fn finish_task(&self) {
         let mut state = self.state.lock();
         state.tasks -= 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tasks between the sans-IO connection and its socket: one that reads, one that writes what senders could not.
+//! Tasks between the sans-IO connection and its socket: one reads, one writes what senders could
+//! not.
 //!
 //! The reading task owns the [`Receiver`] and calls the [`Handler`] for each message, on whatever thread the
 //! runtime runs it, holding no lock. The writing task wakes only for what needs waiting: a full socket, the ticks of
@@ -26,12 +27,13 @@ use crate::{
 pub use crate::ended::Ended;
 pub use bundle::{Bundle, Joining};
 
-/// The owner of a connection, which gets what arrives. All calls come from the reading task, one at a time.
+/// Owner of a connection, which gets all messages that arrive. The reading task makes all calls,
+/// one at a time.
 pub trait Handler: Deliver + Send + 'static {
-    /// Everything that one read brought has been delivered: time to write out what was forwarded.
+    /// Called when all messages of one read are delivered: time to flush what was forwarded.
     ///
-    /// Also called when the handler [wants a pause](Deliver::wants_pause) within a read, and then as often as it goes on
-    /// wanting one: the rest is delivered, in its order, when it does not any more.
+    /// Also called when the handler [wants a pause](Deliver::wants_pause) within a read, and
+    /// repeated until it wants none: the remaining messages are then delivered in order.
     ///
     /// The future completes when the source may be read again; while it waits, only this source is paused.
     fn burst_end(&mut self) -> impl Future<Output = ()> + Send;
@@ -40,14 +42,15 @@ pub trait Handler: Deliver + Send + 'static {
     #[inline(always)]
     fn received(&mut self, _receiver: &Receiver) {}
 
-    /// A message was thrown away because it is too large, for the first time on this connection.
+    /// Called when a message is dropped because it is too large, for the first time on this
+    /// connection.
     fn missed_too_large(&mut self) {}
 
-    /// The connection is over. Nothing is delivered after this.
+    /// Called when the connection is over. No message is delivered after this call.
     fn closed(&mut self, ended: Ended);
 }
 
-/// All that a driver needs of an established connection.
+/// Parts of an established connection that its driver needs.
 #[derive(Debug)]
 pub struct Drive {
     /// The connected socket; adopted by the runtime on the task's own thread.
@@ -58,7 +61,7 @@ pub struct Drive {
     pub receiver: Receiver,
     /// Lease and keep-alive.
     pub timers: Timers,
-    /// The way out, shared with all who send.
+    /// Sending half, shared with all senders.
     pub outbox: Arc<Outbox>,
 }
 
@@ -99,8 +102,9 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
     });
 }
 
-/// Starts the task that writes what senders could not, of what is heard otherwise than by the link that it writes to. Gives
-/// back the other half of that link, which has to be kept as long.
+/// Starts the task that writes what senders could not, for batches that arrive by other links than
+/// the one that it writes to. Returns the reading half of that link, which the caller has to keep
+/// as long as the task runs.
 ///
 /// # Errors
 /// The errors of [`LinkStream::adopt`].

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reading task: one read brings many batches, their messages are delivered in place.
+//! Reading task: one read brings many batches, whose messages are delivered in place.
 
 mod alarm;
 pub(super) mod bundled;
@@ -29,20 +29,23 @@ use crate::{
 
 use super::{Ended, Handler};
 
-/// Bytes of one receive block: what a single read may bring. Must hold the largest batch and its prefix.
+/// Bytes of a receive block, the most that one read brings. The block must hold the largest batch
+/// and its prefix.
 const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Bytes of a receive block while a link brings little: a page, of which an idle link has thousands of times less than of
 /// [`BLOCK_BYTES`].
 const SMALL_BLOCK_BYTES: usize = 4096;
 
-/// The most bytes of a read that is nothing but a keep-alive, which a peer sends when it has said nothing for a while.
+/// Maximum bytes of a read that consists of one keep-alive, which an idle peer sends.
 const KEEP_ALIVE_BYTES: usize = 5;
 
-/// With less spare than this a block is not read into any further: the largest batch and its prefix must fit.
+/// Minimum spare bytes of a block that is read into again: the largest batch and its prefix must
+/// fit.
 const SPARE_BYTES_MIN: usize = 65_535 + 4;
 
-/// Blocks that a link keeps while samples still refer to them; beyond that they belong to the samples alone.
+/// Maximum number of blocks that a link keeps while samples still refer to them; further blocks
+/// belong to the samples alone.
 const POOL_MAX: usize = 4;
 
 /// State of the reading task.
@@ -52,29 +55,31 @@ pub(super) struct Reading<R, H> {
     outbox: Arc<Outbox>,
     handler: H,
     block: Arc<SharedBlock>,
-    /// Bytes of `block` that are dealt with.
+    /// Bytes of `block` that are processed.
     consumed: usize,
-    /// The place to go on from in the batch that ends at `consumed`, if the handler wanted a pause within it, and its start.
+    /// Resume point in the batch that ends at `consumed`, and the start of that batch, if the
+    /// handler wanted a pause within it.
     paused: Option<(Pause, usize)>,
     pool: Vec<Arc<SharedBlock>>,
-    /// The receiver's count of what it threw away, as it was looked at last.
+    /// Receiver's count of discarded items at the last look.
     thrown_away: u64,
-    /// The time until which the memory of a large message is kept, once another read than of such a one has begun since.
+    /// Time until which the memory of a large message is kept; set once a read of another kind has
+    /// begun.
     keeps_until: Option<Instant>,
-    /// The time for which it has gone on without a wait.
+    /// Time slice of this task since it last waited.
     turn: turn::Turn,
-    /// The memory for compressed batches. In a box, as it is rarely there.
+    /// Memory for compressed batches. Boxed, because few links have it.
     unpacking: Option<Box<framed::Unpacking>>,
-    /// The priorities that wait for a declaration, a bit for each, and what is to stop them on their way.
+    /// Bits of the priorities that wait for a declaration.
     held: u8,
     valve: Valve,
-    /// Bounds how long it waits for its socket.
+    /// Bound of the wait for the socket.
     alarm: alarm::Alarm,
-    /// A Close that the peer may not have sent itself.
+    /// Close message that the peer may not have sent itself.
     doubt: Option<alarm::Doubt>,
-    /// Any machine can send in the name of the peer.
+    /// Set if any machine can send in the name of the peer.
     is_forgeable: bool,
-    /// The interval in which the peer has to say something.
+    /// Interval in which the peer has to send a message.
     keep_alive: Duration,
 }
 
@@ -102,8 +107,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// Returns the task of a link on which any machine may send in the name of the peer, if the link `is_forgeable`. The peer itself
-    /// has to say something in each `keep_alive`.
+    /// Returns the task of a link on which, if `is_forgeable`, any machine may send in the name of
+    /// the peer. The peer itself has to send a message in each `keep_alive`.
     pub(super) fn forgeable(self, is_forgeable: bool, keep_alive: Duration) -> Self {
         Self {
             is_forgeable,
@@ -112,12 +117,12 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// Returns the task of a link whose carrier stops priorities by this valve.
+    /// Returns the task of a link whose carrier stops priorities by `valve`.
     pub(super) fn holding_by(self, valve: Valve) -> Self {
         Self { valve, ..self }
     }
 
-    /// Reads until the connection ends, then tells the handler why.
+    /// Reads until the connection ends, then reports the cause to the handler.
     pub(super) async fn run<L: LinkRead>(mut self, mut link: L, unread: Vec<u8>) {
         let ended = self.read_all(&mut link, &unread).await;
         if self.receiver.held_lanes() != 0 {
@@ -133,8 +138,9 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         self.outbox.abort();
     }
 
-    /// Reads on without looking until the peer hangs up: a socket that is closed with unread bytes is reset, and the
-    /// peer might lose our last words. The writing task bounds how long this takes.
+    /// Reads and discards until the peer hangs up: the system resets a socket that is closed with
+    /// unread bytes, and the peer might lose the last messages of this side. The writing task
+    /// bounds the time.
     async fn discard<L: LinkRead>(&mut self, link: &mut L) {
         let mut buffer = RxBuf::new(SPARE_BYTES_MIN);
         loop {
@@ -158,7 +164,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             let delivered = self.deliver();
             self.note_discarded();
             self.handler.received(&self.receiver);
-            // also when a Close came right behind the data: what was forwarded must not stay where it is
+            // Also when a Close followed the data: forwarded messages must not stay in their lanes.
             self.handler.burst_end().await;
             let progress = match delivered {
                 Ok(progress) => {
@@ -172,7 +178,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 return self.why_closed();
             }
             if let Progress::Paused = progress {
-                // The peer is not to blame for what this task did not read meanwhile.
+                // The silence is this task's, not the peer's: the task did not read.
                 self.outbox.note_received(clock::now());
                 self.runtime.yield_now().await;
                 continue;
@@ -192,7 +198,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             let held = self.receiver.held_lanes();
             let read = match held | self.held {
                 0 => self.read_once(link).await,
-                // In a box, as it is rarely there and would make every reading task larger.
+                // Boxed, because it is rarely needed and would make every reading task larger.
                 _ => Box::pin(self.read_beside_held(link)).await,
             };
             let read = match read {
@@ -213,7 +219,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// Writes down what was thrown away, if there is more of it.
+    /// Notes the receiver's counts of discarded items if they have changed.
     fn note_discarded(&mut self) {
         let thrown_away = self.receiver.thrown_away();
         if thrown_away != self.thrown_away {
@@ -228,7 +234,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         self.outbox.ended().cloned().unwrap_or(Ended::Local)
     }
 
-    /// Hands every whole batch of the block to the receiver, or as many as the handler takes in one go.
+    /// Passes the whole batches of the block to the receiver, as many as the handler takes in one
+    /// go.
     fn deliver(&mut self) -> Result<Progress, Ended> {
         let framing = self.receiver.framing();
         if framing != Framing::Plain {
@@ -271,8 +278,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// The buffer to read into next: the same block if no sample holds it, else another one that starts with the
-    /// unfinished batch.
+    /// Returns the buffer for the next read: the same block if no sample holds it, else another one
+    /// that starts with the unfinished batch.
     fn next_buffer(&mut self) -> RxBuf {
         let (bytes, filled) = (self.block.0.capacity(), self.block.0.filled().len());
         let wanted = block_bytes(bytes, filled, filled - self.consumed);
@@ -303,7 +310,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         fresh
     }
 
-    /// A buffer of another size that starts with the unfinished batch. Those that samples hold are left to them.
+    /// Returns a buffer of another size that starts with the unfinished batch. Blocks that samples
+    /// hold are left to the samples.
     #[cold]
     #[inline(never)]
     fn resized(&mut self, bytes: usize) -> RxBuf {
@@ -321,7 +329,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         fresh
     }
 
-    /// A buffer that no sample refers to any more, else a new one of the same size.
+    /// Returns a buffer that no sample refers to any more, else a new one of the same size.
     fn unused_block(&mut self) -> RxBuf {
         let unused = self
             .pool
@@ -346,7 +354,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// A block that is to have a buffer of so many bytes, which count from now on.
+    /// Returns a block for a buffer of `bytes`, which count from now on.
     fn counted(&self, bytes: usize) -> Arc<SharedBlock> {
         let share = self.receiver.defragmenter().share();
         let mut charge = share.map(|share| share.block()).unwrap_or_default();
@@ -367,15 +375,16 @@ fn block_bytes(bytes: usize, filled: usize, left: usize) -> usize {
     }
 }
 
-/// The progress with the batches of a block.
+/// Progress with the batches of a block.
 enum Progress {
-    /// All whole ones are delivered.
+    /// All whole batches are delivered.
     Done,
-    /// Some are left for when the handler does not want a pause any more.
+    /// Batches are left for the time when the handler no longer wants a pause.
     Paused,
 }
 
-/// The batch that starts at `at` and where the next one starts; `None` if it has not arrived as a whole.
+/// Returns the batch that starts at `at` and the start of the next one; `None` if the batch has not
+/// arrived as a whole.
 #[inline]
 fn next_batch(filled: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let prefix = filled.get(at..at + 2)?;

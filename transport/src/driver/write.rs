@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The writing task: whatever of a link's sending needs waiting.
+//! Writing task: does all sending of a link that has to wait.
 
 use std::{
     future::{Future, poll_fn},
@@ -24,7 +24,8 @@ pub(super) mod standing;
 
 use super::Ended;
 
-/// The interval in which a closing link looks whether the peer's system has confirmed what the socket has.
+/// Interval in which a closing link asks whether the peer's system has confirmed the bytes of the
+/// socket.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// State of the writing task.
@@ -32,24 +33,24 @@ pub(super) struct Writing<R> {
     pub(super) runtime: R,
     outbox: Arc<Outbox>,
     pub(super) timers: Timers,
-    /// When what the peer has shown of itself expires.
+    /// Expiry of the peer's credentials.
     valid_until: Option<Expiry>,
 }
 
-/// The event that ended a wait of the writing task.
+/// Event that ended a wait of the writing task.
 enum Event {
     Signals(u8),
     Due,
 }
 
-/// The state of what waits for the socket.
+/// State of the batches that wait for the socket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Socket {
     Takes,
     Full,
 }
 
-/// The event that ended a wait for the socket.
+/// Event that ended a wait for the socket.
 enum Step {
     Drained(io::Result<()>),
     Signals(u8),
@@ -66,7 +67,8 @@ impl<R: Runtime> Writing<R> {
         }
     }
 
-    /// With a time of day at which the link ends. It is looked at with every keep-alive, and once in a lease at least.
+    /// Returns the task with a time of day at which the link ends. The task checks it with every
+    /// keep-alive, and at least once in a lease.
     pub(super) fn valid_until(self, valid_until: Option<Expiry>) -> Self {
         Self {
             valid_until,
@@ -74,7 +76,7 @@ impl<R: Runtime> Writing<R> {
         }
     }
 
-    /// Returns `true` if the time of the link is over by the clock of the day, which may be set.
+    /// Returns true if the link's time is over by the wall clock, which may be set.
     pub(super) fn is_outdated(&self) -> bool {
         self.valid_until.is_some_and(Expiry::is_over)
     }
@@ -84,7 +86,7 @@ impl<R: Runtime> Writing<R> {
         let ended = self.serve(&mut link).await;
         let orderly = ended == Ended::Local && !self.outbox.is_closed();
         self.outbox.end(ended);
-        // The peer may be gone already; the socket closes with the halves in any case.
+        // The peer may be gone already; the socket closes with its halves in any case.
         let _ = link.shutdown().await;
         if orderly {
             self.wait_for_reader().await;
@@ -93,8 +95,9 @@ impl<R: Runtime> Writing<R> {
         self.outbox.release();
     }
 
-    /// Gives the peer a moment to hang up in turn, so that nothing it sends meanwhile resets the socket. Where its system's
-    /// confirmation cannot be waited for, it has all the time of the close.
+    /// Gives the peer a moment to hang up in turn, so that no bytes that it still sends reset the
+    /// socket. The peer has all the time of the close if this system cannot wait for the
+    /// confirmation of the peer's system.
     pub(super) async fn wait_for_reader(&self) {
         let mut until = clock::now() + CLOSE_GRACE;
         if !self.outbox.tells_confirmed() {
@@ -136,7 +139,7 @@ impl<R: Runtime> Writing<R> {
                 return Ended::HungUp;
             }
             if signals & signal::CLOSE != 0 {
-                // In a box: a link is closed once, and would have room for that all its life.
+                // Boxed: a link is closed once, and every task would be larger for all its life.
                 return Box::pin(self.say_close(link)).await;
             }
             if signals & signal::HOT != 0
@@ -159,10 +162,10 @@ impl<R: Runtime> Writing<R> {
         .await
     }
 
-    /// Keep-alive and lease. Tells how the connection ended if it did.
+    /// Sends keep-alives and checks the lease. Returns the cause if the connection has ended.
     ///
-    /// A full socket gets no keep-alive: what waits for it says as much once it gets through, and keep-alives would
-    /// pile up behind it, a batch each.
+    /// A full socket gets no keep-alive: the batches that wait for it show as much once they are
+    /// sent, and keep-alives would pile up behind them, a batch each.
     fn handle_timeout(&mut self, socket: Socket) -> Option<Ended> {
         if self.is_outdated() {
             return Some(Ended::Outdated);
@@ -187,21 +190,22 @@ impl<R: Runtime> Writing<R> {
         None
     }
 
-    /// No keep-alive is due for an interval after a write, at most for two after one that the driver had no part in.
+    /// Postpones the next keep-alive by an interval after a write, at most by two after a write of
+    /// a sender.
     fn note_written(&mut self, now: Instant) {
         if self.outbox.take_wrote() {
             self.timers.on_sent(now);
         }
     }
 
-    /// Waits for the socket to take what is queued, while the lease and the end are still looked after.
-    /// Returns the signals that came meanwhile.
+    /// Waits for the socket to take what is queued, while it checks the lease and the end. Returns
+    /// the signals that were raised during the wait.
     async fn drain<W: LinkWrite>(&mut self, link: &mut W) -> Result<u8, Ended> {
         let (outbox, runtime) = (Arc::clone(&self.outbox), self.runtime.clone());
         let mut draining = pin!(outbox.drain(&runtime, link));
         let mut meanwhile = 0;
         loop {
-            // The lease ends with the close: nothing is read any more.
+            // The lease ends with the close: the reading task reads no more.
             let deadline = match outbox.is_closing() {
                 true => outbox.close_by(),
                 false => self.timers.poll_timeout(),
@@ -260,8 +264,9 @@ impl<R: Runtime> Writing<R> {
         Ok(())
     }
 
-    /// Writes what is queued and a Close behind it, as far as the peer takes it in time; then its system has the rest of
-    /// the time to confirm that. Tells how the link ended.
+    /// Writes what is queued and a Close behind it, as far as the peer takes it in time; then waits
+    /// the rest of the time for the confirmation of the peer's system. Returns the cause of the
+    /// link's end.
     async fn say_close<W: LinkWrite>(&mut self, link: &mut W) -> Ended {
         let outbox = Arc::clone(&self.outbox);
         outbox.push_close(Priority::Background);
@@ -275,7 +280,7 @@ impl<R: Runtime> Writing<R> {
         }
     }
 
-    /// Writes until nothing is queued (true), or the socket takes no more.
+    /// Writes until the queues are empty (true), or the socket takes no more.
     async fn drain_all<W: LinkWrite>(&self, link: &mut W) -> bool {
         while !self.outbox.is_closed() {
             self.outbox.flush();
@@ -299,7 +304,7 @@ impl<R: Runtime> Writing<R> {
         true
     }
 
-    /// Waits for a part of the close, for as long as that may take.
+    /// Waits for a part of the close, within the time of the close.
     async fn while_closing(&self, part: impl Future<Output = bool>) -> Closed {
         let mut part = pin!(part);
         loop {
@@ -329,13 +334,13 @@ impl<R: Runtime> Writing<R> {
     }
 }
 
-/// The outcome of a part of a close.
+/// Outcome of a part of a close.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Closed {
     Done(bool),
     /// The time is over, or the connection was cut.
     Late,
-    /// The link is lost; another one may go on.
+    /// The link is lost; another one may take over.
     Lost,
 }
 

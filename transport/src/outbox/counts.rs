@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an outbox has done, as plain numbers.
+//! Snapshots of an outbox's counters, as plain numbers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,9 +11,9 @@ use super::{Outbox, OutboxCounters, writer::SocketWriter};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutboxCounts {
-    /// Attempts that found the queue full; a patient sender makes several for one message.
+    /// Attempts that found the queue full; a sender that retries makes several for one message.
     pub refused_full: u64,
-    /// Messages that no batch can hold because a field is longer than the protocol can say.
+    /// Messages that no batch can hold because a field is longer than the protocol allows.
     pub refused_too_long: u64,
     /// Messages that congestion control dropped.
     pub dropped: u64,
@@ -41,27 +41,29 @@ impl OutboxCounters {
     }
 }
 
-/// What an outbox holds of a node's memory.
+/// Share of an outbox in a node's memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OutboxMemory {
     /// Bytes of its own buffers.
     pub own: usize,
-    /// Bytes that would be free, about, if its peer were gone: payloads may be kept by others as well.
+    /// Approximate bytes that become free when the peer is gone: other owners may share the
+    /// payloads.
     pub kept: usize,
 }
 
-/// What became of the messages of one priority at one moment. At any of them `accepted = sent + queued`, and what was
-/// offered is `accepted + dropped + refused`; once the connection is closed, what is still `queued` is lost.
+/// Counts of the messages of one priority at one moment. At any moment `accepted = sent + queued`,
+/// and the offered messages are `accepted + dropped + refused`; once the connection is closed,
+/// messages that are still `queued` are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PriorityCounts {
-    /// The priority; [`Priority::Data`] for all together where the peer knows no priorities.
+    /// Priority; [`Priority::Data`] for all together where the peer knows no priorities.
     pub priority: Priority,
     /// Messages that were taken into the queue.
     pub accepted: u64,
-    /// Those of them that the operating system's socket has as a whole.
+    /// Accepted messages that the operating system's socket has as a whole.
     pub sent: u64,
-    /// Bytes of the batches that it has as a whole, framing included.
+    /// Bytes of the batches that the socket has as a whole, framing included.
     pub sent_bytes: u64,
     /// Messages that wait, whole or in part.
     pub queued: u64,
@@ -69,12 +71,12 @@ pub struct PriorityCounts {
     pub queued_bytes: usize,
     /// Messages that congestion control dropped because the queue was full.
     pub dropped: u64,
-    /// Messages that a sender got back: it would not wait, or no longer.
+    /// Messages that were returned to a sender that did not wait, or stopped waiting.
     pub refused: u64,
 }
 
 impl PriorityCounts {
-    /// Nothing yet.
+    /// Returns counts of zero.
     #[must_use]
     pub fn none(priority: Priority) -> Self {
         Self {
@@ -89,7 +91,7 @@ impl PriorityCounts {
         }
     }
 
-    /// Adds those of another connection.
+    /// Adds the counts of another connection.
     pub fn add(&mut self, other: &PriorityCounts) {
         self.accepted += other.accepted;
         self.sent += other.sent;
@@ -102,14 +104,14 @@ impl PriorityCounts {
 }
 
 impl Outbox {
-    /// What became of the messages of each priority, the most urgent first.
+    /// Returns the counts of each priority, the most urgent first.
     #[must_use]
     pub fn priorities(&self) -> Vec<PriorityCounts> {
         let lanes = self.lanes.iter().zip(&self.tallies);
         let counts = lanes.zip(Priority::ALL).map(|((lane, tally), priority)| {
             let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
             let lane = lane.lock();
-            // Nothing can become sent that is not accepted yet: the lane is locked.
+            // The lane is locked, so that no message becomes sent before it is counted as accepted.
             let (accepted, sent) = (lane.accepted(), read(&tally.sent));
             PriorityCounts {
                 priority: match self.lanes.len() {
@@ -128,8 +130,8 @@ impl Outbox {
         counts.collect()
     }
 
-    /// The same of a closed connection, once a write that is under way on a sender's thread has ended. Nothing changes
-    /// any more.
+    /// Returns the final counts of a closed connection, once a write that is under way on a
+    /// sender's thread has ended.
     #[must_use]
     pub fn last_priorities(&self) -> Vec<PriorityCounts> {
         let writer = self.writer.lock();
@@ -138,7 +140,8 @@ impl Outbox {
         self.priorities()
     }
 
-    /// The peer takes each bare message by itself, not a batch as a whole.
+    /// Counts the bare messages that the socket has: the peer takes each one by itself, not a batch
+    /// as a whole.
     pub(super) fn note_whole_messages(&self, writer: &SocketWriter) {
         if self.framing.is_bare()
             && let Some(sent) = writer.transmit().last_whole_message()
@@ -175,7 +178,7 @@ impl Outbox {
         tally.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a message whose sender would not wait for room, or no longer.
+    /// Counts a message whose sender did not wait for room, or stopped waiting.
     pub fn count_refused(&self, priority: Priority) {
         let tally = &self.tallies[self.lane_index(priority)];
         tally.refused.fetch_add(1, Ordering::Relaxed);

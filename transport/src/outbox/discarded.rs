@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Counts of what was received and thrown away, for every task that asks. The reading task notes them after a read that has changed
-//! them, and never for a message.
+//! Counts of what was received and discarded, for every task that asks. The reading task updates
+//! them after a read that has changed them, never for each message.
 
 use std::sync::atomic::Ordering;
 
@@ -9,25 +9,27 @@ use crate::protocol::rx::Received;
 
 use super::Outbox;
 
-/// Counts of what a link has received from its peer and thrown away.
+/// Counts of what a link has received from its peer and discarded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Discarded {
-    /// Frames whose sequence number was old or repeated.
+    /// Frames with an old or repeated sequence number.
     pub frames: u64,
-    /// Fragments with such a number, and those that became no part of a message.
+    /// Fragments with an old or repeated sequence number, and those that became no part of a
+    /// message.
     pub fragments: u64,
-    /// Messages in fragments that were given up before their end, those that are too large among them.
+    /// Messages in fragments that were given up before their end, including those that are too
+    /// large.
     pub messages: u64,
     /// Messages above the limit of one message (`transport/link/rx/max_message_size`), or of all unfinished ones.
     pub too_large: u64,
-    /// Messages put together from fragments that could not be decoded, and those whose payload lies in the sender's shared
-    /// memory.
+    /// Messages that were reassembled from fragments and could not be decoded, and those whose
+    /// payload lies in the sender's shared memory.
     pub undecodable: u64,
 }
 
 impl Outbox {
-    /// Returns the counts of what was received from the peer and thrown away.
+    /// Returns the counts of what was received from the peer and discarded.
     #[must_use]
     pub fn discarded(&self) -> Discarded {
         let [frames, fragments, messages, too_large, undecodable] =
@@ -41,18 +43,19 @@ impl Outbox {
         }
     }
 
-    /// Returns how often a priority of the peer waited for a declaration that was still on its way.
+    /// Returns the number of times that a priority of the peer waited for a declaration on its way.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// Notes how often that was so far.
+    /// Notes the number of times that priorities waited so far.
     pub(crate) fn note_held(&self, received: &Received) {
         self.held.store(received.lanes_held, Ordering::Relaxed);
     }
 
-    /// Notes what was thrown away so far; true if a message that is too large is among it for the first time.
+    /// Notes the counts of discarded items; true if a message that is too large is among them for
+    /// the first time.
     #[cold]
     pub(crate) fn note_discarded(&self, received: &Received) -> bool {
         let before = self.discarded();

@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which thread writes to the socket, and when: the decisions of an outbox as one state word and a table of transitions.
+//! Election of the thread that writes to the socket, and when: the decisions of an outbox as one
+//! state word and a table of transitions.
 //!
 //! [`State::next`] is the table, a function without side effects. [`WriterElection`] applies it to one atomic word, each event
 //! in one step, which `loom/` checks. The actors are the senders of messages, the driver (the link's writing task),
 //! and the writer: the sender or the driver that has the right to write.
 //!
-//! The word says three things:
-//! * whether somebody writes, and whether somebody else has demanded a write meanwhile ([`Event::Demand`] to
-//!   [`Event::Reset`]);
+//! The word holds three things:
+//! * whether a thread writes, and whether another one has demanded a write since ([`Event::Demand`]
+//!   to [`Event::Reset`]);
 //! * which thread waits for a full socket, a sender that needs room or the driver, so that not both do
 //!   ([`Event::Attend`] to [`Event::DriverWoke`]);
-//! * how dense the stream is, and whether its open batch is due ([`Event::Turn`] to [`Event::CoolDown`]). In a dense stream
-//!   the driver only reminds: at a tick the open batch becomes due, and the sender of the next message writes it, in whose
-//!   cache the batch is. The driver writes by itself only if no sender has come by the tick after.
+//! * how dense the stream is, and whether its open batch is due ([`Event::Turn`] to
+//!   [`Event::CoolDown`]). In a dense stream the driver only sets a flag: at a tick the open batch
+//!   becomes due, and the sender of the next message writes it, in whose cache the batch is. The
+//!   driver writes by itself only if no sender has come by the tick after.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU32, Ordering};
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Who writes, in the two lowest bits.
+/// Bits of the writer's state, the two lowest ones.
 const PHASE: u32 = 0b11;
-/// Nobody.
+/// No thread writes.
 const IDLE: u32 = 0;
-/// One thread, which does not wait for the socket meanwhile.
+/// One thread writes, and does not wait for the socket.
 const WRITING: u32 = 1;
 /// The socket is full, or the driver has the batches: no sender writes.
 const BLOCKED: u32 = 2;
-/// A write was demanded that the next one to have the right to write must make.
+/// A write was demanded; the next writer must make it.
 const DEMANDED: u32 = 1 << 2;
 /// A sender waits for the socket.
 const ATTENDED: u32 = 1 << 3;
@@ -37,21 +39,21 @@ const WAS_ATTENDED: u32 = 1 << 4;
 const DRIVER_LOOKS: u32 = 1 << 5;
 /// A full batch was written since the last tick.
 const WROTE_FULL: u32 = 1 << 6;
-/// How dense the stream is.
+/// Bits of the density of the stream.
 const DENSITY: u32 = 0b11 << 8;
 /// Messages come one by one; each is written at once.
 const QUIET: u32 = 0;
 /// Messages follow each other closely; the driver ticks.
 const DENSE: u32 = 1 << 8;
-/// As dense, and the next sender writes.
+/// The stream is dense and its open batch is due: the next sender writes it.
 const DUE: u32 = 2 << 8;
 
-/// What happens to the state.
+/// Event of the state machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// A sender wants what is queued written now.
     Demand,
-    /// The same where only the driver writes.
+    /// A sender wants what is queued written now, where only the driver writes.
     DemandDriver,
     /// The writer ends.
     Finish(WriteEnd),
@@ -59,13 +61,13 @@ pub(super) enum Event {
     Resume,
     /// The driver takes batches over, where only it writes.
     Take,
-    /// It has written them.
+    /// The driver has written the batches.
     HandBack,
-    /// Another link goes on with what a lost one has not taken.
+    /// Another link takes over with the batches that a lost one has not taken.
     Reset,
     /// A sender wants to wait for the socket.
     Attend,
-    /// It does not wait any more.
+    /// The sender does not wait for the socket any more.
     Depart,
     /// The driver is about to wait for the socket.
     DriverWaits,
@@ -77,39 +79,40 @@ pub(super) enum Event {
     FullBatch,
     /// Messages follow each other closely.
     BecomeDense,
-    /// The driver's regular look at a dense stream that has something queued.
+    /// The driver's periodic check of a dense stream that has something queued.
     Tick,
     /// The stream has ended.
     CoolDown,
 }
 
-/// How a write ended.
+/// Outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteEnd {
     /// The socket has everything.
     Done,
-    /// It is full.
+    /// The socket is full.
     Full,
-    /// It is lost, and another link may go on.
+    /// The link is lost, and another link may take over.
     Lost,
     /// The connection has ended.
     Ended,
 }
 
-/// What the one who caused an event does now.
+/// Next step of the thread that caused an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Nothing: somebody else sees to it, or there is nothing to do.
+    /// Nothing: another thread has the task, or there is none.
     Leave,
-    /// Write. It is the writer until its [`Event::Finish`], or has the batches until [`Event::HandBack`].
+    /// Write. The thread is the writer until its [`Event::Finish`], or has the batches until
+    /// [`Event::HandBack`].
     Write,
     /// Wait for the socket on this thread.
     Wait,
     /// Look again in a moment: a sender waits for the socket.
     LookAgain,
-    /// All that was demanded is written.
+    /// Report that all demanded batches are written.
     Done,
-    /// Demand again: somebody has demanded a write that this one did not make.
+    /// Demand again: another thread has demanded a write that this writer did not make.
     Again,
     /// Wake the driver.
     WakeDriver,
@@ -117,12 +120,12 @@ pub(super) enum Action {
     Measure,
 }
 
-/// The state word.
+/// State word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State(u32);
 
 impl State {
-    /// The table of transitions.
+    /// Applies the table of transitions.
     #[inline(always)]
     fn next(self, event: Event) -> (State, Action) {
         match event {
@@ -142,14 +145,15 @@ impl State {
         }
     }
 
-    /// Who writes.
+    /// Applies the part of the table that elects the writer.
     #[inline(always)]
     fn next_writer(self, event: Event) -> (State, Action) {
         match (event, self.0 & PHASE) {
             (Event::Demand, IDLE) => (self.phase(WRITING).without(DEMANDED), Action::Write),
             (Event::Demand | Event::DemandDriver, _) => (self.with(DEMANDED), Action::Leave),
 
-            // The next demand is a new election: what is out may belong to a user, whose code runs before that.
+            // The next demand is a new election: a written payload may belong to a user, whose code
+            // runs before.
             (Event::Finish(WriteEnd::Done), WRITING) if self.has(DEMANDED) => {
                 (self.phase(IDLE).without(DEMANDED), Action::Again)
             }
@@ -163,14 +167,14 @@ impl State {
                 (self.phase(IDLE).without(DEMANDED), Action::Leave)
             }
 
-            // What was demanded meanwhile goes along.
+            // This write also covers the writes that were demanded while the socket was full.
             (Event::Resume, BLOCKED) => (self.phase(WRITING).without(DEMANDED), Action::Write),
             (Event::Take, IDLE | BLOCKED) => (self.phase(BLOCKED).without(DEMANDED), Action::Write),
             (Event::HandBack, BLOCKED) if self.has(DEMANDED) => (self, Action::Again),
             (Event::HandBack, BLOCKED) => (self.phase(IDLE), Action::Done),
-            // The driver of the old link has gone, also if it meant to look at the socket again.
+            // The driver of the old link has gone, even if it meant to look at the socket again.
             (Event::Reset, BLOCKED) => (self.phase(IDLE).without_driver(), Action::Leave),
-            // A sender that writes at the moment goes on with the new link.
+            // A sender that is writing continues with the new link.
             (Event::Reset, _) => (self.without_driver(), Action::Leave),
             (Event::Resume | Event::Take | Event::HandBack | Event::Finish(_), _) => {
                 (self, Action::Leave)
@@ -179,14 +183,15 @@ impl State {
         }
     }
 
-    /// Which thread waits for a full socket.
+    /// Applies the part of the table that chooses the thread that waits for a full socket.
     #[inline(always)]
     fn next_attendant(self, event: Event) -> (State, Action) {
         match event {
             Event::Attend if self.has(ATTENDED) => (self, Action::Leave),
             Event::Attend => (self.with(ATTENDED | WAS_ATTENDED), Action::Wait),
             Event::Depart => (self.without(ATTENDED), Action::Leave),
-            // The driver trusts a sender that has gone once more: as a rule it is soon back.
+            // The driver trusts a sender that has gone for one more look: the sender usually
+            // returns soon.
             Event::DriverWaits if self.has(ATTENDED | WAS_ATTENDED) => (
                 self.without(WAS_ATTENDED).with(DRIVER_LOOKS),
                 Action::LookAgain,
@@ -197,7 +202,7 @@ impl State {
         }
     }
 
-    /// When the open batch is written.
+    /// Applies the part of the table that decides when the open batch is written.
     #[inline(always)]
     fn next_density(self, event: Event) -> (State, Action) {
         match (event, self.0 & DENSITY) {
@@ -205,7 +210,7 @@ impl State {
             (Event::Turn, DENSE) => (self, Action::Leave),
             (Event::Turn, _) => (self.density(DENSE), Action::Write),
 
-            // What was due goes with it.
+            // The full batch also takes along the batch that was due.
             (Event::FullBatch, DUE) => (self.density(DENSE).with(WROTE_FULL), Action::Leave),
             (Event::FullBatch, _) => (self.with(WROTE_FULL), Action::Leave),
 
@@ -222,7 +227,7 @@ impl State {
         }
     }
 
-    /// Nobody ticks, nor looks at the socket.
+    /// Clears the driver's flags: no driver ticks or looks at the socket.
     fn without_driver(self) -> State {
         self.without(DRIVER_LOOKS).density(QUIET)
     }
@@ -248,7 +253,7 @@ impl State {
     }
 }
 
-/// The state word of one outbox.
+/// State word of one outbox.
 #[derive(Debug)]
 pub(super) struct WriterElection {
     word: AtomicU32,
@@ -261,11 +266,11 @@ impl WriterElection {
         }
     }
 
-    /// Applies an event; what its cause has to do now.
+    /// Applies an event; returns the next step of the thread that caused it.
     ///
-    /// Also an event that changes nothing writes the word: a sender that leaves its message to the writer, because it finds
-    /// one, is seen by that one's next event, and what it has queued with it.
-    /// Inlined, as that leaves of the table what concerns this event.
+    /// An event that changes nothing writes the word as well: a sender that leaves its message to
+    /// the current writer is seen, with the message, by that writer's next event. Inlined, so that
+    /// the compiler keeps only the part of the table for this event.
     #[inline(always)]
     pub(super) fn apply(&self, event: Event) -> Action {
         let mut seen = self.word.load(Ordering::Relaxed);
@@ -282,7 +287,8 @@ impl WriterElection {
         }
     }
 
-    /// [`Event::Turn`], for which nothing is to be done in a dense stream but to look: nearly every message causes it.
+    /// Applies [`Event::Turn`], which in a dense stream only reads the word: nearly every message
+    /// causes it.
     #[inline(always)]
     pub(super) fn turn(&self) -> Action {
         match self.word.load(Ordering::Relaxed) & DENSITY {
@@ -292,7 +298,7 @@ impl WriterElection {
         }
     }
 
-    /// [`Event::FullBatch`], which changes something once in a tick.
+    /// Applies [`Event::FullBatch`], which changes the word once in a tick.
     pub(super) fn full_batch(&self) {
         let seen = self.word.load(Ordering::Relaxed);
         if seen & WROTE_FULL == 0 || seen & DENSITY == DUE {
@@ -300,24 +306,24 @@ impl WriterElection {
         }
     }
 
-    /// The right to wait for the socket, for a sender; `None` if another one has it.
+    /// Returns the right to wait for the socket, for a sender; `None` if another sender has it.
     pub(super) fn attend(&self) -> Option<Attendant<'_>> {
         let attends = self.apply(Event::Attend) == Action::Wait;
         attends.then_some(Attendant(self))
     }
 
-    /// True while the socket is full, or the driver has the batches.
+    /// Returns true while the socket is full, or the driver has the batches.
     pub(super) fn is_blocked(&self) -> bool {
         self.word.load(Ordering::Acquire) & PHASE == BLOCKED
     }
 
-    /// True while nobody writes, and nothing that was begun waits.
+    /// Returns true while no thread writes, and no write that was begun waits.
     pub(super) fn is_idle(&self) -> bool {
         self.word.load(Ordering::Acquire) & PHASE == IDLE
     }
 }
 
-/// A sender that waits for the socket, until it is dropped.
+/// Right of a sender to wait for the socket, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Attendant<'a>(&'a WriterElection);
 
@@ -331,7 +337,7 @@ impl Drop for Attendant<'_> {
 mod tests {
     use super::*;
 
-    /// What each event asks for, from the beginning.
+    /// Returns the action of each event, from the initial state.
     fn history(events: &[Event]) -> Vec<Action> {
         let mut state = State(IDLE | QUIET);
         let step = |event: &Event| {
@@ -372,7 +378,7 @@ mod tests {
         let events = [Event::BecomeDense, tick, tick, Event::Turn, tick];
         let expected = [Action::WakeDriver, leave, Action::Write, leave, leave];
         assert_eq!(history(&events), expected);
-        // A full batch takes what is due along, and stands for a tick.
+        // A full batch takes the due batch along, and counts as the write of its tick.
         let events = [Event::BecomeDense, tick, Event::FullBatch, tick, tick, tick];
         let expected = [
             Action::WakeDriver,
@@ -422,7 +428,7 @@ mod tests {
         assert_eq!(history(&alone)[1], Action::WakeDriver);
         let attended = [Event::Attend, Event::DriverWaits, Event::Demand, full];
         assert_eq!(history(&attended)[3], Action::Leave);
-        // unless its link is lost
+        // Unless the link of the writer is lost.
         let lost = [
             Event::Attend,
             Event::DriverWaits,

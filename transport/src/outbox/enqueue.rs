@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The one way into a connection: [`Outbox::enqueue`] decides order, overflow, counting, and when the socket is written.
+//! Entry of messages into a connection: [`Outbox::enqueue`] decides order, overflow and counting,
+//! and when the socket is written.
 //!
-//! The messages of a call are queued under one lock of their lane. A message whose head was encoded before and that still fits
-//! into the open frame takes a short cut, [`Outbox::append`], which writes the same bytes: nearly all messages of a dense stream
-//! take it.
+//! A call queues its messages under one lock of their lane. A message whose head was encoded before
+//! and that still fits into the open frame takes a short cut, [`Outbox::append`], which writes the
+//! same bytes: nearly all messages of a dense stream take it.
 
 use std::sync::atomic::Ordering;
 
@@ -16,22 +17,26 @@ use crate::{
 
 use super::{Outbox, Refused, election::Action};
 
-/// What to do with messages that the lane has no room for.
+/// Treatment of messages that the lane has no room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overflow {
-    /// The first of them ends the call and is not counted as dropped: the sender waits for room, or gives up by itself.
+    /// The first one ends the call and is not counted as dropped: the sender waits for room, or
+    /// gives up by itself.
     Refuse,
     /// They are dropped and counted.
     Drop,
-    /// They are queued all the same: control traffic, and what a burst that was already received brings. The source is to
-    /// be paused. A peer that is so far behind that even the bound for this is reached is given up.
+    /// They are queued all the same: control traffic, and messages of a burst that was already
+    /// received. The caller has to pause the source. A peer that is so far behind that even the
+    /// bound for this is reached is given up.
     Keep,
-    /// The first of them waits in the queue, beyond its limit; as long as it does, the others are dropped and counted.
+    /// The first one waits in the queue, beyond its limit; as long as it does, the later ones are
+    /// dropped and counted.
     KeepFirst,
 }
 
 impl Overflow {
-    /// That of a message with this congestion control, where a sender under `Block` wants `block`.
+    /// Returns the treatment of a message with this congestion control, where a sender under
+    /// `Block` wants `block`.
     #[must_use]
     #[inline(always)]
     pub fn under(control: CongestionControl, block: Overflow) -> Overflow {
@@ -43,12 +48,14 @@ impl Overflow {
     }
 }
 
-/// When what was queued is written to the socket, as far as that takes it without waiting.
+/// Time at which queued messages are written to the socket, as far as the socket takes them without
+/// waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
-    /// When the caller [flushes](Outbox::flush): after a burst, or after it has released its locks.
+    /// On the caller's [flush](Outbox::flush): after a burst, or after it has released its locks.
     Later,
-    /// Now if a batch has become full, while the processor still has it at hand; the rest when the caller flushes.
+    /// Now if a batch has become full, while it is in the processor's cache; the rest on the
+    /// caller's flush.
     FullBatches,
     /// Now on a quiet link; in a dense stream with the messages that follow within a tick.
     Coalesced,
@@ -57,7 +64,7 @@ pub enum Write {
 }
 
 impl Write {
-    /// How a sender of single messages writes them.
+    /// Returns the mode for a sender of single messages.
     #[must_use]
     #[inline(always)]
     pub fn one_by_one(is_express: bool) -> Write {
@@ -68,7 +75,7 @@ impl Write {
     }
 }
 
-/// What became of messages of which at least one was queued.
+/// Result for messages of which at least one was queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     /// The socket has them already.
@@ -78,7 +85,7 @@ pub struct Sent {
     pushed: Pushed,
 }
 
-/// The messages of one call, all of one priority.
+/// Messages of one call, all of one priority.
 pub trait Items {
     /// Pushes the messages in their order, until all are pushed or the queue takes no more.
     fn fill(self, queue: &mut Queue<'_>);
@@ -91,7 +98,7 @@ impl<E: Encode + ?Sized> Items for &Outgoing<'_, E> {
     }
 }
 
-/// A run of messages: some hundreds at most, as other senders of the priority wait meanwhile.
+/// Run of messages: some hundreds at most, because other senders of the priority wait for the lane.
 impl<F: FnOnce(&mut Queue<'_>)> Items for F {
     #[inline(always)]
     fn fill(self, queue: &mut Queue<'_>) {
@@ -109,12 +116,14 @@ pub struct Queue<'a> {
     queued: u64,
     dropped: u64,
     too_long: u64,
-    /// Nothing more is taken: the lane is full and the sender waits, or the peer is to be given up.
+    /// Set once no more is taken: the lane is full and the sender waits, or the peer is to be given
+    /// up.
     is_over: bool,
 }
 
 impl Queue<'_> {
-    /// Queues the next message, or does with it what was agreed for a full lane. `false` once no more can be taken.
+    /// Queues the next message, or treats it as agreed for a full lane. `false` once no more can be
+    /// taken.
     #[inline(always)]
     pub fn push<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> bool {
         if !self.lane.has_room() {
@@ -140,9 +149,9 @@ impl Queue<'_> {
         true
     }
 
-    /// Has `write` put as many whole messages as fit into the room of the batch that is being filled; it tells how many
-    /// these are, and what else it likes. `None` without asking it if there is no such batch, or if the lane is full: then
-    /// the next message is one for [`Queue::push`].
+    /// Makes `write` append as many whole messages as fit into the room of the batch that is being
+    /// filled; `write` returns their number and any other value. `None` without a call if there is
+    /// no such batch, or if the lane is full: then the next message is one for [`Queue::push`].
     #[inline(always)]
     pub fn extend<T>(
         &mut self,
@@ -158,22 +167,22 @@ impl Queue<'_> {
     }
 }
 
-/// A lane that [`Outbox::append`] left, locked if it was looked at.
+/// Lane that [`Outbox::append`] left, locked if [`Outbox::append`] locked it.
 #[derive(Debug)]
 pub struct Visit<'a>(Option<SpinGuard<'a, Lane>>);
 
 impl Visit<'_> {
-    /// A lane that was not looked at.
+    /// Lane that was not locked.
     pub const NONE: Visit<'static> = Visit(None);
 }
 
-/// What happens to one more message of a full lane.
+/// Outcome for one more message of a full lane.
 enum Squeezed {
-    /// It is queued all the same.
+    /// The message is queued all the same.
     Kept,
-    /// It is dropped.
+    /// The message is dropped.
     Dropped,
-    /// Nothing more is taken.
+    /// No more messages are taken.
     Over,
 }
 
@@ -191,19 +200,19 @@ fn squeeze(lane: &mut Lane, overflow: Overflow, overrun_bytes: usize) -> Squeeze
     }
 }
 
-/// Messages that were not queued, and why.
+/// Messages that were not queued, by reason.
 struct Failed {
     overflow: Overflow,
     dropped: u64,
     too_long: u64,
     is_over: bool,
-    /// None of the call was queued.
+    /// Set if no message of the call was queued.
     all: bool,
 }
 
 impl Outbox {
-    /// Appends a small message whose head was encoded before to the frame that is open, and writes it when `write` says so; tells
-    /// whether the socket has it already.
+    /// Appends a small message whose head was encoded before to the open frame, and writes it when
+    /// `write` demands it; true if the socket has it already.
     ///
     /// # Errors
     /// The lane, locked if it was looked at, for [`Outbox::enqueue_in`]: the message begins a frame or a batch, is large or finds no
@@ -231,8 +240,9 @@ impl Outbox {
         Ok(self.write(write, Pushed::Open))
     }
 
-    /// Queues messages in their order, under one lock of their lane, and writes them when `write` says so. Never waits
-    /// for the peer. If another sender is writing at the moment it takes these messages along.
+    /// Queues messages in their order, under one lock of their lane, and writes them when `write`
+    /// demands it. Never waits for the peer. Another sender that is writing at the moment takes
+    /// these messages along.
     ///
     /// # Errors
     /// [`Refused`] if nothing was queued. What `overflow` drops is counted.
@@ -247,7 +257,8 @@ impl Outbox {
         self.enqueue_in(Visit(None), priority, overflow, write, items)
     }
 
-    /// As [`Outbox::enqueue`], in the lane of this priority as [`Outbox::append`] left it.
+    /// Queues messages like [`Outbox::enqueue`], in the lane of this priority as [`Outbox::append`]
+    /// left it.
     ///
     /// # Errors
     /// As [`Outbox::enqueue`].
@@ -277,7 +288,7 @@ impl Outbox {
         };
         items.fill(&mut queue);
         if overflow == Overflow::KeepFirst {
-            // Whatever came after it in this run was dropped.
+            // Later messages of this run were dropped.
             queue.lane.end_guest();
         }
         if queue.queued > 0 {
@@ -303,7 +314,7 @@ impl Outbox {
         })
     }
 
-    /// Counts what was not queued; an error if that is all of a call.
+    /// Counts the messages that were not queued; an error if these are all of a call.
     #[cold]
     fn account(&self, lane: usize, failed: &Failed) -> Result<(), Refused> {
         let &Failed {
@@ -331,8 +342,8 @@ impl Outbox {
         }
     }
 
-    /// Writes what was queued with [`Write::Later`] as if `write` had been asked for at once. Tells whether the socket has it
-    /// already. Never blocks.
+    /// Writes messages that were queued with [`Write::Later`] as if `write` had been given at once.
+    /// True if the socket has them already. Never blocks.
     pub fn maybe_flush(&self, write: Write, sent: Sent) -> bool {
         self.write(write, sent.pushed)
     }
@@ -363,7 +374,7 @@ impl Outbox {
         }
     }
 
-    /// Queues a message of the link itself, outside of any frame and whatever the limit.
+    /// Queues a message of the link itself, outside any frame and regardless of the limit.
     pub(super) fn enqueue_own(&self, lane: usize, message: &TransportMessage<'_>) {
         self.lanes[lane].lock().push_bare(message);
         self.mark_ready(lane);

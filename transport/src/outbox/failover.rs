@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Going on with another socket when the one that was written to is lost.
+//! Failover to another socket when the current one is lost.
 
 use event_listener::EventListener;
 
@@ -8,7 +8,7 @@ use crate::protocol::options::Framing;
 use super::{Change, DirectSocket, Outbox, signal};
 
 impl Outbox {
-    /// Tells the driver of the link that everything is sent on that the link is lost.
+    /// Signals the driver of the sending link that the link is lost.
     pub(crate) fn raise_lost(&self) {
         self.signals.raise(signal::LOST);
     }
@@ -17,9 +17,10 @@ impl Outbox {
     pub(crate) fn switch(&self, direct: Option<DirectSocket>) {
         let mut writer = self.writer.lock();
         writer.replace(direct);
-        // What is said of the old link does not concern the new one.
+        // Signals about the old link do not concern the new one.
         self.signals.lower(signal::LOST | signal::HANDOVER);
-        // Also the driver of the old link looked after a dense stream: the next sender has to find out again.
+        // The driver of the old link also ticked for a dense stream: the next sender has to detect
+        // the stream again.
         self.election.apply(Change::Reset);
         drop(writer);
         self.close_on();
@@ -30,7 +31,7 @@ impl Outbox {
         self.over.listen()
     }
 
-    /// What stands in front of the messages.
+    /// Returns the framing of messages on this connection.
     pub(crate) fn framing(&self) -> Framing {
         self.framing
     }

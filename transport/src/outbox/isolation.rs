@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The terms for sources while a peer does not keep up: the bytes that wait for it, and the time for which they wait themselves.
+//! Isolation of sources from a peer that does not keep up: limits of the bytes that wait for it,
+//! and of the time for which sources wait.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
@@ -14,24 +15,24 @@ use crate::{
 
 use super::Outbox;
 
-/// The state of a peer's isolation. Nothing of it is touched while the peer keeps up.
+/// State of a peer's isolation. No thread touches it while the peer keeps up.
 #[derive(Debug, Default)]
 pub(super) struct Isolated {
     policy: Isolation,
-    /// One for each [`Demand`].
+    /// Clock of each [`Demand`].
     clocks: Mutex<[StallClock; 2]>,
     /// The number of sources that wait for the backlog to shrink: each write wakes them.
     watchers: AtomicUsize,
-    /// The peer did not make room within a moment, so sources do not pause for a moment any more.
+    /// Set if the peer did not make room within a moment, so that sources skip the short pause.
     parks: AtomicBool,
-    /// Tells if other peers hold the reading task up: one of [`FREE`], [`HELD`], [`EXCUSED`].
+    /// State of the reading task with respect to other peers: [`FREE`], [`HELD`] or [`EXCUSED`].
     reader: AtomicU8,
 }
 
 const FREE: u8 = 0;
 /// The reading task waits for another peer.
 const HELD: u8 = 1;
-/// It does, and the peer's lease seemed over meanwhile.
+/// The reading task waits for another peer, and the peer's lease seemed over during the wait.
 const EXCUSED: u8 = 2;
 
 impl Isolated {
@@ -47,7 +48,7 @@ impl Isolated {
     }
 }
 
-/// A source that waits for the peer, until it is dropped.
+/// Source that waits for the peer, until it is dropped.
 #[derive(Debug)]
 pub struct Waiting<'a> {
     outbox: &'a Outbox,
@@ -55,8 +56,8 @@ pub struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Looks at the peer's pace; true once it has used up the patience of the sources that wait for it. The caller then
-    /// [gives it up](Outbox::give_up).
+    /// Checks the peer's pace; true once the peer has used up the stall budget of the sources that
+    /// wait for it. The caller then [gives it up](Outbox::give_up).
     #[must_use]
     pub fn look(&self, now: Instant) -> bool {
         let policy = self.outbox.isolated.policy;
@@ -77,7 +78,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A source that is woken by each write, until it is dropped.
+/// Source that is woken by each write, until it is dropped.
 #[derive(Debug)]
 pub struct Watching<'a>(&'a AtomicUsize);
 
@@ -87,8 +88,8 @@ impl Drop for Watching<'_> {
     }
 }
 
-/// A peer whose messages are not read for the sake of other peers, until it is dropped: it is not judged silent
-/// meanwhile.
+/// Peer that is not read because the reading task waits for other peers, until it is dropped: its
+/// lease does not expire during the wait.
 #[derive(Debug)]
 pub struct HeldReader<'a>(&'a Outbox);
 
@@ -108,8 +109,9 @@ impl Outbox {
         self
     }
 
-    /// Returns the outbox for a peer that was too slow on a connection before, with the waiting that it has not made good. If any
-    /// progress will do ([`Isolation::min_rate`] is 0) it owes nothing: its sources wait as long as ever.
+    /// Returns the outbox for a peer that was too slow on an earlier connection, with the stall
+    /// time that it has not made good. If any progress will do ([`Isolation::min_rate`] is 0) it
+    /// owes nothing: its sources wait as long as ever.
     #[must_use]
     pub fn with_stall_debt(self, debt: Duration) -> Self {
         if self.isolated.policy.min_rate == 0 {
@@ -120,7 +122,8 @@ impl Outbox {
         self
     }
 
-    /// The waiting of its sources that the peer has not made good, up to [`Isolation::stall`].
+    /// Returns the stall time of sources that the peer has not made good, up to
+    /// [`Isolation::stall`].
     #[must_use]
     pub fn stall_debt(&self) -> Duration {
         let clocks = self.isolated.clocks.lock();
@@ -141,8 +144,8 @@ impl Outbox {
         self.isolated.policy
     }
 
-    /// True while no more than so many times [`Isolation::backlog_bytes`] waits in all lanes, whatever the limit of each
-    /// lane.
+    /// Returns true while at most `times` times [`Isolation::backlog_bytes`] waits in all lanes,
+    /// whatever the limit of each lane.
     #[must_use]
     pub fn has_room_for_backlogs(&self, times: usize) -> bool {
         let most = self.isolated.policy.backlog_bytes.saturating_mul(times);
@@ -160,14 +163,15 @@ impl Outbox {
         Waiting { outbox, demand }
     }
 
-    /// Has every write wake the sources that [listen for room](Outbox::listen_room), not only one that drains a lane.
+    /// Makes every write wake the sources that [listen for room](Outbox::listen_room), not only one
+    /// that drains a lane.
     #[must_use = "it ends when it is dropped"]
     pub fn watch(&self) -> Watching<'_> {
         self.isolated.watchers.fetch_add(1, Ordering::SeqCst);
         Watching(&self.isolated.watchers)
     }
 
-    /// Notes that messages for this peer go beyond the limit of a lane, and how fast they come.
+    /// Notes that messages for this peer exceed the limit of a lane, and at which rate they arrive.
     pub fn note_congested(&self, now: Instant) {
         let offered = self.flow(Demand::Pace).offered;
         let mut clocks = self.isolated.clocks.lock();
@@ -185,14 +189,15 @@ impl Outbox {
         self.isolated.parks.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that nothing is read from this peer until the result is dropped.
+    /// Notes that the reading task does not read from this peer until the result is dropped.
     #[must_use = "reading goes on when it is dropped"]
     pub fn hold_reader(&self) -> HeldReader<'_> {
         self.isolated.reader.store(HELD, Ordering::SeqCst);
         HeldReader(self)
     }
 
-    /// Returns `true` while the peer is not read for the sake of other peers, so that its silence says nothing.
+    /// Returns true while the peer is not read because of other peers, so that its silence has no
+    /// meaning.
     pub(crate) fn excuses_silence(&self) -> bool {
         let reader = &self.isolated.reader;
         let excused = reader.compare_exchange(HELD, EXCUSED, Ordering::SeqCst, Ordering::SeqCst);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The way out to one peer, shared by everybody who sends to it.
+//! Sending half of the connection to one peer, shared by all senders.
 //!
-//! Publishers and forwarding faces [`enqueue`](Outbox::enqueue) messages: one lane lock, the messages are encoded in
-//! place, the lock is gone. Who then writes to the socket is decided here, so that no message waits for a thread hop that
-//! it does not need (`election`):
+//! Publishers and forwarding faces [`enqueue`](Outbox::enqueue) messages: the sender locks one
+//! lane, encodes the messages in place and unlocks it. The election (`election`) then decides
+//! which thread writes to the socket, so that no message waits for a needless thread hop:
 //! * an express message, a full batch, the end of a received burst: the *caller* writes, without blocking;
 //! * a message that finds the link quiet: the caller writes as well, there is nothing to wait for;
 //! * a message close behind another one stays in the open batch (the link is *hot*); every [`TICK`] the link's driver
 //!   asks the next sender to write the batch, and writes it itself if none comes;
-//! * what the socket does not take at once is handed to the driver, which waits for the peer.
+//! * the driver takes what the socket does not take at once, and waits for the peer.
 //!
 //! Locks: a lane's, held while messages are encoded; the socket writer's, held by the thread that was elected to write.
 //! A lane may be locked while the writer is, never the other way round. No lock is held across an await or a callback.
@@ -85,11 +85,11 @@ pub const TICK: Duration = Duration::from_micros(100);
 /// A message that comes at least this long after the previous one is written by its sender at once.
 const QUIET: Duration = Duration::from_micros(50);
 
-/// The time for which senders that leave the writing to one that waits for room trust that it is still there.
+/// Poll interval of the driver while a blocked sender, not the driver, writes to the socket.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// A lane may overshoot its limit by what receive bursts and control traffic force into it, up to this factor;
-/// a peer that far behind is given up.
+/// Factor by which receive bursts and control traffic may overshoot a lane's limit; a peer that is
+/// that far behind is given up.
 const OVERRUN_FACTOR: usize = 64;
 
 /// The lane is full; nothing was queued.
@@ -101,15 +101,15 @@ pub enum Refused {
     /// The connection is closed or closing.
     #[error("the connection is closed")]
     Closed,
-    /// A field of the message is longer than the protocol can say; no peer can get it.
+    /// A field of the message is longer than the protocol allows; no peer can get it.
     #[error("a field of the message is longer than the protocol can say")]
     TooLong,
 }
 
-/// The queues of one connection and the right to write to its socket.
+/// Queues of one connection, and the right to write to its socket.
 pub struct Outbox {
     lanes: Box<[SpinMutex<Lane>]>,
-    /// One bit per lane that holds something; set and cleared under the lane's lock.
+    /// Bit for each lane that holds something; set and cleared under the lane's lock.
     ready: AtomicU8,
     writer: Mutex<SocketWriter>,
     has_direct: bool,
@@ -122,7 +122,7 @@ pub struct Outbox {
     last_received_ns: AtomicU64,
     wrote: AtomicBool,
     closed: AtomicBool,
-    /// It has released the socket and what was queued.
+    /// Set once the outbox has released its socket and its queues.
     released: AtomicBool,
     ended: OnceLock<Ended>,
     closing: Closing,
@@ -133,12 +133,12 @@ pub struct Outbox {
     room: room::Room,
     over: Event,
     framing: Framing,
-    /// Another link goes on when the one that is written to is lost.
+    /// Set if another link takes over when the one that is written to is lost.
     fails_over: bool,
     isolated: Isolated,
     overrun_bytes: usize,
     counters: OutboxCounters,
-    /// One for each lane.
+    /// Counters of each lane.
     tallies: Box<[Tally]>,
 }
 
@@ -152,8 +152,9 @@ impl std::fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    /// The queues for a connection as it was agreed. `queue_bytes_max` limits each priority. With a `direct`
-    /// socket, senders write by themselves; without one every write is the driver's.
+    /// Creates the queues of an established connection. `queue_bytes_max` limits each priority.
+    /// With a `direct` socket, senders write by themselves; without one the driver makes every
+    /// write.
     #[must_use]
     pub fn new(
         established: &Established,
@@ -163,7 +164,7 @@ impl Outbox {
         Self::with_limits(established, &|_| queue_bytes_max, direct)
     }
 
-    /// Makes the queues as [`Outbox::new`] does, with a limit for each priority.
+    /// Creates the queues like [`Outbox::new`], with a limit for each priority.
     #[must_use]
     pub fn with_limits(
         established: &Established,
@@ -173,7 +174,7 @@ impl Outbox {
         let (max, framing) = (established.batch_size, established.options.framing());
         let batch_size = match &direct {
             Some(direct) if !framing.is_bare() => direct.batch_size(max),
-            // a bare message may be as long as a batch: there are no fragments
+            // A bare message may be as long as a batch: there are no fragments.
             _ => max,
         };
         let lane = |priority| {
@@ -235,9 +236,9 @@ impl Outbox {
         }
     }
 
-    /// Writes everything that is queued, as far as the socket takes it now; the rest goes to the driver.
-    /// Never waits for the peer. If another thread is writing, it takes this caller's messages along. True only if all that
-    /// was queued before this call is with the socket.
+    /// Writes everything that is queued, as far as the socket takes it now; the driver writes the
+    /// rest. Never waits for the peer. Another thread that is writing takes this caller's messages
+    /// along. True only if the socket has all that was queued before this call.
     pub fn flush(&self) -> bool {
         if !self.has_direct {
             self.election.apply(Change::DemandDriver);
@@ -263,13 +264,14 @@ impl Outbox {
         self.lanes[0].lock().message_bytes_max()
     }
 
-    /// True while the lane of this priority takes messages without going over its limit.
+    /// Returns true while the lane of this priority takes messages without exceeding its limit.
     #[must_use]
     pub fn has_room(&self, priority: Priority) -> bool {
         self.is_closed() || self.lanes[self.lane_index(priority)].lock().has_room()
     }
 
-    /// True while the lane of this priority would take messages without going over its limit, but for one of `bytes`.
+    /// Returns true while the lane of this priority would take messages without exceeding its
+    /// limit, if one of `bytes` is not counted.
     #[must_use]
     pub fn has_room_beside(&self, priority: Priority, bytes: usize) -> bool {
         let lane = self.lanes[self.lane_index(priority)].lock();
@@ -282,14 +284,14 @@ impl Outbox {
         self.room.listen()
     }
 
-    /// Ends the connection now, without another word to the peer. What is queued is lost.
+    /// Ends the connection now, without another message to the peer. The queued messages are lost.
     pub fn abort(&self) {
         self.end(Ended::Local);
         self.signals.raise(signal::ABORT);
     }
 
-    /// Says Close with this reason as far as the socket takes it without waiting, and ends the connection now. What is
-    /// queued is lost.
+    /// Sends Close with this reason as far as the socket takes it without waiting, and ends the
+    /// connection now. The queued messages are lost.
     pub fn dismiss(&self, reason: u8) {
         self.signals.set_close_reason(reason);
         self.push_close(Priority::Background);
@@ -303,8 +305,8 @@ impl Outbox {
         self.flush();
     }
 
-    /// Ends the connection to a peer that is too far behind, and says so as far as the socket takes it without waiting. What is
-    /// queued is lost.
+    /// Ends the connection to a peer that is too far behind, with a Close as far as the socket
+    /// takes it without waiting. The queued messages are lost.
     #[cold]
     pub fn give_up(&self) {
         self.signals.set_close_reason(reason::UNRESPONSIVE);
@@ -314,16 +316,16 @@ impl Outbox {
         self.signals.raise(signal::ABORT);
     }
 
-    /// Ends the connection to the peer that keeps the most of a node's memory when that is used up, without another word to
-    /// it. What is queued is lost.
+    /// Ends the connection to the peer that keeps the most of a node's memory when the memory is
+    /// used up, without another message to the peer. The queued messages are lost.
     #[cold]
     pub fn give_way(&self) {
         self.end(Ended::Memory);
         self.signals.raise(signal::ABORT);
     }
 
-    /// Ends a connection whose tasks are gone, with their runtime or by a panic: shuts the socket down, as no task is left to
-    /// do it. The queued messages are lost.
+    /// Ends a connection whose tasks have ended with their runtime or by a panic: shuts the socket
+    /// down, as no task is left for it. The queued messages are lost.
     pub fn abandon(&self) {
         self.end(Ended::Abandoned);
         self.signals.raise(signal::ABORT);
@@ -346,7 +348,7 @@ impl Outbox {
         self.ended.get()
     }
 
-    /// True once nothing can be sent any more.
+    /// Returns true once the connection has ended.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
@@ -358,7 +360,7 @@ impl Outbox {
         &self.counters
     }
 
-    /// True if something that was queued is not with the socket as a whole.
+    /// Returns true if the socket does not have all that was queued.
     #[must_use]
     pub fn has_unsent(&self) -> bool {
         !self.election.is_idle() || self.queued_bytes() > 0
@@ -391,7 +393,8 @@ impl Outbox {
         }
     }
 
-    /// The link is not hot: write at once if it was quiet, else let the driver look after the stream from now on.
+    /// Writes at once if the link was quiet; else starts the driver's ticks for the stream. The
+    /// link is not hot.
     #[cold]
     fn write_quiet(&self, pushed: Pushed) -> bool {
         let now = self.now_ns();
@@ -399,7 +402,7 @@ impl Outbox {
         if now.saturating_sub(last) >= QUIET.as_nanos() as u64 {
             return self.flush();
         }
-        // A full batch is worth a write of its own, only the next ones are waited for.
+        // A full batch is written by itself; only the next ones wait.
         let written = pushed == Pushed::Sealed && self.flush();
         if self.election.apply(Change::BecomeDense) == Action::WakeDriver {
             self.signals.raise(signal::HOT);

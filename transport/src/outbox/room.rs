@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Waiting for room in an outbox. To tell of room costs next to nothing while nobody waits, as each write tells of it.
+//! Waiting for room in an outbox. Every write notifies the waiters, which costs next to nothing
+//! while there are none.
 
 use std::{
     future::Future,
@@ -11,7 +12,7 @@ use std::{
 
 use event_listener::{Event, EventListener, Listener};
 
-/// The waiters.
+/// Waiters for room.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     event: Event,
@@ -36,7 +37,7 @@ impl Room {
         }
     }
 
-    /// The same for what is not changed under a lane's lock.
+    /// Wakes all waiters after a change that was not made under a lane's lock.
     #[cold]
     pub(super) fn tell_all(&self) {
         self.event.notify(usize::MAX);
@@ -63,7 +64,7 @@ impl Drop for Counted<'_> {
 }
 
 impl RoomListener<'_> {
-    /// Blocks the thread until it wakes, at most so long.
+    /// Blocks the thread until it is woken, for at most `most`.
     pub(super) fn wait(self, most: Duration) {
         self.event.wait_timeout(most);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How senders reach the driver of their link: a few flags and its waker.
+//! Signals of senders to the driver of their link: a few flags and the driver's waker.
 
 use std::{
     sync::atomic::{AtomicU8, Ordering},
@@ -16,15 +16,15 @@ pub(crate) mod signal {
     pub(crate) const HANDOVER: u8 = 2;
     /// A dense stream began: write the open batches every tick until it ends.
     pub(crate) const HOT: u8 = 4;
-    /// Write what is queued, say Close and end.
+    /// Write what is queued, send Close and end.
     pub(crate) const CLOSE: u8 = 8;
     /// End at once.
     pub(crate) const ABORT: u8 = 16;
-    /// The link is lost; another one may go on.
+    /// The link is lost; another one may take over.
     pub(crate) const LOST: u8 = 32;
 }
 
-/// The flags that wait for the driver. Any number of senders, one driver.
+/// Flags that wait for the driver. Any number of senders, one driver.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     raised: AtomicU8,
@@ -39,7 +39,7 @@ impl Signals {
         }
     }
 
-    /// Takes flags back that were raised.
+    /// Clears raised flags.
     pub(crate) fn lower(&self, flags: u8) {
         self.raised.fetch_and(!flags, Ordering::SeqCst);
     }
@@ -56,7 +56,7 @@ impl Signals {
         self.close_reason.load(Ordering::SeqCst)
     }
 
-    /// Takes all flags that are raised, or registers the driver to be woken by the next one.
+    /// Takes all raised flags, or registers the driver to be woken by the next one.
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<u8> {
         let taken = self.raised.swap(0, Ordering::SeqCst);
         if taken != 0 {

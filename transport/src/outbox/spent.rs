@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Payloads that are sent or given up, on their way to where no lock is held.
+//! Payloads that were sent or given up, kept until no lock is held.
 //!
-//! A payload may belong to a user, whose code runs when the last reference to it goes, and may publish. So a function that
-//! takes batches apart under a lock keeps their payloads here, and drops this after the lock is gone.
+//! A payload may belong to a user, whose code runs when the last reference is dropped, and may
+//! publish. A function that takes batches apart under a lock therefore keeps their payloads here,
+//! and drops the `Spent` after it has released the lock.
 
 use std::cell::Cell;
 
@@ -12,23 +13,23 @@ use zonda_runtime::guard::caught;
 use crate::log_limit::LogLimit;
 use crate::protocol::tx::Batch;
 
-/// Most slices of one vectored write; two for each batch.
+/// Maximum slices of one vectored write; two for each batch.
 pub(super) const SLICES_MAX: usize = 64;
 
-/// The room for so many is kept for the next write of the thread: as many as one write can empty.
+/// Capacity that a thread keeps for its next write: as many payloads as one write can empty.
 const KEPT_MAX: usize = SLICES_MAX;
 
 thread_local! {
-    /// Room to be used again.
+    /// Vector to be reused.
     static ROOM: Cell<Vec<ZSlice>> = const { Cell::new(Vec::new()) };
 }
 
-/// Payloads to be dropped with no lock held. Nothing is allocated for none.
+/// Payloads to be dropped with no lock held. An empty list allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Spent(Vec<ZSlice>);
 
 impl Spent {
-    /// Takes a batch apart: its payload stays here, its buffer is the caller's.
+    /// Takes a batch apart: keeps its payload and returns its buffer.
     #[inline]
     pub(crate) fn take_apart(&mut self, batch: Batch) -> Box<[u8]> {
         let (buffer, tail) = batch.into_parts();
@@ -42,13 +43,13 @@ impl Spent {
     #[inline(never)]
     pub(crate) fn keep(&mut self, payload: ZSlice) {
         if self.0.capacity() == 0 {
-            // a thread that is ending has no room to give
+            // A thread that is ending has no vector to reuse.
             self.0 = ROOM.try_with(Cell::take).unwrap_or_default();
         }
         self.0.push(payload);
     }
 
-    /// Returns what is kept, if there is any.
+    /// Returns the kept payloads, if there are any.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Spent> {
         (!self.0.is_empty()).then(|| Spent(std::mem::take(&mut self.0)))
@@ -70,7 +71,7 @@ impl Spent {
 }
 
 impl Drop for Spent {
-    /// No lock may be held: anybody's code may run.
+    /// No lock may be held: the code of any payload's owner may run.
     #[inline]
     fn drop(&mut self) {
         if !self.0.is_empty() {

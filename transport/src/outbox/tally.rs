@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What an outbox counts, as it is kept.
+//! Live counters of an outbox.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use zonda_codec::Priority;
 use crate::protocol::rx::Received;
 use crate::protocol::tx::Batch;
 
-/// What an outbox has done so far. All counts are since the connection opened.
+/// Counters of an outbox since its connection opened.
 #[derive(Debug, Default)]
 pub struct OutboxCounters {
     /// Messages that were refused with [`Refused::Full`](super::Refused::Full).
@@ -26,7 +26,7 @@ pub struct OutboxCounters {
     pub bytes: AtomicU64,
 }
 
-/// What is counted of a priority outside of its lane's lock.
+/// Counters of a priority outside its lane's lock.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) sent: AtomicU64,
@@ -36,7 +36,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// The socket has all of `batch`. Only for the holder of the writer.
+    /// Notes that the socket has all of `batch`. Only for the holder of the writer.
     pub(super) fn departed(&self, batch: &Batch) {
         let bytes = self.sent_bytes.load(Ordering::Relaxed) + batch.wire_len() as u64;
         self.sent_bytes.store(bytes, Ordering::Relaxed);
@@ -44,18 +44,20 @@ impl Tally {
     }
 }
 
-/// What was received and thrown away, in the order of the fields of [`Discarded`](super::Discarded).
+/// Counters of received and discarded items, in the order of the fields of
+/// [`Discarded`](super::Discarded).
 #[derive(Debug, Default)]
 pub(super) struct Discards(pub(super) [AtomicU64; 5], AtomicBool);
 
 impl Discards {
-    /// Whether a message in shared memory is among it, and nobody has asked since.
+    /// Returns true if a message in shared memory is counted, for the first call that finds one.
     pub(super) fn is_shared_for_the_first_time(&self, received: &Received) -> bool {
         received.messages_in_shared_memory > 0 && !self.1.swap(true, Ordering::Relaxed)
     }
 }
 
-/// Which of so many lanes is that of a priority: there is one for all where the peer knows no priorities.
+/// Returns the index of a priority's lane among `lanes`: one lane serves all where the peer knows
+/// no priorities.
 #[inline]
 pub(super) fn lane_index(lanes: usize, priority: Priority) -> usize {
     match lanes {

@@ -17,18 +17,19 @@ use super::{
     writer::Buffers,
 };
 
-/// Most batches taken at once, so that a higher priority that comes meanwhile waits for no more than these.
+/// Maximum number of batches taken at once, so that a more urgent message waits for no more than
+/// these.
 const BATCHES_MAX: usize = SLICES_MAX / 2;
 
-/// Most bytes taken at once, for the same reason.
+/// Maximum bytes taken at once, for the same reason.
 const BYTES_MAX: usize = 256 * 1024;
 
-/// A few batches in the order in which they leave, the first of them perhaps partly written.
+/// Batches in the order in which they leave, the first of them perhaps partly written.
 #[derive(Debug, Default)]
 pub(crate) struct Transmit {
     batches: VecDeque<Batch>,
     bytes: usize,
-    /// Bytes of the first batch that the socket has taken already.
+    /// Bytes of the first batch that the socket has taken.
     written: usize,
 }
 
@@ -37,7 +38,7 @@ impl Transmit {
         self.batches.is_empty()
     }
 
-    /// Writes all of the first batch again: the socket that took a part of it is gone.
+    /// Rewinds to the start of the first batch: the socket that took a part of it is gone.
     pub(crate) fn rewind(&mut self) {
         self.bytes += self.written;
         self.written = 0;
@@ -48,7 +49,7 @@ impl Transmit {
         self.batches.len()
     }
 
-    /// Has each batch from the `first` on changed by `pack`. None of them is partly written.
+    /// Changes each batch from the `first` on by `pack`. None of them is partly written.
     pub(crate) fn pack(&mut self, first: usize, mut pack: impl FnMut(&mut Batch)) {
         for batch in self.batches.iter_mut().skip(first) {
             self.bytes -= batch.wire_len();
@@ -76,7 +77,7 @@ impl Transmit {
         self.batches.push_back(batch);
     }
 
-    /// Takes the last batch, if the socket has seen no byte of it.
+    /// Removes the last batch, if the socket has taken no byte of it.
     pub(super) fn take_unwritten(&mut self) -> Option<Batch> {
         if self.batches.len() == 1 && self.written > 0 {
             return None;
@@ -86,8 +87,8 @@ impl Transmit {
         Some(batch)
     }
 
-    /// Of bare messages, each of which has its length in front: the number of the last one that the socket has as a whole,
-    /// if the first batch is partly written. It may be less than what is known.
+    /// Returns, for bare messages behind their lengths, the number of the last one that the socket
+    /// has as a whole, if the first batch is partly written. It may be less than the known number.
     pub(super) fn last_whole_message(&self) -> Option<u64> {
         let first = self.batches.front().filter(|_| self.written > 0)?;
         let (mut at, mut unsent) = (0, 0);
@@ -98,8 +99,8 @@ impl Transmit {
         Some(first.last_message().saturating_sub(unsent))
     }
 
-    /// The socket took `count` more bytes: gives the batches that are out to `buffers`, and notes in `tallies` what was in
-    /// them.
+    /// Notes that the socket took `count` more bytes: returns the buffers of written batches to
+    /// `buffers`, and counts their content in `tallies`.
     pub(super) fn advance(&mut self, mut count: usize, buffers: &mut Buffers, tallies: &[Tally]) {
         while let Some(first) = self.batches.front() {
             let left = first.wire_len() - self.written;
@@ -121,7 +122,7 @@ impl Transmit {
         }
     }
 
-    /// The unwritten bytes as slices for one vectored write; tells how many there are.
+    /// Fills `into` with the unwritten bytes for one vectored write; returns the number of slices.
     #[cfg(target_os = "linux")]
     pub(crate) fn slices<'a>(&'a self, into: &mut [IoSlice<'a>]) -> usize {
         let mut count = 0;
@@ -144,7 +145,8 @@ impl Transmit {
         count
     }
 
-    /// A batch without its length, in two pieces. None is ever partly written where batches are datagrams.
+    /// Returns a batch without its length, in two pieces. No batch is partly written where batches
+    /// are datagrams.
     #[cfg(target_os = "linux")]
     pub(crate) fn datagram(&self, index: usize) -> [&[u8]; 2] {
         let Some(batch) = self.batches.get(index) else {
@@ -154,7 +156,7 @@ impl Transmit {
         [head, batch.tail().map_or(&[][..], |tail| tail.as_slice())]
     }
 
-    /// The unwritten bytes if they are one piece.
+    /// Returns the unwritten bytes if they are one piece.
     #[cfg(target_os = "linux")]
     pub(crate) fn single(&self) -> Option<&[u8]> {
         match (self.batches.len(), self.batches.front()) {
@@ -203,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Wherever a write has stopped, the slices are the segments.
+    /// The slices are the segments wherever a write has stopped.
     #[test]
     fn slices_are_the_segments() {
         let mut lane = Lane::new(LaneConfig {

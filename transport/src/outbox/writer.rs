@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The socket writer, the one place where bytes leave. The holder of the [`SocketWriter`] writes, and takes other senders' queued
-//! batches along.
+//! Socket writer, the one place where bytes leave. The holder of the [`SocketWriter`] writes, and
+//! takes other senders' queued batches along.
 
 use std::{
     io,
@@ -24,13 +24,14 @@ use super::{
     transmit::Transmit,
 };
 
-/// Buffers kept for the lanes' next batches: about as many as one write empties.
+/// Maximum number of buffers kept for the lanes' next batches: about as many as one write empties.
 const FREE_MAX: usize = 8;
 
-/// Buffers up to this size belonged to fragments whose payload was shared; they are not worth keeping.
+/// Maximum size of buffers that belonged to fragments with a shared payload, and are not worth
+/// keeping.
 const BUFFER_BYTES_MIN: usize = 512;
 
-/// The means to write: the socket, the batches under way, buffers to reuse.
+/// State of the writer: the socket, the batches under way, buffers to reuse.
 #[derive(Debug)]
 pub(super) struct SocketWriter {
     direct: Option<DirectSocket>,
@@ -38,14 +39,14 @@ pub(super) struct SocketWriter {
     buffers: Buffers,
 }
 
-/// The memory of which batches are made, or made smaller with, on their way out.
+/// Memory for making batches, and for compressing them on their way out.
 #[derive(Debug)]
 pub(super) struct Buffers {
-    /// To be used again.
+    /// Buffers to be reused.
     free: Vec<Box<[u8]>>,
-    /// Packs batches, on a link that compresses.
+    /// Compressor, on a link that compresses.
     packer: Option<Box<Packer>>,
-    /// The payloads of what is out; the writer [takes them along](drop_guarded).
+    /// Payloads of written batches; the writer [returns them](drop_guarded) when it unlocks.
     spent: Spent,
 }
 
@@ -62,7 +63,7 @@ impl SocketWriter {
         }
     }
 
-    /// The socket that senders write to by themselves.
+    /// Returns the socket that senders write to by themselves.
     pub(super) fn direct(&self) -> Option<DirectSocket> {
         self.direct.clone()
     }
@@ -72,14 +73,14 @@ impl SocketWriter {
         &self.transmit
     }
 
-    /// Bytes of the buffers that it keeps, and of those in which the link encodes, or what carries it keeps, what it has sent
-    /// and is to read.
+    /// Returns the bytes of the buffers that it keeps, and of those in which the link's layers or
+    /// its carrier keep sent and received bytes.
     pub(super) fn memory(&self) -> usize {
         let free = self.buffers.free.iter().map(|buffer| buffer.len());
         free.sum::<usize>() + self.direct.as_ref().map_or(0, DirectSocket::held)
     }
 
-    /// Gives away all that it has; nothing can be written any more.
+    /// Takes all resources out of the writer, which cannot write any more.
     pub(super) fn release(&mut self) -> SocketWriter {
         let empty = SocketWriter {
             direct: None,
@@ -93,14 +94,14 @@ impl SocketWriter {
         std::mem::replace(self, empty)
     }
 
-    /// Goes on with another socket.
+    /// Continues with another socket.
     pub(super) fn replace(&mut self, direct: Option<DirectSocket>) {
         self.direct = direct;
         self.transmit.rewind();
     }
 }
 
-/// Unlocks the writer; what is returned, if there is any, is to be dropped when nothing else is locked either.
+/// Unlocks the writer; the caller has to drop the result with no other lock held.
 #[inline]
 #[must_use]
 pub(super) fn drop_guarded(mut writer: MutexGuard<'_, SocketWriter>) -> Option<Spent> {
@@ -108,7 +109,7 @@ pub(super) fn drop_guarded(mut writer: MutexGuard<'_, SocketWriter>) -> Option<S
 }
 
 impl Buffers {
-    /// Keeps what can be used again of a batch that is out.
+    /// Keeps the reusable parts of a written batch.
     #[inline]
     pub(super) fn reclaim(&mut self, batch: Batch) {
         let buffer = self.spent.take_apart(batch);
@@ -117,7 +118,7 @@ impl Buffers {
         }
     }
 
-    /// Compresses the batches from the `first` on, which have just come.
+    /// Compresses the batches from the `first` on, which were just added.
     fn pack(&mut self, transmit: &mut Transmit, first: usize, buffer_bytes: usize) {
         if let Some(packer) = &mut self.packer {
             transmit.pack(first, |batch| {
@@ -130,7 +131,7 @@ impl Buffers {
     }
 }
 
-/// The lanes that had room for waiting senders at the last look, as bits.
+/// Lanes that had room for waiting senders at the last look, as bits.
 #[derive(Debug, Default)]
 struct Drained(u8);
 
@@ -142,13 +143,14 @@ impl Drained {
 }
 
 impl Outbox {
-    /// Writes as the thread that was elected to, until the socket is full or has all that is ready. Then it is the writer no
-    /// more: what it does next, and payloads to be dropped before that.
+    /// Writes as the elected thread, until the socket is full or has all that is ready, and ends
+    /// its election. Returns its next step, and payloads to be dropped before that step.
     ///
-    /// Messages that other threads add meanwhile are not chased: they write themselves, demand it, or leave it to the next tick.
+    /// Messages that other threads add during the write are not followed: those threads write
+    /// themselves, demand a write, or leave it to the next tick.
     #[inline]
     pub(super) fn write_elected(&self) -> (Action, Option<Spent>) {
-        // It is free but for moments: no other holder of this lock writes.
+        // The lock is free except for moments: no other holder of this lock writes.
         let locked = self.writer.try_lock();
         let mut writer = locked.unwrap_or_else(|| self.writer.lock());
         let SocketWriter {
@@ -160,12 +162,13 @@ impl Outbox {
             Some(direct) => self.write_by(transmit, buffers, |transmit| direct.send(transmit)),
             None => WriteEnd::Ended,
         };
-        // With the lock: a link that takes over finds this write under way or ended, not in between.
+        // Under the lock: a link that takes over finds this write either under way or ended, never
+        // in between.
         let action = self.finish(end);
         (action, drop_guarded(writer))
     }
 
-    /// The writer ends. It has to have [`SocketWriter`] locked.
+    /// Ends the election of the writer, which has to have [`SocketWriter`] locked.
     #[inline]
     fn finish(&self, end: WriteEnd) -> Action {
         let action = self.election.apply(Change::Finish(end));
@@ -178,17 +181,18 @@ impl Outbox {
         action
     }
 
-    /// Writes by any way to `send`, which tells how many bytes it took.
+    /// Writes by `send`, which returns the number of bytes that it took.
     fn write_by(
         &self,
         transmit: &mut Transmit,
         buffers: &mut Buffers,
         mut send: impl FnMut(&Transmit) -> io::Result<usize>,
     ) -> WriteEnd {
-        // Senders that wait for room are woken once the socket has taken what made it: the rest goes back.
+        // Senders that wait for room are woken once the socket has taken the batches that left
+        // their lane: the remaining batches go back.
         let mut drained = Drained::default();
         loop {
-            // Nothing is written behind the end, so that what was lost by it can be counted.
+            // No batch is written after the end, so that the lost messages can be counted.
             if self.is_closed() {
                 return WriteEnd::Ended;
             }
@@ -226,8 +230,8 @@ impl Outbox {
         }
     }
 
-    /// Takes ready batches, highest priority first, and notes the room that this makes. False if there may be more than
-    /// go into this write.
+    /// Takes ready batches, highest priority first, and notes the room that this makes. False if
+    /// more may be ready than go into this write.
     #[inline]
     fn gather(
         &self,
@@ -266,7 +270,8 @@ impl Outbox {
             let Some(lane) = self.lanes.get(index) else {
                 return true;
             };
-            // The batches at hand do not wait for a sender that is still filling a lane behind them.
+            // Batches that were already taken do not wait for a sender that is still filling a lane
+            // behind them.
             let mut lane = match transmit.is_empty() {
                 true => lane.lock(),
                 false => match lane.try_lock() {
@@ -274,8 +279,9 @@ impl Outbox {
                     None => return false,
                 },
             };
-            // Between the choice of this lane and its lock a thread may have queued a more urgent message and then one here. The
-            // urgent one has to leave first: it may declare the id by which the other one names its key.
+            // Between the choice of this lane and its lock a thread may have queued a more urgent
+            // message and then one here. The urgent message has to leave first: it may declare the
+            // id by which the second one names its key.
             if self.most_urgent() < index {
                 continue;
             }
@@ -291,13 +297,14 @@ impl Outbox {
         false
     }
 
-    /// The first lane that has something to write; beyond the last one if none has.
+    /// Returns the first lane that has something to write; beyond the last one if none has.
     #[inline]
     fn most_urgent(&self) -> usize {
         self.ready.load(Ordering::SeqCst).trailing_zeros() as usize
     }
 
-    /// Wakes the senders that wait for room if there is some, and the sources that watch the backlog.
+    /// Wakes the senders that wait for room if there is some, and the sources that watch the
+    /// backlog.
     fn tell_room(&self, drained: &mut Drained) {
         let has_drained = std::mem::take(drained).0 != 0;
         if has_drained {
@@ -308,8 +315,9 @@ impl Outbox {
         }
     }
 
-    /// The socket is full: what it has seen no byte of goes back to the front of its lane, so that a more urgent message that
-    /// comes before there is room again waits for one batch at most.
+    /// Returns batches of which a full socket has taken no byte to the front of their lanes, so
+    /// that a more urgent message that comes before there is room again waits for one batch at
+    /// most.
     #[cold]
     #[inline(never)]
     fn put_back(&self, transmit: &mut Transmit, drained: &mut Drained) {
@@ -338,10 +346,10 @@ impl Outbox {
             .fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// The driver's way to write: where senders write by themselves it waits for the socket, or leaves that to a sender that
-    /// waits for room, a moment at a time; elsewhere it takes the batches over and writes them. Returns when no sender
-    /// demands more.
-    /// Not cancel-safe: a write that is dropped half-way leaves the link unusable.
+    /// Writes for the driver: where senders write by themselves the driver waits for the socket, or
+    /// leaves the wait to a sender that waits for room, a moment at a time; elsewhere it takes the
+    /// batches over and writes them. Returns when no sender demands more. Not cancel-safe: a write
+    /// that is dropped half-way leaves the link unusable.
     pub(crate) async fn drain<R: Runtime, W: LinkWrite>(
         &self,
         runtime: &R,
@@ -354,8 +362,9 @@ impl Outbox {
         }
     }
 
-    /// The batches stay with the socket writer: a sender that waits for room writes them as well. While there is one the driver
-    /// only looks now and then whether that is still so: two that wait for the same socket get into each other's way.
+    /// Waits for the socket, with the batches left in the socket writer: a sender that waits for
+    /// room writes them as well. While there is such a sender the driver only polls whether it is
+    /// still there: two threads that wait for the same socket obstruct each other.
     async fn drain_direct<R: Runtime, W: LinkWrite>(
         &self,
         runtime: &R,
@@ -374,13 +383,13 @@ impl Outbox {
         Ok(())
     }
 
-    /// True while the socket is full and what it did not take waits.
+    /// Returns true while the socket is full and batches wait for it.
     pub(super) fn is_blocked(&self) -> bool {
         self.election.is_blocked()
     }
 
-    /// The socket takes bytes again: goes on writing where it stopped. A flush has to follow, for what is demanded
-    /// meanwhile.
+    /// Continues writing where it stopped, as the socket takes bytes again. The caller has to flush
+    /// afterwards, for writes that were demanded during this one.
     fn resume(&self) -> Option<Spent> {
         match self.election.apply(Change::Resume) {
             Action::Write => self.write_elected().1,
@@ -388,9 +397,10 @@ impl Outbox {
         }
     }
 
-    /// Waits, blocking the calling thread, until the lane has room, the connection closes, or `deadline` passes.
-    /// Tells whether there is room. Where the platform allows it the caller writes to the socket itself meanwhile,
-    /// so that this works on the very thread that drives the link.
+    /// Waits, blocking the calling thread, until the lane has room, the connection closes, or
+    /// `deadline` passes. True if there is room. Where the platform allows it the caller writes to
+    /// the socket itself during the wait, so that this works on the very thread that drives the
+    /// link.
     pub fn wait_room(&self, priority: Priority, deadline: Instant) -> bool {
         loop {
             let listener = self.listen_room();
@@ -408,10 +418,12 @@ impl Outbox {
                 Some(Some(first)) => {
                     let is_writable = self.wait_writable(left);
                     let spent = is_writable.then(|| self.resume());
-                    // The next lines may run the code of a payload's owner, which may wait for this socket in turn.
+                    // The next lines may run the code of a payload's owner, which may wait for this
+                    // socket as well.
                     drop(first);
                     if is_writable {
-                        // The driver may have found this thread writing, and left its demand to it.
+                        // The driver may have found this thread writing, and left its own demand to
+                        // it.
                         self.flush();
                         drop(spent);
                     }
@@ -422,7 +434,7 @@ impl Outbox {
         }
     }
 
-    /// Waits for the socket on the sender's thread; whether it takes something.
+    /// Waits for the socket on the sender's thread; true if the socket takes bytes.
     fn wait_writable(&self, left: Duration) -> bool {
         let socket = self.writer.lock().direct();
         socket.is_some_and(|socket| socket.wait_writable(left))
@@ -447,8 +459,8 @@ impl Outbox {
         }
     }
 
-    /// The batches that are ready, which are the driver's until it hands back, and whether these are all: more than go into
-    /// one write are for the next one.
+    /// Takes the batches that are ready for the driver, which owns them until it hands them back;
+    /// the flag is true if these are all: the next write takes more than fit into one.
     fn take_for_driver(&self) -> (Transmit, bool) {
         self.election.apply(Change::Take);
         let mut guard = self.writer.lock();
@@ -459,12 +471,13 @@ impl Outbox {
         let all = self.gather(transmit, buffers, &mut drained);
         self.tell_room(&mut drained);
         let taken = std::mem::take(transmit);
-        // A packed batch leaves its payload behind.
+        // A compressed batch leaves its payload behind.
         drop(drop_guarded(guard));
         (taken, all)
     }
 
-    /// Queues a keep-alive, ahead of all data. Nothing was sent for a while: the memory for more is given back.
+    /// Queues a keep-alive, ahead of all data. The link was idle for a while: the memory for more
+    /// messages is freed.
     pub(crate) fn push_keep_alive(&self) {
         if let Some(mut writer) = self.writer.try_lock() {
             writer.buffers.free.clear();
@@ -490,25 +503,26 @@ impl Outbox {
         );
     }
 
-    /// True if something was written since the last call.
+    /// Returns true if bytes were written since the last call.
     pub(crate) fn take_wrote(&self) -> bool {
         self.wrote.swap(false, Ordering::Relaxed)
     }
 
-    /// Notes that the peer was heard just now.
+    /// Notes that bytes of the peer arrived just now.
     pub(crate) fn note_received(&self, now: Instant) {
         let at = now.saturating_duration_since(self.epoch).as_nanos();
         self.last_received_ns
             .store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// When the peer was last heard.
+    /// Returns the time of the last arrival from the peer.
     #[must_use]
     pub fn last_received(&self) -> Instant {
         self.epoch + Duration::from_nanos(self.last_received_ns.load(Ordering::Relaxed))
     }
 
-    /// One look of the driver at a hot link: see [`super::election`]. Tells whether the link is still hot.
+    /// Checks a hot link at the driver's tick: see [`super::election`]. Returns true if the link is
+    /// still hot.
     pub(crate) fn tick(&self, idle_ticks: &mut u32) -> bool {
         if self.ready.load(Ordering::SeqCst) == 0 {
             *idle_ticks += 1;
@@ -516,7 +530,7 @@ impl Outbox {
                 return true;
             }
             self.election.apply(Change::CoolDown);
-            // A sender that found the stream dense still has put its message into a lane by now.
+            // A sender that still found the stream dense has put its message into a lane by now.
             if self.lanes.iter().any(|lane| !lane.lock().is_empty()) {
                 self.flush();
             }
@@ -536,7 +550,7 @@ impl Outbox {
         }
     }
 
-    /// True if the end of the connection waits for the driver.
+    /// Returns true if the end of the connection waits for the driver.
     pub(crate) fn wants_end(&self) -> bool {
         self.is_closed()
             || self
@@ -544,7 +558,7 @@ impl Outbox {
                 .has(signal::CLOSE | signal::ABORT | signal::LOST)
     }
 
-    /// True if the socket did not take everything and the driver must wait for it.
+    /// Returns true if the socket did not take everything and the driver must wait for it.
     pub(crate) fn needs_driver(&self) -> bool {
         !self.has_direct || self.is_blocked()
     }
@@ -554,13 +568,13 @@ impl Outbox {
         self.signals.poll(context)
     }
 
-    /// The reason to give in the Close message.
+    /// Returns the reason for the Close message.
     pub(crate) fn close_reason(&self) -> u8 {
         self.signals.close_reason()
     }
 }
 
-/// A hot link cools down after this many ticks without a message.
+/// Number of ticks without a message after which a hot link cools down.
 const IDLE_TICKS_MAX: u32 = 10;
 
 #[cfg(test)]

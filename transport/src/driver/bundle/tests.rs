@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Several links beside each other: priorities that wait, a peer that is silent, and the end of all at once.
+//! Connections of several links: priorities that wait, a silent peer, and the end of all links at
+//! once.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -42,7 +43,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A connection of two links whose handler waits for ids.
+/// Connection of two links whose handler waits for ids.
 struct Scene {
     _runtime: TokioRuntime,
     outbox: Arc<Outbox>,
@@ -94,7 +95,8 @@ fn a_priority_that_waits_is_stopped_on_every_link() {
     assert!(!scene.given_up.load(Ordering::SeqCst));
 }
 
-/// A message waits for its id, and no link is left to bring that: it is given a last time, so that its loss is counted.
+/// A message waits for its id, and no link is left to bring the declaration: the handler gets the
+/// message a last time, so that its loss is counted.
 #[test]
 fn links_that_end_together_leave_nothing_that_waits() {
     let mut scene = Scene::open();

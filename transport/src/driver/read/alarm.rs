@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The clock of a read that waits: how long a peer may be silent in the middle of a message, and how long a Close that may be
-//! forged is doubted.
+//! Timer of a waiting read: bounds the silence of a peer in the middle of a message, and the doubt
+//! about a Close that may be forged.
 
 use std::{
     future::Future,
@@ -15,19 +15,21 @@ use crate::{clock, driver::Handler};
 
 use super::{Ended, Reading};
 
-/// The interval in which a peer that may have closed its link is probed: the system of one that has answers that its port is closed.
+/// Interval of probes to a peer that may have closed its link: the system of a peer that has closed
+/// answers that its port is closed.
 const PROBE_EVERY: Duration = Duration::from_millis(200);
 
-/// The time behind a Close in which datagrams may arrive that were sent before it.
+/// Time behind a Close in which datagrams may arrive that were sent before it.
 const REORDERED: Duration = Duration::from_millis(50);
 
-/// The time by which a keep-alive may be later than its interval.
+/// Tolerance of a keep-alive's interval.
 const LATE: Duration = Duration::from_millis(500);
 
 /// The longest doubt about a Close.
 const DOUBT_MAX: Duration = Duration::from_secs(4);
 
-/// A timer that a reading task keeps from one read to the next. It costs a link that never waits nothing but a pointer.
+/// Timer that a reading task keeps from one read to the next. A link that never waits pays for a
+/// pointer only.
 #[derive(Default)]
 pub(super) struct Alarm(Option<Box<Set>>);
 
@@ -37,7 +39,8 @@ struct Set {
 }
 
 impl Alarm {
-    /// Ready from `at` on. One that was set for an earlier time is kept: that is the next look.
+    /// Returns ready from `at` on. A timer that was set for an earlier time is kept: the task looks
+    /// again then.
     fn poll<R: Runtime>(
         &mut self,
         runtime: &R,
@@ -61,7 +64,7 @@ impl Alarm {
     }
 }
 
-/// A Close on a link on which anybody can send one in the name of the peer.
+/// Close on a link on which any machine can send one in the name of the peer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Doubt {
     reason: u8,
@@ -70,11 +73,11 @@ pub(super) struct Doubt {
     until: Instant,
 }
 
-/// The bounds of a wait for the socket.
+/// Bounds of a wait for the socket.
 pub(super) struct Bound {
-    /// The time at which the read began to wait.
+    /// Start of the wait.
     since: Option<Instant>,
-    /// The peer has begun a message.
+    /// Set if the peer has begun a message.
     is_unfinished: bool,
 }
 
@@ -87,7 +90,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// Ready with the end of the link, if that comes while a read waits.
+    /// Returns ready with the cause if the link ends while a read waits.
     #[inline]
     pub(super) fn poll_silence(
         &mut self,
@@ -127,7 +130,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// The peer has said Close, or another one in its name: whether the link goes on until that is known.
+    /// Returns true if the link continues until it is known whether the peer itself sent this
+    /// Close.
     pub(super) fn doubts(&mut self, ended: &Ended) -> bool {
         let Ended::Remote(reason) = *ended else {
             return false;
@@ -150,7 +154,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         true
     }
 
-    /// Something else than a Close has come: what was said to have closed the link has not if this was sent after it.
+    /// Notes a message other than Close: if the peer sent it after the Close, the Close was forged.
     #[inline]
     pub(super) fn note_alive(&mut self) {
         if let Some(doubt) = self.doubt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reading task of a link that is one of several: as the plain one, but receiver and handler are borrowed for each
-//! read, and fragments are not read to their place.
+//! Reading task of a link that is one of several: like the plain one, but receiver and handler are
+//! borrowed for each read, and fragments are not read to their place.
 
 use std::{
     future::{Future, poll_fn},
@@ -40,8 +40,9 @@ pub(in crate::driver) struct Reading<R, H> {
     consumed: usize,
     unpacker: Unpacker,
     turn: Turn,
-    /// The time at which priorities of the connection have waited for declarations long enough, or its peer was silent in the middle of
-    /// a message for too long, as far as this link knows.
+    /// Next time to check, as far as this link knows, for priorities of the connection that waited
+    /// for declarations too long and for a peer that was silent too long in the middle of a
+    /// message.
     look_at: Option<Instant>,
 }
 
@@ -78,7 +79,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             discard(&mut link).await;
         }
         if outbox.is_closed() {
-            // the side that said Close waits for this
+            // The side that sent Close waits for this end.
             outbox.abort();
         }
         self.bundle.finish_task();
@@ -108,7 +109,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             let buffer = self.next_buffer();
             let (result, buffer) = match self.look_at {
                 None => self.turn.watch(link.read(buffer)).await,
-                // In a box, as it is rarely there and would make every reading task larger.
+                // Boxed, because it is rarely needed and would make every reading task larger.
                 Some(_) => match Box::pin(self.read_and_look(link, buffer)).await {
                     Ok(read) => read,
                     Err(ended) => return ended,
@@ -156,7 +157,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         buffer
     }
 
-    /// Hands every whole batch of the block on.
+    /// Passes every whole batch of the block to the receiver.
     async fn deliver(&mut self) -> Result<(), Ended> {
         let buffer = Arc::clone(&self.block);
         let filled = buffer.0.filled();
@@ -184,7 +185,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 }
             }
         }
-        // also when a Close came right behind the data: what was forwarded must not stay where it is
+        // Also when a Close followed the data: forwarded messages must not stay in their lanes.
         seat.handler.burst_end().await;
         let outbox = self.bundle.outbox();
         if seat.receiver.thrown_away() > 0 && outbox.note_discarded(&seat.receiver.received()) {
@@ -201,19 +202,20 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         done
     }
 
-    /// Hands on the held messages that can be used, as no link brings anything more.
+    /// Delivers the held messages that can be used, as no link brings more.
     #[cold]
     async fn end_held(&mut self) {
         if let Some(mut seat) = self.bundle.take_seat().await {
             let Seat { receiver, handler } = &mut seat;
             receiver.give_up_held(None);
-            // An error in it changes nothing any more.
+            // An error has no effect any more: the connection has ended.
             let _ = read_held(&self.runtime, receiver, handler, || {}).await;
             self.bundle.put_back(seat);
         }
     }
 
-    /// Hands on the messages of priorities whose time is over, and looks whether the peer goes on.
+    /// Delivers the messages of priorities whose waiting time is over, and checks that the peer is
+    /// not silent.
     async fn look(&mut self) -> Result<(), Ended> {
         let Some(mut seat) = self.bundle.take_seat().await else {
             return Err(self.why_closed());
@@ -231,7 +233,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         done
     }
 
-    /// Reads once, and looks as soon as it is time for that.
+    /// Reads once, and looks as soon as the time of the next look has come.
     ///
     /// # Errors
     /// A message of a priority that has waited ends the connection, or the peer was silent for too long.
@@ -241,7 +243,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         link: &mut L,
         buffer: RxBuf,
     ) -> Result<(io::Result<usize>, RxBuf), Ended> {
-        // A socket that always has bytes must not keep the clock from being looked at.
+        // The clock is checked even if the socket always has bytes.
         if self.look_at.is_some_and(|at| at <= clock::now()) {
             self.look().await?;
         }
@@ -265,7 +267,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         Ok(self.turn.watch(reading).await)
     }
 
-    /// Hands one batch on, with as many pauses as the handler wants.
+    /// Passes one batch to the receiver, with as many pauses as the handler wants.
     async fn take(
         &mut self,
         seat: &mut Seat<H>,
@@ -323,7 +325,7 @@ fn next_look(receiver: &mut Receiver, since: Instant) -> Option<Instant> {
     held.into_iter().chain(silent).min()
 }
 
-/// Reads on without looking until the peer hangs up.
+/// Reads and discards until the peer hangs up.
 async fn discard<L: LinkRead>(link: &mut L) {
     let mut buffer = RxBuf::new(SPARE_BYTES_MIN);
     loop {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links that are no plain ones: batches that may be compressed, and bare messages.
+//! Links with another framing than the plain one: batches that may be compressed, and bare
+//! messages.
 //!
-//! Neither reads fragments to their place: what is compressed has to be unpacked first, and bare messages have none.
+//! Neither reads fragments to their place: a compressed batch has to be unpacked first, and bare
+//! messages have no fragments.
 
 use std::sync::Arc;
 
@@ -20,18 +22,19 @@ use crate::{
 
 use super::{Progress, Reading, next_batch};
 
-/// Bytes of messages between two looks at the clock: a few tenths of a millisecond where each is a keep-alive. A batch is
-/// less than this, and may come as few bytes when it is compressed.
+/// Bytes of messages between two readings of the clock: a few tenths of a millisecond where each
+/// message is a keep-alive. A batch is smaller than this, and a compressed one may arrive as a few
+/// bytes.
 const LOOK_BYTES: usize = 32 * 1024;
 
 /// Bytes of the length in front of a bare message.
 const LENGTH_BYTES: usize = 4;
 
-/// The memory that unpacking needs.
+/// Memory that unpacking needs.
 #[derive(Default)]
 pub(super) struct Unpacking {
     unpacker: Unpacker,
-    /// The batch that a pause has interrupted, if it was compressed.
+    /// Compressed batch that a pause has interrupted.
     unpacked: Option<ZSlice>,
 }
 
@@ -43,7 +46,7 @@ impl Unpacking {
 }
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
-    /// Hands what the block holds to the receiver, or as much as the handler takes in one go.
+    /// Passes the content of the block to the receiver, as much as the handler takes in one go.
     #[cold]
     #[inline(never)]
     pub(super) fn deliver_framed(&mut self, framing: Framing) -> Result<Progress, Ended> {
@@ -96,8 +99,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// A batch behind its flags, in `block` or unpacked, whose bytes are added to `handled`. What a pause interrupts stays
-    /// unpacked until its end.
+    /// Delivers the batch behind its flags, in `block` or unpacked, and adds its bytes to
+    /// `handled`. A batch that a pause interrupts stays unpacked until its end.
     fn take_batch(
         &mut self,
         batch: &[u8],
@@ -143,7 +146,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         }
     }
 
-    /// The message whose length starts at `at`, and where the next one's does; `None` if it has not arrived as a whole.
+    /// Returns the message whose length starts at `at`, and the start of the next length; `None` if
+    /// the message has not arrived as a whole.
     fn next_message<'f>(
         &self,
         filled: &'f [u8],

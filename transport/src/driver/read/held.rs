@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reading while priorities wait for declarations that are still on their way: the carrier of the link stops these priorities, and
-//! the task keeps the time that they may wait.
+//! Reading while priorities wait for declarations that are still on their way: the carrier of the
+//! link stops these priorities, and the reading task bounds their wait.
 
 use std::{
     future::{Future, poll_fn},
@@ -20,7 +20,7 @@ use crate::{
 use super::Reading;
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
-    /// Reads once. Priorities whose time is over before or meanwhile wait no more.
+    /// Reads once. Priorities whose waiting time ends before or during the read wait no more.
     ///
     /// # Errors
     /// A message of theirs ends the connection, or the peer is silent for too long.
@@ -29,7 +29,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         &mut self,
         link: &mut L,
     ) -> Result<io::Result<usize>, Ended> {
-        // A socket that always has bytes must not keep the clock from being looked at.
+        // The clock is checked even if the socket always has bytes.
         let is_over = |until| until <= clock::now();
         if self.receiver.held_until(clock::now).is_some_and(is_over) {
             self.give_up_held().await?;
@@ -64,7 +64,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         Ok(result)
     }
 
-    /// Hands on the messages of priorities whose time is over.
+    /// Delivers the messages of priorities whose waiting time is over.
     async fn give_up_held(&mut self) -> Result<(), Ended> {
         self.receiver.give_up_held(Some(clock::now()));
         self.read_held().await
@@ -75,26 +75,27 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         read_held(&self.runtime, &mut self.receiver, &mut self.handler, note).await
     }
 
-    /// Tells outbox and carrier which priorities wait.
+    /// Notes in outbox and valve which priorities wait.
     fn tell_held(&mut self) {
         self.outbox.note_held(&self.receiver.received());
         self.held = self.receiver.held_lanes();
         self.valve.hold(self.held);
     }
 
-    /// Hands on the held messages that can be used, as nothing more comes; none if this side has ended the connection.
+    /// Delivers the held messages that can be used, as no more arrive; none if this side has ended
+    /// the connection.
     #[cold]
     pub(super) async fn end_held(&mut self, ended: &Ended) {
         if !matches!(ended, Ended::Misbehaved(_) | Ended::Local) {
             self.receiver.give_up_held(None);
-            // An error in it changes nothing any more.
+            // An error has no effect any more: the connection has ended.
             let _ = self.read_held().await;
         }
     }
 }
 
-/// Hands on what the held priorities have and may use, with as many pauses as the handler wants. Calls `note` in each: the peer is not
-/// to blame for what is not read meanwhile.
+/// Delivers the usable messages of the held priorities, with as many pauses as the handler wants.
+/// Calls `note` in each pause: the peer is not silent while this task does not read.
 ///
 /// # Errors
 /// A message of theirs ends the connection.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reading the fragments of a large message to the place where they belong, and letting go of such memory when no
-//! large message has come for a while.
+//! Reading the fragments of a large message to their final place, and releasing such memory when no
+//! large message has arrived for a while.
 
 use std::{
     future::{Future, poll_fn},
@@ -24,7 +24,8 @@ use super::{Ended, Reading};
 const KEEP: Duration = Duration::from_secs(1);
 
 impl<R: Runtime, H: Handler> Reading<R, H> {
-    /// Reads once, to the place of the next bytes. Frees memory meanwhile that no message has needed for a while.
+    /// Reads once, to the place of the next bytes. Frees memory during the wait that no message has
+    /// needed for a while.
     ///
     /// # Errors
     /// The end of the link, as the peer was silent for too long.
@@ -48,7 +49,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         };
         let read = {
             let runtime = self.runtime.clone();
-            // In a box, as it is rarely there and would make every reading task larger.
+            // Boxed, because it is rarely needed and would make every reading task larger.
             let mut over = keeps_until.map(|until| Box::pin(runtime.sleep_until(until)));
             let mut reading = pin!(link.read(buffer));
             poll_fn(|context| {
@@ -81,7 +82,8 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         Ok(result)
     }
 
-    /// Hands on the message that the last read has completed in its place, and moves what follows it to the block.
+    /// Delivers the message that the last read has completed in its place, and moves the bytes
+    /// behind it to the block.
     pub(super) fn deliver_landed(&mut self) {
         if !self.receiver.is_landing() {
             return;
@@ -94,7 +96,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         self.put_back(buffer);
     }
 
-    /// Lets the rest of a fragment that has begun at the end of the block be read to its place.
+    /// Directs the next reads to the place of a fragment that has begun at the end of the block.
     pub(super) fn land(&mut self) {
         let start = self.block.0.filled().get(self.consumed..).unwrap_or(&[]);
         if self.receiver.land(start) {

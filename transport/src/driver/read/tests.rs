@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reading task beside another one on one thread.
+//! Reading tasks that share a thread with another task.
 
 use std::{
     io,
@@ -23,7 +23,7 @@ use crate::protocol::{
 /// The time for which the link has bytes without an end.
 const FLOOD: Duration = Duration::from_millis(500);
 
-/// A link that always has bytes at hand, for [`FLOOD`].
+/// Link that always has bytes to read, for [`FLOOD`].
 struct Flood {
     until: Instant,
     reads: Arc<AtomicU64>,
@@ -35,7 +35,7 @@ impl LinkRead for Flood {
             return (Ok(0), buffer);
         }
         self.reads.fetch_add(1, Ordering::Relaxed);
-        // a batch that is one keep-alive
+        // A batch of one keep-alive.
         let batch = [1, 0, 0x04];
         buffer.spare_mut()[..batch.len()].copy_from_slice(&batch);
         buffer.advance(batch.len());
@@ -43,7 +43,7 @@ impl LinkRead for Flood {
     }
 }
 
-/// A handler to which nothing is too much.
+/// Handler that never wants a pause.
 #[derive(Default)]
 struct Patient {
     over: Arc<AtomicBool>,
@@ -78,7 +78,7 @@ struct Flooded {
 }
 
 impl Flooded {
-    /// The reading task.
+    /// Runs the reading task.
     async fn read<R: Runtime>(self, runtime: R) {
         let established = established();
         let outbox = Arc::new(Outbox::new(&established, 1 << 20, None));
@@ -93,7 +93,7 @@ impl Flooded {
         reading.run(flood, Vec::new()).await;
     }
 
-    /// The other task.
+    /// Runs the other task.
     async fn take_turns<R: Runtime>(self, runtime: R) {
         while !self.over.load(Ordering::SeqCst) {
             self.turns.fetch_add(1, Ordering::Relaxed);
@@ -125,7 +125,7 @@ fn a_flood_leaves_other_tasks_their_turns() {
     );
 }
 
-/// A link that always has a keep-alive at hand, until the handler was given its message for the last time.
+/// Link that always has a keep-alive to read, until the handler got its message for the last time.
 struct Beside {
     given_up: Arc<AtomicBool>,
     deadline: Instant,
@@ -141,14 +141,14 @@ impl LinkRead for Beside {
     }
 }
 
-/// Waits for each id until one is declared, and knows all from then on.
+/// Handler that waits for each id until one is declared, and knows all ids from then on.
 #[derive(Default)]
 pub(in crate::driver) struct Waiting {
     patience: Duration,
     knows: bool,
     is_early: bool,
     is_over: bool,
-    /// It was given a message for the last time.
+    /// Set once the handler got a message for the last time.
     pub(in crate::driver) given_up: Arc<AtomicBool>,
     pub(in crate::driver) over: Arc<AtomicBool>,
 }
@@ -246,7 +246,7 @@ fn a_priority_waits_no_longer_than_its_time_beside_a_flood() {
         let reading = Reading::new(tasks, receiver, outbox, handler);
         reading.run(link, put_on_an_id()).await;
     });
-    // The end of the link has the message given as well.
+    // The end of the link also makes the receiver deliver the message.
     while !over.load(Ordering::SeqCst) {
         std::thread::yield_now();
     }
@@ -277,7 +277,7 @@ impl LinkRead for Once {
     }
 }
 
-/// Notes how often it was asked to write out what came, and how its link ended.
+/// Handler that counts its calls of `burst_end`, and notes how its link ended.
 #[derive(Default)]
 struct Noting {
     bursts: Arc<AtomicU64>,
@@ -300,7 +300,7 @@ impl Handler for Noting {
     }
 }
 
-/// Reads what a link brings until it ends; how it ended.
+/// Reads from a link until it ends; returns the cause and the number of bursts.
 fn ends_with(link: Once, established: &Established, idle_max: Duration) -> (Ended, u64) {
     let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
     let outbox = Arc::new(Outbox::new(established, 1 << 20, None));
@@ -331,7 +331,7 @@ fn silence_in_the_middle_of_a_message_has_its_time() {
     let length = (bytes.len() - 2) as u16;
     bytes[..2].copy_from_slice(&length.to_le_bytes());
     let link = Once { bytes, ends: false };
-    // A fragment that is no first one begins a message where fragments do not say that.
+    // A fragment other than the first begins a message where fragments carry no begin flag.
     let established = Established {
         patch: 0,
         ..established()
@@ -359,7 +359,7 @@ fn batches_that_unpack_to_much_are_read_in_turns() {
     established.options.compression = true;
     let (ended, bursts) = ends_with(link, &established, Duration::from_secs(5));
     assert_eq!(ended, Ended::HungUp);
-    // Each of them takes some tenths of a millisecond at least.
+    // Each burst takes some tenths of a millisecond at least.
     assert!(bursts >= 10, "{bursts}");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A reading task whose socket always has bytes lets the others have their turn after a while. A runtime may count reads for
-//! the same end; how long one takes depends on what a peer sends.
+//! Time slices of a reading task whose socket always has bytes: the task yields to other tasks
+//! after a while. A runtime may count reads for the same end, but the time of one read depends on
+//! what a peer sends.
 
 use std::{
     future::{Future, poll_fn},
@@ -8,24 +9,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a reading task goes on without a wait.
+/// Time for which a reading task continues without a wait.
 const TURN_MAX: Duration = Duration::from_millis(2);
 
-/// The turn of a reading task.
+/// Time slice of a reading task.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// When the first read of this turn ended; `None` after a wait.
+    /// End of the first read of this turn; `None` after a wait.
     since: Option<Instant>,
     over: bool,
 }
 
 impl Turn {
-    /// The task has waited for its socket: the others had their turn.
+    /// Notes that the task has waited for its socket, so that other tasks had their turn.
     pub(super) fn waited(&mut self) {
         *self = Turn::default();
     }
 
-    /// Reads, and notes whether that had to wait.
+    /// Reads, and notes if the read had to wait.
     pub(super) async fn watch<F: Future>(&mut self, read: F) -> F::Output {
         let mut read = pin!(read);
         poll_fn(|context| {
@@ -38,13 +39,13 @@ impl Turn {
         .await
     }
 
-    /// A read has ended.
+    /// Notes the end of a read.
     pub(super) fn note_read(&mut self, now: Instant) {
         let since = *self.since.get_or_insert(now);
         self.over = now.saturating_duration_since(since) >= TURN_MAX;
     }
 
-    /// Whether the others are to have their turn now. If so, the next one begins.
+    /// Returns true if the task has to yield now. If so, the next turn begins.
     pub(super) fn is_over(&mut self) -> bool {
         let over = self.over;
         if over {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The writing task of a link that is one of several: it stands by with keep-alives until everything is sent on it, and is
-//! then as the plain one.
+//! Writing task of a link that is one of several: it stands by with keep-alives until all batches
+//! are sent on its link, and continues as the plain task then.
 
 use std::{
     future::{Future, poll_fn},
@@ -35,14 +35,14 @@ pub(in crate::driver) struct Standing<R, H> {
     writing: Writing<R>,
 }
 
-/// What standing by ended with.
+/// End of standing by.
 enum Turn {
-    /// Everything is sent on this link from now on.
+    /// All batches are sent on this link from now on.
     First,
     Over(Ended),
 }
 
-/// One batch on its way out.
+/// Batch that is being written past the outbox.
 struct Single(Vec<u8>);
 
 impl Segments for Single {
@@ -69,7 +69,7 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
         }
     }
 
-    /// With a time of day at which the link ends.
+    /// Returns the task with a time of day at which the link ends.
     pub(in crate::driver) fn valid_until(self, end: Option<Expiry>) -> Self {
         let writing = self.writing.valid_until(end);
         Self { writing, ..self }
@@ -92,7 +92,7 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
             outbox.end(Ended::Local);
         }
         self.bundle.lose(&self.member, ended);
-        // The peer may be gone already; the socket closes with the halves in any case.
+        // The peer may be gone already; the socket closes with its halves in any case.
         let _ = link.shutdown().await;
         if orderly {
             self.writing.wait_for_reader().await;
@@ -157,7 +157,8 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
         }
     }
 
-    /// Writes one message past the outbox, whose batches go another way; tells whether the socket took it in time.
+    /// Writes one message past the outbox, whose batches are sent on another link; true if the
+    /// socket took it in time.
     async fn say<W: LinkWrite>(&self, link: &mut W, message: &TransportMessage<'_>) -> bool {
         let Ok(mut content) = message.to_vec() else {
             return false;

@@ -15,10 +15,10 @@ use crate::{
     },
 };
 
-/// Looks of the writing task at the socket before that takes what it was given.
+/// Polls of the socket by the writing task before the socket takes its bytes.
 const LOOKS: u32 = 20;
 
-/// A socket that is full until it was looked at a number of times.
+/// Socket that is full until it was polled a number of times.
 #[derive(Default)]
 struct Slow {
     looks: u32,
@@ -55,7 +55,8 @@ fn established() -> Established {
     }
 }
 
-/// Nothing but the timer makes the task look again, so the socket is full for as many keep-alive intervals.
+/// Only the timer makes the task poll again, so the socket is full for as many keep-alive
+/// intervals.
 #[test]
 fn no_keep_alive_waits_for_a_full_socket() {
     let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
@@ -84,7 +85,7 @@ fn no_keep_alive_waits_for_a_full_socket() {
     );
 }
 
-/// A socket that takes a batch only so long after it was given it.
+/// Socket that takes a batch only some time after the write began.
 struct Lazy {
     runtime: TokioRuntime,
     rest: Duration,
@@ -109,8 +110,8 @@ impl LinkWrite for Lazy {
     }
 }
 
-/// Closes a link with a large message for a peer that takes a batch every `rest`; tells what that has not got, whether
-/// it got the Close behind it, and how long all of it took.
+/// Closes a link with a large message for a peer that takes a batch every `rest`; returns what the
+/// peer has not got, whether it got the Close behind it, and the time that all of it took.
 fn close_within(limit: Duration, rest: Duration) -> (Unsent, bool, Duration) {
     let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");
     let outbox = Arc::new(Outbox::new(&established(), 1 << 20, None));
@@ -159,7 +160,8 @@ fn a_close_waits_as_long_as_it_says_and_no_longer() {
 /// For one write, so that all of them take longer than a link has that is closed without a deadline.
 const LINGERS: Duration = Duration::from_millis(300);
 
-/// The socket has everything at once, and the peer, whose own system holds little, reads or does not.
+/// The socket takes all bytes at once, and the peer, whose own system holds little, reads or does
+/// not.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_close_waits_for_the_system_of_the_peer() {
@@ -189,7 +191,8 @@ fn a_close_waits_for_the_system_of_the_peer() {
             head: &head,
             payload: Tail::NONE,
         };
-        // more than the peer's system takes while nobody reads, and less than this one holds
+        // More than the peer's system takes while the peer does not read, and less than this one
+        // holds.
         let bytes = 16 * payload.len();
         for _ in 0..16 {
             let sent = outbox.enqueue(Priority::Data, Overflow::Refuse, Write::Now, &message);
@@ -231,7 +234,7 @@ fn a_close_waits_for_the_system_of_the_peer() {
     }
 }
 
-/// Where only the driver writes, nobody else comes for what did not go into its first write.
+/// The driver writes until the queues are empty where no sender writes by itself.
 #[test]
 fn a_driver_writes_on_until_nothing_waits() {
     let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default()).expect("one");

@@ -21,11 +21,12 @@ use crate::{
     outbox::{spent::SLICES_MAX, transmit::Transmit},
 };
 
-/// Batches whose slices cost little to prepare: those of a message of 256 KiB.
+/// Number of batches whose slices cost little to prepare: those of a message of 256 KiB.
 const FEW: usize = 4;
 
-/// The longest time for which the peer of a link that has ended may take nothing of what the system has still to send, megabytes of a
-/// link: one whose window stays shut would keep that for minutes, and one that takes a few bytes now and then for hours.
+/// Longest time for which the peer of a link that has ended may take none of the bytes that the
+/// system has still to send, megabytes of a link: a peer whose window stays shut would keep them
+/// for minutes, and one that takes a few bytes now and then for hours.
 const REST_STALLS_MAX: Duration = Duration::from_secs(30);
 
 /// The link's socket, shared with the runtime that drives it, for writing from the sender's own thread without waiting.
@@ -40,8 +41,8 @@ struct Direct {
 }
 
 impl DirectSocket {
-    /// Duplicates the descriptor of `stream`. `None` where the platform has no way to write without waiting
-    /// regardless of the descriptor's mode: there every write is the driver's.
+    /// Duplicates the descriptor of `stream`. `None` where the platform has no way to write without
+    /// waiting regardless of the descriptor's mode: there the driver makes every write.
     ///
     /// # Errors
     /// The operating system's, if it has no descriptor left.
@@ -50,7 +51,8 @@ impl DirectSocket {
         Ok(Some(Self::coded(Arc::new(socket), Coding::Plain)))
     }
 
-    /// Shares the descriptor of a link; what is sent is encoded as the link has it. `None` as [`DirectSocket::beside`].
+    /// Shares the descriptor of a link, with the link's coding. `None` as for
+    /// [`DirectSocket::beside`].
     #[must_use]
     pub fn of(link: &LinkStream) -> Option<Self> {
         let socket = Arc::clone(link.socket());
@@ -61,8 +63,8 @@ impl DirectSocket {
         Self(Arc::new(Direct { socket, coding }))
     }
 
-    /// The largest batch up to `max` bytes that fills whole segments: one that ends with a few bytes in a segment of their
-    /// own costs the peer a wake-up more.
+    /// Returns the largest batch up to `max` bytes that fills whole segments: a last segment with a
+    /// few bytes costs the peer another wake-up.
     pub(in crate::outbox) fn batch_size(&self, max: u16) -> u16 {
         let segment = self.0.socket.tcp_mss().unwrap_or(1);
         let segments = u32::from(max) / segment.max(1);
@@ -72,12 +74,13 @@ impl DirectSocket {
             .unwrap_or(max)
     }
 
-    /// Bytes of memory that the link's coding takes.
+    /// Returns the bytes of memory that the link's coding takes.
     pub(in crate::outbox) fn held(&self) -> usize {
         self.0.coding.held()
     }
 
-    /// Gives the socket what it takes now of the batches under way; tells how many bytes that is.
+    /// Writes as much of the batches under way as the socket takes now; returns the number of
+    /// bytes.
     pub(in crate::outbox) fn send(&self, transmit: &Transmit) -> io::Result<usize> {
         let socket = &self.0.socket;
         match &self.0.coding {
@@ -100,7 +103,7 @@ impl DirectSocket {
         if let Some(single) = transmit.single() {
             return socket.send_with_flags(single, SEND_FLAGS);
         }
-        // To prepare the slices of many costs more than to write few.
+        // Preparing the slices of many batches costs more than writing few.
         match transmit.len() {
             ..=FEW => Self::send_slices::<{ 2 * FEW }>(socket, transmit),
             _ => Self::send_slices::<SLICES_MAX>(socket, transmit),
@@ -122,7 +125,7 @@ impl DirectSocket {
         send_parts::<SLICES_MAX>(&mut slices[..count], send)
     }
 
-    /// Sends each batch without its length. One that gets lost on the way out counts as sent.
+    /// Sends each batch without its length. A datagram that is lost on the way out counts as sent.
     #[cold]
     fn send_datagrams(socket: &Socket, flow: &Flow, transmit: &Transmit) -> io::Result<usize> {
         let mut sent = 0;
@@ -135,11 +138,11 @@ impl DirectSocket {
                     _ => Ok(sent),
                 };
             }
-            // Most have no second piece.
+            // Most datagrams have no second piece.
             let pieces = 1 + usize::from(!batch[1].is_empty());
             match send_now(socket, &batch[..pieces]) {
                 Err(error) if !is_lost(&error) && sent == 0 => return Err(error),
-                // It comes again with the next call.
+                // The error is returned by the next call.
                 Err(error) if !is_lost(&error) => return Ok(sent),
                 Err(error) => drop(flow.note_lost(bytes, &error)),
                 Ok(_) => flow.pace().note_sent(&batch[0], bytes),
@@ -154,9 +157,9 @@ impl DirectSocket {
         if let Coding::Datagrams(flow) = &self.0.coding {
             return flow.end();
         }
-        // Links of other systems than TCP leave nothing behind that their peer could keep.
+        // Links of other kinds than TCP leave no bytes behind that a peer could hold back.
         let _ = self.0.socket.set_tcp_user_timeout(Some(REST_STALLS_MAX));
-        // It may be gone already; then there is nothing left to shut down.
+        // The socket may be gone already; then there is nothing to shut down.
         let _ = self.0.socket.shutdown(Shutdown::Both);
     }
 
@@ -177,8 +180,9 @@ impl DirectSocket {
         matches!(poll(&mut fds, Some(&left)), Ok(count) if count > 0)
     }
 
-    /// Tells if the peer's system has confirmed nearly all that was written; `None` if the connection is gone. A socket with room for
-    /// next to nothing is writable when it holds next to nothing: no thread may write to it any more.
+    /// Returns true if the peer's system has confirmed nearly all that was written; `None` if the
+    /// connection is gone. The send buffer is made so small that the socket is writable only when
+    /// it is nearly empty: no thread may write to it any more.
     pub(in crate::outbox) fn is_confirmed(&self) -> Option<bool> {
         if let Coding::Datagrams(_) = &self.0.coding {
             // No peer confirms a datagram, and what the socket has is on its way.
@@ -197,8 +201,8 @@ impl DirectSocket {
 }
 
 impl DirectSocket {
-    /// Tells it where another task carries on what the socket gets: that task closes its end once the peer has confirmed all that came
-    /// before the end.
+    /// Shuts down the socket that a carrier reads; the carrier closes its end once the peer has
+    /// confirmed all bytes before the end.
     fn is_carried(&self) -> Option<bool> {
         let socket = &self.0.socket;
         socket.shutdown(Shutdown::Write).ok()?;

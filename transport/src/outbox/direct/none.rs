@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a sender has no way to write without waiting, whatever the descriptor's mode, every write is the driver's.
+//! Stub for systems on which a sender cannot write without waiting whatever the descriptor's mode:
+//! the driver makes every write.
 
 use std::{io, time::Duration};
 
@@ -10,7 +11,7 @@ use crate::outbox::transmit::Transmit;
 pub enum DirectSocket {}
 
 impl DirectSocket {
-    /// None here.
+    /// Returns `None`.
     ///
     /// # Errors
     /// Never.
@@ -18,7 +19,7 @@ impl DirectSocket {
         Ok(None)
     }
 
-    /// None here.
+    /// Returns `None`.
     #[must_use]
     pub fn of(_link: &crate::link::LinkStream) -> Option<Self> {
         None

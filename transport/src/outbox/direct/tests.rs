@@ -14,15 +14,15 @@ mod system;
 #[path = "none.rs"]
 mod system;
 
-/// What a simulation does in place of the system.
+/// Socket of a simulation, in place of the system's.
 pub trait SimulatedSocket: Debug + Send + Sync {
-    /// Takes what it takes now of the bytes; how many these are.
+    /// Takes some of the bytes; returns how many.
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Lets the time pass until the socket takes bytes; false if all of it has passed before.
+    /// Advances the time until the socket takes bytes; false if `left` has passed before.
     fn wait_writable(&self, left: Duration) -> bool;
 
-    /// Whether the peer's system has all that was sent.
+    /// Returns true if the peer's system has all that was sent.
     fn is_confirmed(&self) -> Option<bool>;
 
     /// Ends both directions.
@@ -32,9 +32,9 @@ pub trait SimulatedSocket: Debug + Send + Sync {
 /// A link's socket, for senders.
 #[derive(Debug, Clone)]
 pub enum DirectSocket {
-    /// The system's.
+    /// Socket of the system.
     System(system::DirectSocket),
-    /// One of a simulation.
+    /// Socket of a simulation.
     Simulated(Arc<dyn SimulatedSocket>),
 }
 
@@ -45,7 +45,7 @@ impl DirectSocket {
         Ok(system::DirectSocket::beside(stream)?.map(DirectSocket::System))
     }
 
-    /// None here.
+    /// Duplicates the descriptor of `stream`, where the system can.
     #[cfg(not(target_os = "linux"))]
     pub fn beside<T>(stream: &T) -> io::Result<Option<Self>> {
         Ok(system::DirectSocket::beside(stream)?.map(DirectSocket::System))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One by one, by the short cut or as runs: the same bytes, the same counts.
+//! Equality of the three ways to enqueue, single messages, short cut and runs: the same bytes, the
+//! same counts.
 
 use proptest::prelude::*;
 use zonda_codec::ZSlice;
@@ -16,7 +17,7 @@ use crate::{
 };
 
 const BATCH_BYTES: u16 = 4_000;
-/// Less than what can be kept beyond it, so that peers are given up as well.
+/// Limit below the overrun bound, so that peers are given up as well.
 const QUEUE_BYTES_MAX: usize = 3_000;
 
 fn outbox(framing: Framing, qos: bool) -> Outbox {
@@ -36,7 +37,7 @@ fn outbox(framing: Framing, qos: bool) -> Outbox {
     Outbox::new(&established, QUEUE_BYTES_MAX, None)
 }
 
-/// One message to send.
+/// Message to send.
 #[derive(Debug, Clone)]
 struct Message {
     head: Vec<u8>,
@@ -50,13 +51,13 @@ impl Message {
     }
 }
 
-/// Messages of one priority, and what is to happen to those that find no room.
+/// Messages of one priority, and their treatment where they find no room.
 #[derive(Debug, Clone)]
 struct Burst {
     priority: Priority,
     overflow: Overflow,
     messages: Vec<Message>,
-    /// So many batches leave before.
+    /// Number of batches that leave before the burst.
     leave: usize,
 }
 
@@ -97,7 +98,7 @@ fn burst() -> impl Strategy<Value = Burst> {
     })
 }
 
-/// The way in which a burst is enqueued.
+/// Way in which a burst is enqueued.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Short,
@@ -106,7 +107,8 @@ enum Way {
 }
 
 impl Way {
-    /// Enqueues messages up to one that is refused, as all further ones are as long as nothing leaves; returns how many were queued.
+    /// Enqueues messages up to the first refused one, after which all are refused until a batch
+    /// leaves; returns the refusal.
     fn enqueue(self, outbox: &Outbox, burst: &Burst) -> Option<Refused> {
         let (priority, overflow) = (burst.priority, burst.overflow);
         let mut first = None;
@@ -159,7 +161,7 @@ fn outgoing<'a>(message: &'a Message, head: &'a ShortHead) -> Outgoing<'a, Short
     }
 }
 
-/// Takes so many batches out of each lane, as the writer does.
+/// Takes `batches` batches out of each lane, as the writer does.
 fn take(outbox: &Outbox, batches: usize, wire: &mut Vec<u8>) {
     for lane in &outbox.lanes {
         for _ in 0..batches {
@@ -172,7 +174,7 @@ fn take(outbox: &Outbox, batches: usize, wire: &mut Vec<u8>) {
     }
 }
 
-/// All that is to be seen of an outbox.
+/// Observable state of an outbox.
 #[derive(Debug, PartialEq)]
 struct Seen {
     refused: Vec<Option<Refused>>,

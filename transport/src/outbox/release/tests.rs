@@ -38,7 +38,7 @@ impl Encode for Head {
     }
 }
 
-/// A payload whose owner looks at the outbox when it is let go of, as user code may.
+/// Payload whose owner looks at the outbox when it is dropped, as user code may.
 #[derive(Debug)]
 struct Owned {
     bytes: Vec<u8>,
@@ -48,7 +48,7 @@ struct Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         if let Some(outbox) = self.outbox.upgrade().filter(|outbox| outbox.is_closed()) {
-            // Either waits for ever if it is locked.
+            // Each call would block for ever if its lock were held.
             assert!(outbox.last_priorities().len() == 8);
             let message = message(&Tail::NONE);
             let refused = outbox.enqueue(Priority::Data, Overflow::Keep, Write::Later, &message);
@@ -75,7 +75,8 @@ fn message<'a>(payload: &Tail<'a>) -> Outgoing<'a, Head> {
     }
 }
 
-/// Messages of two priorities, as many as the socket takes and some more; the last payload of each.
+/// Queues messages of two priorities, as many as the socket takes and some more; returns the last
+/// payload of each.
 fn fill(outbox: &Arc<Outbox>) -> Vec<Weak<Owned>> {
     let mut last = Vec::new();
     for priority in [Priority::Data, Priority::Background] {
@@ -104,7 +105,8 @@ fn queued(counts: &[PriorityCounts]) -> (u64, usize) {
 #[test]
 fn an_ended_connection_holds_no_socket_and_no_payloads_and_counts_them_as_lost() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    // A peer that reads nothing takes a part of the first messages only, whatever the system's buffers are otherwise.
+    // A peer that reads nothing takes only a part of the first messages, whatever the sizes of the
+    // system's buffers.
     let sizes = SockRef::from(&listener).set_recv_buffer_size(PAYLOAD_BYTES);
     sizes.expect("accepted sockets have the listener's sizes");
     let stream = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
@@ -113,7 +115,7 @@ fn an_ended_connection_holds_no_socket_and_no_payloads_and_counts_them_as_lost()
     let (mut peer, _) = listener.accept().expect("it has come");
     let direct = DirectSocket::beside(&stream).expect("a descriptor");
     if direct.is_none() {
-        // Every write is the driver's here.
+        // The driver makes every write here.
         return;
     }
     let outbox = Arc::new(Outbox::new(&established(), 1 << 20, direct));
@@ -134,7 +136,7 @@ fn an_ended_connection_holds_no_socket_and_no_payloads_and_counts_them_as_lost()
         .expect("a socket");
     let mut rest = Vec::new();
     peer.read_to_end(&mut rest).expect("the end, not silence");
-    // Nothing more is taken.
+    // The closed outbox takes no more messages.
     let one = message(&Tail::NONE);
     let refused = outbox.enqueue(Priority::Data, Overflow::Refuse, Write::Later, &one);
     assert_eq!(refused, Err(Refused::Closed));

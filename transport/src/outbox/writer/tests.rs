@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writing to a socket that takes as much as the test says: nothing is lost, doubled or late.
+//! Writes to a socket that takes as much as the test decides: no message is lost, doubled or late.
 
 mod framed;
 
@@ -40,7 +40,7 @@ fn outbox() -> Outbox {
     Outbox::new(&established(), QUEUE_BYTES_MAX, None)
 }
 
-/// A PUSH up to its payload of so many bytes.
+/// PUSH up to its payload of so many bytes.
 struct Head(usize);
 
 impl Encode for Head {
@@ -50,7 +50,7 @@ impl Encode for Head {
     }
 }
 
-/// A payload that says which one it is.
+/// Returns a payload that carries its number.
 fn numbered(number: u64, bytes: usize) -> ZSlice {
     let mut payload = vec![number as u8; bytes.max(8)];
     payload[..8].copy_from_slice(&number.to_le_bytes());
@@ -70,7 +70,7 @@ fn push(outbox: &Outbox, (priority, reliability): Channel, payload: &ZSlice) {
         .expect("it is open");
 }
 
-/// Writes to a socket that takes `room` bytes. True if it took everything.
+/// Writes to a socket that takes `room` bytes. True if the socket took everything.
 fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
     assert_eq!(outbox.election.apply(Change::Demand), Action::Write);
     let mut writer = outbox.writer.lock();
@@ -102,12 +102,12 @@ fn write(outbox: &Outbox, wire: &mut Vec<u8>, mut room: usize) -> bool {
         !done,
         "the driver's turn if anything is left"
     );
-    // The next write is that of a test again.
+    // The test makes the next write again.
     outbox.election.apply(Change::Reset);
     done
 }
 
-/// The bytes as a peer reads them.
+/// Bytes as a peer reads them.
 #[derive(Default)]
 struct Heard {
     messages: Vec<(Channel, u64, usize)>,
@@ -130,7 +130,7 @@ impl Deliver for Heard {
     }
 }
 
-/// The batches of a stream.
+/// Splits a stream into its batches.
 fn batches(wire: &[u8]) -> Vec<&[u8]> {
     let mut left = wire;
     let mut batches = Vec::new();
@@ -184,8 +184,9 @@ fn an_urgent_message_waits_for_the_batch_under_way_alone() {
     }
 }
 
-/// A message that a thread queues after an urgent one of its own leaves after it, whatever the writer does meanwhile. A key that was declared
-/// with an id is used in the next message: one that went first would name an id that the peer does not know.
+/// A message that a thread queues after an urgent one of its own leaves after it, whatever the
+/// writer does in between. A key that was declared with an id is used in the next message: a
+/// message that left first would name an id that the peer does not know.
 #[test]
 fn what_follows_an_urgent_message_never_overtakes_it() {
     const ROUNDS: u64 = 20_000;
@@ -257,7 +258,8 @@ fn a_keep_alive_and_the_close_keep_their_places() {
     assert_eq!(short, [2, lengths.len() - 1], "{lengths:?}");
 }
 
-/// Around every limit: what finds room is queued with all its pieces, what does not leaves no trace.
+/// Around every limit: a message that finds room is queued with all its pieces, one that does not
+/// leaves no trace.
 #[test]
 fn a_message_is_admitted_as_a_whole_or_not_at_all() {
     let around = |limit: usize| [limit - 1, limit, limit + 1];
@@ -304,10 +306,10 @@ fn a_message_is_admitted_as_a_whole_or_not_at_all() {
     assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }
 
-/// A batch that a full socket gives back makes no room, and one that it takes does.
+/// A batch that a full socket returns makes no room, and one that it takes does.
 #[test]
 fn those_who_wait_for_room_hear_of_what_the_socket_took() {
-    // half of it goes into one write
+    // Half of the limit goes into one write.
     let queue_bytes_max = 512 * 1024;
     let outbox = Outbox::new(&established(), queue_bytes_max, None);
     let mut wire = Vec::new();
@@ -337,7 +339,8 @@ fn those_who_wait_for_room_hear_of_what_the_socket_took() {
     assert_eq!(heard(&wire).messages.len() as u64, number);
 }
 
-/// The first message that finds no room waits beyond the limit; the next may once that one is out.
+/// The first message that finds no room waits beyond the limit; the next may wait once that one has
+/// left.
 #[test]
 fn under_block_first_one_message_waits_at_a_time() {
     let outbox = outbox();
@@ -446,7 +449,8 @@ proptest! {
     }
 }
 
-/// One sender was elected to write, and has not written yet, when another one demands it: the first must not report that all is out.
+/// A sender was elected to write, and has not written yet, when another one demands a write: the
+/// first must not report that all is written.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_another_sender_is_about_to_write_is_not_with_the_socket() {

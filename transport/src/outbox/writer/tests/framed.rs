@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The same on links whose batches are compressed, and on those of bare messages.
+//! Writes on links with compressed batches, and on links of bare messages.
 
 use super::*;
 use crate::protocol::options::LinkOptions;
 
-/// Options of a link, and an outbox of one.
+/// Options of a link, and its outbox.
 fn linked(compression: bool) -> (Established, Outbox) {
     let established = Established {
         qos: compression,
@@ -25,7 +25,7 @@ fn counts(outbox: &Outbox) -> (u64, u64, u64) {
     (sum(|c| c.accepted), sum(|c| c.sent), sum(|c| c.queued))
 }
 
-/// As many bytes that no packer makes fewer of.
+/// Returns `bytes` incompressible bytes.
 #[cfg(feature = "compression")]
 fn noise(number: u64, bytes: usize) -> ZSlice {
     let mut state = number + 1;
@@ -41,7 +41,7 @@ fn noise(number: u64, bytes: usize) -> ZSlice {
     ZSlice::from(payload)
 }
 
-/// The numbers and lengths of what came in packed batches, in order.
+/// Returns the numbers and lengths of the received messages of compressed batches, in order.
 #[cfg(feature = "compression")]
 fn unpacked(established: &Established, wire: &[u8]) -> Vec<(u64, usize)> {
     use crate::protocol::compression::{Content, Unpacker};
@@ -82,7 +82,8 @@ fn unpacked(established: &Established, wire: &[u8]) -> Vec<(u64, usize)> {
     numbers.0
 }
 
-/// Batches that are taken, packed, and put back again and again leave packed once, or as they are.
+/// Batches that are taken, compressed, and put back again and again leave compressed once, or as
+/// they are.
 #[cfg(feature = "compression")]
 #[test]
 fn what_goes_back_is_packed_once() {
@@ -120,7 +121,8 @@ fn what_goes_back_is_packed_once() {
     assert_eq!((outbox.queued_bytes(), outbox.has_unsent()), (0, false));
 }
 
-/// What no packer makes shorter is not tried again with each attempt to write.
+/// A batch that compression does not make shorter is not compressed again with each attempt to
+/// write.
 #[cfg(feature = "compression")]
 #[test]
 fn what_was_tried_in_vain_is_not_tried_again() {
@@ -140,7 +142,7 @@ fn what_was_tried_in_vain_is_not_tried_again() {
     assert_eq!(settled, 2, "the others are as they leave");
 }
 
-/// A bare message that went back still has the next one put behind it, and each counts once.
+/// A bare message that was put back still has the next one appended, and each counts once.
 #[test]
 fn bare_messages_that_go_back_are_accounted_for() {
     let (_, outbox) = linked(false);
@@ -176,7 +178,7 @@ fn bare_messages_that_go_back_are_accounted_for() {
     assert_eq!(lengths.len(), 12);
 }
 
-/// Of a buffer with several bare messages that is written in part, the peer has the whole ones.
+/// The peer has the whole messages of a buffer of bare messages that is written in part.
 #[test]
 fn bare_messages_of_a_buffer_count_one_by_one_in_the_end() {
     let payload = numbered(1, 100);
