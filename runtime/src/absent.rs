@@ -18,7 +18,7 @@ use crate::{
 pub enum Absent {}
 
 impl Absent {
-    /// Whether the backend is compiled in: no.
+    /// Compile-time flag: the backend is not compiled in.
     pub const COMPILED_IN: bool = false;
 
     /// Fails with [`io::ErrorKind::Unsupported`].

@@ -11,8 +11,8 @@ use crate::{
     TokioRuntime, UringRuntime, fallback,
 };
 
-/// A runtime chosen when the program runs. Take it apart once per link or task ([`crate::with_runtime!`]), and go on
-/// with the runtime inside.
+/// A runtime chosen when the program runs. Match on it once per link or task
+/// ([`crate::with_runtime!`]) and work with the runtime inside.
 ///
 /// A variant whose feature is not compiled in holds [`crate::Absent`], and such a value cannot exist.
 #[derive(Clone)]
@@ -29,8 +29,9 @@ pub enum AnyRuntime {
     Uring(UringRuntime),
 }
 
-/// Evaluates an expression with the runtime inside of an [`AnyRuntime`], whatever its type; by value or by reference,
-/// as the first operand is. The expression is compiled once per backend and must have the same type with each.
+/// Evaluates an expression with the runtime inside an [`AnyRuntime`], whatever its type; by value
+/// or by reference, like the first operand. The expression is compiled once per backend and must
+/// have the same type for each.
 ///
 /// ```
 /// use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
@@ -53,10 +54,10 @@ macro_rules! with_runtime {
 }
 
 impl AnyRuntime {
-    /// Starts an own runtime.
+    /// Starts a new runtime.
     ///
-    /// Where the system refuses io_uring, another runtime takes its place with a warning, unless
-    /// [`RuntimeOptions::uring_required`].
+    /// If the system refuses io_uring, another runtime is started with a warning, unless
+    /// [`RuntimeOptions::uring_required`] is set.
     ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`] when the kind is not compiled in, [`io::ErrorKind::InvalidInput`] when an option
@@ -81,7 +82,7 @@ impl AnyRuntime {
         Ok(runtime)
     }
 
-    /// Whether [`RuntimeOptions::spin`] means anything to it.
+    /// Returns true if the runtime supports [`RuntimeOptions::spin`].
     fn can_spin(&self) -> bool {
         matches!(self, AnyRuntime::Tokio(_) | AnyRuntime::Threads(_))
     }
@@ -98,12 +99,12 @@ impl AnyRuntime {
         AnyRuntime::Smol(SmolRuntime::from_executor(executor))
     }
 
-    /// The runtime's name: that of its kind, except for the application's tokio runtime, which is `tokio` always.
+    /// The runtime's name: the name of its kind; the application's tokio runtime is always `tokio`.
     pub fn name(&self) -> &'static str {
         with_runtime!(self, runtime => runtime.name())
     }
 
-    /// See [`Runtime::spawn`].
+    /// Spawns a task; see [`Runtime::spawn`].
     pub fn spawn<M, F>(&self, task: &'static str, make: M)
     where
         M: FnOnce() -> F + Send + 'static,
@@ -112,22 +113,23 @@ impl AnyRuntime {
         with_runtime!(self, runtime => runtime.spawn(task, make))
     }
 
-    /// See [`Runtime::block_on`].
+    /// Runs a future on the calling thread; see [`Runtime::block_on`].
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         with_runtime!(self, runtime => runtime.block_on(future))
     }
 
-    /// See [`Runtime::sleep_until`].
+    /// Sleeps until `deadline`; see [`Runtime::sleep_until`].
     pub async fn sleep_until(&self, deadline: Instant) {
         with_runtime!(self, runtime => runtime.sleep_until(deadline).await)
     }
 
-    /// See [`Runtime::is_driven_here_only`].
+    /// Returns true if only the calling thread drives the runtime; see
+    /// [`Runtime::is_driven_here_only`].
     pub fn is_driven_here_only(&self) -> bool {
         with_runtime!(self, runtime => runtime.is_driven_here_only())
     }
 
-    /// See [`Runtime::is_shut_down`].
+    /// Returns true if the runtime is shut down; see [`Runtime::is_shut_down`].
     pub fn is_shut_down(&self) -> bool {
         with_runtime!(self, runtime => runtime.is_shut_down())
     }

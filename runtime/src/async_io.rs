@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the backends `smol` and `async-std` have in common: sockets and timers on the reactor of the crate async-io.
+//! Common parts of the backends `smol` and `async-std`: sockets and timers on the reactor of the
+//! crate async-io.
 //!
-//! The reactor is one for the whole process and no runtime's property: what is registered with it works in tasks of any
-//! executor and on any thread. It starts one thread by itself, `async-io`, that waits for events whenever no thread of
-//! an executor does, and stays until the process ends.
+//! There is one reactor per process, owned by no runtime: a socket registered with it works in
+//! tasks of any executor and on any thread. It starts one thread, `async-io`, which waits for
+//! events whenever no executor thread does, and runs until the process ends.
 
 mod stream;
 mod turn;
@@ -21,10 +22,11 @@ pub use self::stream::{join, split};
 use crate::yielding::yield_now;
 use crate::{Origin, PreciseTimer};
 
-/// Makes the process's reactor ready.
+/// Initializes the process's reactor.
 ///
 /// # Errors
-/// In a process that was forked off after its parent used the reactor: the two would take each other's events.
+/// Fails in a process that was forked after its parent used the reactor: the two would take each
+/// other's events.
 pub fn start_reactor() -> io::Result<()> {
     static ORIGIN: OnceLock<Origin> = OnceLock::new();
     if ORIGIN.get_or_init(Origin::here).is_elsewhere() {
@@ -36,7 +38,8 @@ pub fn start_reactor() -> io::Result<()> {
     Ok(())
 }
 
-/// What an implementation of [`Runtime`](crate::Runtime) on this reactor has beside its name and its tasks.
+/// Items of a [`Runtime`](crate::Runtime) implementation on this reactor, without its name and its
+/// tasks.
 macro_rules! sockets_and_timers {
     () => {
         type Read = $crate::async_io::ReactorRead;
@@ -141,8 +144,8 @@ impl PreciseTimer for ReactorTimer {
     }
 }
 
-/// A pause that only the reactor ends, so that it looks at the sockets first: an executor of this kind runs hundreds of
-/// ready tasks before it does.
+/// A pause that only the reactor ends, so that it polls the sockets first: an executor of this kind
+/// runs hundreds of ready tasks before it polls the reactor.
 const PAUSE: Duration = Duration::from_micros(20);
 
 pub async fn pause() {
@@ -157,7 +160,7 @@ pub fn adopt(stream: Arc<Socket>) -> io::Result<(ReactorRead, ReactorWrite)> {
     Ok(split(Async::new(stream)?))
 }
 
-/// Connects a socket that exists already.
+/// Connects an existing socket.
 pub async fn connect(socket: Socket, to: SocketAddr) -> io::Result<Socket> {
     socket.set_nonblocking(true)?;
     match socket.connect(&to.into()) {
@@ -172,14 +175,14 @@ pub async fn connect(socket: Socket, to: SocketAddr) -> io::Result<Socket> {
     socket.into_inner()
 }
 
-/// What connecting a non-blocking socket says on Unix when it has begun.
+/// The error of a non-blocking connect that has started, on Unix.
 #[cfg(unix)]
 const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
-/// Elsewhere it is [`io::ErrorKind::WouldBlock`].
+/// No code on other systems, which report [`io::ErrorKind::WouldBlock`].
 #[cfg(not(unix))]
 const IN_PROGRESS: i32 = i32::MIN;
 
-/// Whether a non-blocking connect has begun and its end must be waited for.
+/// Returns true if a non-blocking connect has started and the caller must wait for its end.
 fn is_under_way(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(IN_PROGRESS)
 }
@@ -188,14 +191,15 @@ pub fn listen(listener: Socket) -> io::Result<ReactorListener> {
     Async::new(listener).map(ReactorListener)
 }
 
-/// Takes a connection off the queue only when it hands it out, so giving up the wait loses none.
+/// Accepts one connection. It leaves the queue only when it is returned, so a cancelled wait loses
+/// none.
 pub async fn accept(listener: &mut ReactorListener) -> io::Result<(Socket, Option<SocketAddr>)> {
     let (stream, from) = listener.0.read_with(Socket::accept).await?;
     stream.set_nonblocking(true)?;
     Ok((stream, from.as_socket()))
 }
 
-/// Calls `take` until there was something to take.
+/// Calls `take` until it returns something other than `WouldBlock`.
 pub async fn take<T>(
     listener: &mut ReactorListener,
     mut take: impl FnMut() -> io::Result<T>,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The async-std backend: tasks on the executor that async-std keeps for the whole process, sockets and timers as for
-//! smol. async-std is discontinued (RUSTSEC-2025-0052): this is for programs that still use it; new ones take smol.
+//! The async-std backend: tasks on the process-wide executor of async-std, sockets and timers as
+//! for smol. async-std is discontinued (RUSTSEC-2025-0052): this is for programs that still use it;
+//! new ones use smol.
 //!
-//! Threads: those of async-std, `async-std/runtime` by default, one per core or as many as the environment variable
-//! `ASYNC_STD_THREAD_COUNT` says (1 has the shortest round trips), and `async-io`; see [`crate::async_io`]. They belong to
-//! the process and stay.
+//! Threads: those of async-std, `async-std/runtime` by default, one per core or as many as the
+//! environment variable `ASYNC_STD_THREAD_COUNT` sets (1 has the shortest round trips), and
+//! `async-io`; see [`crate::async_io`]. They belong to the process and are never stopped.
 
 use std::future::Future;
 use std::io;
@@ -13,20 +14,21 @@ use crate::async_io::{self, sockets_and_timers};
 use crate::contained::contained;
 use crate::{Runtime, RuntimeOptions, Scheduling};
 
-/// async-std's executor. There is one in a process, so values are all alike, and dropping one does nothing: tasks run
-/// to their end.
+/// async-std's executor. There is one per process, so all values are equal, and dropping one does
+/// nothing: tasks run to their end.
 #[derive(Debug, Clone)]
 pub struct AsyncStdRuntime(());
 
 impl AsyncStdRuntime {
-    /// Whether the backend is compiled in: yes.
+    /// Compile-time flag: the backend is compiled in.
     pub const COMPILED_IN: bool = true;
 
-    /// Uses async-std's executor, which starts its threads with the first task. The number of threads and their name
-    /// cannot be chosen here and are not looked at.
+    /// Uses async-std's executor, which starts its threads with the first task. The options for the
+    /// number of threads and their name are ignored.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for cpus or a scheduling class: the threads are async-std's own.
+    /// Fails with [`io::ErrorKind::InvalidInput`] for cpus or a scheduling class: the threads
+    /// belong to async-std.
     pub fn start(options: &RuntimeOptions) -> io::Result<Self> {
         if !options.cpus.is_empty() || options.scheduling != Scheduling::Inherit {
             return Err(io::Error::new(

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The owned receive buffer that is handed to a read and handed back by it.
+//! The owned receive buffer that a read takes and returns.
 //!
-//! One shape serves readiness, completion and blocking reads: the block's address does not change while the handle
-//! moves, and its bytes were zeroed once when it was made, so that its spare part can be given out as `&mut [u8]`.
+//! One shape serves readiness, completion and blocking reads: the block's address does not change
+//! while the handle moves, and its bytes are zeroed once on allocation, so the spare part can be
+//! lent as `&mut [u8]`.
 
 use std::fmt;
 
-/// An owned heap block with a filled part in front and a spare part behind it.
+/// An owned heap block with a filled part followed by a spare part.
 ///
 /// Moving an `RxBuf` moves a few words, never the bytes. Its capacity is chosen once and never grows.
 #[derive(Default)]
 pub struct RxBuf {
     block: Vec<u8>,
     filled: usize,
-    /// Where the spare part ends; never beyond the block.
+    /// End of the spare part; never beyond the block.
     end: usize,
 }
 
@@ -27,8 +28,8 @@ impl RxBuf {
         }
     }
 
-    /// A buffer over the caller's own bytes, of which the first `filled` count as received and at most `spare` more may
-    /// be: what lies behind them is left alone.
+    /// Wraps the caller's own bytes: the first `filled` count as received and at most
+    /// `spare` more may be. The bytes after those are not written.
     ///
     /// # Panics
     /// When `bytes` holds fewer than `filled` bytes.
@@ -42,12 +43,12 @@ impl RxBuf {
         }
     }
 
-    /// Gives the bytes back: all of them, and how many are filled.
+    /// Returns all bytes, and the number of filled ones.
     pub fn into_bytes(self) -> (Vec<u8>, usize) {
         (self.block, self.filled)
     }
 
-    /// Takes the buffer apart: the block, and the range of it that is spare.
+    /// Splits the buffer into the block and its spare range.
     #[cfg(all(feature = "uring", target_os = "linux"))]
     pub(crate) fn into_parts(self) -> (Vec<u8>, std::ops::Range<usize>) {
         (self.block, self.filled..self.end)
@@ -73,7 +74,7 @@ impl RxBuf {
         &mut self.block[..self.filled]
     }
 
-    /// The room that is left; always initialised, with unspecified content.
+    /// The spare part; always initialized, with unspecified content.
     #[inline]
     pub fn spare_mut(&mut self) -> &mut [u8] {
         &mut self.block[self.filled..self.end]
@@ -92,7 +93,7 @@ impl RxBuf {
         self.filled += n;
     }
 
-    /// Makes everything spare again.
+    /// Marks the whole buffer as spare.
     #[inline]
     pub fn clear(&mut self) {
         self.filled = 0;
@@ -112,13 +113,13 @@ impl RxBuf {
         self.filled = n;
     }
 
-    /// How many bytes may be filled.
+    /// The number of bytes that may be filled.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.end
     }
 
-    /// Forgets the first `n` filled bytes and moves the rest to the front (one `copy_within`).
+    /// Discards the first `n` filled bytes and moves the rest to the front (one `copy_within`).
     ///
     /// # Panics
     /// When fewer than `n` bytes are filled.
@@ -133,7 +134,7 @@ impl RxBuf {
         self.filled -= n;
     }
 
-    /// Takes the buffer out and leaves an empty one of capacity 0, without allocating.
+    /// Takes the buffer and leaves an empty one of capacity 0, without allocating.
     #[inline]
     pub fn take(&mut self) -> RxBuf {
         std::mem::take(self)

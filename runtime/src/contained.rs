@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A task whose panic stays its own, for executors that would let it unwind into their threads.
+//! Panic containment for tasks of executors that would unwind into their threads.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -7,7 +7,8 @@ use std::task::Poll;
 
 use crate::guard::caught;
 
-/// Makes a future and runs it. A panic of either ends this task and is logged under its name.
+/// Makes a future and runs it. A panic in either ends this task and is logged under the task's
+/// name.
 pub async fn contained<M, F>(task: &'static str, make: M)
 where
     M: FnOnce() -> F + Send + 'static,
@@ -15,7 +16,7 @@ where
 {
     let mut work = pin!(async move { make().await });
     let finished = poll_fn(|context| {
-        // Nothing of the future is used after a panic, so it may be left in any state.
+        // The future is not polled again after a panic, so its state does not matter.
         match caught(|| work.as_mut().poll(context)) {
             Ok(progress) => progress.map(|()| true),
             Err(_panic) => Poll::Ready(false),

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When a wait is over that somebody else chose the length of: `Duration::MAX` means for ever, and must not overflow.
+//! Deadlines of caller-chosen waits: `Duration::MAX` means for ever, and must not overflow.
 
 use std::time::{Duration, Instant};
 
-/// Longer waits end after this one: thirty years, which every clock can tell.
+/// Upper bound of a wait: thirty years, which every clock can represent.
 const WAIT_MAX: Duration = Duration::from_secs(30 * 365 * 86_400);
 
-/// `wait` from now.
+/// Returns the deadline of a `wait` that starts now.
 #[must_use]
 pub fn after(wait: Duration) -> Instant {
     later(Instant::now(), wait)
 }
 
-/// `wait` from `start`.
+/// Returns the deadline of a `wait` from `start`.
 #[must_use]
 pub fn later(start: Instant, wait: Duration) -> Instant {
     start + wait.min(WAIT_MAX)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What runs in place of io_uring where the system refuses it: tried before anything depends on it, reported once, or an
-//! error if the configuration insists.
+//! The fallback where the system refuses io_uring: tried before anything depends on io_uring,
+//! reported once, or an error if the configuration requires io_uring.
 
 use std::io;
 
 use crate::{AnyRuntime, RuntimeKind, RuntimeOptions, UringRuntime};
 
-/// Starts io_uring, or what takes its place.
+/// Starts io_uring, or its substitute.
 pub(crate) fn start_uring(options: &RuntimeOptions) -> io::Result<AnyRuntime> {
     let refusal = match UringRuntime::start(options) {
         Ok(runtime) => return Ok(AnyRuntime::Uring(runtime)),
         Err(refusal) => refusal,
     };
-    // Options that do not fit are the user's to change, whatever runs.
+    // Options that do not fit are the user's mistake, whichever runtime starts.
     if options.uring_required || refusal.kind() == io::ErrorKind::InvalidInput {
         return Err(refusal);
     }
@@ -25,17 +25,18 @@ pub(crate) fn start_uring(options: &RuntimeOptions) -> io::Result<AnyRuntime> {
     AnyRuntime::start(substitute, options)
 }
 
-/// The first other kind that is compiled in, if io_uring is.
+/// Returns the first other kind that is compiled in, if io_uring is compiled in.
 fn substitute() -> Option<RuntimeKind> {
     RuntimeKind::available().find(|&kind| UringRuntime::COMPILED_IN && kind != RuntimeKind::Uring)
 }
 
 impl RuntimeKind {
-    /// What [`AnyRuntime::start`] starts here and now when this kind is asked for, and why if that is another one:
-    /// `uring` is tried, and another kind takes its place where the system refuses it and one is compiled in.
+    /// The kind that [`AnyRuntime::start`] would start now for this kind, and the reason if it is
+    /// another one: `uring` is tried, and another kind replaces it where the system refuses it and
+    /// one is compiled in.
     ///
     /// # Errors
-    /// Why nothing would start.
+    /// Fails with the reason why no runtime would start.
     pub fn effective(self) -> io::Result<(RuntimeKind, Option<String>)> {
         if !RuntimeKind::available().any(|kind| kind == self) {
             let names = RuntimeKind::available_names();

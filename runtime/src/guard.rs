@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Calls of code that belongs to the application, which may panic.
+//! Calls of application code, which may panic.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a panic was thrown with.
+/// The payload of a panic.
 pub type Panic = Box<dyn Any + Send>;
 
-/// Calls a function of the application. A panic in it ends there, and is returned.
+/// Calls a function of the application. A panic in it is caught and returned.
 ///
 /// # Errors
-/// What the function panicked with.
+/// Returns the panic's payload.
 #[inline]
 pub fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(call))
 }
 
-/// Drops a value that may own functions of the application; `false` if one of them panicked in its destructor. The panic ends
-/// there, so that the caller goes on with its own cleaning up.
+/// Drops a value that may own functions of the application; returns false if a destructor panicked.
+/// The panic is caught, so the caller can continue its own cleanup.
 #[inline]
 pub fn drop_guarded<T>(value: T) -> bool {
     caught(|| drop(value)).is_ok()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kinds of runtime by name, and which of them are compiled in.
+//! The kinds of runtime by name, and their availability in this build.
 
 use std::str::FromStr;
 use std::{error, fmt};
 
 use crate::{AsyncStdRuntime, SmolRuntime, ThreadsRuntime, TokioRuntime, UringRuntime};
 
-/// Which runtime to start.
+/// A kind of runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RuntimeKind {
@@ -14,9 +14,9 @@ pub enum RuntimeKind {
     Tokio,
     /// `tokio-current`: tokio on one thread.
     TokioCurrent,
-    /// `smol`: an executor of smol's parts with several worker threads.
+    /// `smol`: an executor built from smol's parts with several worker threads.
     Smol,
-    /// `async-std`: the executor that async-std keeps for the whole process. Discontinued upstream in favour of smol.
+    /// `async-std`: async-std's process-wide executor. Discontinued upstream in favour of smol.
     AsyncStd,
     /// `threads`: blocking sockets, a thread for each task, no asynchronous runtime.
     Threads,
@@ -25,7 +25,7 @@ pub enum RuntimeKind {
 }
 
 impl RuntimeKind {
-    /// Every kind, with whether it is compiled in. The first that is serves as the default.
+    /// Every kind, with its availability. The first available kind is the default.
     const ALL: [(RuntimeKind, bool); 6] = [
         (RuntimeKind::Tokio, TokioRuntime::COMPILED_IN),
         (RuntimeKind::TokioCurrent, TokioRuntime::COMPILED_IN),
@@ -35,7 +35,7 @@ impl RuntimeKind {
         (RuntimeKind::Uring, UringRuntime::COMPILED_IN),
     ];
 
-    /// The name it is chosen by on command lines and in configurations.
+    /// The name of the kind on command lines and in configurations.
     pub fn name(self) -> &'static str {
         match self {
             RuntimeKind::Tokio => "tokio",
@@ -66,8 +66,8 @@ impl RuntimeKind {
     }
 }
 
-/// The first that is compiled in, in the order `tokio`, `smol`, `async-std`, `threads`, `uring`; `tokio` if none is
-/// (then [`crate::AnyRuntime::start`] fails).
+/// The first kind that is compiled in, in the order `tokio`, `smol`, `async-std`, `threads`,
+/// `uring`; `tokio` if none is (then [`crate::AnyRuntime::start`] fails).
 impl Default for RuntimeKind {
     fn default() -> Self {
         Self::available().next().unwrap_or(RuntimeKind::Tokio)
@@ -90,7 +90,8 @@ impl FromStr for RuntimeKind {
     }
 }
 
-/// The name of a runtime that does not exist or is not compiled in. The text lists those that are.
+/// The name of a runtime that does not exist or is not compiled in. The text lists the available
+/// ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownRuntime {
     name: String,

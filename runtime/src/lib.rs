@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What Zonda asks of a runtime: tasks, a clock with timers, and sockets. It knows nothing of Zenoh.
+//! The runtime interface of Zonda: tasks, a clock with timers, and sockets. It knows nothing of
+//! Zenoh.
 //!
-//! A runtime is chosen by value ([`AnyRuntime`], [`RuntimeKind`]); cargo features only add choices. Sockets are used
-//! with owned buffers ([`RxBuf`], [`Segments`]): that shape fits readiness, completion and blocking threads alike.
-//! Sockets pass between threads as [`Socket`]s, of whatever family, and are adopted by the task that drives them.
+//! A runtime is chosen by value ([`AnyRuntime`], [`RuntimeKind`]); cargo features only add choices.
+//! Sockets are used with owned buffers ([`RxBuf`], [`Segments`]), a shape that fits readiness,
+//! completion and blocking threads alike. Sockets move between threads as [`Socket`]s of any
+//! family; the task that drives a socket adopts it.
 //!
 //! # Features and threads
 //! | feature | kind | threads, and why |
@@ -15,20 +17,22 @@
 //! | `smol` | `AnyRuntime::from_smol` | none: tasks run wherever the application runs its executor |
 //! | `async-std` | [`RuntimeKind::AsyncStd`] | async-std's own, `async-std/runtime`, one per core or as many as `ASYNC_STD_THREAD_COUNT` says |
 //! | `smol`, `async-std` | | `async-io`, one in a process: waits for events while no other thread does; it belongs to the crate async-io and stays |
-//! | `threads` | [`RuntimeKind::Threads`] | one per task, named after it with a number behind: of each link `zonda-rx-0` reads and calls subscribers, and `zonda-tx-0` waits for a slow peer and for deadlines; of each listening socket `zonda-accept-0` |
-//! | `threads` | | `zonda-handshake`, while strangers introduce themselves: hears all of them out; `zonda-wait`, while other threads or executors wait for this backend: waits in their place |
+//! | `threads` | [`RuntimeKind::Threads`] | one per task, named after it with a number behind: for each link `zonda-rx-0` reads and calls subscribers, and `zonda-tx-0` waits for a slow peer and for deadlines; for each listening socket `zonda-accept-0` |
+//! | `threads` | | `zonda-handshake`, while peers open links: runs all their handshakes; `zonda-wait`, while other threads or executors wait for this backend: does their waiting |
 //! | `uring` | [`RuntimeKind::Uring`] | `zonda-net-0`, `-1`, ...: one per core or as many as [`RuntimeOptions::threads`] says, each with an io_uring and tasks of its own |
 //! | all | | `zonda-resolve`: only while a host name is looked up, since the system's resolver blocks |
 //! | all | | `zonda-trial`: only while [`AnyRuntime::start`] tries [`RuntimeOptions::cpus`] and [`RuntimeOptions::scheduling`] |
 //!
-//! All threads `zonda-..` that a runtime starts for its tasks run on the cpus and in the scheduling class of its options.
-//! `zonda-resolve` has those of the thread that asks, and `async-io` and async-std's threads are left as they are.
+//! All threads `zonda-..` that a runtime starts for its tasks run on the cpus and in the scheduling
+//! class of its options. `zonda-resolve` inherits those of the calling thread; `async-io` and
+//! async-std's threads are left unchanged.
 //!
 //! async-std is discontinued (RUSTSEC-2025-0052): that backend is for programs which still use it.
 //!
-//! # What it never does
-//! It never blocks or panics when a runtime value is dropped, not even inside of async code; never moves a task to a
-//! thread that cannot drive its sockets; never lets one task's panic end another; has no global pool.
+//! # Guarantees
+//! Dropping a runtime value never blocks or panics, not even inside async code. A task never moves
+//! to a thread that cannot drive its sockets. A panic of one task never ends another one. There is
+//! no global pool.
 //!
 //! ```
 //! # #[cfg(feature = "tokio")] {
@@ -64,7 +68,7 @@ pub mod oneshot;
 mod options;
 mod origin;
 mod park;
-// others only ask it whether processors are there
+// async-std and builds without a runtime use only its check of cpus
 #[cfg_attr(
     not(any(
         feature = "tokio",
@@ -126,7 +130,8 @@ pub use segments::{Cursor, SLICES_PER_WRITE, Segments};
 pub use socket2::Socket;
 pub use traits::{LinkRead, LinkWrite, PreciseTimer, Runtime};
 
-// Each backend's type exists for every set of features: what is not compiled in has no values.
+// Each backend's type exists for every set of features: types of backends that are not compiled in
+// have no values.
 
 #[cfg(not(feature = "tokio"))]
 pub use Absent as TokioRuntime;

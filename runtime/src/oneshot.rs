@@ -15,10 +15,11 @@ struct Slot<T> {
 
 type Shared<T> = Arc<Mutex<Slot<T>>>;
 
-/// The end that gives the value. Dropping it without sending closes the channel.
+/// The sending end. Dropping it without sending closes the channel.
 pub struct Sender<T>(Shared<T>);
 
-/// The end that waits: a future of the value, or of `None` when the sender is gone without one.
+/// The receiving end: a future of the value, or of `None` when the sender was dropped without
+/// sending.
 pub struct Receiver<T>(Shared<T>);
 
 impl<T> fmt::Debug for Sender<T> {
@@ -33,7 +34,7 @@ impl<T> fmt::Debug for Receiver<T> {
     }
 }
 
-/// A channel for one value.
+/// Creates a channel for one value.
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(Mutex::new(Slot {
         value: None,
@@ -43,13 +44,14 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender(shared.clone()), Receiver(shared))
 }
 
-/// The lock is held for moves of a few words only and no code that can panic runs under it.
+/// Locks the slot. The lock is held only for moves of a few words, and no code that can panic runs
+/// under it.
 fn lock<T>(shared: &Shared<T>) -> MutexGuard<'_, Slot<T>> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T> Sender<T> {
-    /// Gives the value. It is dropped if the receiver is gone. Never blocks.
+    /// Sends the value, which is dropped if the receiver is gone. Never blocks.
     pub fn send(self, value: T) {
         lock(&self.0).value = Some(value);
     }

@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How to start a runtime: how many threads, how they are named, where they run and how urgently.
+//! Start options of a runtime: number, names, placement and scheduling of its threads.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 use std::{error, fmt};
 
-/// How to start a runtime.
+/// Start options of a runtime.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeOptions {
-    /// Number of worker threads, at least 1. `None` (default): of `tokio` one per available core; of `smol` one. Has no
-    /// meaning for `tokio-current` and `threads`. Those of `async-std` are counted by `ASYNC_STD_THREAD_COUNT`.
+    /// Number of worker threads, at least 1. `None` (default): for `tokio` one per available core;
+    /// for `smol` one. Ignored by `tokio-current` and `threads`. The threads of `async-std` are
+    /// counted by `ASYNC_STD_THREAD_COUNT`.
     pub threads: Option<usize>,
     /// Name of the one thread, or of the worker threads with `-N` appended. Default `zonda-net`.
     pub thread_name: String,
-    /// The cpus, by number from 0, that the runtime's threads may run on; empty (default): those of the thread that
-    /// starts it. Linux only: elsewhere a list that is not empty is refused.
+    /// The cpus, by number from 0, that the runtime's threads may run on; empty (default): those of
+    /// the thread that starts the runtime. Linux only: on other systems a list that is not empty is
+    /// refused.
     pub cpus: Vec<usize>,
-    /// How the system schedules the runtime's threads. Default: like the thread that starts it.
+    /// The scheduling class of the runtime's threads. Default: inherited from the thread that
+    /// starts the runtime.
     pub scheduling: Scheduling,
-    /// Of [`crate::RuntimeKind::Uring`]: whether to fail where the system has no usable io_uring, instead of falling back to
-    /// another runtime with a warning. Default: fall back.
+    /// True if [`crate::RuntimeKind::Uring`] fails where the system has no usable io_uring, instead
+    /// of falling back to another runtime with a warning. Default: fall back.
     pub uring_required: bool,
-    /// The bounded busy poll: before a thread sleeps until a peer sends something, it asks the socket again and again for
-    /// this long since the peer's last bytes. A message that comes meanwhile needs no wake-up; a processor is busy
-    /// meanwhile, one for each link. Zero (default): it sleeps at once. Of `threads`, `tokio` and `tokio-current` only: the
-    /// others say so once and sleep.
+    /// The limit of the busy poll: before a thread sleeps until a peer sends something, it polls
+    /// the socket for this long after the peer's last bytes. A message that arrives within this
+    /// time needs no wake-up, but the poll occupies one processor for each link. Zero (default):
+    /// the thread sleeps at once. For `threads`, `tokio` and `tokio-current` only: other runtimes
+    /// warn once and sleep.
     pub spin: Duration,
 }
 
@@ -42,7 +46,7 @@ impl Default for RuntimeOptions {
     }
 }
 
-/// How the system schedules a thread.
+/// The scheduling class of a thread.
 ///
 /// As text: `inherit`, `fifo:N`, `round-robin:N` or `nice:N`.
 ///
@@ -56,12 +60,13 @@ impl Default for RuntimeOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Scheduling {
-    /// Like the thread that starts the runtime.
+    /// Inherited from the thread that starts the runtime.
     #[default]
     Inherit,
-    /// Real time, first in, first out, with a priority from 1 to 99. Runs until it waits for something.
+    /// Real time, first in, first out, with a priority from 1 to 99. The thread runs until it waits
+    /// for something.
     Fifo(u8),
-    /// Real time in turns with others of the same priority, from 1 to 99.
+    /// Real time, round-robin with other threads of the same priority, from 1 to 99.
     RoundRobin(u8),
     /// The ordinary class with a niceness from -20 (urgent) to 19 (lenient).
     Nice(i8),
@@ -78,7 +83,7 @@ impl fmt::Display for Scheduling {
     }
 }
 
-/// A text that names no scheduling class.
+/// The error of a text that names no scheduling class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidScheduling {
     text: String,
@@ -96,7 +101,7 @@ impl fmt::Display for InvalidScheduling {
 
 impl error::Error for InvalidScheduling {}
 
-/// A number in decimal, if it lies in the range.
+/// Parses a decimal number that must lie in the range.
 fn within<T: FromStr + PartialOrd>(range: RangeInclusive<T>, text: &str) -> Option<T> {
     text.parse().ok().filter(|n| range.contains(n))
 }

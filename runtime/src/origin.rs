@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which process a thing belongs to. A process that is forked off has copies of its parent's memory and sockets but
-//! none of its threads, so what needs a thread must not be used there: it would wait for ever.
+//! Fork detection. A forked process has copies of its parent's memory and sockets but none of its
+//! threads, so code that needs a thread must not run there: it would wait for ever.
 
-/// Remembers the process that it was made in.
+/// A record of the process that created it.
 ///
 /// ```
 /// use zonda_runtime::Origin;
@@ -14,16 +14,17 @@
 pub struct Origin(Option<forkguard::Guard>);
 
 impl Origin {
-    /// The process that calls. The first call registers a handler with the system's `fork`.
+    /// Records the calling process. The first call registers a handler with the system's `fork`.
     pub fn here() -> Self {
         let guard = forkguard::Guard::try_new()
             .inspect_err(|error| tracing::debug!("a fork would not be noticed: {error}"));
         Origin(guard.ok())
     }
 
-    /// Whether the calling process was forked off after this was made. Costs a load from memory, no system call.
+    /// Returns true if the calling process was forked after this value was created. Costs a load
+    /// from memory, no system call.
     ///
-    /// Where there is no `fork`, and for a process made by the bare system call, the answer is no.
+    /// Always false on systems without `fork`, and in a process made by the bare system call.
     #[inline]
     pub fn is_elsewhere(&self) -> bool {
         self.0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Waiting for a future on the calling thread, without any runtime: the thread parks until the waker unparks it.
+//! Waiting for a future on the calling thread without any runtime: the thread parks until the waker
+//! unparks it.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::timers::Timers;
 
 thread_local! {
-    /// The wait of this thread, if it is inside of one.
+    /// The innermost wait of this thread, if any.
     static WAIT: RefCell<Option<Wait>> = const { RefCell::new(None) };
 }
 
@@ -27,11 +28,11 @@ thread_local! {
 )]
 struct Wait {
     waker: Waker,
-    /// The deadlines that the thread looks after; made with the first.
+    /// Deadlines that the thread fires while it is parked; created on first use.
     timers: Option<Arc<Timers>>,
 }
 
-/// Ends a wait, and goes back to the one around it.
+/// A guard that ends a wait and restores the enclosing one.
 struct Leave(Option<Wait>);
 
 impl Drop for Leave {
@@ -40,7 +41,7 @@ impl Drop for Leave {
     }
 }
 
-/// Makes the innermost wait of the calling thread one that `waker` ends, until the guard is dropped.
+/// Registers a wait of the calling thread, ended by `waker`, until the guard is dropped.
 fn enter(waker: Waker) -> Leave {
     Leave(WAIT.replace(Some(Wait {
         waker,
@@ -48,8 +49,8 @@ fn enter(waker: Waker) -> Leave {
     })))
 }
 
-/// The deadlines that the calling thread looks after itself while it is parked; `None` unless it is inside of a wait
-/// that `waker` ends.
+/// The deadlines that the calling thread fires while it is parked; `None` unless it is inside a
+/// wait that `waker` ends.
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) fn timers(waker: &Waker) -> Option<Arc<Timers>> {
     WAIT.with_borrow_mut(|wait| {
@@ -58,21 +59,21 @@ pub(crate) fn timers(waker: &Waker) -> Option<Arc<Timers>> {
     })
 }
 
-/// Whether the calling thread is inside of a wait, so that nothing else of it advances.
+/// Returns true if the calling thread is inside a wait, so that none of its other tasks advances.
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) fn is_waiting() -> bool {
     WAIT.with_borrow(Option::is_some)
 }
 
-/// Ends the sleeps that are due, and tells how long it is to the next one.
+/// Fires the due sleeps and returns the time until the next one.
 fn fire() -> Option<Duration> {
     let timers = WAIT.with_borrow(|wait| wait.as_ref()?.timers.clone())?;
     timers.fire(Instant::now);
     timers.left()
 }
 
-/// A waker that unparks one thread. The flag, not the thread's park token, carries the message: the polled code may
-/// park and unpark the same thread for purposes of its own.
+/// A waker that unparks one thread. The flag, not the thread's park token, carries the wake-up: the
+/// polled code may park and unpark the same thread for its own purposes.
 struct Unpark {
     thread: Thread,
     woken: AtomicBool,
@@ -93,8 +94,8 @@ impl Wake for Unpark {
 /// Runs `future` on the calling thread until it is ready.
 ///
 /// # Blocking
-/// For as long as the future takes. Never panics because of the calling context, but a thread that drives a runtime
-/// drives nothing meanwhile.
+/// Blocks for as long as the future takes. Never panics because of the calling context, but a
+/// thread that drives a runtime drives nothing while it waits.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     match run(future, None) {
         Some(output) => output,
@@ -102,9 +103,11 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Runs `future` on the calling thread until it is ready or `deadline` has come; `None` in the latter case.
+/// Runs `future` on the calling thread until it is ready or `deadline` has passed; `None` in the
+/// latter case.
 ///
-/// The clock is the thread's own parking timeout, so this ends in time even if the runtime is gone.
+/// The clock is the thread's own parking timeout, so the wait ends in time even if the runtime is
+/// gone.
 ///
 /// # Blocking
 /// At most until `deadline`, if the future's polls are short.
@@ -113,6 +116,7 @@ pub fn block_on_until<F: Future>(deadline: Instant, future: F) -> Option<F::Outp
 }
 
 fn run<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
+    // the waker unparks this thread
     let mut future = pin!(future);
     let unpark = Arc::new(Unpark {
         thread: thread::current(),
@@ -121,6 +125,7 @@ fn run<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
     let waker = Waker::from(unpark.clone());
     let _leave = enter(waker.clone());
     let mut context = Context::from_waker(&waker);
+    // poll, then fire timers and park until woken or the deadline passes
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return Some(output);

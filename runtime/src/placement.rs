@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a runtime's threads run and how urgently: checked once when the runtime starts, then applied by each thread
-//! that it starts, as the first thing it does.
+//! Placement and scheduling of a runtime's threads: checked once when the runtime starts, then
+//! applied by each thread first of all.
 
 #[cfg(target_os = "linux")]
 #[path = "placement/linux.rs"]
@@ -14,7 +14,7 @@ use std::thread;
 
 use crate::{RuntimeOptions, Scheduling};
 
-/// The cpus and the scheduling class of a runtime's threads, known to be acceptable to the system.
+/// The cpus and the scheduling class of a runtime's threads, checked against the system.
 #[derive(Debug, Clone)]
 pub struct Placement {
     cpus: Vec<usize>,
@@ -24,7 +24,7 @@ pub struct Placement {
 impl Placement {
     /// Tries the options on a thread that ends at once.
     ///
-    /// A scheduling class that the system refuses is left away with a warning.
+    /// A scheduling class that the system refuses is ignored with a warning.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for a cpu that does not exist or that the process may not use,
@@ -37,6 +37,7 @@ impl Placement {
         if placement.is_default() {
             return Ok(placement);
         }
+        // try the cpus (an error) and the class (a warning) on a thread of its own
         let wanted = placement.clone();
         let trial = thread::Builder::new()
             .name("zonda-trial".into())
@@ -55,8 +56,8 @@ impl Placement {
         Ok(placement)
     }
 
-    /// Moves the calling thread to its cpus and its class. [`Placement::check`] has tried it, so a failure now is
-    /// exceptional, and the thread goes on where it is.
+    /// Moves the calling thread to its cpus and its class. [`Placement::check`] has tried both, so
+    /// a failure is exceptional: it is logged, and the thread runs where it is.
     pub fn apply(&self) {
         if !self.cpus.is_empty()
             && let Err(error) = system::bind(&self.cpus)
@@ -71,16 +72,17 @@ impl Placement {
         }
     }
 
-    /// Whether there is nothing to apply.
+    /// Returns true if there is nothing to apply.
     pub fn is_default(&self) -> bool {
         self.cpus.is_empty() && self.scheduling == Scheduling::Inherit
     }
 }
 
-/// Whether a runtime of this process may run on these cpus; any if there are none.
+/// Checks that a runtime of this process may run on these cpus; an empty list means any.
 ///
 /// # Errors
-/// As for a runtime that is started with them: the first cpu that does not exist or that this process may not use.
+/// Fails as the start of a runtime with them does, at the first cpu that does not exist or that
+/// this process may not use.
 pub fn may_use(cpus: &[usize]) -> io::Result<()> {
     let options = RuntimeOptions {
         cpus: cpus.to_vec(),
@@ -130,7 +132,7 @@ mod tests {
         let cpu = before[0];
         let placement = check(&[cpu], Scheduling::Nice(19)).expect("accepted");
         assert!(!placement.is_default());
-        // The check leaves the calling thread as it is.
+        // The check leaves the calling thread unchanged.
         assert_eq!(system::allowed().expect("told"), before);
         let bound = thread::spawn(move || {
             placement.apply();

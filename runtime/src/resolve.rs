@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Host names to addresses. The system's resolver blocks, so each look-up gets a thread that ends with it.
+//! Resolution of host names. The system's resolver blocks, so each look-up gets a thread of its
+//! own.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -7,10 +8,11 @@ use std::thread;
 
 use crate::oneshot;
 
-/// Finds the addresses of `host`, in the resolver's order and without repetitions; at least one on success.
+/// Resolves `host` to its addresses, in the resolver's order and without duplicates; at least one
+/// on success.
 ///
-/// An address in text form needs no thread. For a name, the thread `zonda-resolve` asks the system; dropping the future
-/// leaves that thread to end by itself.
+/// An address in text form needs no thread. For a name, the thread `zonda-resolve` calls the
+/// system's resolver; dropping the future leaves that thread to end by itself.
 pub async fn resolve(host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a vectored write sends: an owned list of byte slices, and the place in it up to which the socket took them.
+//! The payload of a vectored write: an owned list of byte slices, and the position up to which the
+//! socket took them.
 
 use std::io::IoSlice;
 
 use crate::RxBuf;
 
-/// The most slices given to the kernel in one system call.
+/// The maximum number of slices per system call.
 pub const SLICES_PER_WRITE: usize = 64;
 
-/// An owned sequence of byte slices. A write takes it whole, and hands it back when it ends.
+/// An owned sequence of byte slices. A write takes it whole and returns it at its end.
 ///
-/// `segment(i)` is asked for `i < count()` only, possibly several times; it must return the same bytes each time until
-/// the value is handed back. Empty segments are allowed.
+/// A write calls `segment(i)` for `i < count()` only, possibly several times; `segment` must return
+/// the same bytes each time until the value is returned. Empty segments are allowed.
 pub trait Segments: Send + 'static {
-    /// How many segments there are.
+    /// The number of segments.
     fn count(&self) -> usize;
     /// The bytes of one segment.
     fn segment(&self, index: usize) -> &[u8];
@@ -46,7 +47,7 @@ impl<T: AsRef<[u8]> + Send + 'static> Segments for Vec<T> {
     }
 }
 
-/// The place in a [`Segments`] up to which bytes were taken by the socket.
+/// The position in a [`Segments`] up to which the socket took bytes.
 ///
 /// Backends whose writes may be partial keep one of these per call.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// What comes next, empty segments left out.
+    /// The remaining bytes, without empty segments.
     pub(crate) fn rest<'s, S: Segments>(
         &self,
         segments: &'s S,
@@ -67,7 +68,8 @@ impl Cursor {
             .filter(|rest| !rest.is_empty())
     }
 
-    /// Fills `slices` with what comes next, empty segments left out; returns how many were filled. 0 = all is taken.
+    /// Fills `slices` with the remaining bytes, without empty segments; returns the number of
+    /// filled slices, 0 if all bytes are taken.
     pub fn gather<'s, S: Segments>(&self, segments: &'s S, slices: &mut [IoSlice<'s>]) -> usize {
         let mut used = 0;
         for (slice, rest) in slices.iter_mut().zip(self.rest(segments)) {
@@ -77,7 +79,7 @@ impl Cursor {
         used
     }
 
-    /// Moves on by `taken` bytes, and past empty segments.
+    /// Advances by `taken` bytes, and past empty segments.
     pub fn advance<S: Segments>(&mut self, segments: &S, mut taken: usize) {
         while self.index < segments.count() {
             let left = segments.segment(self.index).len() - self.offset;

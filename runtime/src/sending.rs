@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writing to a socket without a signal for a peer that is gone: an error says it.
+//! Socket writes without SIGPIPE: a closed peer is reported as an error.
 
 use std::io::{self, IoSlice};
 
@@ -7,17 +7,17 @@ use socket2::Socket;
 
 #[cfg(all(unix, not(target_vendor = "apple")))]
 const FLAGS: i32 = rustix::net::SendFlags::NOSIGNAL.bits() as i32;
-/// There an option of the socket keeps it from raising signals, or there are none.
+/// No flag here: a socket option suppresses the signal, or the system has no such signal.
 #[cfg(not(all(unix, not(target_vendor = "apple"))))]
 const FLAGS: i32 = 0;
 
-/// Gives the socket what it takes; tells how many bytes that is.
+/// Writes as many bytes as the socket takes; returns their number.
 #[cfg(any(feature = "tokio", feature = "smol", feature = "async-std"))]
 pub(crate) fn send(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     send_with(socket, slices, FLAGS)
 }
 
-/// The same without waiting, also where the socket is one that blocks.
+/// Writes without waiting, even on a blocking socket; returns the number of bytes taken.
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) fn send_now(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     const NOW: i32 = FLAGS | rustix::net::SendFlags::DONTWAIT.bits() as i32;

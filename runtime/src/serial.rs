@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A queue that many threads fill and one thread or task at a time works off.
+//! A multi-producer queue that one thread or task at a time drains.
 //!
-//! A thread that hands something in takes the [`Turn`] with it, if nobody has it, and becomes the one who takes out what
-//! waits, with no lock held, until nothing is left; all others only hand in. Looking whether anything is left and giving
-//! the turn back are one step under the lock, so nothing that was handed in is left behind. A call that hands in more to
-//! its own queue does not wait for itself: [`Locked::take_turn`] and [`Locked::wait_turn`] find that the turn is taken, and
-//! the value follows when the call has returned.
+//! A thread that inserts a value takes the [`Turn`] with it, if it is free, and drains the queue,
+//! with no lock held while it processes a value, until the queue is empty; other threads only
+//! insert. The check for emptiness and the release of the turn are one step under the lock, so no
+//! value is left behind. A call that inserts into its own queue does not wait for itself:
+//! [`Locked::take_turn`] and [`Locked::wait_turn`] find the turn taken, and the value is processed
+//! after the call has returned.
 //!
-//! How much may wait, and what gives way, is the queue's own affair: `Q` is any collection that knows what is
-//! [next](Waiting). What only the holder of the turn may use, such as a function that changes what it has captured, is the
-//! seat `S` and moves with the turn.
+//! The capacity, and which value is evicted, are up to `Q`: any collection that can return its
+//! [next](Waiting) value. The seat `S` is state that only the holder of the turn may use, such as a
+//! closure that changes its captures; it moves with the turn.
 
 #[cfg(not(loom))]
 use std::{
@@ -30,12 +31,12 @@ use loom::{
 
 use crate::guard::{Panic, caught};
 
-/// A collection of values that wait, in the order in which they are to be taken out.
+/// A collection of waiting values, in the order in which they are removed.
 pub trait Waiting {
-    /// What is taken out.
+    /// The type of the waiting values.
     type Item;
 
-    /// Takes out what is next. Called with the queue's lock held.
+    /// Removes the next value. Called with the queue's lock held.
     fn pop(&mut self) -> Option<Self::Item>;
 }
 
@@ -45,7 +46,7 @@ impl<T> Waiting for VecDeque<T> {
     fn pop(&mut self) -> Option<T> {
         let item = self.pop_front();
         if self.is_empty() {
-            // A burst that is over keeps no memory.
+            // an empty queue releases its memory after a burst
             *self = VecDeque::new();
         }
         item
@@ -55,33 +56,33 @@ impl<T> Waiting for VecDeque<T> {
 /// The queue: see the [module](self).
 pub struct SerialQueue<Q, S = ()> {
     state: Mutex<State<Q, S>>,
-    /// Notified when the turn is given back.
+    /// Notified when the turn is released.
     free: Condvar,
 }
 
 struct State<Q, S> {
     waiting: Q,
-    /// `None` while somebody has the turn.
+    /// The state of the turn's holder; `None` while a thread has the turn.
     seat: Option<S>,
-    /// The thread that took the turn, or took something out last.
+    /// The thread that took the turn, or removed the last value.
     holder: Option<ThreadId>,
     /// Threads in [`Locked::wait_turn`].
     sleepers: usize,
 }
 
-/// The right to take out what waits. There is one for each queue; [`SerialQueue::next`] gives it back when nothing is left.
-/// If it is dropped instead, nobody works that queue off any more.
+/// The right to drain the queue. There is one for each queue; [`SerialQueue::next`] releases it
+/// when the queue is empty. If it is dropped instead, no thread can drain that queue any more.
 #[must_use = "nobody else takes out what waits"]
 pub struct Turn<S = ()>(S);
 
-/// A queue while its lock is held; dereferences to what waits.
+/// A queue while its lock is held; dereferences to the waiting values.
 pub struct Locked<'a, Q, S = ()> {
     queue: &'a SerialQueue<Q, S>,
     state: MutexGuard<'a, State<Q, S>>,
 }
 
 impl<Q, S> SerialQueue<Q, S> {
-    /// A queue in which `waiting` waits already; nobody has the turn.
+    /// Creates a queue with `waiting` as its values and its turn free.
     pub fn new(waiting: Q, seat: S) -> Self {
         SerialQueue {
             state: Mutex::new(State {
@@ -94,24 +95,25 @@ impl<Q, S> SerialQueue<Q, S> {
         }
     }
 
-    /// Locks it, to look at what waits, to hand in, and to take the turn. Keep it for a few instructions.
+    /// Locks the queue, to inspect the waiting values, to insert, and to take the turn. Hold the
+    /// lock only for a few instructions.
     ///
     /// # Blocking
-    /// While another thread holds the lock, which is for a few instructions.
+    /// Blocks while another thread holds the lock, which is for a few instructions.
     pub fn lock(&self) -> Locked<'_, Q, S> {
-        // Nothing that runs under the lock can panic half way.
+        // the code under the lock cannot panic half way
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         Locked { queue: self, state }
     }
 
-    /// Gives the turn back although something may be left: the next one who hands in finds it.
+    /// Releases the turn although values may be left: the next thread that inserts takes it.
     pub fn give_back(&self, turn: Turn<S>) {
         self.lock().sit(turn);
     }
 }
 
 impl<Q: Waiting, S> SerialQueue<Q, S> {
-    /// Takes out what is next, or gives the turn back if nothing is left.
+    /// Removes the next value, or releases the turn if the queue is empty.
     pub fn next(&self, turn: Turn<S>) -> Option<(Q::Item, Turn<S>)> {
         let mut locked = self.lock();
         match locked.state.waiting.pop() {
@@ -126,9 +128,9 @@ impl<Q: Waiting, S> SerialQueue<Q, S> {
         }
     }
 
-    /// Calls `call` with everything that waits and comes meanwhile, one after the other, with no lock held, and gives the
-    /// turn back. A call that panics costs what it was called with; `panicked` is called with what it threw, and must not
-    /// panic itself.
+    /// Calls `call` with each waiting value and each one inserted during the drain, one after the
+    /// other, with no lock held, and releases the turn. A panic in `call` loses only that value;
+    /// `panicked` is called with its payload and must not panic itself.
     pub fn drain(
         &self,
         mut turn: Turn<S>,
@@ -145,17 +147,17 @@ impl<Q: Waiting, S> SerialQueue<Q, S> {
 }
 
 impl<'a, Q, S> Locked<'a, Q, S> {
-    /// The turn, if nobody has it.
+    /// Takes the turn, if it is free.
     pub fn take_turn(&mut self) -> Option<Turn<S>> {
         let seat = self.state.seat.take()?;
         self.state.holder = Some(current().id());
         Some(Turn(seat))
     }
 
-    /// The turn, as soon as nobody has it; `None` if this thread has it, further out.
+    /// Takes the turn as soon as it is free; `None` if this thread has it further up its stack.
     ///
     /// # Blocking
-    /// Until all that others have handed in before is taken out.
+    /// Blocks until the values that other threads inserted before are drained.
     pub fn wait_turn(mut self) -> Option<Turn<S>> {
         if self.is_mine() {
             return None;
@@ -171,7 +173,7 @@ impl<'a, Q, S> Locked<'a, Q, S> {
         }
     }
 
-    /// Whether this thread has the turn, further out.
+    /// Returns true if this thread has the turn further up its stack.
     pub fn is_mine(&self) -> bool {
         self.state.holder == Some(current().id())
     }
@@ -200,7 +202,7 @@ impl<Q, S> DerefMut for Locked<'_, Q, S> {
 }
 
 impl<S> Turn<S> {
-    /// What only the holder of the turn may use.
+    /// The state that only the holder of the turn may use.
     pub fn seat(&mut self) -> &mut S {
         &mut self.0
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The smol backend: async-executor for the tasks, the reactor of async-io for sockets and timers.
 //!
-//! Threads of an own runtime: `zonda-net-N`, which run the tasks and wait for events in turns; none for an executor of
-//! the application. Beside them the process has one thread `async-io`; see [`crate::async_io`]. Dropping the last clone
-//! tells the own threads to end and waits for nothing, so it is legal anywhere, also in its own tasks.
+//! Threads of an own runtime: `zonda-net-N`, which run the tasks and wait for events in turns; none
+//! for an executor of the application. In addition the process has one thread `async-io`; see
+//! [`crate::async_io`]. Dropping the last clone signals the own threads to end and does not wait,
+//! so it is legal anywhere, also in the runtime's own tasks.
 
 use std::fmt;
 use std::future::Future;
@@ -18,33 +19,36 @@ use crate::contained::contained;
 use crate::placement::Placement;
 use crate::{Runtime, RuntimeOptions, oneshot};
 
-/// An executor of smol's kind: an own one with its threads, or the application's.
+/// An executor of smol's kind: one of its own with its threads, or the application's.
 ///
 /// Tasks that hold a clone keep an own runtime alive until they end.
 #[derive(Clone)]
 pub struct SmolRuntime {
     executor: Arc<Executor<'static>>,
-    /// Each own thread waits for the end of one of these; none for the application's executor.
+    /// Stop signals: each own thread ends when its sender is dropped; none for the application's
+    /// executor.
     _stop: Arc<Vec<oneshot::Sender<()>>>,
 }
 
 impl SmolRuntime {
-    /// Whether the backend is compiled in: yes.
+    /// Compile-time flag: the backend is compiled in.
     pub const COMPILED_IN: bool = true;
 
-    /// Starts threads named `zonda-net-N` (the prefix is an option), by default one. With more of them, tasks that are
-    /// busy at the same time run beside each other, but whichever thread hears of an event most often wakes another for
-    /// it, which doubles the round trip of a link that has nothing else to do.
+    /// Starts threads named `zonda-net-N` (the prefix is an option), by default one. With more
+    /// threads, busy tasks run in parallel, but the thread that receives an event most often wakes
+    /// another one for it, which doubles the round trip of a link that is otherwise idle.
     ///
     /// # Errors
-    /// Those of the system, for example when no thread is left; see also [`crate::AnyRuntime::start`].
+    /// Returns the system's error, for example when no thread is left; see also
+    /// [`crate::AnyRuntime::start`].
     pub fn start(options: &RuntimeOptions) -> io::Result<Self> {
         let placement = Placement::check(options)?;
-        // Has the process's reactor started here, so that its thread does not inherit the placement of ours.
+        // start the reactor here, so that its thread does not inherit the placement of these
+        // threads
         async_io::start_reactor()?;
         let executor = Arc::new(Executor::new());
         let threads = options.threads.unwrap_or(1).max(1);
-        // After an error, dropping the senders ends the threads that exist already.
+        // after an error, dropping the senders ends the threads that were started
         let mut stop = Vec::with_capacity(threads);
         for number in 0..threads {
             let (sender, stopped) = oneshot::channel::<()>();
@@ -65,8 +69,9 @@ impl SmolRuntime {
 
     /// Uses the application's executor; starts no thread but the reactor's, `async-io`.
     ///
-    /// Tasks advance while some thread of the application runs the executor (`executor.run(..)`). If none does, nothing
-    /// that needs a task advances: nothing is accepted, received or kept alive, and callers that wait for it go on waiting.
+    /// Tasks advance only while a thread of the application runs the executor (`executor.run(..)`).
+    /// Otherwise no task advances: no connection is accepted, received from or kept alive, and
+    /// callers that wait for a task wait for ever.
     pub fn from_executor(executor: Arc<Executor<'static>>) -> Self {
         SmolRuntime {
             executor,
@@ -74,7 +79,7 @@ impl SmolRuntime {
         }
     }
 
-    /// The executor underneath.
+    /// The underlying executor.
     pub fn executor(&self) -> &Arc<Executor<'static>> {
         &self.executor
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bounded busy poll: before a thread sleeps for a socket, it asks it again and again for a while.
+//! The bounded busy poll: before a thread sleeps for a socket, it polls the socket for a while.
 //!
-//! A thread that sleeps is woken some 5 to 50 us after the bytes came. One that asks has them at once, and keeps its
-//! processor busy for that. Pure: reads no clock.
+//! A sleeping thread is woken some 5 to 50 us after the bytes arrived. A polling thread has them at
+//! once, at the cost of one processor. Pure: reads no clock.
 
 use std::time::{Duration, Instant};
 
-/// How long to ask before sleeping. Zero, the default: not at all.
+/// The duration of the poll before a thread sleeps. Zero, the default: no poll.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Spin {
     limit: Duration,
@@ -17,7 +17,7 @@ impl Spin {
         Spin { limit }
     }
 
-    /// Begins to ask at the moment that `now` tells; it is not asked when nothing is to be done.
+    /// Starts a poll at the time that `now` returns; `now` is not called if the poll is disabled.
     #[inline]
     pub(crate) fn start(self, now: impl FnOnce() -> Instant) -> Option<Spinning> {
         (!self.limit.is_zero()).then(|| Spinning {
@@ -26,14 +26,14 @@ impl Spin {
     }
 }
 
-/// A busy poll that is under way.
+/// A busy poll in progress.
 #[derive(Debug)]
 pub(crate) struct Spinning {
     until: Instant,
 }
 
 impl Spinning {
-    /// Whether to ask once more at `now`.
+    /// Returns true if the thread should poll once more at `now`.
     pub(crate) fn goes_on(&self, now: Instant) -> bool {
         now < self.until
     }

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The `threads` backend: blocking sockets, a thread for each task, no asynchronous runtime.
 //!
-//! Each task has a thread, named after the task with a number behind (`zonda-rx-0`). A read that is all its task waits
-//! for is one recv(2) that waits in the kernel, so that a message needs no poller and no hand-over between threads:
-//! `turn` says when that is so. Whenever something else may end the task's wait as well (a waker, a deadline, another
-//! socket), the thread waits for all of it in poll(2), or parked if there is no socket. Thus futures compose here as
-//! anywhere else.
+//! Each task has a thread, named after the task with a number appended (`zonda-rx-0`). If a read is
+//! the only thing a task waits for, it is one recv(2) that blocks in the kernel, so a message needs
+//! no poller and no hand-over between threads: `turn` decides when that holds. If anything else may
+//! end the task's wait (a waker, a deadline, another socket), the thread waits for all of it in
+//! poll(2), or parked if there is no socket. Thus futures compose as on any other runtime.
 //!
-//! With [`RuntimeOptions::spin`], a read that would wait in the kernel asks without waiting for a while first. Between two
-//! questions its thread lets others have the processor, so that on a full machine it does not take the time of those it
-//! waits for.
+//! With [`RuntimeOptions::spin`], a read that would block in the kernel first polls its socket for
+//! a while. Between two polls its thread yields the processor, so that on a fully loaded machine it
+//! does not take the time of the threads it waits for.
 //!
-//! A thread whose task has ended stays for a second, and takes the next task of the same label.
+//! A thread whose task has ended waits for a second for the next task of the same label.
 //!
-//! Two exceptions to a thread for each task: tasks started by [`Runtime::spawn_brief`] share one per label, and
-//! futures of this backend that are polled by somebody else's executor, or parked for by [`crate::block_on`], have
-//! their waiting done by one thread `zonda-wait`. Both kinds of thread end a second after they have nothing left to do.
+//! Two exceptions to one thread for each task: tasks started by [`Runtime::spawn_brief`] share one
+//! per label, and for futures of this backend that another executor polls, or that
+//! [`crate::block_on`] runs, one thread `zonda-wait` does the waiting. Both kinds of thread end a
+//! second after their last work.
 //!
-//! Dropping the last clone of the runtime tells all threads to end and shuts their sockets down; it waits for none.
+//! Dropping the last clone of the runtime signals all threads to end and shuts their sockets down;
+//! it waits for none.
 
 mod bell;
 mod core;
@@ -63,14 +65,15 @@ impl Drop for Owner {
 }
 
 impl ThreadsRuntime {
-    /// Whether the backend is compiled in: yes.
+    /// Compile-time flag: the backend is compiled in.
     pub const COMPILED_IN: bool = true;
 
-    /// A runtime without any thread yet. Of the options, those for each thread apply; [`RuntimeOptions::threads`] and
-    /// [`RuntimeOptions::thread_name`] do not, since tasks decide about both.
+    /// Creates a runtime without any thread yet. The options for each thread apply;
+    /// [`RuntimeOptions::threads`] and [`RuntimeOptions::thread_name`] do not, because tasks
+    /// determine both.
     ///
     /// # Errors
-    /// Those of an option that this system refuses.
+    /// Returns the error of an option that this system refuses.
     pub fn start(options: &RuntimeOptions) -> io::Result<Self> {
         let core = Core::new(Placement::check(options)?, Spin::new(options.spin));
         let core = Arc::new(core);
@@ -87,7 +90,7 @@ pub struct ThreadsListener {
     socket: Arc<Socket>,
 }
 
-/// A timer for short waits of the `threads` backend: the thread itself waits, late by some 15 us.
+/// A timer for short waits of the `threads` backend: the thread itself waits, about 15 us late.
 pub struct ThreadsTimer {
     core: Arc<Core>,
 }
@@ -144,7 +147,7 @@ impl Runtime for ThreadsRuntime {
 
     async fn connect(&self, socket: Socket, to: SocketAddr) -> io::Result<Socket> {
         let socket = wait::connect(&self.core, Arc::new(socket), to).await?;
-        // Nobody else holds it by now, except for a wait that is just being let go of.
+        // no other owner is left, except for a wait that is about to release it
         Arc::try_unwrap(socket).or_else(|shared| shared.try_clone())
     }
 

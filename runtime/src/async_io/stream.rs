@@ -12,7 +12,8 @@ use super::turn::Turn;
 use crate::sending;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
-/// A read of at least this many bytes says that the peer is streaming: the next one is tried at once.
+/// Size of a read that indicates a streaming peer: the next read is tried without waiting for
+/// readiness.
 const STREAMING: usize = 4096;
 
 /// Receiving half of a TCP stream on the reactor of async-io.
@@ -20,8 +21,8 @@ const STREAMING: usize = 4096;
 pub struct ReactorRead {
     stream: Arc<Async<Arc<Socket>>>,
     turn: Turn,
-    /// While the peer is streaming the next bytes are most often there, so the socket is asked before the reactor is.
-    /// Otherwise they are most often not, and asking the socket would be a system call for nothing.
+    /// True while the peer streams: the next bytes are likely there, so the socket is read before
+    /// the reactor is waited for. Otherwise that read would most often be a wasted system call.
     ask_first: bool,
 }
 
@@ -44,7 +45,7 @@ pub fn split(stream: Async<Arc<Socket>>) -> (ReactorRead, ReactorWrite) {
     (read, ReactorWrite { stream, turn })
 }
 
-/// Undoes [`split`], and takes the stream off the reactor.
+/// Undoes [`split`], and deregisters the stream from the reactor.
 pub fn join(read: ReactorRead, write: ReactorWrite) -> io::Result<Arc<Socket>> {
     let together = Arc::ptr_eq(&read.stream, &write.stream);
     drop(write);
@@ -96,7 +97,7 @@ impl LinkRead for ReactorRead {
 }
 
 impl ReactorWrite {
-    /// Gives the socket what it takes now; `Ok(None)` when everything was taken before.
+    /// Writes as many bytes as the socket takes now; `Ok(None)` if all bytes were taken before.
     fn try_once<S: Segments>(&self, segments: &S, cursor: &Cursor) -> io::Result<Option<usize>> {
         let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
         let taken = match cursor.gather(segments, &mut slices) {
@@ -133,7 +134,8 @@ impl LinkWrite for ReactorWrite {
     }
 
     async fn writable(&mut self) -> io::Result<()> {
-        // The reactor asks the system anew for each wait, so its word is never older than that.
+        // The reactor polls the system anew for each wait, so its readiness is never older than the
+        // wait.
         self.turn.waited();
         self.stream.writable().await
     }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A stream's fair share of a thread, on executors that leave fairness to their tasks.
+//! Cooperative yielding of a stream, for executors that do not preempt their tasks.
 
 use crate::yielding::yield_now;
 
-/// How many operations in a row may end without waiting.
+/// Operations in a row that may complete without waiting.
 const OPERATIONS_PER_TURN: u32 = 32;
 
-/// Counts operations that end at once, so that a peer that is always ready does not keep a thread for itself.
+/// Counts operations that complete at once, so that a peer that is always ready does not monopolize
+/// a thread.
 #[derive(Debug, Default)]
 pub struct Turn {
     operations: u32,
 }
 
 impl Turn {
-    /// To be called before each operation: lets others run when the turn is over.
+    /// Counts one operation, before it is made; yields to other tasks when the turn is over.
     pub async fn take(&mut self) {
         self.operations += 1;
         if self.operations >= OPERATIONS_PER_TURN {
@@ -22,7 +23,7 @@ impl Turn {
         }
     }
 
-    /// To be called after a wait: others have had their turn.
+    /// Restarts the count after a wait, in which other tasks have run.
     pub fn waited(&mut self) {
         self.operations = 0;
     }

@@ -12,7 +12,7 @@ use thread_priority::{
 
 use crate::Scheduling;
 
-/// Lets the calling thread run on these cpus only.
+/// Binds the calling thread to these cpus.
 pub fn bind(cpus: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for &cpu in cpus {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Systems on which this crate leaves threads where they are.
+//! Systems on which this crate does not place threads.
 
 use std::io;
 

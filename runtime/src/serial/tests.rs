@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What holds of the queue whatever the threads do. With `--cfg loom` every order of their steps is tried:
-//! `loom/run`; otherwise each test is one run on real threads.
+//! Invariants of the queue under any interleaving. With `--cfg loom` every order of the threads'
+//! steps is tried: `loom/run`; otherwise each test is one run on real threads.
 
 #[cfg(loom)]
 use loom::{
@@ -29,10 +29,10 @@ fn model(check: impl Fn() + Sync + Send + 'static) {
     check();
 }
 
-/// What was called with what.
+/// The values of the calls, in their order.
 type Calls = Vec<usize>;
 
-/// A queue whose seat writes down the calls, and what notices two calls at a time.
+/// A queue whose seat records the calls, and flags that detect two calls at a time.
 struct Scene {
     queue: SerialQueue<VecDeque<usize>, Calls>,
     is_busy: AtomicBool,
@@ -59,7 +59,7 @@ impl Scene {
             .drain(turn, call, |_, panic| std::panic::resume_unwind(panic));
     }
 
-    /// Hands in, and calls if nobody does.
+    /// Inserts a value, and drains if the turn is free.
     fn hand_in(&self, item: usize) {
         let mut queue = self.queue.lock();
         queue.push_back(item);
@@ -70,7 +70,7 @@ impl Scene {
         }
     }
 
-    /// Hands in, and does not return before the call was made.
+    /// Inserts a value, and returns after the call with it.
     fn hand_in_and_wait(&self, item: usize) {
         let mut queue = self.queue.lock();
         queue.push_back(item);
