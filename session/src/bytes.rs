@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`ZBytes`], what is published and received, and [`Encoding`], which says how to read it.
+//! [`ZBytes`], the payload of samples and queries, and [`Encoding`], its format.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,9 +17,10 @@ pub use crate::encoding::{Encoding, EncodingError};
 
 /// A payload or an attachment: contiguous shared bytes. Cloning copies nothing but a few bytes that need no buffer.
 ///
-/// What a subscriber receives shares the buffer the network filled. Keeping many small payloads therefore could
-/// keep large buffers; queues ([`FifoChannel`](crate::handlers::FifoChannel), ...) take care of it, and
-/// [`ZBytes::detached`] does the same for your own collections.
+/// The payload of a received sample shares the buffer that the network filled. A program that keeps
+/// many small payloads could therefore keep large buffers; queues
+/// ([`FifoChannel`](crate::handlers::FifoChannel), ...) copy small payloads out of them, and
+/// [`ZBytes::detached`] does so for your own collections.
 ///
 /// ```
 /// use zonda::bytes::ZBytes;
@@ -71,7 +72,8 @@ impl ZBytes {
         }
     }
 
-    /// The same for being kept: as [`ZBytes::detached`] of it.
+    /// Returns the payload of a message of a run in a form to be stored: copied up to
+    /// [`ZBytes::DETACHED_BYTES_MAX`], else shared.
     #[inline(always)]
     pub(crate) fn detached_of_run(block: &Block<'_>, again: &Again<'_>) -> ZBytes {
         let len = again.payload.len();
@@ -90,7 +92,7 @@ impl ZBytes {
         }
     }
 
-    /// Whether there are no bytes.
+    /// Returns true if the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -112,7 +114,7 @@ impl ZBytes {
     /// The bytes as text.
     ///
     /// # Errors
-    /// They are not UTF-8.
+    /// The bytes are not UTF-8.
     pub fn try_to_string(&self) -> Result<Cow<'_, str>, Utf8Error> {
         std::str::from_utf8(self.as_slice()).map(Cow::Borrowed)
     }
@@ -130,7 +132,7 @@ impl ZBytes {
     /// All that a reader gives.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// Errors of the reader.
     ///
     /// # Blocking
     /// Until the reader is at its end.
@@ -152,9 +154,9 @@ impl ZBytes {
         ZBytesWriter(Vec::new())
     }
 
-    /// The same bytes in a buffer of their own, if they are so few (at most
-    /// [`DETACHED_BYTES_MAX`](ZBytes::DETACHED_BYTES_MAX)) that sharing a large buffer could cost more memory
-    /// than the copy; else the same shared bytes.
+    /// Returns the bytes in their own buffer if there are so few (at most
+    /// [`DETACHED_BYTES_MAX`](ZBytes::DETACHED_BYTES_MAX)) that sharing a large buffer could cost
+    /// more memory than the copy; else returns a clone that shares the buffer.
     #[must_use]
     pub fn detached(&self) -> ZBytes {
         if self.is_empty() || self.len() > Self::DETACHED_BYTES_MAX {
@@ -167,7 +169,8 @@ impl ZBytes {
     /// The longest bytes that [`ZBytes::detached`] copies.
     pub const DETACHED_BYTES_MAX: usize = 1024;
 
-    /// Becomes a clone of `other`, and tells its length; what it shared before is left in `spilled`.
+    /// Replaces these bytes by a clone of `other` and returns its length; moves the payload that
+    /// was shared before into `spilled`.
     #[cfg(feature = "ext")]
     #[inline(always)]
     pub(crate) fn become_clone(&mut self, other: &ZBytes, spilled: &mut Option<Payload>) -> usize {
@@ -217,13 +220,13 @@ pub type ZBytesSliceIterator<'a> = std::option::IntoIter<&'a [u8]>;
 pub struct ZBytesReader<'a>(io::Cursor<&'a [u8]>);
 
 impl ZBytesReader<'_> {
-    /// How many bytes are still to be read.
+    /// Returns the number of bytes that are still to be read.
     pub fn remaining(&self) -> usize {
         let position = usize::try_from(self.0.position()).unwrap_or(usize::MAX);
         self.0.get_ref().len().saturating_sub(position)
     }
 
-    /// Whether all bytes are read.
+    /// Returns true if all bytes are read.
     pub fn is_empty(&self) -> bool {
         self.remaining() == 0
     }
@@ -435,7 +438,7 @@ impl AsRef<[u8]> for ZBytes {
     }
 }
 
-/// What can be an attachment: anything that can be a payload, or an option of it.
+/// An attachment: built from anything that can be a payload, or from an option of it.
 ///
 /// ```
 /// use zonda::bytes::{OptionZBytes, ZBytes};

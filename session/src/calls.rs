@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the node calls for something that was declared: the user's callback, until the end. A declaration
-//! with a callback makes [`Calls`], hands them to the node, and enters them in the session's [`Registry`].
+//! Callbacks of declared entities, which the node calls until their end. A declaration with a
+//! callback makes [`Calls`], hands them to the node, and enters them in the session's [`Registry`].
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -15,7 +15,7 @@ use zonda_runtime::guard::{caught, drop_guarded};
 
 use crate::gone::{Ended, Gone, Here, Inside};
 
-/// What the user's side and the node share: the callback, until the end.
+/// A callback that the declaration and the node share, empty after its end.
 ///
 /// The node may keep this for a while after the end (in a remembered route); the user's closure must not wait for that.
 pub(crate) struct Calls<C> {
@@ -23,7 +23,7 @@ pub(crate) struct Calls<C> {
     tally: Arc<Tally>,
 }
 
-/// What is known of the calls of one callback.
+/// State of the calls of one callback.
 pub(crate) struct Tally {
     /// No call begins any more.
     ended: AtomicBool,
@@ -41,7 +41,7 @@ impl<C> Calls<C> {
         Arc::new(Calls { opened, tally })
     }
 
-    /// What to call; `None` after the end.
+    /// Returns the callback; `None` after the end.
     pub fn opened(&self) -> Option<Arc<C>> {
         self.opened.load_full()
     }
@@ -52,12 +52,12 @@ impl<C> Calls<C> {
         let_go(self.opened.swap(None));
     }
 
-    /// How many calls panicked.
+    /// Returns the number of calls that panicked.
     pub fn panics(&self) -> u64 {
         self.tally.panics.load(Ordering::Relaxed)
     }
 
-    /// What there is to wait for once it has ended.
+    /// Returns a future that completes when the ended callback is dropped.
     pub fn ended(&self) -> Ended {
         let gone = self.tally.gone.clone();
         match self.tally.stores {
@@ -66,14 +66,15 @@ impl<C> Calls<C> {
         }
     }
 
-    /// What makes the calls.
+    /// Returns the tally, which makes the calls.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
 }
 
 impl Tally {
-    /// For a callback beside which the other part is kept; it belongs to these `groups` too.
+    /// Creates a tally, and the [`Here`] to keep with its callback, which belongs to these `groups`
+    /// too.
     pub fn new(stores: bool, [first, second]: [Option<&Gone>; 2]) -> (Here, Arc<Tally>) {
         let gone = Gone::default();
         let here = Here::of([Some(&gone), first, second]);
@@ -99,8 +100,8 @@ impl Tally {
         }
     }
 
-    /// Makes one call after the other, by `call`, until that says that it was the last or the callback has ended. One that
-    /// panics keeps nobody from the next.
+    /// Calls `call` again and again until it returns false or the callback has ended. The calls
+    /// continue after one that panics.
     #[inline(always)]
     pub fn call_all(&self, mut call: impl FnMut() -> bool, report: impl Fn()) {
         let mut all = || {
@@ -118,7 +119,8 @@ impl Tally {
     }
 }
 
-/// Drops what may belong to a user. A panic in it must not keep others from being ended, or a session from being closed.
+/// Drops a value that may belong to a user. Catches a panic of the drop, so that other callbacks
+/// are still ended and the session is closed.
 pub(crate) fn let_go<T>(value: T) {
     let _inside = Inside::enter();
     if !drop_guarded(value) {
@@ -126,7 +128,7 @@ pub(crate) fn let_go<T>(value: T) {
     }
 }
 
-/// What can be ended with its session.
+/// A part of a session that can be ended with it.
 pub(crate) trait End: Send + Sync {
     /// No call begins any more.
     fn end(&self);
@@ -138,7 +140,7 @@ impl<C: Send + Sync> End for Calls<C> {
     }
 }
 
-/// What was declared, as its node knows it.
+/// The id of a declared entity at its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Declared {
     Subscriber(SubscriberId),
@@ -146,7 +148,7 @@ pub(crate) enum Declared {
 }
 
 impl Declared {
-    /// Its id at the node.
+    /// Returns the id at the node.
     pub fn number(self) -> u32 {
         match self {
             Declared::Subscriber(id) => id.0,
@@ -163,7 +165,7 @@ impl Declared {
     }
 }
 
-/// What of a session has a callback and lives, so that closing the session ends it.
+/// The live callbacks of a session, so that closing the session ends them.
 pub(crate) struct Registry<K>(Mutex<HashMap<K, Arc<dyn End>>>);
 
 impl<K> Default for Registry<K> {

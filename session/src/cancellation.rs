@@ -30,7 +30,7 @@ pub struct CancellationToken(Arc<Mutex<State>>);
 struct State {
     cancelled: bool,
     next: u64,
-    /// What is to be ended, until it has ended by itself.
+    /// The operations that have not ended, each with the function that ends it.
     open: HashMap<u64, Box<dyn FnOnce() + Send>>,
     /// The callbacks of all that it was given to.
     callbacks: Gone,
@@ -39,9 +39,10 @@ struct State {
 impl CancellationToken {
     /// Ends what has the token; whatever is given it later is refused.
     ///
-    /// When this returns, no call of a handler begins any more. One that is under way on another thread may still end; to wait
-    /// for what this gives is to wait until it has and the handler is dropped. Never fails; legal from inside
-    /// callbacks, where nothing is waited for.
+    /// When this returns, no call of a handler begins any more. A call that runs on another thread
+    /// may still be running; waiting for the returned [`Ended`] waits until that call has returned
+    /// and the handler is dropped. Never fails; legal from inside callbacks, where the wait returns
+    /// at once.
     pub fn cancel(&self) -> Ended {
         let mut state = self.0.lock();
         state.cancelled = true;
@@ -59,7 +60,7 @@ impl CancellationToken {
         self.0.lock().callbacks.clone()
     }
 
-    /// Whether it was cancelled.
+    /// Returns true if the token was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.lock().cancelled
     }
@@ -78,7 +79,7 @@ impl CancellationToken {
         Some(number)
     }
 
-    /// What had this number has ended.
+    /// Removes the operation with this number, which has ended.
     pub(crate) fn forget(&self, number: u64) {
         let forgotten = self.0.lock().open.remove(&number);
         drop(forgotten);

@@ -442,12 +442,12 @@ pub struct EventsListener<H = FifoChannelHandler<ConnectionEvent>> {
 }
 
 impl<H> EventsListener<H> {
-    /// Its handler.
+    /// Returns the handler.
     pub fn handler(&self) -> &H {
         &self.handler
     }
 
-    /// Its handler.
+    /// Returns the handler, mutably.
     pub fn handler_mut(&mut self) -> &mut H {
         &mut self.handler
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a subscriber or a queryable is while it lives: known to its node, entered in its session, and taken back from both
-//! when it is dropped.
+//! The shared part of subscribers and queryables: the entity is declared at its node and entered in
+//! its session while this value lives, and is removed from both when it is dropped.
 
 use std::sync::Arc;
 
@@ -60,7 +60,8 @@ impl<C> Declaration<C> {
         }
     }
 
-    /// What there is to wait for once it has ended; in a process that was forked off, nothing ends.
+    /// Returns a future that completes when the ended callback is dropped; in a forked process it
+    /// completes at once.
     pub fn ended(&self) -> Ended {
         match self.node.is_forked() {
             true => Ended::now(),
@@ -68,12 +69,12 @@ impl<C> Declaration<C> {
         }
     }
 
-    /// How many calls panicked.
+    /// Returns the number of calls that panicked.
     pub fn panics(&self) -> u64 {
         self.calls.panics()
     }
 
-    /// Whether it lives as long as its session, and not as long as this.
+    /// Chooses whether the entity lives as long as its session (true) or as long as this value.
     pub fn set_background(&mut self, background: bool) {
         self.background = background;
     }

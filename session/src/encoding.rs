@@ -205,7 +205,7 @@ impl Encoding {
         }
     }
 
-    /// The number, if there is no schema beside it.
+    /// Returns the number, if there is no schema.
     #[inline(always)]
     pub(crate) fn plain_id(&self) -> Option<u16> {
         self.schema.is_none().then_some(self.id)

@@ -57,7 +57,7 @@ macro_rules! kewrite {
     };
 }
 
-/// As [`kewrite!`](crate::key_expr::format::kewrite), and builds the key.
+/// Builds a key as [`kewrite!`](crate::key_expr::format::kewrite) does, and returns it owned.
 ///
 /// ```
 /// use zonda::key_expr::format::{kedefine, keformat, kewrite};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! When callbacks are gone: no call of one runs any more, and it has been dropped.
+//! End of callbacks: no call of one runs any more, and it has been dropped.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -14,7 +14,7 @@ use zonda_codec::KeyExpr;
 
 use crate::wait::{Pending, Resolvable, Wait};
 
-/// Says when the callbacks that have [entered](Here::of) are gone.
+/// A group of callbacks; reports when all that have [entered](Here::of) are dropped.
 #[derive(Clone, Default)]
 pub(crate) struct Gone(Arc<State>);
 
@@ -24,11 +24,11 @@ struct State {
     went: Event,
 }
 
-/// Kept beside a callback and dropped after it.
+/// Membership of a callback in its groups; stored with the callback and dropped after it.
 pub(crate) struct Here([Option<Gone>; 3]);
 
 impl Here {
-    /// For a callback that these say more of.
+    /// Enters a callback into these groups.
     pub fn of(groups: [Option<&Gone>; 3]) -> Here {
         Here(groups.map(|group| {
             let group = group?;
@@ -87,7 +87,7 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.with(Cell::get) > 0
 }
 
-/// This thread is inside of a callback, until this is dropped.
+/// Marks the thread as inside of a callback, until it is dropped.
 pub(crate) struct Inside(());
 
 impl Inside {
@@ -109,16 +109,16 @@ impl Drop for Inside {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UndeclareError {
-    /// It is none that this session has declared, and no clone of one.
+    /// The session has not declared this key, and it is no clone of a declared one.
     #[error("this session has declared no key {0}")]
     Unknown(KeyExpr<'static>),
 }
 
 zonda_codec::debug_as_text!(UndeclareError);
 
-/// Something has ended: no call of its callback begins any more. To wait for this is to wait until none runs any more and the
-/// callback has been dropped; who does not want that drops it. Inside of a callback nothing is waited for, as the
-/// thread would wait for itself.
+/// The end of a callback: no call of it begins any more. Waiting for this waits until no call runs
+/// any more and the callback has been dropped; a caller that does not want to wait drops it. Inside
+/// of a callback the wait returns at once, as the thread would wait for itself.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -176,7 +176,7 @@ impl Ended {
 }
 
 impl<E> Ended<E> {
-    /// There was nothing to end.
+    /// Creates the result of an end that was refused with this error.
     pub(crate) fn refused(error: E) -> Ended<E> {
         Ended {
             refused: Some(error),

@@ -29,15 +29,15 @@ pub struct Session(Arc<Shared>);
 struct Shared {
     node: Node,
     config: Config,
-    /// How long a `Block` publication may wait, unless it says otherwise.
+    /// Default limit of the time that a `Block` publication may wait.
     publish_limit: Duration,
     namespace: Option<Arc<Namespace>>,
-    /// How publications are carried, whatever the program says.
+    /// Service of publications by key, which overrides that of the program.
     publication_rules: Box<[PublicationRule]>,
-    /// Its subscribers and queryables.
+    /// The callbacks of its subscribers and queryables.
     declared: Arc<Registry<Declared>>,
     listeners: Arc<Listeners>,
-    /// The texts of the keys that it has declared and that somebody still has, by their address.
+    /// The texts of the declared keys that are still in use, by their address.
     keys: Mutex<HashMap<usize, Weak<str>>>,
 }
 
@@ -81,8 +81,8 @@ impl Session {
         &self.0.listeners
     }
 
-    /// A key of its own for `key`: the clones of it are known as declared here. In a process that was forked off, the lock may
-    /// be somebody's who is not there.
+    /// Returns a copy of `key` whose clones are recognized as declared here. In a forked process
+    /// the lock may be held by a thread that does not exist there.
     pub(crate) fn remember_key(&self, key: &KeyExpr<'_>) -> KeyExpr<'static> {
         let text: Arc<str> = key.as_str().into();
         if !self.node().is_forked() {
@@ -95,7 +95,7 @@ impl Session {
         KeyExpr::from_shared_unchecked(text)
     }
 
-    /// Whether this is a key that this session has declared, or a clone of one.
+    /// Returns true if this session has declared the key or the key that it is a clone of.
     pub(crate) fn has_declared(&self, key: &KeyExpr<'_>) -> bool {
         let text: Arc<str> = key.clone().into();
         !self.node().is_forked() && self.0.keys.lock().contains_key(&address(&text))
@@ -115,20 +115,21 @@ impl Session {
         self.0.publish_limit
     }
 
-    /// Whether the configuration (`qos/publication`) says anything about publications.
+    /// Returns true if the configuration (`qos/publication`) has rules for publications.
     #[inline(always)]
     pub(crate) fn has_publication_rules(&self) -> bool {
         !self.0.publication_rules.is_empty()
     }
 
-    /// What it says about publications on a key, whatever the program says: the first rule that is for the key.
+    /// Returns the configured service of publications on a key, which overrides that of the
+    /// program: the first rule that matches the key.
     #[cold]
     pub(crate) fn publication_rule(&self, key: &KeyExpr<'_>) -> Option<&PublicationRule> {
         let is_for = |rule: &&PublicationRule| rule.keys.iter().any(|own| own.includes(key));
         self.0.publication_rules.iter().find(is_for)
     }
 
-    /// The key as others know it: the same, unless the session has a namespace.
+    /// Returns the key as other nodes know it: unchanged, unless the session has a namespace.
     ///
     /// # Errors
     /// The two together are no key.
@@ -143,7 +144,7 @@ impl Session {
     }
 }
 
-/// Where a text is. No other one comes to the same place as long as this one is remembered.
+/// Returns the address of a text. No other text gets the same address while this one is remembered.
 fn address(text: &Arc<str>) -> usize {
     text.as_ptr().addr()
 }
@@ -180,7 +181,8 @@ impl Drop for Shared {
     /// Never blocks: a thread of its own closes the node.
     fn drop(&mut self) {
         if self.node.is_forked() {
-            // What the node is made of belongs to the parent's threads: it is left alone, not even dropped.
+            // The parts of the node belong to the parent's threads: the child does not touch them,
+            // not even to drop them.
             std::mem::forget(self.node.clone());
             return;
         }
@@ -203,5 +205,6 @@ impl Drop for Shared {
     }
 }
 
-/// How long a close may take unless it or the configuration (`close_timeout_ms`) says otherwise.
+/// Default limit of the time that a close may take, unless the configuration (`close_timeout_ms`)
+/// sets one.
 pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(10);

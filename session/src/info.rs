@@ -8,7 +8,7 @@ use zonda_router::node::{DiscoveryStatus, EndedLinks, GroupStatus, LinkStatus, U
 use crate::handle::Session;
 use crate::wait::{Done, Listed, Locators};
 
-/// What a session is connected to; made by [`Session::info`](crate::Session::info).
+/// The state of a session's connections; made by [`Session::info`](crate::Session::info).
 #[derive(Debug, Clone, Copy)]
 pub struct SessionInfo<'a> {
     pub(crate) session: &'a Session,
@@ -50,13 +50,13 @@ impl<'a> SessionInfo<'a> {
         Listed(self.session.node().links())
     }
 
-    /// The multicast groups that it is in, and who else is. The members are among the [links](Self::links) as well; what is
-    /// sent to them is counted here.
+    /// Returns the multicast groups that the session is in, with their other members. The members
+    /// are among the [links](Self::links) as well; messages to them are counted here.
     pub fn groups(&self) -> Vec<GroupStatus> {
         self.session.node().groups()
     }
 
-    /// What was sent and what was lost on the links that have ended.
+    /// Returns the counts of sent and lost messages of the links that have ended.
     pub fn ended_links(&self) -> EndedLinks {
         self.session.node().ended_links()
     }
@@ -75,12 +75,13 @@ impl<'a> SessionInfo<'a> {
         self.session.node().unreached()
     }
 
-    /// Where it listens, with the ports that were chosen for port 0. Used as it is, or awaited as in programs for the reference.
+    /// Returns the locators of the listeners, with the ports that were chosen for port 0. Used as
+    /// it is, or awaited as in programs for the reference.
     pub fn locators(&self) -> Locators {
         Locators(self.session.node().locators())
     }
 
-    /// What was done to find others and to be found: interfaces and datagrams, nodes that were found, what was gossiped.
+    /// Returns the state of discovery: interfaces and datagrams, found nodes, gossip.
     pub fn discovery(&self) -> DiscoveryStatus {
         self.session.node().discovery()
     }

@@ -44,33 +44,39 @@
 //! | `threads` | `threads` | blocking sockets and plain threads |
 //! | `uring` | `uring` | io_uring (Linux) |
 //!
-//! [`Config::with_runtime`] (key `runtime`) chooses one; else it is the first of the table that is compiled in.
-//! [`Config::with_runtime_handle`] hands over a runtime that exists already. How many threads there are, on which cpus
-//! and how urgent, the keys `runtime_threads`, `runtime_cpus` (such as `[0, 1]`) and `runtime_scheduling` say
-//! (`fifo:10`, `round-robin:10`, `nice:-5`). Whatever a session runs on, it can be used from plain threads and from async
-//! code of any other runtime.
+//! [`Config::with_runtime`] (key `runtime`) chooses one; else it is the first of the table that is
+//! compiled in. [`Config::with_runtime_handle`] hands over a runtime that exists already. The keys
+//! `runtime_threads`, `runtime_cpus` (such as `[0, 1]`) and `runtime_scheduling` (`fifo:10`,
+//! `round-robin:10`, `nice:-5`) set the number of its threads, their cpus and their urgency.
+//! Whatever a session runs on, it can be used from plain threads and from async code of any other
+//! runtime.
 //!
 //! # Threads
-//! A session talks to its peers and **runs the callbacks** of subscribers, listeners, queryables and gets on the threads of
-//! its runtime, which the crate
-//! `zonda-runtime` lists for each kind (`zonda-net-0` and so on). Dropping the last clone of a session starts one short-lived
-//! thread (`zonda-close`) that says goodbye. Scouting by multicast has a thread, `zonda-scout`, that sleeps until a datagram
-//! comes or is due. A listener to connections is called on a thread of its own (`zonda-events`), which lives while there is
-//! something to tell. No other thread is started, and dropping anything never blocks.
+//! A session serves its links and **runs the callbacks** of subscribers, listeners, queryables and
+//! gets on the threads of its runtime, which the crate `zonda-runtime` lists for each kind
+//! (`zonda-net-0` and so on). Dropping the last clone of a session starts one short-lived thread
+//! (`zonda-close`) that closes it. Scouting by multicast has a thread, `zonda-scout`, that sleeps
+//! until a datagram comes or is due. A listener to connections is called on its own thread
+//! (`zonda-events`), which lives while there are events to report. No other thread is started, and
+//! dropping anything never blocks.
 //!
-//! After a `fork` the child has none of these threads. There every operation of the session fails at once, with an error
-//! that says so, and nothing disturbs the parent's session; open a session in the child, or fork before. (smol and
-//! async-std cannot be started again in the child: their reactor is the parent's.)
+//! After a `fork` the child has none of these threads. In the child every operation of the session
+//! fails at once, with an error that gives this reason, and the parent's session is not disturbed;
+//! open a session in the child, or fork before. (smol and async-std cannot be started again in the
+//! child: their reactor is the parent's.)
 //!
 //! # Discovery
-//! By default a session asks the multicast group `224.0.0.224:7446` on every interface for nodes, answers such questions, and
-//! connects to the routers and peers that it finds; peers that are connected to one router or peer find each other
-//! by gossip. `scouting/multicast/enabled: false` and `scouting/gossip/enabled: false` turn that off. A client with
-//! endpoints does not scout; one without connects to the first that answers, or says after 3 s where it asked in vain.
-//! [`Session::info`] has [what was done](session::SessionInfo::discovery), and [`scout`] shows who is there.
+//! By default a session scouts for nodes in the multicast group `224.0.0.224:7446` on every
+//! interface, answers the scouts of other nodes, and connects to the routers and peers that it
+//! finds; peers that are connected to one router or peer find each other by gossip.
+//! `scouting/multicast/enabled: false` and `scouting/gossip/enabled: false` turn that off. A client
+//! with endpoints does not scout; one without connects to the first that answers, or reports after
+//! 3 s where it scouted in vain. [`Session::info`] has the [state of
+//! discovery](session::SessionInfo::discovery), and [`scout`] lists the nodes that answer.
 //!
-//! The environment variable `ZONDA_MULTICAST_SCOUTING=off` changes the default of `scouting/multicast/enabled` to false,
-//! for tests and for machines that shall send nothing unasked; what a configuration says wins.
+//! The environment variable `ZONDA_MULTICAST_SCOUTING=off` changes the default of
+//! `scouting/multicast/enabled` to false, for tests and for machines that shall send nothing
+//! unasked; the configuration has precedence.
 //!
 //! # What a put tells
 //! A put gives `()`, or with `.outcome()` before its `.wait()` or `.await` an [`Outcome`]: sent, queued, without any

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What listeners of all kinds have in common: a callback that the node tells of changes until it ends.
+//! Common part of all kinds of listeners: a callback that the node notifies of changes until it
+//! ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,9 +20,9 @@ pub(crate) type Tell = Box<dyn Fn(Notice) -> Option<Taken> + Send + Sync>;
 /// A handler of notices.
 pub(crate) struct Told<'a> {
     pub tell: Tell,
-    /// It fills a queue.
+    /// Set if the handler fills a queue.
     pub stores: bool,
-    /// What it belongs to beside its session.
+    /// The group of its callback, in addition to that of the session.
     pub group: Option<&'a Gone>,
 }
 
@@ -41,7 +42,7 @@ struct Teller {
     _here: Here,
 }
 
-/// What the node calls for one listener.
+/// The node's handle of one listener.
 struct Listener {
     calls: Arc<Calls<Teller>>,
     number: u64,
@@ -86,7 +87,7 @@ impl Listeners {
         self.live.insert(listener.number, listener.clone());
         let declared = declare(listener.clone());
         if declared.is_err() || self.node.is_closed() {
-            // The close may have looked at those that live before this one was among them.
+            // The close may have ended the live listeners before this one was inserted.
             listener.end();
         }
         Ok(Listening {
@@ -138,7 +139,7 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Its id.
+    /// Returns the id.
     pub(crate) fn id(&self) -> EntityGlobalId {
         EntityGlobalId {
             zid: self.listener.listeners.node.zid(),
@@ -146,7 +147,8 @@ impl Listening {
         }
     }
 
-    /// What there is to wait for once it has ended; in a process that was forked off, nothing ends.
+    /// Returns a future that completes when the ended callback is dropped; in a forked process it
+    /// completes at once.
     pub(crate) fn ended(&self) -> Ended {
         match self.listener.listeners.node.is_forked() {
             true => Ended::now(),
@@ -154,7 +156,7 @@ impl Listening {
         }
     }
 
-    /// Whether it lives as long as what it belongs to, and not as long as this.
+    /// Chooses whether the listener lives as long as its subject (true) or as long as this value.
     pub(crate) fn set_background(&mut self, background: bool) {
         self.background = background;
     }
@@ -165,18 +167,19 @@ impl Listening {
         End(self)
     }
 
-    /// How many notifications were lost because the callback panicked on them.
+    /// Returns the number of notifications that were lost because the callback panicked on them.
     pub(crate) fn panics(&self) -> u64 {
         self.listener.calls.panics()
     }
 
-    /// How many changes were not delivered because others took them back before the callback had time for them.
+    /// Returns the number of changes that were not delivered because later changes reverted them
+    /// before the callback ran.
     pub(crate) fn cancelled(&self) -> u64 {
         self.listener.listeners.node.cancelled_notices(self.id)
     }
 }
 
-/// Can end a listener that was let go.
+/// The end of a listener whose handle was given up.
 pub(crate) struct End(Listening);
 
 impl End {

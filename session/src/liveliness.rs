@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Liveliness: [`LivelinessToken`]s that say that something is alive, and ways to see who is.
+//! Liveliness: [`LivelinessToken`]s, which announce that an entity is alive, and subscribers and
+//! gets that find them.
 //!
 //! A token is alive on a key for as long as its session keeps it, is open and can be reached. A
-//! [subscriber](Liveliness::declare_subscriber) hears when the first token of a key comes (a put without payload) and when
-//! the last one goes (a delete), whether it was undeclared, its session closed, its process crashed or a link on the way
-//! to it was lost. A link that is lost ends all tokens that are known by it alone; when it is back, those that still live
-//! come again, as with the reference. A [get](Liveliness::get) returns each key with a token once.
+//! [subscriber](Liveliness::declare_subscriber) gets a put without payload when the first token of
+//! a key comes and a delete when the last one goes, whether it was undeclared, its session closed,
+//! its process crashed or a link on the way to it was lost. A link that is lost ends all tokens
+//! that are known by it alone; when it is back, the tokens that still live come again, as with the
+//! reference. A [get](Liveliness::get) returns each key with a token once.
 //!
-//! Tokens of the same session count like others.
+//! Tokens of the same session count like tokens of other ones.
 //!
 //! ```
 //! use zonda::{Config, Wait, sample::SampleKind};
@@ -43,10 +45,10 @@ use zonda_codec::{KeyExpr, KeyExprError};
 use crate::handle::Session;
 use crate::handlers::DefaultHandler;
 
-/// How long a question for live tokens may take unless it says otherwise.
+/// Default timeout of a query for live tokens.
 const GET_LIMIT: Duration = Duration::from_secs(10);
 
-/// What can be done with liveliness; made by [`Session::liveliness`].
+/// The liveliness operations of a session; made by [`Session::liveliness`].
 #[derive(Debug, Clone, Copy)]
 pub struct Liveliness<'a> {
     pub(crate) session: &'a Session,
@@ -98,7 +100,8 @@ impl<'a> Liveliness<'a> {
         }
     }
 
-    /// Asks who is alive on every key that matches `key`: one reply for each, a put without payload.
+    /// Queries the live tokens on every key that matches `key`: one reply for each key, a put
+    /// without payload.
     ///
     /// ```
     /// # use zonda::{Config, Wait};

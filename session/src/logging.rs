@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Where the log of a session goes, for programs that do not choose that themselves.
+//! Destination of a session's log, for programs that do not choose it themselves.
 
 #[cfg(feature = "logs")]
 use lines::write;
 
-/// Writes the log to standard error, as the environment variable `RUST_LOG` says (`debug`, `zonda=trace`), or as
-/// `fallback` says where that is not set or no filter. A program that has a subscriber of `tracing` already keeps it.
-/// Without the feature `logs` it does nothing.
+/// Writes the log to standard error, filtered by the environment variable `RUST_LOG` (`debug`,
+/// `zonda=trace`), or by `fallback` where that is not set or no filter. A program that has a
+/// subscriber of `tracing` already keeps it. Without the feature `logs` it does nothing.
 ///
 /// ```
 /// zonda::init_log_from_env_or("error");
@@ -19,8 +19,8 @@ pub fn init_log_from_env_or<S: AsRef<str>>(fallback: S) {
     }
 }
 
-/// Writes the log to standard error, as the environment variable `RUST_LOG` says, if it is set. As
-/// [`init_log_from_env_or`].
+/// Writes the log to standard error, filtered by the environment variable `RUST_LOG`, if it is set;
+/// see [`init_log_from_env_or`].
 ///
 /// ```
 /// zonda::try_init_log_from_env();
@@ -53,7 +53,7 @@ mod lines {
     }
 }
 
-/// Nobody writes the log.
+/// Writes no log, as the feature `logs` is off.
 #[cfg(not(feature = "logs"))]
 fn write(_filter: &str) -> bool {
     true

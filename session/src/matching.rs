@@ -150,7 +150,8 @@ ready_at_once!([] BackgroundMatchingListenerBuilder<'_>);
 /// Receives the coming of the first counterpart (also if it is there already) and the going of the last one. Dropping it ends it,
 /// without blocking; so does the end of what it listens to.
 ///
-/// It begins without a counterpart, and never repeats a status. It dereferences to its handler:
+/// The listener begins without a counterpart, and never repeats a status. It dereferences to its
+/// handler:
 ///
 /// ```
 /// # use zonda::{Config, Wait};
@@ -170,17 +171,18 @@ pub struct MatchingListener<H = FifoChannelHandler<MatchingStatus>> {
 }
 
 impl<H> MatchingListener<H> {
-    /// Its handler.
+    /// Returns the handler.
     pub fn handler(&self) -> &H {
         &self.handler
     }
 
-    /// Its handler.
+    /// Returns the handler, mutably.
     pub fn handler_mut(&mut self) -> &mut H {
         &mut self.handler
     }
 
-    /// Chooses whether it goes on when this is dropped, for as long as what it listens to. Default: no.
+    /// Chooses whether it lives on when this is dropped, until its publisher or querier ends.
+    /// Default: no.
     pub fn set_background(&mut self, background: bool) {
         self.listening.set_background(background);
     }

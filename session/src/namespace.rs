@@ -17,7 +17,7 @@ impl Namespace {
         Namespace(key)
     }
 
-    /// The key as others know it.
+    /// Returns the key as other nodes know it.
     pub(crate) fn outgoing(&self, key: &KeyExpr<'_>) -> Result<KeyExpr<'static>, KeyExprError> {
         self.0.join(key.as_str())
     }
@@ -30,7 +30,7 @@ impl Namespace {
         while let Some(chunk) = chunks.next() {
             let (first, tail) = rest.split_once('/').unwrap_or((rest, ""));
             if first == "**" {
-                // It stands for the chunks that are left, unless one of them stands for itself alone.
+                // The wildcard matches the remaining chunks, unless one of them is verbatim (`@`).
                 let mut left = std::iter::once(chunk).chain(chunks);
                 return left
                     .all(|chunk| !chunk.starts_with('@'))
@@ -60,7 +60,7 @@ pub(crate) fn incoming(
     }
 }
 
-/// Whether a chunk with wildcards stands for a plain one.
+/// Returns true if a chunk with wildcards matches a plain one.
 fn matches(pattern: &str, chunk: &str) -> bool {
     if !pattern.contains('*') {
         return false;

@@ -54,7 +54,7 @@ impl Default for Service {
     }
 }
 
-/// Service of a message that has nothing beside its payload, as the node wants it.
+/// Service of a message that has only a payload, in the node's form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlainService {
     pub encoding: u16,
@@ -118,10 +118,10 @@ impl Message {
         self.view_as(self.delivery)
     }
 
-    /// Gives the view of a message that is carried otherwise than it says.
+    /// Returns a view of a message with another service than its own.
     ///
     /// # Errors
-    /// As [`Message::view`].
+    /// The errors of [`Message::view`].
     // Always: by a call the whole view is written to memory twice.
     #[inline(always)]
     pub fn view_as(&self, service: Service) -> Result<Publication<'_>, PublishError> {
@@ -317,13 +317,13 @@ macro_rules! message_setters {
             self
         }
 
-        /// The application's own bytes beside the payload.
+        /// Sets the application's own bytes that accompany the payload.
         pub fn attachment(mut self, attachment: impl Into<$crate::bytes::OptionZBytes>) -> Self {
             self.$($message)+.attachment = attachment.into().into();
             self
         }
 
-        /// When the value was made; default: unknown, until a router stamps it.
+        /// Sets the time at which the value was made; default: unknown, until a router stamps it.
         pub fn timestamp(mut self, timestamp: impl Into<Option<$crate::time::Timestamp>>) -> Self {
             self.$($message)+.timestamp = timestamp.into();
             self
@@ -350,7 +350,7 @@ macro_rules! message_setters {
 /// Writes the setters of quality of service for builders with a `Service` at the given place.
 macro_rules! service_setters {
     ($($field:ident).+) => {
-        /// Which messages go first. Default: `Data`.
+        /// Sets the priority of the messages. Default: `Data`.
         pub fn priority(mut self, priority: $crate::qos::Priority) -> Self {
             self.$($field).+.priority = priority;
             self

@@ -120,7 +120,7 @@ pub struct Publisher<'a> {
     key: KeyExpr<'a>,
     encoding: Encoding,
     service: Service,
-    /// Service of a put without anything beside its payload, if there can be one.
+    /// Service of a put that has only a payload, if the publisher can have such puts.
     plain: Option<PlainService>,
     limit: Duration,
     listeners: Arc<Listeners>,
@@ -171,13 +171,13 @@ impl<'a> Publisher<'a> {
     /// Publishes a message that is complete.
     ///
     /// # Blocking
-    /// Under congestion control `Block` at most as long as the message says.
+    /// Under congestion control `Block` at most the limit of the message.
     pub(crate) fn publish<T: Given>(&self, message: &Message) -> Result<T, PublishError> {
         let limit = patience(message.delivery.congestion_control, message.limit);
         forgive_drop(self.face.publish(&message.view()?, limit))
     }
 
-    /// From now on no put of it counts as one that has nothing beside its payload.
+    /// Disables the fast path: from now on no put of it counts as one that has only a payload.
     #[cfg(feature = "ext")]
     pub(crate) fn has_more_than_payloads(&mut self) {
         self.plain = None;
@@ -196,13 +196,13 @@ impl<'a> Publisher<'a> {
     /// `self.put(payload).outcome().await`.
     ///
     /// # Errors
-    /// As [`PublisherPutBuilder`].
+    /// The errors of [`PublisherPutBuilder`].
     pub async fn put_async(&self, payload: impl Into<ZBytes>) -> Result<Outcome, PublishError> {
         let put = self.put(payload).outcome();
         put.await
     }
 
-    /// Its id, as [`SourceInfo`](crate::sample::SourceInfo) names it.
+    /// Returns the id, which is also in its [`SourceInfo`](crate::sample::SourceInfo).
     ///
     /// ```
     /// # use zonda::{Config, Wait};

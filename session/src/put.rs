@@ -15,7 +15,8 @@ use crate::wait::{Operation, OperationLater, awaited};
 
 /// A put or delete under construction; made by [`Session::put`] and [`Session::delete`].
 ///
-/// `.wait()` and `.await` give `()`, as in programs for the reference; [`outcome`](Self::outcome) tells more.
+/// `.wait()` and `.await` return `()`, as in programs for the reference; [`outcome`](Self::outcome)
+/// returns more.
 #[derive(Debug)]
 #[must_use = "nothing is published before .await or .wait()"]
 pub struct SessionPutBuilder<'a, 'b> {
@@ -82,7 +83,8 @@ struct Carried {
 }
 
 impl Carried {
-    /// Gives what the configuration says about publications on this key, and else what the program does.
+    /// Returns the service that the configuration sets for publications on this key, else that of
+    /// the program.
     #[inline(always)]
     fn on(self, session: &Session, key: &KeyExpr<'_>) -> Carried {
         match session.has_publication_rules() {

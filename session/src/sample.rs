@@ -42,7 +42,7 @@ pub struct Sample {
     attachment: Option<ZBytes>,
     encoding: Encoding,
     source_info: Option<SourceInfo>,
-    /// Priority, congestion control and express flag: taken apart when somebody asks.
+    /// Priority, congestion control and express flag, decoded on access.
     qos: Qos,
     kind: SampleKind,
     reliability: Reliability,
@@ -58,21 +58,21 @@ pub struct SampleFields {
     pub payload: ZBytes,
     /// Put or delete.
     pub kind: SampleKind,
-    /// How to read the payload.
+    /// Encoding of the payload.
     pub encoding: Encoding,
-    /// When the value was made, if its publisher or a router stamped it.
+    /// Time at which the value was made, if its publisher or a router stamped it.
     pub timestamp: Option<Timestamp>,
     /// Priority.
     pub priority: Priority,
-    /// What its publisher wanted under congestion.
+    /// Congestion control that its publisher chose.
     pub congestion_control: CongestionControl,
-    /// Whether it was not to wait for company in a batch.
+    /// Set if it was sent at once instead of in a common batch.
     pub express: bool,
-    /// Whether it came on the reliable channel.
+    /// Reliability of the channel that it came on.
     pub reliability: Reliability,
-    /// Who published it.
+    /// The publisher and the number of the sample.
     pub source_info: Option<SourceInfo>,
-    /// The publisher's own bytes beside the payload.
+    /// The publisher's own bytes that accompany the payload.
     pub attachment: Option<ZBytes>,
 }
 
@@ -97,12 +97,12 @@ impl Sample {
         self.kind
     }
 
-    /// How to read the payload.
+    /// Returns the encoding of the payload.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
     }
 
-    /// When the value was made, if its publisher or a router stamped it.
+    /// Returns the time at which the value was made, if its publisher or a router stamped it.
     pub fn timestamp(&self) -> Option<&Timestamp> {
         self.timestamp.as_ref()
     }
@@ -112,37 +112,37 @@ impl Sample {
         self.qos.priority()
     }
 
-    /// What its publisher wanted under congestion.
+    /// Returns the congestion control that its publisher chose.
     pub fn congestion_control(&self) -> CongestionControl {
         self.qos.congestion_control()
     }
 
-    /// Whether it was not to wait for company in a batch.
+    /// Returns true if it was sent at once instead of in a common batch.
     pub fn express(&self) -> bool {
         self.qos.is_express()
     }
 
-    /// Whether it came on the reliable channel.
+    /// Returns the reliability of the channel that it came on.
     pub fn reliability(&self) -> Reliability {
         self.reliability
     }
 
-    /// Who published it, if the publisher said so.
+    /// Returns the publisher and the number of the sample, if the publisher sent them.
     pub fn source_info(&self) -> Option<&SourceInfo> {
         self.source_info.as_ref()
     }
 
-    /// The publisher's own bytes beside the payload.
+    /// Returns the publisher's own bytes that accompany the payload.
     pub fn attachment(&self) -> Option<&ZBytes> {
         self.attachment.as_ref()
     }
 
-    /// The publisher's own bytes beside the payload, to be replaced.
+    /// Returns the publisher's own bytes that accompany the payload, mutably.
     pub fn attachment_mut(&mut self) -> Option<&mut ZBytes> {
         self.attachment.as_mut()
     }
 
-    /// The same with another key.
+    /// Replaces the key.
     pub(crate) fn renamed(mut self, key: KeyExpr<'static>) -> Sample {
         self.key_expr = key;
         self
@@ -178,7 +178,7 @@ impl Sample {
         }
     }
 
-    /// That a liveliness token came or went.
+    /// Creates the sample of a liveliness token that came or went.
     pub(crate) fn of_token(key: KeyExpr<'static>, alive: bool) -> Sample {
         match alive {
             true => Sample::bare(key, SampleKind::Put),
@@ -223,7 +223,7 @@ impl Sample {
     }
 }
 
-/// What samples have in common that are puts with nothing beside their payload but a timestamp.
+/// The common fields of puts that have only a payload and perhaps a timestamp.
 ///
 /// Each field of a sample is written where it will be read: building the parts one by one and moving them together costs
 /// more than all the rest.

@@ -96,7 +96,7 @@ pub struct Scout<H = FifoChannelHandler<Hello>> {
 }
 
 impl<H> Scout<H> {
-    /// Its handler.
+    /// Returns the handler.
     pub fn handler(&self) -> &H {
         &self.handler
     }
@@ -134,7 +134,7 @@ impl Hello {
         &self.0.locators
     }
 
-    /// The same, one after the other.
+    /// Returns an iterator over the locators.
     pub fn locators_iter(&self) -> std::slice::Iter<'_, Locator> {
         self.0.locators.iter()
     }

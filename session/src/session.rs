@@ -90,10 +90,11 @@ impl Operation for OpenBuilder {
     /// Opens the session.
     ///
     /// # Blocking
-    /// Until listening has begun and the first link can be used. A client without endpoints waits for one at most 3 s
-    /// (`scouting/timeout`), with endpoints as `connect/timeout_ms` says; other sessions wait at most half a second
-    /// (`scouting/delay`), and only where they scout or have endpoints.
-    /// On the only thread of a runtime that was handed over it would wait for itself, and is refused.
+    /// Blocks until listening has begun and the first link can be used. A client without endpoints
+    /// waits for one at most 3 s (`scouting/timeout`), one with endpoints at most
+    /// `connect/timeout_ms`; other sessions wait at most half a second (`scouting/delay`), and only
+    /// where they scout or have endpoints. On the only thread of a runtime that was handed over it
+    /// would wait for itself, and is refused.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         if let Ok(config) = &self.config
             && let Some(runtime) = config.runtime_handle()
@@ -196,7 +197,8 @@ impl Session {
         }
     }
 
-    /// Liveliness: to say that this session is alive, and to see who else is; see [`liveliness`](crate::liveliness).
+    /// Returns the liveliness operations: to announce that this session is alive, and to find live
+    /// ones; see [`liveliness`](crate::liveliness).
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -340,12 +342,13 @@ impl Session {
         SessionInfo { session: self }
     }
 
-    /// Closes the session: sends what is queued, says goodbye to every peer, ends all publishers and subscribers. What peers
-    /// do not take in time is lost, and the error names each neighbour and how much it missed. A peer that hangs up meanwhile
-    /// is no error: what it has not taken is counted by [`ended_links`](SessionInfo::ended_links), and logged. Nothing is
-    /// received meanwhile.
-    /// Idempotent; affects all clones; legal from inside callbacks. A session that is dropped does the same in the
-    /// background, for as long as the process lives, and logs what is lost.
+    /// Closes the session: sends the queued messages, sends a close to every peer, ends all
+    /// publishers and subscribers. Messages that peers do not take in time are lost, and the error
+    /// names each neighbour and the amount it missed. A peer that hangs up during the close is no
+    /// error: the messages it has not taken are counted by
+    /// [`ended_links`](SessionInfo::ended_links), and logged. Nothing is received during the close.
+    /// Idempotent; affects all clones; legal from inside callbacks. A session that is dropped does
+    /// the same in the background, for as long as the process lives, and logs losses.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -410,7 +413,7 @@ impl Operation for CloseBuilder<'_> {
         session.may_close()?;
         session.end_all();
         let closed = session.node().close_blocking(limit);
-        // Declarations that were made meanwhile.
+        // Declarations that were made while the node closed.
         session.end_all();
         if waits {
             session.listeners().callbacks().wait();
@@ -433,7 +436,7 @@ impl<'a> OperationLater for CloseBuilder<'a> {
             session.may_close()?;
             session.end_all();
             let closed = session.node().close(limit).await;
-            // Declarations that were made meanwhile.
+            // Declarations that were made while the node closed.
             session.end_all();
             if waits && !is_inside {
                 session.listeners().callbacks().wait_async().await;

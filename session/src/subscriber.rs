@@ -117,7 +117,7 @@ ready_at_once!([] BackgroundSubscriberBuilder<'_, '_>);
 
 /// Receives the samples of every key that matches its own. Dropping it undeclares it, without blocking.
 ///
-/// It dereferences to its handler, so that the default one is used like a queue:
+/// The subscriber dereferences to its handler, so that the default one is used like a queue:
 ///
 /// ```
 /// use zonda::{Config, Wait};
@@ -177,7 +177,7 @@ impl<H> Subscriber<H> {
         }
     }
 
-    /// Its id.
+    /// Returns the id.
     pub fn id(&self) -> EntityGlobalId {
         match &self.entry {
             Kept::Data(entry) => entry.id(),
@@ -193,12 +193,12 @@ impl<H> Subscriber<H> {
         }
     }
 
-    /// Its handler.
+    /// Returns the handler.
     pub fn handler(&self) -> &H {
         &self.handler
     }
 
-    /// Its handler.
+    /// Returns the handler, mutably.
     pub fn handler_mut(&mut self) -> &mut H {
         &mut self.handler
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What [`Session::undeclare`](crate::Session::undeclare) takes.
+//! Arguments of [`Session::undeclare`](crate::Session::undeclare).
 
 use std::convert::Infallible;
 
@@ -15,9 +15,9 @@ use crate::publisher::Publisher;
 use crate::query::{Querier, Queryable};
 use crate::subscriber::Subscriber;
 
-/// What was declared by a session and can be taken back.
+/// An entity that a session has declared and can undeclare.
 pub trait Declared {
-    /// How that can fail.
+    /// Error of undeclaring it.
     type Error;
 
     /// Takes it back.

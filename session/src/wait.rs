@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How operations are carried out: every builder is a future to `.await` and has a blocking [`Wait::wait`].
+//! Execution of operations: every builder is a future to `.await` and has a blocking
+//! [`Wait::wait`].
 
 use std::future::{Future, IntoFuture, Ready, ready};
 use std::ops::{Deref, DerefMut};
@@ -24,15 +25,15 @@ pub trait Wait: Resolvable {
     /// Carries the operation out.
     ///
     /// # Blocking
-    /// Until it is done; each builder says how long that can be. Do not use it on a thread that drives the runtime
-    /// the session itself runs on (a current-thread runtime handed over with `Config::with_runtime_handle`): `.await`
-    /// there.
+    /// Blocks until the operation is done; each builder documents how long that can be. Do not use
+    /// it on a thread that drives the runtime the session itself runs on (a current-thread runtime
+    /// handed over with `Config::with_runtime_handle`): `.await` there.
     fn wait(self) -> Self::To;
 }
 
 /// An operation: what [`Wait::wait`] and `.await` give.
 pub trait Resolvable {
-    /// What the operation gives.
+    /// Result of the operation.
     type To;
 }
 
@@ -67,7 +68,7 @@ impl<T, Output> Resolve<Output> for T where T: Wait<To = Output> + IntoFuture<Ou
 /// # Ok::<(), zonda::Error>(())
 /// ```
 pub trait Operation: Sized {
-    /// What it gives.
+    /// Value that the operation returns.
     type Given;
     /// Why it is not done.
     type Refusal: Refusal;
@@ -75,20 +76,20 @@ pub trait Operation: Sized {
     /// Carries the operation out; the same as `.typed().wait()`.
     ///
     /// # Errors
-    /// As the builder says.
+    /// The errors of the builder.
     ///
     /// # Blocking
-    /// As [`Wait::wait`].
+    /// Blocks as [`Wait::wait`] does.
     fn perform(self) -> Result<Self::Given, Self::Refusal>;
 
-    /// The same with any error; [`Wait::wait`] is this.
+    /// Performs the operation and boxes its error; [`Wait::wait`] calls this.
     #[doc(hidden)]
     #[inline(always)]
     fn perform_any(self) -> crate::Result<Self::Given> {
         self.perform().map_err(Refusal::into_any)
     }
 
-    /// The same operation, with its own error by `.wait()` and `.await`.
+    /// Converts to an operation whose `.wait()` and `.await` return its own error.
     fn typed(self) -> Typed<Self> {
         Typed(self)
     }
@@ -261,7 +262,7 @@ impl<T> IntoFuture for Listed<T> {
     }
 }
 
-/// Where a session listens: a list that can be used as it is, or waited for as if it were not there yet.
+/// Locators of a session's listeners: a list that can be used as it is, or awaited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locators(pub(crate) Vec<Locator>);
 

@@ -67,7 +67,8 @@ impl Shelf {
         }
     }
 
-    /// Answers on a task of its own: the link that brought the query is read on meanwhile.
+    /// Answers on a separate task, so that the link of the query is read while the answers are
+    /// sent.
     fn answer(self: &Arc<Self>, query: Query) {
         let bytes =
             self.ledger

@@ -23,7 +23,7 @@ struct Cached {
     bytes: usize,
 }
 
-/// Parts of a sample beside its payload: none usually.
+/// The parts of a sample other than its payload: none usually.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
     timestamp: Option<Timestamp>,
@@ -362,7 +362,7 @@ mod tests {
         Cache::new(config, &Encoding::default())
     }
 
-    /// Keeps a put that has nothing beside its payload; gives the payloads of what gave way.
+    /// Caches a put that has a payload only; returns the payloads of the evicted samples.
     fn put(cache: &mut Cache, payload: impl Into<ZBytes>) -> Vec<ZBytes> {
         let mut spilled = Spilled::default();
         cache.keep(&payload.into(), Beside::nothing(), &mut spilled);
@@ -384,7 +384,7 @@ mod tests {
         cache
     }
 
-    /// The numbers of those that a query gets; the next one is that many.
+    /// Returns the numbers of the samples that a query gets; the next sample has the number `next`.
     fn chosen(cache: &Cache, next: u32, parameters: &str) -> Vec<u32> {
         let parameters = Parameters::from(parameters);
         let chosen = cache.chosen(&parameters, SystemTime::now(), Some(next));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How much a cache keeps, and how it answers.
+//! Configuration of a cache: its size and its replies.
 
 use crate::qos::{CongestionControl, Priority};
 
-/// How the cache of an [`AdvancedPublisher`](super::AdvancedPublisher) replies.
+/// Quality of service of the replies of an [`AdvancedPublisher`](super::AdvancedPublisher)'s cache.
 ///
-/// Replies travel as their query wants it, so none of this changes anything here; it is for programs that say it.
+/// Replies have the service of their query, so none of these settings changes anything here; the
+/// type exists for programs that set them.
 #[derive(Debug, Clone, Default)]
 pub struct RepliesConfig {
     priority: Priority,
@@ -15,27 +16,27 @@ pub struct RepliesConfig {
 }
 
 impl RepliesConfig {
-    /// Which replies go first.
+    /// Sets the priority of replies.
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
         self
     }
 
-    /// What happens when a peer is slow.
+    /// Sets the congestion control of replies.
     pub fn congestion_control(mut self, control: CongestionControl) -> Self {
         self.congestion_control = control;
         self
     }
 
-    /// Whether replies are not to wait for company in a batch.
+    /// Chooses whether replies are sent at once instead of in a common batch.
     pub fn express(mut self, is_express: bool) -> Self {
         self.is_express = is_express;
         self
     }
 }
 
-/// How much the cache of an [`AdvancedPublisher`](super::AdvancedPublisher) keeps: the newest samples, at most so many and
-/// so many bytes.
+/// Size of the cache of an [`AdvancedPublisher`](super::AdvancedPublisher): it keeps the newest
+/// samples, up to a number of samples and a number of bytes.
 ///
 /// ```
 /// use zonda::ext::CacheConfig;
@@ -50,7 +51,7 @@ pub struct CacheConfig {
 }
 
 impl CacheConfig {
-    /// How many bytes a cache keeps unless it says otherwise.
+    /// Default limit of a cache in bytes.
     pub const MAX_BYTES: usize = 64 << 20;
 
     /// At most so many samples. Default: 1. A publisher that is to keep none is not declared.
@@ -66,7 +67,7 @@ impl CacheConfig {
         self
     }
 
-    /// How it replies.
+    /// Sets the quality of service of the replies.
     pub fn replies_config(mut self, replies: RepliesConfig) -> Self {
         self.replies = replies;
         self

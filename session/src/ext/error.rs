@@ -13,7 +13,7 @@ pub enum AdvancedError {
     /// One of its declarations failed.
     #[error(transparent)]
     Declare(#[from] DeclareError),
-    /// It would keep or ask for nothing.
+    /// A setting is 0 that has to be more.
     #[error("{what} must not be zero")]
     Zero {
         /// The setting.
@@ -22,7 +22,7 @@ pub enum AdvancedError {
     /// A cache of publications distinguishes its samples by timestamps, and this session gives none.
     #[error("the cache of {key} needs timestamps: set `timestamping/enabled` to true")]
     Unstamped {
-        /// Its key.
+        /// The key of the cache.
         key: KeyExpr<'static>,
     },
     /// Without `sample_miss_detection` timestamps distinguish the samples of a cache, and this session gives none.

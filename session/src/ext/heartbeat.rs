@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Heartbeats: a publisher says again and again which number its newest sample has.
+//! Heartbeats: a publisher sends the number of its newest sample periodically.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +17,9 @@ use crate::handle::Session;
 use crate::qos::CongestionControl;
 use crate::wait::Operation;
 
-/// How subscribers find out that samples were lost: samples are counted always, so a gap is seen when the next one comes;
-/// with heartbeats also that the newest ones are missing. Default: no heartbeats.
+/// Detection of lost samples by subscribers: samples are always numbered, so a subscriber sees a
+/// gap when the next sample comes; with heartbeats it also sees that the newest ones are missing.
+/// Default: no heartbeats.
 ///
 /// ```
 /// use std::time::Duration;

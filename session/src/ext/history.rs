@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a subscriber wants of the time before it was there, and what it does about losses.
+//! Configuration of an advanced subscriber: its queries for earlier samples, and its recovery of
+//! lost ones.
 
 use std::time::Duration;
 
 use crate::query::{Parameters, TimeBound, TimeExpr, TimeRange, ZenohParameters};
 
-/// Which samples of the time before it was declared an
-/// [`AdvancedSubscriber`](super::AdvancedSubscriber) asks for: all that caches have, unless it says otherwise.
+/// Selection of the earlier samples that an [`AdvancedSubscriber`](super::AdvancedSubscriber)
+/// queries when it is declared. Default: all that caches have.
 ///
 /// ```
 /// use zonda::ext::HistoryConfig;
@@ -40,7 +41,7 @@ impl HistoryConfig {
         self
     }
 
-    /// As caches are asked for it.
+    /// Returns the parameters of the query to the caches.
     pub(super) fn parameters(&self) -> Parameters<'static> {
         let mut parameters = Parameters::empty();
         if let Some(max) = self.max_samples {
@@ -56,8 +57,9 @@ impl HistoryConfig {
     }
 }
 
-/// How an [`AdvancedSubscriber`](super::AdvancedSubscriber) recovers samples that were lost. A gap between two numbers is
-/// seen by itself; that the newest ones are missing is heard from heartbeats, or found out by asking again and again.
+/// Recovery of lost samples by an [`AdvancedSubscriber`](super::AdvancedSubscriber). The subscriber
+/// sees a gap between two numbers by itself; it learns from heartbeats or by periodic queries that
+/// the newest samples are missing.
 ///
 /// ```
 /// use std::time::Duration;

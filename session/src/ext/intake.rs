@@ -40,7 +40,7 @@ pub(super) fn take_turn<Q>(mut waiting: Locked<'_, Q>, backlog: usize) -> Option
     }
 }
 
-/// Declarations of a subscriber beside that of its own key.
+/// The declarations of a subscriber in addition to that of its own key.
 #[derive(Default)]
 pub(super) struct Declared {
     pub _heartbeats: Option<Subscriber<()>>,
@@ -66,7 +66,7 @@ pub(super) struct Intake {
     pub sources: SerialQueue<Sources>,
     /// Empty once the subscriber has ended.
     pub callback: ArcSwapOption<Called>,
-    /// Says when the callback is gone.
+    /// Completes when the callback is dropped.
     pub gone: Gone,
     pub misses: Listeners,
     pub questions: CancellationToken,
@@ -100,8 +100,9 @@ impl Intake {
         self.change(|sources| sources.take_token(token.key_expr(), is_alive, Instant::now()));
     }
 
-    /// Lets the sources decide, and carries out what they want. If another thread does that already it goes on with this,
-    /// and a thread that brings much waits for it.
+    /// Applies `change` to the sources and carries out the resulting steps. If another thread
+    /// carries out steps already, that thread takes these over, and a thread that adds many waits
+    /// for it.
     pub fn change(self: &Arc<Self>, change: impl FnOnce(&mut Sources)) {
         let mut sources = self.sources.lock();
         change(&mut sources);

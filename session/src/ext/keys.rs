@@ -13,12 +13,12 @@ const STAMPED: &str = "uhlc";
 /// Stands where nothing is said about the entity.
 const NOTHING: &str = "_";
 
-/// What a subscriber takes for one line of samples.
+/// Identity of one sequence of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Source {
     /// A publisher that counts.
     Numbered(EntityGlobalId),
-    /// What a clock has stamped.
+    /// Samples stamped by this clock.
     Stamped(ZenohId),
 }
 

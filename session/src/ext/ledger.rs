@@ -18,7 +18,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Of a publisher whose puts have this encoding unless they say otherwise.
+    /// Creates the ledger of a publisher whose default encoding is this one.
     pub fn new(cache: &CacheConfig, encoding: &Encoding) -> Ledger {
         Ledger {
             published: 0,

@@ -95,7 +95,8 @@ ready_at_once!([] BackgroundSampleMissListenerBuilder<'_>);
 
 /// Receives the losses of a subscriber. Dropping it ends it, without blocking.
 ///
-/// It dereferences to its handler. Samples do not wait for one that is full: what it has no room for it does not hear of.
+/// The listener dereferences to its handler. Samples do not wait for a handler that is full: a miss
+/// without room in it is dropped.
 #[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct SampleMissListener<H = FifoChannelHandler<Miss>> {
     /// `None` if it outlives this.

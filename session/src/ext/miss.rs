@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! That samples were lost, and who hears of it.
+//! Lost samples, and their listeners.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use zonda_codec::EntityGlobalId;
 use crate::gone::{Gone, Here, Inside};
 use crate::handlers::{Patient, Stored};
 
-/// So many samples of one publisher in a row were lost and could not be recovered.
+/// A number of consecutive samples of one publisher that were lost and could not be recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Miss {
     source: EntityGlobalId,
@@ -27,7 +27,7 @@ impl Miss {
         self.source
     }
 
-    /// How many samples.
+    /// Returns the number of samples.
     pub fn nb(&self) -> u32 {
         self.nb
     }
@@ -40,9 +40,9 @@ impl Stored for Miss {}
 pub(super) struct Listeners(Arc<Mutex<Listening>>);
 
 struct Listening {
-    /// What waits for the end of the subscriber waits for them.
+    /// The group of the subscriber, whose end also waits for the listeners.
     subscriber: Gone,
-    /// Nobody listens any more.
+    /// Set once the subscriber has ended.
     is_over: bool,
     next: u64,
     all: Vec<(u64, Arc<Told>)>,
@@ -98,7 +98,8 @@ impl Listeners {
         drop(all);
     }
 
-    /// Tells everybody. Samples do not wait for a listener: of one that is full this miss is not heard.
+    /// Notifies all listeners. Samples do not wait for a listener: a full one misses this
+    /// notification.
     pub fn tell(&self, miss: Miss) {
         let all: Vec<_> = self
             .0
@@ -123,7 +124,8 @@ impl Listeners {
 mod tests {
     use super::*;
 
-    /// Another thread tells of a loss; what waits for the end of the listener waits for the call and for the drop of the callback.
+    /// Another thread reports a loss; the end of the listener waits for the call and for the drop
+    /// of the callback.
     #[test]
     fn a_listener_to_losses_is_waited_for() {
         let (subscriber, gone) = (Gone::default(), Gone::default());

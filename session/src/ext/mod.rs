@@ -8,11 +8,12 @@
 //! [`Deserialize`].
 //!
 //! # Publishers and subscribers that miss nothing
-//! An [`AdvancedPublisher`] keeps its newest samples ([`CacheConfig`]), counts them ([`MissDetectionConfig`]) and says that
-//! it is there. An [`AdvancedSubscriber`] asks such publishers for what was published before it was declared
-//! ([`HistoryConfig`]) and for what was lost on the way ([`RecoveryConfig`]); what cannot be recovered, its
-//! [miss listeners](AdvancedSubscriber::sample_miss_listener) hear of. `docs/ext.md` shows each of it, and says what is
-//! bounded by what.
+//! An [`AdvancedPublisher`] keeps its newest samples ([`CacheConfig`]), numbers them
+//! ([`MissDetectionConfig`]) and announces itself by a liveliness token. An [`AdvancedSubscriber`]
+//! queries such publishers for samples from before its declaration ([`HistoryConfig`]) and for lost
+//! samples ([`RecoveryConfig`]); it reports samples that cannot be recovered to its [miss
+//! listeners](AdvancedSubscriber::sample_miss_listener). `docs/ext.md` explains each part and its
+//! limits.
 
 mod answering;
 mod archive;

@@ -35,26 +35,27 @@ impl<'a> AdvancedPublicationBuilder<'a> {
         AdvancedPublicationBuilder { publisher, put }
     }
 
-    /// How to read the payload; default: that of the publisher. Deletions have none.
+    /// Sets the encoding of the payload; default: that of the publisher. Deletions have none.
     pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
         self.put = self.put.encoding(encoding);
         self
     }
 
-    /// The application's own bytes beside the payload.
+    /// Sets the application's own bytes that accompany the payload.
     pub fn attachment(mut self, attachment: impl Into<OptionZBytes>) -> Self {
         self.put = self.put.attachment(attachment);
         self
     }
 
-    /// When the value was made; default: now, if the session stamps what it publishes.
+    /// Sets the time at which the value was made; default: now, if the session stamps its
+    /// publications.
     pub fn timestamp(mut self, timestamp: impl Into<Option<Timestamp>>) -> Self {
         self.put = self.put.timestamp(timestamp);
         self
     }
 
-    /// How long this publication may wait for room under congestion control `Block`. Default: the
-    /// configuration's `wait_before_close`, 5 s.
+    /// Sets how long this publication may wait for room under congestion control `Block`. Default:
+    /// the configuration's `wait_before_close`, 5 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.put = self.put.timeout(limit);
         self
@@ -66,7 +67,8 @@ impl<'a> AdvancedPublicationBuilder<'a> {
         OutcomeBuilder(self)
     }
 
-    /// Publishes what has nothing beside its payload and its number; `None`, and nothing is done, if it has more.
+    /// Publishes a message that has only a payload and a number; returns `None` and publishes
+    /// nothing if the message has more.
     #[inline(always)]
     fn pass(&self) -> Option<Passing> {
         let plain = self.put.plain()?;
@@ -91,7 +93,7 @@ impl<'a> AdvancedPublicationBuilder<'a> {
         })
     }
 
-    /// What is left to do when it is kept.
+    /// Stamps, caches and numbers the message; returns the put that remains to be done.
     fn prepared(mut self) -> PublisherPutBuilder<'a> {
         self.publisher.prepare(self.put.rich_mut());
         self.put

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`AdvancedPublisher`]: keeps what it publishes for those who come later, and counts it.
+//! [`AdvancedPublisher`], which caches and numbers its samples for subscribers that come later.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,9 +24,10 @@ use crate::qos::{CongestionControl, Priority, Reliability};
 use crate::sample::SourceInfo;
 use crate::wait::Done;
 
-/// A publisher whose samples [advanced subscribers](super::AdvancedSubscriber) get although they come later, or lose some:
-/// it keeps the newest ones, counts them, and says that it is there, as it was configured. Ordinary subscribers get what
-/// it publishes, too. Dropping it undeclares it, without blocking; its cache goes with it.
+/// A publisher whose samples also reach [advanced subscribers](super::AdvancedSubscriber) that come
+/// later or lose some: as configured, it caches the newest ones, numbers them, and announces
+/// itself. Ordinary subscribers receive its samples, too. Dropping it undeclares it, without
+/// blocking, and drops its cache.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,9 +47,9 @@ use crate::wait::Done;
 pub struct AdvancedPublisher<'a> {
     pub(super) publisher: Publisher<'a>,
     pub(super) node: Node,
-    /// Whether its node gives times to what it publishes.
+    /// Set if the node stamps the samples.
     pub(super) stamps: bool,
-    /// Whether its samples say which numbers they have.
+    /// Set if the samples carry their numbers.
     pub(super) is_numbered: bool,
     pub(super) ledger: Arc<Mutex<Ledger>>,
     pub(super) _archive: Option<Archive>,
@@ -68,7 +69,7 @@ impl<'a> AdvancedPublisher<'a> {
         AdvancedPublicationBuilder::new(self, self.publisher.delete())
     }
 
-    /// Its id, which its samples carry if it counts them.
+    /// Returns the id, which the samples carry if they are numbered.
     pub fn id(&self) -> EntityGlobalId {
         self.publisher.id()
     }
@@ -78,7 +79,7 @@ impl<'a> AdvancedPublisher<'a> {
         self.publisher.key_expr()
     }
 
-    /// How to read the payloads.
+    /// Returns the encoding of the payloads.
     pub fn encoding(&self) -> &Encoding {
         self.publisher.encoding()
     }
@@ -88,27 +89,27 @@ impl<'a> AdvancedPublisher<'a> {
         self.publisher.priority()
     }
 
-    /// What happens to its messages when a peer is slow.
+    /// Returns the congestion control of the messages.
     pub fn congestion_control(&self) -> CongestionControl {
         self.publisher.congestion_control()
     }
 
-    /// Whether hops may lose its messages.
+    /// Returns the reliability of the messages.
     pub fn reliability(&self) -> Reliability {
         self.publisher.reliability()
     }
 
-    /// As [`Publisher::matching_status`].
+    /// Returns the matching status, as [`Publisher::matching_status`].
     pub fn matching_status(&self) -> Done<crate::Result<MatchingStatus>> {
         self.publisher.matching_status()
     }
 
-    /// As [`Publisher::matching_listener`].
+    /// Declares a matching listener, as [`Publisher::matching_listener`].
     pub fn matching_listener(&self) -> MatchingListenerBuilder<'_> {
         self.publisher.matching_listener()
     }
 
-    /// As [`Publisher::counters`].
+    /// Returns the counts of messages, as [`Publisher::counters`].
     pub fn counters(&self) -> PublisherCounts {
         self.publisher.counters()
     }

@@ -20,9 +20,9 @@ use crate::qos::{CongestionControl, Priority, Reliability};
 use crate::sample::Locality;
 use crate::wait::{Operation, ready_at_once};
 
-/// What makes a [`PublisherBuilder`] one of an [`AdvancedPublisher`].
+/// Conversion of a [`PublisherBuilder`] to one of an [`AdvancedPublisher`].
 pub trait AdvancedPublisherBuilderExt<'a, 'b, 'c> {
-    /// Keeps the newest samples for those who come later, or lose some.
+    /// Caches the newest samples for subscribers that come later or lose some.
     fn cache(self, config: CacheConfig) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
 
     /// Counts samples, so that subscribers see when some are lost.
@@ -31,7 +31,8 @@ pub trait AdvancedPublisherBuilderExt<'a, 'b, 'c> {
         config: MissDetectionConfig,
     ) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
 
-    /// Lets others find it by liveliness; those who come earlier can then ask for what they have missed.
+    /// Announces the publisher by a liveliness token; subscribers that came earlier can then query
+    /// the samples that they missed.
     fn publisher_detection(self) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
 
     /// Nothing of this yet.
@@ -77,25 +78,25 @@ pub struct AdvancedPublisherBuilder<'a, 'b, 'c> {
 }
 
 impl<'c> AdvancedPublisherBuilder<'_, '_, 'c> {
-    /// As [`AdvancedPublisherBuilderExt::cache`].
+    /// Caches the newest samples, as [`AdvancedPublisherBuilderExt::cache`].
     pub fn cache(mut self, config: CacheConfig) -> Self {
         self.cache = Some(config);
         self
     }
 
-    /// As [`AdvancedPublisherBuilderExt::sample_miss_detection`].
+    /// Numbers the samples, as [`AdvancedPublisherBuilderExt::sample_miss_detection`].
     pub fn sample_miss_detection(mut self, config: MissDetectionConfig) -> Self {
         self.miss_detection = Some(config);
         self
     }
 
-    /// As [`AdvancedPublisherBuilderExt::publisher_detection`].
+    /// Announces the publisher, as [`AdvancedPublisherBuilderExt::publisher_detection`].
     pub fn publisher_detection(mut self) -> Self {
         self.is_detectable = true;
         self
     }
 
-    /// A key that is added to that of its token, to say something about it. Default: none.
+    /// Adds a key with information about the publisher to the key of its token. Default: none.
     pub fn publisher_detection_metadata<K>(mut self, meta: K) -> Self
     where
         K: TryInto<KeyExpr<'c>>,
@@ -105,37 +106,37 @@ impl<'c> AdvancedPublisherBuilder<'_, '_, 'c> {
         self
     }
 
-    /// As [`PublisherBuilder::allowed_destination`].
+    /// Chooses the subscribers it reaches, as [`PublisherBuilder::allowed_destination`].
     pub fn allowed_destination(mut self, destination: Locality) -> Self {
         self.builder = self.builder.allowed_destination(destination);
         self
     }
 
-    /// As [`PublisherBuilder::encoding`].
+    /// Sets the encoding, as [`PublisherBuilder::encoding`].
     pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
         self.builder = self.builder.encoding(encoding);
         self
     }
 
-    /// As [`PublisherBuilder::priority`].
+    /// Sets the priority, as [`PublisherBuilder::priority`].
     pub fn priority(mut self, priority: Priority) -> Self {
         self.builder = self.builder.priority(priority);
         self
     }
 
-    /// As [`PublisherBuilder::congestion_control`].
+    /// Sets the congestion control, as [`PublisherBuilder::congestion_control`].
     pub fn congestion_control(mut self, control: CongestionControl) -> Self {
         self.builder = self.builder.congestion_control(control);
         self
     }
 
-    /// As [`PublisherBuilder::express`].
+    /// Sets the express flag, as [`PublisherBuilder::express`].
     pub fn express(mut self, express: bool) -> Self {
         self.builder = self.builder.express(express);
         self
     }
 
-    /// As [`PublisherBuilder::reliability`].
+    /// Sets the reliability, as [`PublisherBuilder::reliability`].
     pub fn reliability(mut self, reliability: Reliability) -> Self {
         self.builder = self.builder.reliability(reliability);
         self

@@ -100,7 +100,7 @@ pub(super) struct Queued {
     /// Bytes of a small answer, which is charged when the question comes; `None` for a large one, which takes a turn.
     small: Option<usize>,
     pause: Duration,
-    /// It is one of the questions that wait.
+    /// Set while it counts among the waiting queries.
     is_waiting: bool,
 }
 

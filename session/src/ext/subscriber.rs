@@ -18,7 +18,7 @@ use crate::sample::Sample;
 /// declared, and for samples that were lost on the way. Samples of one publisher are delivered in their order, each
 /// once. Dropping it undeclares it and ends its questions, without blocking.
 ///
-/// It dereferences to its handler, as a [`Subscriber`] does.
+/// The subscriber dereferences to its handler, as a [`Subscriber`] does.
 ///
 /// ```
 /// use zonda::ext::{AdvancedPublisherBuilderExt, AdvancedSubscriberBuilderExt};
@@ -74,7 +74,7 @@ impl<H> AdvancedSubscriber<H> {
         }
     }
 
-    /// Its id.
+    /// Returns the id.
     pub fn id(&self) -> EntityGlobalId {
         self.id
     }
@@ -84,12 +84,12 @@ impl<H> AdvancedSubscriber<H> {
         &self.intake.key
     }
 
-    /// Its handler.
+    /// Returns the handler.
     pub fn handler(&self) -> &H {
         &self.handler
     }
 
-    /// Its handler.
+    /// Returns the handler, mutably.
     pub fn handler_mut(&mut self) -> &mut H {
         &mut self.handler
     }

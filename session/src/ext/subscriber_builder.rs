@@ -137,7 +137,7 @@ impl<'c, H> AdvancedSubscriberBuilder<'_, '_, 'c, H> {
         self
     }
 
-    /// A key that is added to that of its token, to say something about it. Default: none.
+    /// Adds a key with information about the subscriber to the key of its token. Default: none.
     pub fn subscriber_detection_metadata<K>(mut self, meta: K) -> Self
     where
         K: TryInto<KeyExpr<'c>>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What has to happen again and again while something lives.
+//! Periodic work that lasts as long as its owner.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -50,7 +50,7 @@ impl Ticker {
 }
 
 impl Stop {
-    /// What the future gives, unless it is stopped before.
+    /// Awaits the future; returns `None` if the ticker is stopped before.
     async fn within<F: Future>(&self, future: F) -> Option<F::Output> {
         let mut stopped = pin!(self.stopped.listen());
         if self.is_stopped.load(Ordering::Acquire) {

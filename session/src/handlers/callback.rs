@@ -32,7 +32,7 @@ impl<T> Callback<T> {
         (self.0)(value);
     }
 
-    /// The function itself, for who calls it many times.
+    /// Returns the function itself, for a caller that calls it many times.
     #[inline]
     pub(crate) fn function(&self) -> &(dyn Fn(T) + Send + Sync) {
         &*self.0

@@ -14,15 +14,16 @@ use super::{Callback, IntoHandler, Patient, RecvError, Stored, Taken};
 
 /// A bounded queue in order of arrival: the default handler.
 ///
-/// When it is full, by default the receiving task **waits** until there is room. Nothing is lost, but meanwhile that
-/// link is not read: publishers with congestion control `Block` feel the back-pressure, and other subscribers of this
-/// session get nothing from that peer. A session that publishes to its own full queue waits for itself, so read from
-/// another thread or task. Choose another policy with [`FifoChannel::overflow`], or a [`RingChannel`](super::RingChannel)
-/// when only recent values matter.
+/// When it is full, by default the receiving task **waits** until there is room. Nothing is lost,
+/// but that link is not read during the wait: publishers with congestion control `Block` stall, and
+/// other subscribers of this session get nothing from that peer. A session that publishes to its
+/// own full queue waits for itself, so read from another thread or task. Choose another policy with
+/// [`FifoChannel::overflow`], or a [`RingChannel`](super::RingChannel) when only recent values
+/// matter.
 ///
-/// Queries and replies never wait longer than their query lives. What a session answers itself while it is still asking,
-/// and what a get has held back for its end, is taken beyond the capacity: nobody could read it in time. So one thread may
-/// ask, answer and read.
+/// Queries and replies never wait longer than their query lives. Replies of a session to its own
+/// query while it still sends it, and replies that a get has held back for its end, are taken
+/// beyond the capacity: no thread could read them in time. So one thread may query, reply and read.
 ///
 /// ```
 /// use zonda::handlers::{FifoChannel, Overflow};
@@ -35,7 +36,7 @@ pub struct FifoChannel {
     overflow: Overflow,
 }
 
-/// What a full [`FifoChannel`] does with one more value.
+/// Policy of a full [`FifoChannel`] for one more value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Overflow {
@@ -49,7 +50,7 @@ pub enum Overflow {
 }
 
 impl FifoChannel {
-    /// How many values a default queue holds.
+    /// Capacity of a default queue.
     pub const CAPACITY_DEFAULT: usize = 256;
 
     /// A queue for so many values (at least 1).
@@ -60,7 +61,7 @@ impl FifoChannel {
         }
     }
 
-    /// The same queue with this policy for when it is full.
+    /// Sets the policy for a full queue.
     #[must_use]
     pub fn overflow(mut self, overflow: Overflow) -> FifoChannel {
         self.overflow = overflow;
@@ -194,13 +195,13 @@ impl<T> FifoChannelHandler<T> {
         }
     }
 
-    /// What is to be read before the queue.
+    /// Removes a value that is read before those of the queue.
     #[inline]
     pub(super) fn pop_first(&self) -> Option<T> {
         self.beyond.as_ref()?.pop_first()
     }
 
-    /// What is to be read when nobody fills the queue any more.
+    /// Removes a value that is read after those of the queue, once it has no sender any more.
     pub(super) fn pop_last(&self) -> Option<T> {
         self.beyond.as_ref()?.pop_last()
     }
@@ -228,7 +229,7 @@ impl<T> FifoChannelHandler<T> {
     /// Takes the next value, waiting by waker.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv).
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
@@ -243,7 +244,7 @@ impl<T> FifoChannelHandler<T> {
     /// Takes the next value if there is one now.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv).
     pub fn try_recv(&self) -> Result<Option<T>, RecvError> {
         self.check()?;
         if let Some(value) = self.pop_first() {
@@ -259,7 +260,7 @@ impl<T> FifoChannelHandler<T> {
     /// Takes the next value if one comes within `limit`.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv).
     ///
     /// # Blocking
     /// At most `limit`.
@@ -278,7 +279,7 @@ impl<T> FifoChannelHandler<T> {
     /// Takes the next value if one comes until `deadline`.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv).
     ///
     /// # Blocking
     /// At most until `deadline`.
@@ -332,48 +333,50 @@ impl<T> FifoChannelHandler<T> {
         }
     }
 
-    /// How many fill the queue: none once its subscriber, queryable or get is over.
+    /// Returns the number of senders: none once the subscriber, queryable or get is over.
     pub fn sender_count(&self) -> usize {
         self.receiver.sender_count()
     }
 
-    /// How many read the queue: its handler, and the streams made of it.
+    /// Returns the number of readers: the handler, and the streams made of it.
     pub fn receiver_count(&self) -> usize {
         self.receiver.receiver_count()
     }
 
-    /// Whether both read the same queue.
+    /// Returns true if both read the same queue.
     pub fn same_channel(&self, other: &Self) -> bool {
         self.receiver.same_channel(&other.receiver)
     }
 
-    /// Whether its subscriber, queryable or get is over: what waits to be taken is all that there will be.
+    /// Returns true if the subscriber, queryable or get is over, so that no values come in addition
+    /// to the waiting ones.
     pub fn is_disconnected(&self) -> bool {
         self.receiver.is_disconnected()
     }
 
-    /// Whether as many values wait in the queue as its capacity; what is taken beyond that does not count.
+    /// Returns true if as many values wait in the queue as its capacity; values beyond it do not
+    /// count.
     pub fn is_full(&self) -> bool {
         self.receiver.is_full()
     }
 
-    /// How many values wait to be taken.
+    /// Returns the number of values that wait to be taken.
     pub fn len(&self) -> usize {
         self.receiver.len() + self.beyond.as_ref().map_or(0, |beyond| beyond.len())
     }
 
-    /// Whether no value waits to be taken.
+    /// Returns true if no value waits to be taken.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many values the queue holds when full.
+    /// Returns the capacity of the queue.
     pub fn capacity(&self) -> usize {
         self.receiver.capacity().unwrap_or(usize::MAX)
     }
 
-    /// How many values were dropped because the queue was full. Always 0 under [`Overflow::Wait`], but for queries and
-    /// replies that waited until nobody wanted them any more.
+    /// Returns the number of values dropped because the queue was full. Always 0 under
+    /// [`Overflow::Wait`], except for queries and replies that expired while they waited.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }

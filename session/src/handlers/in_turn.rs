@@ -16,8 +16,9 @@ use zonda_runtime::serial::SerialQueue;
 use super::Callback;
 
 impl<T: Send + 'static> Callback<T> {
-    /// Wraps a function that changes what it has captured. It is called by one thread at a time, the others wait; what it
-    /// causes itself to be called with, it is called with after it has returned.
+    /// Wraps a function that changes what it has captured. One thread at a time calls it, and other
+    /// threads wait; a value that comes from inside of the call is handed to it after the call has
+    /// returned.
     pub fn in_turn(function: impl FnMut(T) + Send + 'static) -> Callback<T> {
         let queue = SerialQueue::new(VecDeque::new(), function);
         Callback::from(move |value| {
@@ -34,7 +35,7 @@ impl<T: Send + 'static> Callback<T> {
                     first.get_or_insert(panic);
                 },
             );
-            // The caller counts it and keeps it from others.
+            // The caller counts the panic and contains it.
             if let Some(panic) = first {
                 resume_unwind(panic);
             }

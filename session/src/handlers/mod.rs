@@ -130,7 +130,8 @@ pub trait Stored: Sized {
         self
     }
 
-    /// It is a query or a reply: a full [`FifoChannel`] then waits no longer than the query lives.
+    /// Set for queries and replies, with which a full [`FifoChannel`] waits no longer than the
+    /// query lives.
     const ASKS: bool = false;
 
     /// Called instead of just dropping it when a queue has no room for it.
@@ -145,7 +146,7 @@ pub enum RecvError {
     /// session is closed.
     #[error("nothing will come any more: it has ended or is closed")]
     Closed,
-    /// This process was forked off after the session was opened; nothing will come here.
+    /// The process was forked after the session was opened; no value will come here.
     #[error(
         "this process was forked off after the session was opened: open a session here, or fork before"
     )]

@@ -147,7 +147,7 @@ impl<T> RingChannelHandler<T> {
     /// Takes the oldest value of the ring, waiting by waker.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv).
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
@@ -168,7 +168,7 @@ impl<T> RingChannelHandler<T> {
     /// Takes the oldest value of the ring if there is one now.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv).
     pub fn try_recv(&self) -> Result<Option<T>, RecvError> {
         // The thread that fills the ring, and holds its lock, may be left behind in the parent of a process that was forked off.
         match self.origin.is_elsewhere() {
@@ -180,7 +180,7 @@ impl<T> RingChannelHandler<T> {
     /// Takes the oldest value of the ring if one comes within `limit`.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv).
     ///
     /// # Blocking
     /// At most `limit`.
@@ -191,7 +191,7 @@ impl<T> RingChannelHandler<T> {
     /// Takes the oldest value of the ring if one comes until `deadline`.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv).
     ///
     /// # Blocking
     /// At most until `deadline`.

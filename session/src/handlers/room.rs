@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Room in queues for queries and replies. A full queue makes the thread that fills it wait for its reader. With queries that
-//! could be for ever: a session answers itself on the thread that asks, before anybody can read the answers. So the
-//! caller of a handler with a query or a reply says here how the value is to be treated, and a queue obeys.
+//! Room in queues for queries and replies. A full queue makes the thread that fills it wait for its
+//! reader. With queries that could be for ever: a session answers its own query on the querying
+//! thread, before any thread can read the answers. So the caller of a handler with a query or a
+//! reply sets here how a queue has to treat the value.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -10,16 +11,17 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-/// How a full queue treats what the current thread gives it.
+/// Treatment of the current thread's value by a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// As the queue likes.
+    /// By the policy of the queue.
     Usual,
-    /// It waits until then at most: nobody wants the value later.
+    /// The queue waits at most until then, when the value expires.
     Until(Instant),
-    /// It takes the value beyond its capacity, in front of everything: its reader does not have it yet.
+    /// The queue takes the value beyond its capacity, in front of everything: its reader does not
+    /// have it yet.
     First,
-    /// It takes the value beyond its capacity: there will be no others.
+    /// The queue takes the value beyond its capacity: it is the last one.
     Last,
 }
 
@@ -28,7 +30,7 @@ thread_local! {
 }
 
 impl Room {
-    /// What holds on this thread.
+    /// Returns the treatment that is set on this thread.
     pub(super) fn here() -> Room {
         ROOM.get()
     }
@@ -47,7 +49,7 @@ impl Room {
     }
 }
 
-/// What a queue took beyond its capacity.
+/// Values that a queue took beyond its capacity.
 #[derive(Debug)]
 pub(super) struct Beyond<T> {
     first: Mutex<VecDeque<T>>,
@@ -75,7 +77,7 @@ impl<T> Beyond<T> {
         self.first.lock().pop_front()
     }
 
-    /// To be read when the queue is empty and nobody fills it any more.
+    /// Removes a value that is read when the queue is empty and has no sender any more.
     pub fn pop_last(&self) -> Option<T> {
         self.last.lock().pop_front()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Questions for those who are alive now.
+//! Queries for live tokens.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,7 +18,8 @@ use crate::query::Reply;
 use crate::sample::Sample;
 use crate::wait::{Operation, ready_at_once};
 
-/// A question for those who are alive, under construction; made by [`Liveliness::get`](super::Liveliness::get).
+/// A query for live tokens, under construction; made by
+/// [`Liveliness::get`](super::Liveliness::get).
 ///
 /// The answers end when all are delivered: among peers at once, and with a router when it has answered. A client that has lost
 /// its router waits for the next one. What is not known within the timeout is reported by one error, `Timeout`, as the last
@@ -41,7 +42,7 @@ impl<'a, 'b> LivelinessGetBuilder<'a, 'b, DefaultHandler> {
 }
 
 impl<H> LivelinessGetBuilder<'_, '_, H> {
-    /// How long the answers may take. Default: 10 s.
+    /// Sets the timeout of the replies. Default: 10 s.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -58,7 +59,7 @@ impl<H> LivelinessGetBuilder<'_, '_, H> {
         self
     }
 
-    /// What ends it before its time. Default: nothing.
+    /// Sets a token that can end the get early. Default: none.
     ///
     /// ```
     /// # use zonda::{Config, Wait, cancellation::CancellationToken};
@@ -136,7 +137,7 @@ impl<H: IntoHandler<Reply>> Operation for LivelinessGetBuilder<'_, '_, H> {
             let open = token.on_cancel(Box::new(move || end.now()));
             let open = open.ok_or(DeclareError::Cancelled)?;
             if number.set(open).is_err() || Arc::strong_count(&number) == 1 {
-                // It is answered already, and nobody else takes this back.
+                // The replies have all come already, so that their end does not remove this entry.
                 token.forget(open);
             }
         }

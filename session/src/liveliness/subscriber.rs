@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Subscribers to tokens: who comes to life and who goes.
+//! Subscribers to tokens: they get the tokens that come and go.
 
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::DeclareError;
@@ -27,14 +27,16 @@ pub struct LivelinessSubscriberBuilder<'a, 'b, H = DefaultHandler> {
 
 impl<'a, 'b> LivelinessSubscriberBuilder<'a, 'b, DefaultHandler> {
     handler_setters! {
-        /// Calls this function with every change, on a task of the session's runtime. Calls do not overlap and keep the order
-        /// of the changes. It may call anything of the session, and nobody waits for it.
+        /// Calls this function with every change, on a task of the session's runtime. Calls do not
+        /// overlap and keep the order of the changes. The function may call anything of the
+        /// session, and no other task waits for it.
         LivelinessSubscriberBuilder('a, 'b) of Sample keeps session, key, history
     }
 }
 
 impl<H> LivelinessSubscriberBuilder<'_, '_, H> {
-    /// Whether the tokens that are alive already are delivered too, each as a put. Default: no.
+    /// Chooses whether the tokens that are alive already are delivered too, each as a put. Default:
+    /// no.
     ///
     /// ```
     /// # use zonda::{Config, Wait};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Tokens: a session says that it is alive.
+//! Tokens: a session announces that it is alive.
 
 use std::fmt;
 
@@ -34,8 +34,9 @@ impl Operation for LivelinessTokenBuilder<'_, '_> {
 
 ready_at_once!([] LivelinessTokenBuilder<'_, '_>);
 
-/// Says that its session is alive on its key, until it is dropped, which does not block. It does not keep the session
-/// open; when that is closed, or cannot be reached, the token is gone for other nodes.
+/// Announces that its session is alive on its key, until it is dropped, which does not block. It
+/// does not keep the session open; when that is closed, or cannot be reached, the token is gone for
+/// other nodes.
 ///
 /// ```
 /// # use zonda::{Config, Wait};

@@ -16,7 +16,8 @@ use crate::wait::{Operation, OperationLater, awaited};
 
 /// A put or delete of a publisher under construction.
 ///
-/// `.wait()` and `.await` give `()`, as in programs for the reference; [`outcome`](Self::outcome) tells more.
+/// `.wait()` and `.await` return `()`, as in programs for the reference; [`outcome`](Self::outcome)
+/// returns more.
 ///
 /// A put that takes everything but its payload from the publisher is a few words; the first setter makes it a whole
 /// message, on the heap.
@@ -63,7 +64,7 @@ impl PublisherPutBuilder<'_> {
         }
     }
 
-    /// The message, if it has nothing beside its payload.
+    /// Returns the message, if it has only a payload.
     #[inline(always)]
     pub(crate) fn plain(&self) -> Option<Plain<'_>> {
         if self.rich.is_some() {
@@ -115,7 +116,7 @@ impl PublisherPutBuilder<'_> {
 }
 
 impl<'a> PublisherPutBuilder<'a> {
-    /// Publishes a message that has nothing beside its payload but this number.
+    /// Publishes a message that has only a payload and this number.
     #[inline(always)]
     pub(crate) fn pass(&self, plain: &Plain<'_>, number: Option<u32>) -> Passing {
         let Publisher {

@@ -24,8 +24,9 @@ use crate::sample::Sample;
 
 /// A query to answer: with any number of replies, or with an error.
 ///
-/// The asker knows that there are no more answers when this is dropped, and every clone of it. It may be kept and
-/// answered later, from any thread; an answer that comes after the end of the query is an error that says so.
+/// The asker knows that there are no more answers when this query and every clone of it are
+/// dropped. It may be kept and answered later, from any thread; an answer that comes after the end
+/// of the query fails with an error that gives this reason.
 ///
 /// ```
 /// fn answer(query: zonda::query::Query) -> zonda::Result<()> {
@@ -110,12 +111,12 @@ impl Query {
         self.encoding.as_ref()
     }
 
-    /// The asker's own bytes beside the payload.
+    /// Returns the asker's own bytes that accompany the payload.
     pub fn attachment(&self) -> Option<&ZBytes> {
         self.attachment.as_ref()
     }
 
-    /// The asker's own bytes beside the payload, to change them.
+    /// Returns the asker's own bytes that accompany the payload, mutably.
     pub fn attachment_mut(&mut self) -> Option<&mut ZBytes> {
         self.attachment.as_mut()
     }
@@ -241,7 +242,7 @@ impl Stored for Query {
         self
     }
 
-    /// Tells the asker, without waiting.
+    /// Replies to the asker with an error, without waiting.
     fn turn_away(self) {
         let reason = ZBytes::from("the queue of the queryable is full");
         let encoding = Encoding::ZENOH_STRING;

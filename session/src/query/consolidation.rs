@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How the replies of several answerers are merged before the asker gets them.
+//! Consolidation: the merge of the replies of several queryables before the asker gets them.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,8 @@ use crate::time::Timestamp;
 
 pub use zonda_codec::Consolidation as ConsolidationMode;
 
-/// How the replies of several answerers are merged. Default: [`AUTO`](QueryConsolidation::AUTO).
+/// Mode in which the replies of several queryables are merged. Default:
+/// [`AUTO`](QueryConsolidation::AUTO).
 ///
 /// | mode | what the asker gets | when |
 /// |---|---|---|
@@ -20,13 +21,14 @@ pub use zonda_codec::Consolidation as ConsolidationMode;
 /// | `Latest` | the newest reply of each key | when all have answered |
 /// | `Auto` | as `Latest`; as `None` if the parameters hold `_time` | |
 ///
-/// What is newer, timestamps say; a reply without one is older than any other, and of two that are equally old the one
-/// that comes later wins. Errors are never merged.
+/// Timestamps decide which reply is newer; a reply without one is older than any other, and of two
+/// that are equally old the one that comes later wins. Errors are never merged.
 ///
-/// Merging needs memory, and others decide how much. A get merges at most [`KEYS_MAX`](QueryConsolidation::KEYS_MAX) keys
-/// and holds at most [`BYTES_MAX`](QueryConsolidation::BYTES_MAX) bytes: a reply with one more key is delivered as under
-/// `None`, one with too many bytes as under `Monotonic`. Nothing is lost. [`GetEnd::unmerged`](super::GetEnd::unmerged)
-/// counts them.
+/// Merging needs memory, and queryables decide how much. A get merges at most
+/// [`KEYS_MAX`](QueryConsolidation::KEYS_MAX) keys and holds at most
+/// [`BYTES_MAX`](QueryConsolidation::BYTES_MAX) bytes: a reply with one more key is delivered as
+/// under `None`, one with too many bytes as under `Monotonic`. Nothing is lost.
+/// [`GetEnd::unmerged`](super::GetEnd::unmerged) counts them.
 ///
 /// ```
 /// use zonda::query::{ConsolidationMode, QueryConsolidation};
@@ -40,15 +42,15 @@ pub struct QueryConsolidation {
 }
 
 impl QueryConsolidation {
-    /// What suits the question.
+    /// Mode that suits the query.
     pub const AUTO: QueryConsolidation = QueryConsolidation {
         mode: ConsolidationMode::Auto,
     };
-    /// The same as [`AUTO`](Self::AUTO).
+    /// Equal to [`AUTO`](Self::AUTO).
     pub const DEFAULT: QueryConsolidation = QueryConsolidation::AUTO;
-    /// How many keys one get merges.
+    /// Limit of the keys that one get merges.
     pub const KEYS_MAX: usize = 65_536;
-    /// How many bytes of replies one get holds back.
+    /// Limit of the bytes of replies that one get holds back.
     pub const BYTES_MAX: usize = 256 << 20;
 
     /// The mode.
@@ -72,7 +74,7 @@ impl From<ConsolidationMode> for QueryConsolidation {
     }
 }
 
-/// The replies of one get that are held back, and what is known of the others.
+/// The replies of one get that are held back, and the timestamps of the delivered ones.
 #[derive(Debug)]
 pub(super) struct Merging {
     mode: ConsolidationMode,
@@ -91,7 +93,7 @@ struct Limits {
     bytes: usize,
 }
 
-/// What is known of a key.
+/// State of a key.
 #[derive(Debug)]
 struct Known {
     /// Of the newest reply.
@@ -148,7 +150,7 @@ impl Merging {
         None
     }
 
-    /// Where the key is known; `None` if there is no room for another one.
+    /// Returns the index of the key; `None` if there is no room for another key.
     fn place(&mut self, key: &KeyExpr<'static>) -> Option<usize> {
         if let Some(place) = self.places.get(key) {
             return Some(*place);
@@ -165,7 +167,8 @@ impl Merging {
         Some(place)
     }
 
-    /// What was held back, and how many replies were delivered unmerged for want of room.
+    /// Returns the replies that were held back, and the number of replies that were delivered
+    /// unmerged for want of room.
     pub fn finish(self) -> (impl Iterator<Item = Reply>, u64) {
         let held = self.keys.into_iter().filter_map(|known| known.held);
         (held, self.unmerged)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How a get ended.
+//! End of a get.
 
 use zonda_codec::ZenohId;
 use zonda_router::node::QueryEnd;
@@ -13,7 +13,7 @@ pub enum EndReason {
     Complete,
     /// The time was over before all replies had come.
     Timeout,
-    /// Its token was cancelled.
+    /// The token of the get was cancelled.
     Cancelled,
     /// The link to at least one of the nodes that were queried was lost before all its replies had come.
     LinkLost {
@@ -24,7 +24,8 @@ pub enum EndReason {
     Closed,
 }
 
-/// How a get ended; see [`SessionGetBuilder::on_end`](super::SessionGetBuilder::on_end).
+/// End of a get, with its counts; see
+/// [`SessionGetBuilder::on_end`](super::SessionGetBuilder::on_end).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GetEnd {
     pub(super) reason: EndReason,
@@ -39,18 +40,18 @@ impl GetEnd {
         self.reason
     }
 
-    /// How many replies the handler was given, errors included.
+    /// Returns the number of replies that the handler got, errors included.
     pub fn replies(&self) -> u64 {
         self.replies
     }
 
-    /// How many replies were delivered without being merged, as there were more than
-    /// [can be held back](super::QueryConsolidation).
+    /// Returns the number of replies that were delivered without being merged, as there were more
+    /// than [can be held back](super::QueryConsolidation).
     pub fn unmerged(&self) -> u64 {
         self.unmerged
     }
 
-    /// How many replies were lost because the callback panicked on them.
+    /// Returns the number of replies that were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         self.panics
     }

@@ -26,8 +26,8 @@ use crate::wait::{Operation, OperationLater, Pending, awaited};
 
 /// A get under construction; made by [`Session::get`].
 ///
-/// `.wait()` and `.await` ask and give the handler, to which the replies come. How a get ends, the
-/// [module](crate::query) says.
+/// `.wait()` and `.await` send the query and return the handler, which gets the replies. The
+/// [module](crate::query) describes the end of a get.
 #[derive(Debug)]
 #[must_use = "nothing is asked before .await or .wait()"]
 pub struct SessionGetBuilder<'a, 'b, H = DefaultHandler> {
@@ -118,10 +118,10 @@ awaited!(['a, H] SessionGetBuilder<'a, 'a, H> where H: IntoHandler<Reply> + Send
 /// A query that is about to be sent.
 pub(super) struct Inquiry<'a> {
     pub node: &'a Node,
-    /// What its callback belongs to.
+    /// The groups of its callback.
     pub groups: [Option<&'a Gone>; 2],
     pub querier: Option<&'a QuerierFace>,
-    /// That of the session; `key` has it already.
+    /// The namespace of the session; `key` has it already.
     pub namespace: Option<&'a Arc<Namespace>>,
     pub key: &'a KeyExpr<'a>,
     pub parameters: Parameters<'a>,
@@ -173,7 +173,8 @@ impl Inquiry<'_> {
     fn sink(&mut self, callback: Callback<Reply>, stores: bool) -> GetSink {
         self.parameters = self.manner.parameters(std::mem::take(&mut self.parameters));
         let consolidation = self.consolidation();
-        // A queue may be full, with nobody to read it but who cancels.
+        // A queue may be full, and the cancelling thread its only reader, so that cancelling must
+        // not wait for it.
         let token = self.matter.token.as_ref().filter(|_| !stores);
         let token = token.map(CancellationToken::callbacks);
         let [first, second] = self.groups;

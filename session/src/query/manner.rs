@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a get and a querier have in common: the target, the manner, and what they ask beside the selector.
+//! Common part of a get and a querier: the target, the manner, and the parts of a query other than
+//! its selector.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ use crate::sample::Locality;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReplyKeyExpr {
-    /// On any key; the parameter `_anyke` says so to the queryable.
+    /// On any key; the parameter `_anyke` informs the queryable.
     Any,
     /// On keys that intersect the query's.
     #[default]
@@ -88,7 +89,7 @@ impl Manner {
     }
 }
 
-/// What is asked beside the selector, and how the end is reported.
+/// The parts of a query other than its selector, and the function that is called at its end.
 #[derive(Default)]
 pub(super) struct Matter {
     pub payload: Option<ZBytes>,
@@ -138,13 +139,15 @@ impl std::fmt::Debug for Matter {
 /// Writes the setters of builders with a [`Manner`] at the given place.
 macro_rules! manner_setters {
     ($($manner:tt)+) => {
-        /// Which queryables are asked. Default: the nearest complete one, or all if none is complete.
+        /// Sets which queryables get the query. Default: the nearest complete one, or all if none
+        /// is complete.
         pub fn target(mut self, target: $crate::query::QueryTarget) -> Self {
             self.$($manner)+.target = target;
             self
         }
 
-        /// How the replies of several queryables are merged. Default: the newest of each key, at the end.
+        /// Sets how the replies of several queryables are merged. Default: the newest of each key,
+        /// at the end.
         pub fn consolidation(
             mut self,
             consolidation: impl Into<$crate::query::QueryConsolidation>,
@@ -153,37 +156,40 @@ macro_rules! manner_setters {
             self
         }
 
-        /// How long replies are waited for. Default: the configuration's `queries_default_timeout`, 10 s.
+        /// Sets the timeout of the replies. Default: the configuration's `queries_default_timeout`,
+        /// 10 s.
         pub fn timeout(mut self, limit: std::time::Duration) -> Self {
             self.$($manner)+.timeout = Some(limit);
             self
         }
 
-        /// Whether this session's own queryables are asked, those of others, or both. Default: both.
+        /// Chooses whether this session's own queryables get the query, those of other sessions, or
+        /// both. Default: both.
         pub fn allowed_destination(mut self, destination: $crate::sample::Locality) -> Self {
             self.$($manner)+.destination = destination;
             self
         }
 
-        /// On which keys replies are accepted. Default: those that intersect the query's.
+        /// Sets the keys on which replies are accepted. Default: those that intersect the query's.
         pub fn accept_replies(mut self, accept: $crate::query::ReplyKeyExpr) -> Self {
             self.$($manner)+.accept = accept;
             self
         }
 
-        /// Which messages go first, for the query and its replies. Default: `Data`.
+        /// Sets the priority of the query and its replies. Default: `Data`.
         pub fn priority(mut self, priority: $crate::qos::Priority) -> Self {
             self.$($manner)+.priority = priority;
             self
         }
 
-        /// What happens to the query and its replies when a peer is slow. Default: `Block`.
+        /// Sets the congestion control of the query and its replies. Default: `Block`.
         pub fn congestion_control(mut self, control: $crate::qos::CongestionControl) -> Self {
             self.$($manner)+.congestion_control = control;
             self
         }
 
-        /// Whether query and replies are not to wait for company in a batch. Default: no.
+        /// Chooses whether query and replies are sent at once instead of in a common batch.
+        /// Default: no.
         pub fn express(mut self, express: bool) -> Self {
             self.$($manner)+.express = express;
             self
@@ -200,19 +206,19 @@ macro_rules! matter_setters {
             self
         }
 
-        /// How to read the payload. Default: plain bytes.
+        /// Sets the encoding of the payload. Default: plain bytes.
         pub fn encoding(mut self, encoding: impl Into<$crate::bytes::Encoding>) -> Self {
             self.$($matter)+.encoding = Some(encoding.into());
             self
         }
 
-        /// The application's own bytes beside the payload.
+        /// Sets the application's own bytes that accompany the payload.
         pub fn attachment(mut self, attachment: impl Into<$crate::bytes::OptionZBytes>) -> Self {
             self.$($matter)+.attachment = attachment.into().into();
             self
         }
 
-        /// Who asks, and the question's number in that source.
+        /// Sets the source of the query, and its number in that source.
         pub fn source_info(
             mut self,
             source_info: impl Into<Option<$crate::sample::SourceInfo>>,

@@ -24,27 +24,33 @@
 //! ```
 //!
 //! # How a get ends
-//! The handler ends after the last reply, as a subscriber's does when it is undeclared. [`SessionGetBuilder::on_end`] tells
-//! why: everybody has answered, the time is over, a link was lost on which answers were to come, the get was cancelled or
-//! the session closed. Of what is missing, an error among the replies tells too: `Timeout` once for each neighbour that has
-//! not finished in time, and `the link to <id> was lost`, be it a link of this session or of the router that asked on.
+//! The handler ends after the last reply, as a subscriber's does when it is undeclared.
+//! [`SessionGetBuilder::on_end`] reports the reason: all replies have come, the timeout has passed,
+//! a link was lost on which replies were to come, the get was cancelled or the session closed. An
+//! error among the replies reports missing ones too: `Timeout` once for each neighbour that has not
+//! finished in time, and `the link to <id> was lost`, be it a link of this session or of the router
+//! that forwarded the query.
 //!
-//! A get of a session that is being connected again waits for its router, and for 5 s more if nobody is known who would
-//! answer: they may be on their way back, too. Its timeout counts all the same.
+//! A get of a session that is being connected again waits for its router, and for 5 s more if no
+//! matching queryable is known: queryables may be reconnecting, too. Its timeout counts all the
+//! same.
 //!
 //! To drop the handler does not end the get: what still comes is discarded. Cancel it with a
 //! [`CancellationToken`](crate::cancellation::CancellationToken).
 //!
 //! # Threads
-//! Callbacks of queryables run inline on the task that receives the query, those of gets on the one that receives the
-//! reply. A session that asks itself does all of it on the asking thread, before the get's `.wait()` returns. No lock is held
-//! meanwhile, so a callback may ask, reply, declare, undeclare and close. What it must not do is to wait for something that
-//! comes on the very link whose task it runs on, such as the end of a get that was asked there.
+//! Callbacks of queryables run inline on the task that receives the query, those of gets on the one
+//! that receives the reply. A session that answers its own query runs all of them on the querying
+//! thread, before the get's `.wait()` returns. No lock is held during a callback, so it may query,
+//! reply, declare, undeclare and close. It must not wait for a message that comes on the very link
+//! whose task it runs on, such as the end of a get that was sent there.
 //!
-//! A queue that is full makes the thread that fills it wait for its reader, but never longer than the query lives; a query
-//! that found no room is answered with an error. What a session answers itself while it asks does not count against the
-//! capacity of the get's [`FifoChannel`](crate::handlers::FifoChannel), so one thread may ask, answer and read. Channels
-//! of your own (flume, mpsc) know nothing of this: give them room for what comes while nobody reads.
+//! A queue that is full makes the thread that fills it wait for its reader, but never longer than
+//! the query lives; a query that found no room is answered with an error. Replies of a session to
+//! its own query while it still sends it do not count against the capacity of the get's
+//! [`FifoChannel`](crate::handlers::FifoChannel), so one thread may query, reply and read. Channels
+//! of your own (flume, mpsc) have no such rule: give them room for the values that come while no
+//! thread reads.
 
 mod answering;
 mod consolidation;

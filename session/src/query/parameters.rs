@@ -119,7 +119,7 @@ impl Parameters<'_> {
         Parameters(Cow::Owned(self.0.into_owned()))
     }
 
-    /// The same, borrowed from this.
+    /// Returns parameters that borrow from these.
     pub fn borrowed(&self) -> Parameters<'_> {
         Parameters(Cow::Borrowed(&self.0))
     }

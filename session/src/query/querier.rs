@@ -69,8 +69,9 @@ impl<'b> Operation for QuerierBuilder<'_, 'b> {
 
 ready_at_once!(['b] QuerierBuilder<'_, 'b>);
 
-/// Asks on one key. Its session knows whether anybody answers there: a get that nobody would answer is not sent.
-/// Dropping it undeclares it, without blocking; gets that are under way go on.
+/// A querier on one key. Its session knows the matching queryables: a get is not sent where there
+/// are none. Dropping the querier undeclares it, without blocking; gets that are under way
+/// continue.
 ///
 /// ```
 /// use zonda::query::QueryTarget;
@@ -95,13 +96,13 @@ pub struct Querier<'a> {
     face: QuerierFace,
     node: Node,
     key: KeyExpr<'a>,
-    /// The key as others know it.
+    /// The key as other nodes know it.
     outgoing: KeyExpr<'static>,
     namespace: Option<Arc<Namespace>>,
     manner: Manner,
     limit: Duration,
     listeners: Arc<Listeners>,
-    /// Those of its gets and of who listens to it.
+    /// The callbacks of its gets and listeners.
     callbacks: Gone,
 }
 
@@ -123,7 +124,7 @@ impl<'a> Querier<'a> {
         }
     }
 
-    /// Its id, unique among all that its session declares.
+    /// Returns the id, unique among all entities of its session.
     pub fn id(&self) -> EntityGlobalId {
         EntityGlobalId {
             zid: self.node.zid(),
@@ -136,7 +137,7 @@ impl<'a> Querier<'a> {
         &self.key
     }
 
-    /// What happens to its queries and their replies when a peer is slow.
+    /// Returns the congestion control of the queries and their replies.
     pub fn congestion_control(&self) -> CongestionControl {
         self.manner.congestion_control
     }
@@ -151,14 +152,14 @@ impl<'a> Querier<'a> {
         self.manner.accept
     }
 
-    /// Whether anybody would answer, as far as this node knows now.
+    /// Returns whether a queryable matches, as far as this node knows now.
     pub fn matching_status(&self) -> Done<crate::Result<MatchingStatus>> {
         let matching = self.face.has_matching_queryables(self.manner.target);
         Done(Ok(MatchingStatus::new(matching)))
     }
 
-    /// Declares a listener that hears when the first queryable comes that would answer (also if one is there already)
-    /// and when the last one goes.
+    /// Declares a listener that is notified when the first matching queryable comes (also if one
+    /// exists already) and when the last one goes.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -203,7 +204,8 @@ pub struct QuerierGetBuilder<'a, 'b, H = DefaultHandler> {
 
 impl<'a, 'b> QuerierGetBuilder<'a, 'b, DefaultHandler> {
     handler_setters! {
-        /// As [`SessionGetBuilder::callback`](super::SessionGetBuilder::callback).
+        /// Calls a function with each reply, as
+        /// [`SessionGetBuilder::callback`](super::SessionGetBuilder::callback).
         QuerierGetBuilder('a, 'b) of Reply keeps querier, parameters, matter
     }
 }
@@ -252,7 +254,7 @@ impl<'a, 'b: 'a, H: IntoHandler<Reply>> Operation for QuerierGetBuilder<'a, 'b, 
     /// Asks.
     ///
     /// # Blocking
-    /// As [`SessionGetBuilder`](super::SessionGetBuilder).
+    /// Blocks as [`SessionGetBuilder`](super::SessionGetBuilder) does.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let limit = self.querier.limit;
         let (inquiry, handler) = self.inquiry();

@@ -110,7 +110,7 @@ ready_at_once!([H: IntoHandler<Query>] QueryableBuilder<'_, '_, H>);
 pub struct BackgroundQueryableBuilder<'a, 'b>(QueryableBuilder<'a, 'b, Callback<Query>>);
 
 impl BackgroundQueryableBuilder<'_, '_> {
-    /// As [`QueryableBuilder::complete`].
+    /// Declares the queryable as complete, as [`QueryableBuilder::complete`].
     pub fn complete(mut self, complete: bool) -> Self {
         self.0.complete = complete;
         self
@@ -134,7 +134,7 @@ ready_at_once!([] BackgroundQueryableBuilder<'_, '_>);
 /// Receives the queries on every key that matches its own. Dropping it undeclares it, without blocking; queries that
 /// wait in its handler are then dropped with it, which ends them.
 ///
-/// It dereferences to its handler, so that the default one is used like a queue:
+/// The queryable dereferences to its handler, so that the default one is used like a queue:
 ///
 /// ```
 /// use zonda::{Config, Wait};
@@ -166,17 +166,17 @@ impl<H> Queryable<H> {
         self.entry.key()
     }
 
-    /// Its id, which its replies carry.
+    /// Returns the id, which its replies carry.
     pub fn id(&self) -> EntityGlobalId {
         self.entry.id()
     }
 
-    /// Its handler.
+    /// Returns the handler.
     pub fn handler(&self) -> &H {
         &self.handler
     }
 
-    /// Its handler.
+    /// Returns the handler, mutably.
     pub fn handler_mut(&mut self) -> &mut H {
         &mut self.handler
     }

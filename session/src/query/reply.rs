@@ -44,7 +44,8 @@ impl Reply {
         self.result
     }
 
-    /// Which queryable of which node answered, if that is known. Errors that are made on the way have nobody.
+    /// Returns the id of the queryable and node that replied, if it is known. Errors of nodes on
+    /// the way have none.
     pub fn replier_id(&self) -> Option<EntityGlobalId> {
         self.replier
     }
@@ -85,7 +86,7 @@ impl Reply {
         Reply::failed(error, None)
     }
 
-    /// The same with its key below the namespace; `None` for a key outside of it.
+    /// Returns the reply with its key below the namespace; `None` for a key outside of it.
     pub(super) fn below(self, namespace: &Namespace) -> Option<Reply> {
         let Reply { result, replier } = self;
         let result = match result {
@@ -125,7 +126,7 @@ impl From<Reply> for Result<Sample, ReplyError> {
 impl Stored for Reply {
     const ASKS: bool = true;
 
-    /// As for samples: small parts get buffers of their own.
+    /// Copies small parts into their own buffers, as for samples.
     fn before_storing(self) -> Reply {
         let Reply { result, replier } = self;
         let result = result
@@ -135,7 +136,7 @@ impl Stored for Reply {
     }
 }
 
-/// An error that somebody gave as an answer, or that stands for an answer which does not come: `Timeout`, or
+/// An error that a queryable replied, or that replaces a missing reply: `Timeout`, or
 /// `the link to <id> was lost`, by this session or by the router in between.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyError {
@@ -148,17 +149,17 @@ impl ReplyError {
         ReplyError { payload, encoding }
     }
 
-    /// What went wrong.
+    /// Returns the payload, which describes the error.
     pub fn payload(&self) -> &ZBytes {
         &self.payload
     }
 
-    /// What went wrong, to change it.
+    /// Returns the payload, mutably.
     pub fn payload_mut(&mut self) -> &mut ZBytes {
         &mut self.payload
     }
 
-    /// How to read the payload.
+    /// Returns the encoding of the payload.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
     }

@@ -17,18 +17,18 @@ use crate::sample::{Sample, SampleFields};
 use crate::turns::turn;
 use crate::wait::{Operation, OperationLater, Pending, awaited};
 
-/// Says that a [`ReplyBuilder`] answers with a value.
+/// Marker of a [`ReplyBuilder`] that replies with a value.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyBuilderPut;
 
-/// Says that a [`ReplyBuilder`] answers that a key has no value any more.
+/// Marker of a [`ReplyBuilder`] that replies that a key has no value any more.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyBuilderDelete;
 
 /// An answer under construction; made by [`Query::reply`] and [`Query::reply_del`].
 ///
-/// `.wait()` and `.await` tell whether the answer is on its way: the asker may not wait any more, or (if the query was
-/// sent with congestion control `Drop`) the answer was dropped for a slow peer.
+/// `.wait()` and `.await` return whether the reply was sent: the asker may not wait any more, or
+/// (if the query was sent with congestion control `Drop`) the reply was dropped for a slow peer.
 ///
 /// ```
 /// use zonda::bytes::Encoding;
@@ -156,7 +156,7 @@ impl Operation for ReplySample<'_> {
     /// Answers.
     ///
     /// # Blocking
-    /// As [`ReplyBuilder`].
+    /// Blocks as [`ReplyBuilder`] does.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         answer(self.query, &self.key, &self.message)
     }
@@ -219,7 +219,7 @@ impl Operation for ReplyErrBuilder<'_> {
     /// Answers.
     ///
     /// # Blocking
-    /// As [`ReplyBuilder`].
+    /// Blocks as [`ReplyBuilder`] does.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         self.check()?;
         let limit = patience(self.query.congestion_control(), self.limit);

@@ -9,7 +9,8 @@ use zonda_codec::{KeyExpr, KeyExprError, keyexpr};
 
 use super::parameters::Parameters;
 
-/// What a query asks for: a key expression, and parameters for the queryables. As text: `demo/*?unit=celsius`.
+/// The selection of a query: a key expression, and parameters for the queryables. As text:
+/// `demo/*?unit=celsius`.
 ///
 /// ```
 /// use zonda::query::Selector;
@@ -61,7 +62,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// The same without a borrow.
+    /// Converts to a selector without a borrow.
     pub fn into_owned(self) -> Selector<'static> {
         Selector {
             key_expr: self.key_expr.into_owned(),

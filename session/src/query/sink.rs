@@ -39,7 +39,8 @@ pub(super) struct GetSink {
 
 impl ReplySink for GetSink {
     fn reply(&mut self, reply: &IncomingReply<'_>) {
-        // Nobody can make room in the handler while the thread that would read it still sends the query.
+        // The thread that would read the handler still sends the query, so that no thread can make
+        // room in it.
         let room = match reply.is_inside_query {
             true => Room::First,
             false => Room::Until(self.deadline),
@@ -60,10 +61,11 @@ impl ReplySink for GetSink {
         self.panics += 1;
     }
 
-    /// Gives the handler what was held back, tells how it ended, and lets go of the handler.
+    /// Calls the handler with the replies that were held back, reports the end, and drops the
+    /// handler.
     fn end(self: Box<Self>, how: QueryEnd) {
         let _inside = Inside::enter();
-        // What the callback is dropped in is inside of it, too.
+        // The callback is dropped inside of the callback's scope, too.
         let mut sink = self;
         drop(sink.cancellation.take());
         let (held, unmerged) = sink.merging.finish();
@@ -93,7 +95,7 @@ impl ReplySink for GetSink {
     }
 }
 
-/// What stands for replies that were on a link that is gone.
+/// Returns an error in place of the replies that were lost with their link.
 fn lost(how: QueryEnd) -> Option<Reply> {
     let QueryEnd::LinkLost { peer } = how else {
         return None;

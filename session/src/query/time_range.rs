@@ -11,8 +11,9 @@ use super::rfc3339;
 
 /// From when until when values are asked for.
 ///
-/// Its text is `[start..end]`, or `[start;length]` for `[start..start+length]`. A bracket that is turned away from the time
-/// excludes it, as in `[start..end[`. A time that is left out in front of or behind `..` is no bound.
+/// Its text is `[start..end]`, or `[start;length]` for `[start..start+length]`. A bracket that is
+/// turned away from the time excludes it, as in `[start..end[`. A missing time in front of or
+/// behind `..` is no bound.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -35,11 +36,11 @@ pub struct TimeRange<T = TimeExpr> {
 /// One end of a [`TimeRange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeBound<T> {
-    /// This time belongs to the range.
+    /// A time that belongs to the range.
     Inclusive(T),
-    /// This time is the first one outside.
+    /// A time that is the first one outside.
     Exclusive(T),
-    /// There is no end.
+    /// No bound.
     Unbounded,
 }
 
@@ -48,7 +49,8 @@ pub enum TimeBound<T> {
 pub enum TimeExpr {
     /// A time in UTC, as text `2024-02-29T12:00:00.5Z`.
     Fixed(SystemTime),
-    /// So many seconds after (or before) the queryable looks at its clock, as text `now(-1.5h)`.
+    /// A number of seconds after (or before) the time of the queryable's clock, as text
+    /// `now(-1.5h)`.
     Now {
         /// Seconds; before now if negative.
         offset_secs: f64,
@@ -115,7 +117,7 @@ impl TimeRange<SystemTime> {
 }
 
 impl TimeBound<TimeExpr> {
-    /// Fixes the time, where it is `now`; none if the system cannot say that time.
+    /// Resolves `now` to this time; `Unbounded` if the system cannot represent the result.
     pub fn resolve_at(self, now: SystemTime) -> TimeBound<SystemTime> {
         let fixed = |time: TimeExpr| time.checked_resolve_at(now);
         match self {
@@ -131,7 +133,8 @@ impl TimeBound<TimeExpr> {
 }
 
 impl TimeExpr {
-    /// The time it is, where it is `now`; `None` if the system cannot say it.
+    /// Returns the time, with `now` resolved to the given one; `None` if the system cannot
+    /// represent it.
     pub fn checked_resolve_at(&self, now: SystemTime) -> Option<SystemTime> {
         match self {
             TimeExpr::Fixed(time) => Some(*time),
@@ -139,7 +142,7 @@ impl TimeExpr {
         }
     }
 
-    /// So many seconds later; `None` if the system cannot say it.
+    /// Adds seconds; `None` if the system cannot represent the result.
     pub fn checked_add(&self, seconds: f64) -> Option<TimeExpr> {
         match self {
             TimeExpr::Fixed(time) => shifted(*time, seconds).map(TimeExpr::Fixed),
@@ -149,7 +152,7 @@ impl TimeExpr {
         }
     }
 
-    /// So many seconds earlier; `None` if the system cannot say it.
+    /// Subtracts seconds; `None` if the system cannot represent the result.
     pub fn checked_sub(&self, seconds: f64) -> Option<TimeExpr> {
         self.checked_add(-seconds)
     }
@@ -158,7 +161,7 @@ impl TimeExpr {
 impl Add<f64> for TimeExpr {
     type Output = TimeExpr;
 
-    /// So many seconds later, or the same time if the system cannot say that one.
+    /// Adds seconds; returns the unchanged time if the system cannot represent the result.
     fn add(self, seconds: f64) -> TimeExpr {
         self.checked_add(seconds).unwrap_or(self)
     }

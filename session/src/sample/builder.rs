@@ -10,15 +10,15 @@ use super::{Sample, SampleKind};
 use crate::bytes::{Encoding, OptionZBytes, ZBytes};
 use crate::error::Error;
 
-/// Says that a [`SampleBuilder`] builds a put.
+/// Marker of a [`SampleBuilder`] that builds a put.
 #[derive(Debug, Clone)]
 pub struct SampleBuilderPut(());
 
-/// Says that a [`SampleBuilder`] builds a deletion.
+/// Marker of a [`SampleBuilder`] that builds a deletion.
 #[derive(Debug, Clone)]
 pub struct SampleBuilderDelete(());
 
-/// Says that a [`SampleBuilder`] builds a put or a deletion.
+/// Marker of a [`SampleBuilder`] that builds a put or a deletion.
 #[derive(Debug, Clone)]
 pub struct SampleBuilderAny(());
 
@@ -56,19 +56,19 @@ impl<T> SampleBuilder<T> {
         self
     }
 
-    /// When the value was made. Default: not said.
+    /// Sets the time at which the value was made. Default: none.
     pub fn timestamp(mut self, timestamp: impl Into<Option<Timestamp>>) -> Self {
         self.sample.timestamp = timestamp.into();
         self
     }
 
-    /// Who published it. Default: not said.
+    /// Sets the publisher and the number of the sample. Default: none.
     pub fn source_info(mut self, source: impl Into<Option<SourceInfo>>) -> Self {
         self.sample.source_info = source.into();
         self
     }
 
-    /// The application's own bytes beside the payload. Default: none.
+    /// Sets the application's own bytes that accompany the payload. Default: none.
     pub fn attachment(mut self, attachment: impl Into<OptionZBytes>) -> Self {
         self.sample.attachment = attachment.into().into();
         self
@@ -80,13 +80,13 @@ impl<T> SampleBuilder<T> {
         self.qos(Qos::new(priority, congestion, express))
     }
 
-    /// What was wanted under congestion. Default: to be dropped.
+    /// Sets the congestion control. Default: `Drop`.
     pub fn congestion_control(self, congestion: CongestionControl) -> Self {
         let (priority, express) = (self.sample.priority(), self.sample.express());
         self.qos(Qos::new(priority, congestion, express))
     }
 
-    /// Whether it was not to wait for company in a batch. Default: no.
+    /// Sets the express flag. Default: no.
     pub fn express(self, express: bool) -> Self {
         let (priority, congestion) = (self.sample.priority(), self.sample.congestion_control());
         self.qos(Qos::new(priority, congestion, express))
@@ -116,7 +116,7 @@ impl SampleBuilder<SampleBuilderPut> {
         self
     }
 
-    /// How to read the payload. Default: plain bytes.
+    /// Sets the encoding of the payload. Default: plain bytes.
     pub fn encoding(mut self, encoding: impl Into<Encoding>) -> Self {
         self.sample.encoding = encoding.into();
         self
@@ -124,7 +124,7 @@ impl SampleBuilder<SampleBuilderPut> {
 }
 
 impl SampleBuilder<SampleBuilderDelete> {
-    /// That this key has no value any more.
+    /// Builds a deletion: this key has no value any more.
     pub fn delete(key: impl Into<KeyExpr<'static>>) -> Self {
         SampleBuilder::of(Sample::bare(key.into(), SampleKind::Delete))
     }

@@ -48,7 +48,8 @@ impl<'a, 'b, K, Fetcher, T> FetchingSubscriberBuilder<'a, 'b, K, Fetcher, T, Def
 }
 
 impl<F, T, H> FetchingSubscriberBuilder<'_, '_, super::UserSpace, F, T, H> {
-    /// As [`SubscriberBuilder::allowed_origin`](crate::pubsub::SubscriberBuilder::allowed_origin).
+    /// Chooses the publishers it receives from, as
+    /// [`SubscriberBuilder::allowed_origin`](crate::pubsub::SubscriberBuilder::allowed_origin).
     pub fn allowed_origin(mut self, origin: Locality) -> Self {
         self.about.origin = origin;
         self
@@ -74,7 +75,7 @@ where
     /// Declares the subscriber, and begins to fetch.
     ///
     /// # Blocking
-    /// As long as the function that fetches.
+    /// Blocks as long as the function that fetches.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (subscriber, fetch) = declare(self.about, self.handler)?;
         fetch.run(self.fetch).map_err(failed)?;
@@ -167,10 +168,11 @@ impl Drop for Ending {
     }
 }
 
-/// A subscriber that fetches samples of the time before it was declared. Samples that are published while a fetch is under way
-/// are held until it ends, at most 8192 or 16 MiB of them; then all come in the order of their timestamps, each time
-/// once: those that were fetched without one before, those that were published without one behind. Dropping it undeclares it, without
-/// blocking.
+/// A subscriber that fetches the samples of the time before it was declared. Samples that are
+/// published while a fetch is under way are held until it ends, at most 8192 or 16 MiB of them;
+/// then all are delivered in the order of their timestamps, each timestamp once: first those that
+/// were fetched without a timestamp, last those that were published without one. Dropping it
+/// undeclares it, without blocking.
 ///
 /// The reference has deprecated it; new programs use [`AdvancedSubscriber`](crate::ext::AdvancedSubscriber).
 ///
@@ -201,7 +203,7 @@ pub struct FetchingSubscriber<H = FifoChannelHandler<Sample>> {
 }
 
 impl<H> FetchingSubscriber<H> {
-    /// Its id.
+    /// Returns the id.
     pub fn id(&self) -> EntityGlobalId {
         self.subscriber.id()
     }
@@ -211,12 +213,12 @@ impl<H> FetchingSubscriber<H> {
         self.subscriber.key_expr()
     }
 
-    /// Its handler.
+    /// Returns the handler.
     pub fn handler(&self) -> &H {
         &self.handler
     }
 
-    /// Its handler.
+    /// Returns the handler, mutably.
     pub fn handler_mut(&mut self) -> &mut H {
         &mut self.handler
     }
@@ -227,8 +229,8 @@ impl<H> FetchingSubscriber<H> {
         self.subscriber.set_background(background);
     }
 
-    /// Fetches once more by this function, which is handed the function that takes what it fetches. What is published meanwhile
-    /// is held until that is dropped.
+    /// Fetches once more by this function, whose argument takes each fetched sample. Samples that
+    /// are published during the fetch are held until that argument is dropped.
     pub fn fetch<F, T>(&self, fetch: F) -> FetchBuilder<F, T>
     where
         F: FnOnce(Box<dyn Fn(T) + Send + Sync>) -> crate::Result<()>,
@@ -288,7 +290,7 @@ where
     /// Begins to fetch.
     ///
     /// # Blocking
-    /// As long as the function that fetches.
+    /// Blocks as long as the function that fetches.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         self.merging.begin().run(self.fetch).map_err(failed)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Samples that are fetched and samples that are published meanwhile, as one stream.
+//! Merge of fetched samples and of samples published during the fetch into one stream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::gone::{Gone, Inside};
 use crate::sample::Sample;
 use crate::time::Timestamp;
 
-/// Where a sample stands while a fetch is under way: what is fetched without a timestamp first, then all with one in their
-/// order, each time once, then what was published without.
+/// Order of samples while a fetch is under way: fetched samples without a timestamp first, then all
+/// with one in its order, each timestamp once, then published samples without one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Fetched(u64),
@@ -24,9 +24,9 @@ enum Place {
     Published(u64),
 }
 
-/// What waits for the callback.
+/// Samples that wait for the callback.
 pub(super) struct Merged {
-    /// How many fetches are under way.
+    /// Fetches under way.
     fetches: usize,
     /// Numbers samples without timestamps.
     count: u64,
@@ -88,12 +88,12 @@ impl Waiting for Merged {
     }
 }
 
-/// What all samples of a subscriber go through.
+/// The path of all samples of a subscriber to its callback.
 pub(super) struct Merging {
     merged: SerialQueue<Merged>,
     /// Empty once the subscriber has ended.
     callback: ArcSwapOption<Called>,
-    /// Says when the callback is gone.
+    /// Completes when the callback is dropped.
     pub gone: Gone,
 }
 

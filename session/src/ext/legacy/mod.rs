@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Parts that the reference has deprecated in favour of advanced publishers and subscribers, for programs that use them: a cache beside
-//! a session's publishers, and subscribers that fetch what was published before.
+//! Deprecated parts of the reference, replaced by advanced publishers and subscribers, for programs
+//! that use them: a cache for a session's publishers, and subscribers that fetch earlier samples.
 
 mod fetching;
 mod merging;
@@ -61,13 +61,13 @@ impl From<LivelinessSpace> for KeySpace {
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// Its declaration failed.
+    /// The declaration failed.
     #[error(transparent)]
     Declare(#[from] DeclareError),
     /// The function that fetches failed.
     #[error("nothing is fetched: {reason}")]
     Fetch {
-        /// Its error.
+        /// The error of the function, as text.
         reason: String,
     },
 }
@@ -91,7 +91,7 @@ pub trait ExtractSample {
     /// The sample of it.
     ///
     /// # Errors
-    /// There is none.
+    /// The value has no sample.
     fn extract(self) -> crate::Result<Sample>;
 }
 

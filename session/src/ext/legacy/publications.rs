@@ -94,8 +94,9 @@ impl<'a, 'b, 'c> PublicationCacheBuilder<'a, 'b, 'c> {
         self
     }
 
-    /// Sets the bytes that are kept of all keys together, with what surrounds the payloads. The oldest samples of a key give way to
-    /// its new ones; a sample for which that is not enough is not kept. Default: 64 MiB.
+    /// Sets the limit of bytes of the samples of all keys together, including their administration.
+    /// The oldest samples of a key are evicted in favour of its new ones; a sample that does not
+    /// fit even so is not kept. Default: 64 MiB.
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.limits.bytes = bytes;
         self
@@ -246,7 +247,7 @@ impl Kept {
         }
     }
 
-    /// Keeps a sample in the place of the oldest ones of its key; tells whether it could.
+    /// Inserts a sample and evicts the oldest ones of its key; returns true if it was inserted.
     fn keep(&mut self, sample: Sample) -> bool {
         let (limits, bytes) = (self.limits, held_bytes(&sample));
         let is_new = !self.by_key.contains_key(sample.key_expr().as_str());
@@ -290,7 +291,8 @@ struct Shelf {
 }
 
 impl Shelf {
-    /// Answers on a task of its own: the link that brought the query is read on meanwhile.
+    /// Answers on a separate task, so that the link of the query is read while the answers are
+    /// sent.
     fn answer(&self, query: Query) {
         let chosen = self.chosen(&query);
         if chosen.is_empty() {

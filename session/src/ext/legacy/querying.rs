@@ -18,10 +18,10 @@ use crate::query::{
 use crate::sample::{Locality, Sample};
 use crate::wait::{Operation, Wait, ready_at_once};
 
-/// How long the first query may take unless it says otherwise.
+/// Default timeout of the first query.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How the first query is asked.
+/// Options of the first query.
 #[derive(Debug)]
 struct Asking<'b> {
     selector: Option<Result<Selector<'b>, KeyExprError>>,
@@ -58,7 +58,7 @@ impl<'a, 'b, K, H> QueryingSubscriberBuilder<'a, 'b, K, H> {
         }
     }
 
-    /// How long the query may take. Default: 10 s.
+    /// Sets the timeout of the query. Default: 10 s.
     pub fn query_timeout(mut self, timeout: Duration) -> Self {
         self.asking.timeout = timeout;
         self
@@ -73,13 +73,14 @@ impl<'a, 'b, K> QueryingSubscriberBuilder<'a, 'b, K, DefaultHandler> {
 }
 
 impl<'b, H> QueryingSubscriberBuilder<'_, 'b, UserSpace, H> {
-    /// As [`SubscriberBuilder::allowed_origin`](crate::pubsub::SubscriberBuilder::allowed_origin).
+    /// Chooses the publishers it receives from, as
+    /// [`SubscriberBuilder::allowed_origin`](crate::pubsub::SubscriberBuilder::allowed_origin).
     pub fn allowed_origin(mut self, origin: Locality) -> Self {
         self.about.origin = origin;
         self
     }
 
-    /// What is asked for. Default: the subscriber's own key.
+    /// Sets the selector of the query. Default: the subscriber's own key.
     pub fn query_selector<S>(mut self, selector: S) -> Self
     where
         S: TryInto<Selector<'b>>,
@@ -89,19 +90,20 @@ impl<'b, H> QueryingSubscriberBuilder<'_, 'b, UserSpace, H> {
         self
     }
 
-    /// Which queryables are asked. Default: all.
+    /// Sets the queryables that get the query. Default: all.
     pub fn query_target(mut self, target: QueryTarget) -> Self {
         self.asking.target = target;
         self
     }
 
-    /// How the replies are merged. Default: not at all, so that several samples of one key come.
+    /// Sets the consolidation of the replies. Default: none, so that several samples of one key are
+    /// delivered.
     pub fn query_consolidation(mut self, consolidation: impl Into<QueryConsolidation>) -> Self {
         self.asking.consolidation = consolidation.into();
         self
     }
 
-    /// On which keys replies are accepted. Default: those that intersect the query's.
+    /// Sets the keys on which replies are accepted. Default: those that intersect the query's.
     pub fn query_accept_replies(mut self, accept: ReplyKeyExpr) -> Self {
         self.asking.accept = accept;
         self

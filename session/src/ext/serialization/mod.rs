@@ -95,7 +95,7 @@ pub trait Deserialize: Sized {
     /// Reads the next value.
     ///
     /// # Errors
-    /// What is left does not begin with such a value.
+    /// The remaining bytes do not begin with such a value.
     fn deserialize(deserializer: &mut ZDeserializer) -> Result<Self, ZDeserializeError>;
 
     /// Reads so many values.
@@ -131,7 +131,7 @@ pub fn z_serialize<T: Serialize + ?Sized>(value: &T) -> ZBytes {
 /// Reads a value that takes all of the bytes.
 ///
 /// # Errors
-/// They are no such value, or more than one.
+/// The bytes are no such value, or more than one.
 pub fn z_deserialize<T: Deserialize>(bytes: &ZBytes) -> Result<T, ZDeserializeError> {
     let mut deserializer = ZDeserializer::new(bytes);
     let value = T::deserialize(&mut deserializer)?;
@@ -228,7 +228,7 @@ impl<'a> ZDeserializer<'a> {
     /// Reads a value.
     ///
     /// # Errors
-    /// What is left does not begin with such a value.
+    /// The remaining bytes do not begin with such a value.
     pub fn deserialize<T: Deserialize>(&mut self) -> Result<T, ZDeserializeError> {
         T::deserialize(self)
     }
@@ -311,7 +311,8 @@ impl<T: Deserialize> Iterator for ZReadIter<'_, '_, T> {
         self.0.next()
     }
 
-    /// At least what the bytes that are left have room for, as collections reserve memory by it; at most what the sender says.
+    /// Returns as lower bound a count that the remaining bytes have room for, as collections
+    /// reserve memory by it, and as upper bound the sender's count.
     fn size_hint(&self) -> (usize, Option<usize>) {
         let Items {
             deserializer, left, ..

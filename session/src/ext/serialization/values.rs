@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What can be serialized: numbers, texts, collections, tuples.
+//! Implementations for values: numbers, texts, collections, tuples.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

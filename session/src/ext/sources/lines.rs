@@ -2,9 +2,9 @@
 
 //! Places of one source that were delivered, as lines of places that follow each other.
 //!
-//! A jump begins a new line and leaves the old one where it ended. A stranger that publishes on the key can forge the number
-//! of a source and so make it jump; therefore the old line is remembered: it goes on when its next numbers come, and both lines
-//! are delivered.
+//! A jump begins a new line and leaves the old one where it ended. A stranger that publishes on the
+//! key can forge the number of a source and so make it jump; therefore the old line is remembered:
+//! it continues when its next numbers come, and both lines are delivered.
 //!
 //! | place | live | answer of a cache |
 //! |---|---|---|
@@ -35,13 +35,14 @@ struct Line {
 pub(super) enum Reach {
     /// In a line.
     Delivered,
-    /// Beyond a line that goes on, or there is no line yet.
+    /// Beyond an open line, or there is no line yet.
     On,
-    /// Before a line, and not beyond one that goes on. `is_far` says that the next line is too far away to have overtaken it.
+    /// Before a line, and not beyond an open one. `is_far` is set if the next line is too far away
+    /// to have overtaken it.
     Behind { is_far: bool },
 }
 
-/// The lines of a source, in the order in which they went on last.
+/// The lines of a source, the one that was extended last at the end.
 #[derive(Debug, Default)]
 pub(super) struct Lines(Vec<Line>);
 
@@ -63,7 +64,7 @@ impl Lines {
         self.0.get(before).map(|line| line.end)
     }
 
-    /// The end of the line that went on last.
+    /// Returns the end of the line that was extended last.
     pub fn end_of_newest(&self) -> Option<i64> {
         self.0.last().map(|line| line.end)
     }
@@ -84,7 +85,8 @@ impl Lines {
         }
     }
 
-    /// The line before this place goes on, whatever lies beyond it: the source had not jumped there.
+    /// Reopens the line before this place, whatever lies beyond it: the source had not jumped
+    /// there.
     pub fn reopen(&mut self, place: i64) {
         let below = self.below(place);
         if let Some(line) = below.and_then(|below| self.0.get_mut(below)) {
@@ -95,7 +97,8 @@ impl Lines {
         }
     }
 
-    /// This place is delivered. Gives back how many before it are missed, as far as this is known now.
+    /// Adds a delivered place. Returns the number of places before it that are missed, as far as it
+    /// is known now.
     pub fn add(&mut self, place: i64) -> u32 {
         let Some(mut line) = self.below(place).map(|below| self.0.remove(below)) else {
             let is_open = !self.is_empty();

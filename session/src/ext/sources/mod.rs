@@ -47,12 +47,12 @@ pub(super) struct Question {
     pub wanted: Wanted,
 }
 
-/// Which sources a question is about.
+/// Sources of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum About {
     /// Every source there is.
     All,
-    /// This one.
+    /// This source.
     One(Source),
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Rules {
 /// The way by which a sample came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// It was published now.
+    /// The publisher sent it now.
     Live,
     /// A cache had it.
     Answered,
@@ -214,7 +214,7 @@ impl Sources {
         }
     }
 
-    /// A publisher says on this key that its newest sample has this number.
+    /// Handles a heartbeat: the publisher on this key sends that its newest sample has this number.
     pub fn take_heartbeat(&mut self, key: &KeyExpr<'static>, newest: u32, now: Instant) {
         let Some(Source::Numbered(id)) = Source::of_key(key) else {
             return;

@@ -18,8 +18,8 @@ use crate::sample::Sample;
 /// Questions in vain that are counted: at most 31 beats pass before a source is asked once more for what it did not have.
 const FRUITLESS_MAX: u32 = 5;
 
-/// Numbers are of 32 bits and begin anew behind the last one. Here they are places on a line that goes on: of the places a
-/// number can mean, it means the one nearest to the end of what was delivered.
+/// Numbers have 32 bits and wrap around. Here they are places on an unbounded line: of the places a
+/// number can mean, it means the one nearest to the end of the delivered ones.
 pub(super) struct Numbered {
     id: EntityGlobalId,
     /// The place by which numbers get theirs as long as nothing is delivered; `None` before the first number.
@@ -160,7 +160,8 @@ impl Numbered {
         }
     }
 
-    /// A line goes on with a sample, and with the one before it if that was kept and has not come again.
+    /// Extends a line by a sample, and by the one before it if that was kept and has not come
+    /// again.
     fn take_two(
         &mut self,
         first: Option<Sample>,
@@ -219,7 +220,8 @@ impl Numbered {
     pub fn take_heartbeat(&mut self, newest: u32, is_asked: bool, now: Instant) -> Option<Wanted> {
         self.heard = now;
         if self.lines.is_empty() && (is_asked || newest == u32::MAX) {
-            // The answers will tell, or: the one before the first, from a publisher that has sent nothing.
+            // The answers will show it; or `newest` is the number before 0, from a publisher that
+            // has sent nothing.
             return None;
         }
         let place = self.place(newest);

@@ -2,8 +2,8 @@
 
 //! Times of one clock from which samples were delivered.
 //!
-//! A timestamp in the future says nothing about those before it: a sample that jumps ahead begins a span of its own, and what
-//! is stamped between the spans is still new.
+//! A timestamp in the future gives no information about earlier ones: a sample that jumps ahead
+//! begins a span of its own, and samples stamped between the spans are still new.
 
 /// By how much a clock may jump, in units of 2^-32 s, before a span ends: two seconds.
 pub(super) const FAR: u64 = 2 << 32;
@@ -33,7 +33,7 @@ impl Spans {
             end: time,
             is_alone: true,
         };
-        // It may fill what was between two of them.
+        // The grown span may close the gap between two spans.
         self.0.retain(|span| {
             let joins = reaches(span);
             if joins {

@@ -203,7 +203,7 @@ fn heartbeats_tell_that_the_newest_are_missing() {
     assert_eq!(scene.beat(2), "?1..2");
     assert_eq!(scene.take(2), "");
     assert_eq!(scene.end(), "-1 2");
-    // One that has sent nothing says so by the number before the first.
+    // A publisher that has sent nothing sends the number before 0 in its heartbeat.
     let mut scene = Scene::new(RULES);
     assert_eq!(scene.beat(u32::MAX), "");
 }
@@ -295,7 +295,7 @@ fn late_publishers_are_asked_and_remembered() {
         (String::new(), String::new())
     );
     assert_eq!(scene.end(), "0 1");
-    // It is alive, however long it is silent.
+    // The source is alive, however long it is silent.
     scene.now += 10 * RULES.retention;
     assert_eq!(scene.take(3), "?2..");
     assert_eq!(scene.end(), "-1 3");
@@ -440,7 +440,8 @@ fn one_forged_number_silences_no_publisher() {
         assert_eq!((scene.take(7), scene.take(8)), ("7".into(), "8".into()));
         scene = Scene::new(plain);
     }
-    // Close ahead, where a late sample would be out of order: the second one in a row goes on.
+    // Close ahead, where a late sample would be out of order: the line continues with the second
+    // one in a row.
     assert_eq!((scene.take(0), scene.take(1)), ("0".into(), "1".into()));
     assert_eq!(scene.take(4000), "-3998 4000");
     assert_eq!((scene.take(2), scene.take(3)), ("".into(), "2 3".into()));
@@ -511,7 +512,8 @@ fn overtaken_samples_of_many_sources_are_bounded() {
     let budgets = &scene.sources.budgets;
     assert!(budgets.late.bytes() < held::ALL_BYTES_MAX);
     assert_eq!(budgets.held.bytes(), 0);
-    // A source that was overtaken goes on all the same, without the sample that there was no room for.
+    // A source that was overtaken continues all the same, without the sample that there was no room
+    // for.
     assert!(scene.take_of(0, 51).ends_with("50 51"));
     assert!(scene.take_of(99, 51).ends_with("51"));
 }

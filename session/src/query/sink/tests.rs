@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What reaches the handler of a get, in which order, and how it ends: from what a node brings, and at a session that asks
-//! itself.
+//! Replies at the handler of a get: their order and their end, from a node and at a session that
+//! answers its own query.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -118,7 +118,7 @@ fn a_lost_link_is_told_among_the_replies_and_what_was_held_is_given() {
     }
     assert!(handler.is_empty());
     let peer = ZenohId::random_from(0xabc);
-    // More than the queue has room for, and nobody reads: this must not wait.
+    // More than the queue has room for, and no thread reads: this must not wait.
     case.sink.end(QueryEnd::LinkLost { peer });
     assert_eq!(
         keys(&handler),
