@@ -11,7 +11,8 @@ use crate::config::{
 };
 
 impl Config {
-    /// A client of the routers (or peers) at these endpoints: it connects to the first that answers.
+    /// Builds a client of these routers (or peers), which connects to the first endpoint that
+    /// answers.
     ///
     /// ```
     /// let config = zonda_router::Config::client(["tcp/127.0.0.1:7447"]);
@@ -23,12 +24,14 @@ impl Config {
             .connect(connect)
     }
 
-    /// A peer: listens on a free port of every interface unless [`Config::listen`] says otherwise.
+    /// Builds a peer, which listens on a free port of every interface unless [`Config::listen`]
+    /// changes that.
     pub fn peer() -> Config {
         Config::default().with_mode(WhatAmI::Peer)
     }
 
-    /// A router: listens on port 7447 of every interface unless [`Config::listen`] says otherwise.
+    /// Builds a router, which listens on port 7447 of every interface unless [`Config::listen`]
+    /// changes that.
     pub fn router() -> Config {
         Config::default().with_mode(WhatAmI::Router)
     }
@@ -40,7 +43,7 @@ impl Config {
         self
     }
 
-    /// Listens on exactly these endpoints; none at all turns listening off.
+    /// Listens on exactly these endpoints; an empty list turns listening off.
     #[must_use]
     pub fn listen<E: AsRef<str>>(mut self, endpoints: impl IntoIterator<Item = E>) -> Config {
         self.put("listen/endpoints", texts(endpoints));
@@ -54,7 +57,7 @@ impl Config {
         self
     }
 
-    /// Sets one key to a JSON5 value: [`Config::insert_json5`] for chains.
+    /// Sets one key to a JSON5 value, like [`Config::insert_json5`], for chains.
     #[must_use]
     pub fn with(mut self, key: &str, json5: &str) -> Config {
         if let Err(error) = self.set_json5(key, json5) {
@@ -63,7 +66,7 @@ impl Config {
         self
     }
 
-    /// Runs the node on a runtime of its own, of this kind.
+    /// Runs the node on a runtime of this kind that it creates.
     #[must_use]
     pub fn with_runtime(mut self, kind: RuntimeKind) -> Config {
         self.runtime = None;
@@ -71,7 +74,7 @@ impl Config {
         self
     }
 
-    /// Runs the node on a runtime that exists already.
+    /// Runs the node on an existing runtime.
     #[must_use]
     pub fn with_runtime_handle(mut self, runtime: AnyRuntime) -> Config {
         self.runtime = Some(runtime);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The check of a value against the kind that its key takes, and what lists of endpoints hold.
+//! Check of a value against the kind of its key, and readers of lists of endpoints.
 
 use zonda_codec::{Endpoint, KeyExpr, WhatAmI, ZenohId, masked};
 use zonda_runtime::{RuntimeKind, Scheduling};
@@ -19,7 +19,7 @@ use crate::config::{
 /// The names under which a value may be given per role.
 pub const ROLES: [&str; 3] = ["router", "peer", "client"];
 
-/// The three members of a value given per role; `None` when `value` is not of that form.
+/// Returns the members of a value given per role; `None` if `value` is not of that form.
 pub fn per_role(value: &Value) -> Option<impl Iterator<Item = (&str, &Value)>> {
     match value {
         Value::Object(members) if members.iter().all(|(k, _)| ROLES.contains(&k.as_str())) => {
@@ -65,7 +65,7 @@ pub fn check(kind: Kind, value: &Value) -> Result<(), (String, String)> {
     Err((found, expected))
 }
 
-/// The text in a list of endpoints that is none of them.
+/// Returns the first text in a list of endpoints that is not an endpoint, with its secrets masked.
 fn endpoint_that_is_none(kind: Kind, value: &Value) -> Option<String> {
     let (Kind::Endpoints, Value::List(items)) = (kind, value) else {
         return None;
@@ -83,8 +83,10 @@ fn endpoint_that_is_none(kind: Kind, value: &Value) -> Option<String> {
     items.iter().find_map(of)
 }
 
-/// Tells if `value` is of that kind; `Err` tells more than [`in_words`] could.
+/// Returns true if `value` is of the kind; `Err` has the expected form, more precisely than
+/// [`in_words`] could.
 fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
+    // Typed views of the value, for the arms below.
     let text = match value {
         Value::Text(text) => Some(text.as_str()),
         _ => None,
@@ -98,7 +100,7 @@ fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
         _ => None,
     };
     Ok(match kind {
-        // taken apart before
+        // `check` has resolved the role already.
         Kind::PerRole(_) => false,
         Kind::Tree => true,
         Kind::Bool => matches!(value, Value::Bool(_)),
@@ -158,7 +160,7 @@ pub fn in_words(kind: Kind) -> String {
     }
 }
 
-/// The numbers in a list of cpus.
+/// Returns the numbers of a list of cpus.
 pub fn cpus(value: &Value) -> Option<Vec<usize>> {
     let Value::List(items) = value else {
         return None;
@@ -177,7 +179,7 @@ fn texts(items: &[Located]) -> Option<Vec<&str>> {
     Some(items.iter().filter_map(|i| as_text(&i.value)).collect())
 }
 
-/// The text inside, if it is one.
+/// Returns the text of a text value.
 pub fn as_text(value: &Value) -> Option<&str> {
     match value {
         Value::Text(t) => Some(t),
@@ -185,7 +187,7 @@ pub fn as_text(value: &Value) -> Option<&str> {
     }
 }
 
-/// The endpoints of a list, also those of groups.
+/// Returns the endpoints of a list, including those of its groups.
 ///
 /// # Errors
 /// One line about the first element that is not an endpoint.
@@ -194,14 +196,15 @@ pub fn endpoints(value: &Value) -> Result<Vec<Endpoint>, String> {
     Ok(groups.flat_map(|group| group.endpoints).collect())
 }
 
-/// An element of a list of endpoints: an endpoint, or a group `{strategy: .., locators: [..]}`.
+/// An element of a list of endpoints: a single endpoint, or a group `{strategy: .., locators:
+/// [..]}`.
 pub struct Group {
     pub endpoints: Vec<Endpoint>,
-    /// All of them are wanted, and not one.
+    /// True if the node connects to all endpoints of the group; false if one suffices.
     pub is_all: bool,
 }
 
-/// The elements of a list of endpoints.
+/// Returns the elements of a list of endpoints.
 ///
 /// # Errors
 /// The errors of [`endpoints`].
@@ -248,8 +251,9 @@ fn group(value: &Value) -> Result<Group, String> {
     }
 }
 
-/// Reads one endpoint of the user's: of a kind of link that this node has, with an address that can be, options that are for
-/// the kind, and values that they can have; of another kind, only well formed, since its user says that there is none.
+/// Parses an endpoint that a user wrote. If this build has its protocol, the address must be valid,
+/// and the options must exist for the protocol and have valid values; an endpoint of another
+/// protocol must be well-formed only, because its use reports that the protocol is missing.
 ///
 /// # Errors
 /// The fault, in one line.
@@ -265,7 +269,7 @@ pub fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
     Ok(endpoint)
 }
 
-/// The kinds of link that this build has, by the names in front of endpoints.
+/// Names of the link protocols that this build has.
 #[must_use]
 pub fn link_kinds() -> Vec<&'static str> {
     Protocol::ALL.iter().map(|kind| kind.name()).collect()
@@ -276,10 +280,10 @@ fn check_parts(protocol: Protocol, endpoint: &Endpoint) -> Result<(), EndpointPr
     RetryPolicy::default().with_endpoint(endpoint).map(|_| ())
 }
 
-/// The option of an endpoint by which it differs from the key of the same name.
+/// The endpoint option that overrides the key of the same name.
 const MUST_SUCCEED: &str = "exit_on_failure";
 
-/// The endpoint's own `exit_on_failure`, if it has one.
+/// Returns the endpoint's own `exit_on_failure`, if it has one.
 pub fn option_flag(endpoint: &Endpoint) -> Option<bool> {
     endpoint.config().get(MUST_SUCCEED)?.parse().ok()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The configuration as it takes effect: each key with the value for the node's role and where that comes from.
-//! The values that `--print-config` prints.
+//! The configuration that takes effect: each key with the value for the node's role and the value's
+//! origin, as `--print-config` prints them.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::config::{
     Config, Origin, keys, kind::Kind, rows::ROWS, shown::without_secrets, value::Value,
 };
 
-/// One key as it takes effect.
+/// One key with the value that takes effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Effective {
@@ -17,7 +17,7 @@ pub struct Effective {
     pub key: String,
     /// Its value for the node's role, as JSON; [`HIDDEN`] for each secret that is set.
     pub value: String,
-    /// The meaning of the key.
+    /// Description of the key.
     pub meaning: &'static str,
     /// The origin of the value.
     pub origin: Origin,
@@ -25,7 +25,7 @@ pub struct Effective {
     pub line: Option<u32>,
 }
 
-/// The text that stands for the value of a secret.
+/// Placeholder for the value of a secret.
 pub const HIDDEN: &str = "\"(hidden)\"";
 
 /// `key = value  # origin`, the origin with its line as in `node.json5:12`.
@@ -37,7 +37,7 @@ impl fmt::Display for Effective {
 }
 
 impl Effective {
-    /// Writes it as one JSON object.
+    /// Returns the key as one JSON object.
     pub fn to_json(&self) -> String {
         let value = serde_json::from_str(&self.value).unwrap_or(serde_json::Value::Null);
         serde_json::json!({
@@ -53,8 +53,8 @@ impl Effective {
 }
 
 impl Config {
-    /// Every key with the value that takes effect for this role, in the order of the documentation's table. Secrets are
-    /// hidden.
+    /// Returns every key with the value that takes effect for the node's role, in the order of the
+    /// documentation's table. Secrets are hidden.
     ///
     /// ```
     /// let config = zonda_router::Config::client(["tcp/127.0.0.1:7447"]);
@@ -63,6 +63,7 @@ impl Config {
     /// assert_eq!(mode.to_string(), "mode = \"client\"  # program");
     /// ```
     pub fn effective(&self) -> Vec<Effective> {
+        // Every key of the table.
         let rows = ROWS.iter().map(|key| {
             let value = match self.in_force(key) {
                 Value::Null if key.kind.of_one_role() == Kind::Endpoints => "[]".to_owned(),
@@ -70,6 +71,7 @@ impl Config {
             };
             self.shown(key.path, value)
         });
+        // Values that were set below free-form keys.
         let below = self
             .settings
             .iter()
@@ -80,13 +82,14 @@ impl Config {
         .collect()
     }
 
-    /// The origin of the value of a key; [`Origin::Default`] for a key that was not set or does not exist.
+    /// Returns the origin of a key's value; [`Origin::Default`] for a key that was not set or does
+    /// not exist.
     pub fn origin(&self, key: &str) -> Origin {
         let setting = self.settings.get(key.trim_matches('/'));
         setting.map_or(Origin::Default, |setting| setting.origin.clone())
     }
 
-    /// Shows values that are set from now on as coming from there. Default: [`Origin::Program`].
+    /// Sets the origin of values that are set from now on. Default: [`Origin::Program`].
     pub fn attribute_to(&mut self, origin: Origin) {
         self.source = origin;
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Everything that can be wrong with a configuration, in one line each: where, what, what to try.
+//! Errors of a configuration, in one line each: place, fault, remedy.
 
 use std::fmt;
 
 use crate::config::{Origin, json5::SyntaxError, masked};
 
-/// Why a configuration was refused. One line: where, what, what to try.
+/// Reason why a configuration was refused, in one line: place, fault, remedy.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -20,17 +20,17 @@ pub enum ConfigError {
         /// The fault.
         reason: String,
     },
-    /// No such key.
+    /// The key does not exist.
     #[error("{}unknown key `{key}`{}", Line(*line), Hint(nearest))]
     UnknownKey {
         /// The key as written, with its path.
         key: String,
         /// Its line, when it came from a text of several lines.
         line: Option<u32>,
-        /// The valid key that looks most like it.
+        /// The valid key most similar to it.
         nearest: Option<String>,
     },
-    /// The key is known, its value is not of the right kind or out of range.
+    /// The key exists, but its value is of the wrong kind or out of range.
     #[error("{}`{key}` is {found}, expected {expected}", Line(*line))]
     Value {
         /// The key with its path.
@@ -45,7 +45,7 @@ pub enum ConfigError {
     /// The value of a key is not JSON5.
     #[error("`{key}`: {error}")]
     Key {
-        /// The key, as far as it can be no secret.
+        /// The key, without parts that may be a secret.
         key: String,
         /// The fault of the value.
         error: Box<ConfigError>,
@@ -55,10 +55,10 @@ pub enum ConfigError {
     Read {
         /// The file's path.
         file: String,
-        /// The answer of the operating system.
+        /// The error of the operating system.
         reason: String,
     },
-    /// The file was read; something in it is wrong.
+    /// The file was read, and something in it is wrong.
     #[error("{file}: {error}")]
     File {
         /// The file's path.
@@ -66,23 +66,24 @@ pub enum ConfigError {
         /// The fault in it.
         error: Box<ConfigError>,
     },
-    /// Keys that are fine by themselves do not go together, or what one of them names cannot be used.
+    /// Keys that are valid by themselves contradict each other, or a file that a key names cannot
+    /// be used.
     #[error("{reason}")]
     Combination {
-        /// The keys, what is wrong, and what to try.
+        /// The keys, the fault, and the remedy.
         reason: String,
     },
     /// A `--cfg` argument is not of the form `key/path:value`.
     #[error("{argument:?} is not of the form key/path:value, for example connect/timeout_ms:1000")]
     Argument {
-        /// The argument, as far as it can be no secret.
+        /// The argument, without parts that may be a secret.
         argument: String,
     },
 }
 
 zonda_codec::debug_as_text!(ConfigError);
 impl ConfigError {
-    /// The key whose value is wrong.
+    /// Returns the key whose value is wrong.
     pub(super) fn key(&self) -> Option<&str> {
         match self {
             ConfigError::Value { key, .. } => Some(key),
@@ -91,7 +92,7 @@ impl ConfigError {
         }
     }
 
-    /// The value of `key` is not JSON5.
+    /// Builds the error of a `key` whose value is not JSON5.
     pub(super) fn of_key(key: &str, error: SyntaxError) -> ConfigError {
         match masked::key(key) {
             key if key.is_empty() => error.into(),
@@ -113,16 +114,16 @@ impl From<SyntaxError> for ConfigError {
     }
 }
 
-/// A key of the reference that this node knows but does not (fully) honour yet.
+/// A warning about a key of the reference that this node knows but does not (fully) honour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The key with its path.
     pub key: String,
-    /// The place where it was set.
+    /// Source that set the key.
     pub origin: Origin,
     /// Its line, when it came from a file.
     pub line: Option<u32>,
-    /// The request, and what happens instead.
+    /// The value that was set, and the behaviour instead.
     pub text: String,
 }
 

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A JSON5 reader that remembers on which line every value stands, so that a complaint about a
-//! configuration file can name the line. Used by `Config` only; depth is bounded. No complaint quotes
-//! what may be a secret.
+//! A JSON5 parser that keeps the line of every value, so that errors about a configuration file can
+//! name the line. Used by `Config` only; the depth is bounded. Errors never quote possible secrets.
 
 use crate::config::{
     masked,
     value::{Located, Value},
 };
 
-/// How deep arrays and objects may nest.
+/// Maximum nesting depth of arrays and objects.
 pub const DEPTH_MAX: usize = 64;
 
-/// Where and why a text is not JSON5.
+/// Position and reason of a text that is not JSON5.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
 }
 
@@ -42,10 +41,10 @@ pub fn parse(text: &str) -> Result<Located, SyntaxError> {
     }
 }
 
-/// Reads one JSON5 value from the front of a text; gives the rest as well, without blanks before it.
+/// Parses one JSON5 value at the front of a text; returns the rest, too, without leading blanks.
 ///
 /// # Errors
-/// As [`parse`].
+/// See [`parse`].
 pub fn parse_front(text: &str) -> Result<(Located, &str), SyntaxError> {
     let mut parser = Parser {
         text,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Finding keys in the table: by path, by the section that they are in, by likeness to a text.
+//! Lookup of keys in the table: by path, by section, by similarity.
 
 use zonda_transport::text::distance;
 
@@ -9,23 +9,24 @@ use crate::config::{
     rows::ROWS,
 };
 
-/// The key with exactly this path.
+/// Returns the key with exactly this path.
 pub fn find(path: &str) -> Option<&'static Key> {
     ROWS.iter().find(|k| k.path == path)
 }
 
-/// The key whose free-form subtree holds `path` (for example `plugins` for `plugins/rest/http_port`).
+/// Returns the key whose free-form subtree has `path` (for example `plugins` for
+/// `plugins/rest/http_port`).
 pub fn subtree_of(path: &str) -> Option<&'static Key> {
     let holds = |k: &&Key| k.kind == Kind::Tree && under(path, k.path);
     ROWS.iter().find(holds)
 }
 
-/// Tells if some key lies below `path`.
+/// Returns true if a key lies below `path`.
 pub fn is_section(path: &str) -> bool {
     path.is_empty() || ROWS.iter().any(|k| under(k.path, path))
 }
 
-/// The keys of older files, and their names of today.
+/// Keys of older versions of the reference, and their current names.
 const RENAMED: &[(&str, &str)] = &[
     (
         "transport/link/tls/server_private_key",
@@ -82,11 +83,13 @@ const RENAMED: &[(&str, &str)] = &[
     ("multicast_interface", "scouting/multicast/interface"),
 ];
 
-/// The valid key or section that looks most like `path`, if any looks like it at all.
+/// Returns the valid key or section most similar to `path`, if one is similar enough.
 pub fn nearest(path: &str) -> Option<&'static str> {
     if let Some((_, today)) = RENAMED.iter().find(|(old, _)| *old == path) {
         return Some(today);
     }
+    // Candidates are a key of the same name in another section, and the key with the smallest edit
+    // distance.
     let last = |p: &str| p.rsplit('/').next().unwrap_or("").to_owned();
     let same_name = ROWS
         .iter()
@@ -94,7 +97,8 @@ pub fn nearest(path: &str) -> Option<&'static str> {
         .filter(|p| last(p) == last(path));
     let best_namesake = same_name.min_by_key(|p| distance(path, p));
     let (steps, best) = candidates().map(|p| (distance(path, p), p)).min()?;
-    // the names of one section are compared by themselves: a long path must not make any two of them alike
+    // Within one section only the names are compared: a long path must not make all of them
+    // similar.
     let name = last(path).chars().count();
     let is_near = match best.rsplit_once('/').map(|(section, _)| section)
         == path.rsplit_once('/').map(|(section, _)| section)
@@ -108,7 +112,8 @@ pub fn nearest(path: &str) -> Option<&'static str> {
     }
 }
 
-/// The shortest valid key or section of the same section whose name goes on where the one of `path` ends.
+/// Returns the shortest valid key or section in the same section whose name begins with that of
+/// `path`.
 fn begun(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or("");
     let goes_on = |known: &&str| {
@@ -122,7 +127,7 @@ fn begun(path: &str) -> Option<&'static str> {
         .filter(|_| name.len() >= 3)
 }
 
-/// Tells if a few changes make a valid key or section of `path`.
+/// Returns true if `path` differs from a valid key or section by two edits at most.
 pub fn resembles(path: &str) -> bool {
     candidates().any(|known| distance(path, known) <= 2)
 }
@@ -132,7 +137,7 @@ fn under(path: &str, section: &str) -> bool {
         .is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Every key, and every section a key lies in.
+/// Returns every key, and every section of a key.
 fn candidates() -> impl Iterator<Item = &'static str> {
     ROWS.iter().flat_map(|k| {
         let sections = k

@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The parts of a configuration key: the kind of its values, its default, how far this node honours it. Data only.
+//! The fields of a configuration key: the kind of its values, its default, its support by this
+//! node. Data only.
 
 /// One configuration key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// Path from the root, parts joined by `/`.
     pub path: &'static str,
-    /// The values that it takes.
+    /// Kind of its values.
     pub kind: Kind,
     /// Its default, as JSON5.
     pub default: &'static str,
-    /// The degree to which this node honours it.
+    /// Support of the key by this node.
     pub support: Support,
-    /// The meaning, in one line with its unit.
+    /// Description, in one line with its unit.
     pub meaning: &'static str,
 }
 
-/// The degree to which a key is honoured.
+/// Support of a key by this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// Entirely.
+    /// The node honours every value.
     Full,
-    /// Only with this value (JSON); another one is reported.
+    /// The node honours only this value (JSON), and warns about any other with this text.
     Only(&'static str, &'static str),
-    /// Not yet: any value but the default is reported, with what happens instead.
+    /// The node does not honour the key yet, and warns about any value but the default with this
+    /// text.
     Not(&'static str),
-    /// The reference gave it up; reported whenever set.
+    /// The reference has removed the key; the node warns whenever it is set.
     Gone,
 }
 
-/// The kind of value a key takes.
+/// Kind of a key's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `true` or `false`.
@@ -68,20 +70,20 @@ pub enum Kind {
     LowPass,
     /// The rules for publications of a session.
     Publications,
-    /// The rules for what passes links.
+    /// The rules for messages that pass links.
     Network,
     /// The weights of links to other routers.
     Weights,
-    /// The routers that may be neighbours as such.
+    /// The routers that a router accepts as routers.
     Trusted,
-    /// Anything; may be addressed below its own path.
+    /// Any value; keys below the path exist, too.
     Tree,
     /// A value of this kind for all roles, or one for each as `{ router: a, peer: b, client: c }`.
     PerRole(&'static Kind),
 }
 
 impl Kind {
-    /// The kind of the value of one role.
+    /// Returns the kind of the value for one role.
     pub fn of_one_role(self) -> Kind {
         match self {
             Kind::PerRole(kind) => *kind,

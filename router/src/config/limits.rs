@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How much of this node one neighbour, one address and all together may take: the sections `limits` and `isolation`.
+//! The sections `limits` and `isolation`: resources that one neighbour, one address and all
+//! together may use.
 
 use zonda_transport::protocol::patience::Isolation;
 
@@ -13,7 +14,7 @@ use crate::{
 };
 
 impl Settings {
-    /// What the forwarding table may be made to do and to hold, by one neighbour if not said otherwise.
+    /// Limits of the forwarding table, for each neighbour unless the field's name differs.
     pub fn table_limits(&self) -> Limits {
         Limits {
             key_length_max: self.key_length_max,
@@ -38,7 +39,7 @@ impl Settings {
         }
     }
 
-    /// What neighbours that name other nodes may cause.
+    /// Limits for nodes that neighbours report.
     pub fn candidate_limits(&self) -> CandidateLimits {
         CandidateLimits {
             nodes_max: self.found_nodes,
@@ -52,13 +53,14 @@ impl Settings {
         }
     }
 
-    /// Bytes of all messages of one neighbour of which fragments are missing. Default: twice those of the largest message.
+    /// Bytes of incomplete messages (with missing fragments) per neighbour. Default: twice the
+    /// largest message.
     pub fn unfinished_max(&self) -> usize {
         let by_default = self.max_message_size.saturating_mul(2);
         self.unfinished_bytes.unwrap_or(by_default)
     }
 
-    /// What a neighbour has to do so that its sources wait for it. Default: see [`Isolation`].
+    /// Conditions under which senders wait for a slow neighbour. Default: see [`Isolation`].
     pub fn isolation(&self) -> Isolation {
         let standstill = self.wait_before_close;
         if self.slow_pauses {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A look at what a configuration names on this machine: keys and certificates, addresses, interfaces. Programs look before
-//! they start, and `--check-config` also tries what a start would do next.
+//! Check of the local files, addresses and interfaces that a configuration names. Programs run it
+//! before they start; `--check-config` also tries the next steps of a start.
 
 use zonda_codec::{Endpoint, WhatAmI};
 use zonda_transport::{
@@ -16,11 +16,13 @@ use crate::{
 };
 
 impl Examined {
-    /// Reads the keys and certificates of every endpoint. What a listener lacks, or the only endpoint of a client, is a
-    /// problem; what is tried again until it works is a hint.
+    /// Reads the keys and certificates of every endpoint. A fault of a listener, or of all
+    /// endpoints of a client, is a problem; a fault that the node would retry until it is mended is
+    /// a hint.
     pub(super) fn check_keys_and_certificates(&mut self) {
         let settings = self.config.settings();
         let links = settings.links();
+        // Listeners: a fault is a problem unless the node may run without the listener.
         for endpoint in &settings.listen_endpoints {
             if Protocol::of(endpoint).is_err() {
                 continue;
@@ -36,6 +38,8 @@ impl Examined {
                 }
             }
         }
+        // Endpoints to connect to: a fault is a problem only if it leaves a client without any
+        // endpoint.
         let endpoints: Vec<&Endpoint> = settings.connect_endpoints().collect();
         let mut broken = Vec::new();
         for endpoint in &endpoints {
@@ -66,18 +70,19 @@ impl Examined {
         }
     }
 
-    /// Tries what a start would do next, as far as it can be tried without doing it: whether the addresses, interfaces
-    /// and directories to listen with are there. A failure that would end a start goes to `failures`, another one to
-    /// `hints`.
+    /// Tries the next steps of a start without taking a port: checks that the addresses, interfaces
+    /// and directories to listen with exist. A failure that would end a start goes to `failures`,
+    /// any other to `hints`.
     ///
     /// # Blocking
-    /// Looks host names up.
+    /// Resolves host names.
     pub fn try_sockets(&mut self) {
         if !self.problems.is_empty() {
             return;
         }
         let settings = self.config.settings();
         let links = settings.links();
+        // Endpoints to listen on.
         for endpoint in &settings.listen_endpoints {
             let failure = match is_group(endpoint) {
                 true => missing_interface(endpoint, "listen on"),
@@ -90,9 +95,11 @@ impl Examined {
                 false => self.hints.extend(failure),
             }
         }
+        // Endpoints to connect to: only interfaces can be checked without a connection.
         for endpoint in settings.connect_endpoints() {
             self.hints.extend(missing_interface(endpoint, "connect to"));
         }
+        // Interfaces for scouting.
         let scouting = settings.scouting();
         if scouting.enabled {
             let missing = scouting.interfaces.iter().filter(|name| !is_there(name));
@@ -104,7 +111,7 @@ impl Examined {
     }
 }
 
-/// Says that the interface is not there that an endpoint names.
+/// Returns an error text if the interface in the endpoint's options does not exist.
 fn missing_interface(endpoint: &Endpoint, what: &str) -> Option<String> {
     let name = endpoint.config().get("iface")?;
     let locator = endpoint.locator();
@@ -112,9 +119,9 @@ fn missing_interface(endpoint: &Endpoint, what: &str) -> Option<String> {
         .then(|| format!("cannot {what} {locator}: interface {name}: there is no such interface"))
 }
 
-/// Tells if this machine has an interface of that name, or with that address.
+/// Returns true if this machine has an interface with that name or address.
 fn is_there(name: &str) -> bool {
-    // without a list nothing can be said
+    // The system gave no list, so the interface may exist.
     interfaces::all().map_or(true, |list| interfaces::is_among(name, &list))
 }
 

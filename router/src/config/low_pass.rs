@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The rules of `low_pass_filter`: messages above a size are dropped, by key, kind, direction and link.
+//! The rules of `low_pass_filter`, which drop messages above a size, by key, kind, direction and
+//! link.
 
 use crate::config::{
     rule::members,
@@ -11,16 +12,16 @@ use crate::config::{
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LowPassRule {
-    /// The messages that it is for.
+    /// The messages that the rule applies to.
     pub scope: Scope,
-    /// Bytes of payload and attachment that pass.
+    /// Maximum bytes of payload and attachment together.
     pub size_limit: usize,
 }
 
-/// The rules of a value.
+/// Reads the rules of a value.
 ///
 /// # Errors
-/// The form that was expected instead of the first item that is no rule, in words.
+/// The form that was expected instead of the first invalid item, in words.
 pub fn rules(value: &Value) -> Result<Vec<LowPassRule>, String> {
     scope::rules(value, rule, |rule| &rule.scope)
 }

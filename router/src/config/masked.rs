@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The part that may be shown of a text that should have been a key, or a key and its value: it may hold a secret at the wrong
-//! place.
+//! Masking of texts that should have been a key, or a key and its value, and that may have a secret
+//! in the wrong place.
 
 use zonda_codec::masked;
 
@@ -11,14 +11,16 @@ use crate::config::{
     rows::{ROWS, SECRETS},
 };
 
-/// The sign for a part that is not shown.
+/// Placeholder for a part that is not shown.
 const REST: &str = "…";
 
-/// The longest name of an unknown key that is shown beside secret ones: a private key in base64 is longer.
+/// Maximum length of an unknown key's name that is shown in a section with secrets: a private key
+/// in base64 is longer.
 const NAME_BYTES_MAX: usize = 40;
 
-/// The part of a key as it was written that can be no secret: up to a character that no key has, and not beyond a secret
-/// key. Of the unknown keys beside a secret one only those are shown that have the form of a name.
+/// Returns the part of a written key that cannot be a secret: up to a character that no key has,
+/// and not beyond a secret key. In sections with secrets, unknown keys are shown only if they have
+/// the form of a name.
 pub fn key(written: &str) -> String {
     let written = written.trim().trim_matches('/');
     let end = written
@@ -51,13 +53,13 @@ fn section_of(key: &str) -> &str {
     key.rsplit_once('/').map_or("", |(section, _)| section)
 }
 
-/// Tells if a text has the form of a key's name: words of letters, joined by `_`.
+/// Returns true if a text has the form of a key's name: words of letters, joined by `_`.
 fn is_name(text: &str) -> bool {
     text.len() <= NAME_BYTES_MAX && text.chars().all(|c| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// Masks a text without a `:`, where nothing says that its front is a key at all. A key that is known, holds no secret and
-/// is in no section that does, is shown with the text behind it.
+/// Masks a text without a `:`, whose front may not be a key at all. A known key is shown with the
+/// text behind it if it holds no secret and no section with secrets is named.
 pub fn argument(written: &str) -> String {
     let shown = key(written);
     let path = shown.trim_end_matches(REST).trim_end_matches('/');
@@ -72,7 +74,7 @@ pub fn argument(written: &str) -> String {
     }
 }
 
-/// A name within a configuration, if it is part of a known key.
+/// Returns a member's name if it is part of a known key.
 pub fn name(written: &str) -> Option<&str> {
     let is_part = |key: &Key| key.path.split('/').any(|part| part == written);
     ROWS.iter().any(is_part).then_some(written)
@@ -82,7 +84,7 @@ fn looks_known(path: &str) -> bool {
     keys::find(path).is_some() || keys::subtree_of(path).is_some() || keys::resembles(path)
 }
 
-/// Tells if a text names a secret key, so that what stands near may be its value.
+/// Returns true if a text names a secret key, so that the text near it may be a secret.
 pub fn names_secret(text: &str) -> bool {
     SECRETS.iter().any(|secret| text.contains(secret))
 }
@@ -93,7 +95,8 @@ mod tests {
 
     const SECRET: &str = "hunter2";
 
-    /// `KEY` stands for the key, `SECTION` for the one that it is in, `SECRET` for its value.
+    /// Forms of an argument: `KEY` stands for the key, `SECTION` for its section, `SECRET` for its
+    /// value.
     const ARGUMENTS: &[&str] = &[
         "KEY:SECRET",
         "KEY:'SECRET'",
@@ -133,7 +136,7 @@ mod tests {
         "SECRET",
     ];
 
-    /// Several secrets in one text, each of which alone is masked.
+    /// Texts of several values; each secret in them alone is masked.
     const ENVIRONMENT: &[&str] = &[
         "mode:'peer',KEY:'SECRET'",
         "mode:'peer' KEY:'SECRET'",
@@ -169,7 +172,7 @@ mod tests {
         form.replace("NAME", name).replace("SECRET", SECRET)
     }
 
-    /// Everything that a program may print of it.
+    /// Returns everything that a program may print about the configuration.
     fn said(examined: &Examined) -> String {
         let mut all = examined.lines(&[], false);
         all.extend(examined.lines(&[], true));
@@ -200,6 +203,7 @@ mod tests {
 
     #[test]
     fn no_form_of_a_secret_is_repeated() {
+        // Arguments and environment variables of one value.
         let folder = std::env::temp_dir().join(format!("zonda-masked-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder of one's own");
         let file = folder.join("node.json5");
@@ -221,6 +225,7 @@ mod tests {
                     form,
                 );
             }
+            // Environment variables of several values.
             for form in ENVIRONMENT {
                 let environment = Some(written(form, key));
                 is_silent(
@@ -232,6 +237,7 @@ mod tests {
                     form,
                 );
             }
+            // Files, with the section nested as deep as its path.
             let (section, _) = key.rsplit_once('/').expect("it is in a section");
             for form in FILE {
                 let mut text = written(form, key);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Setting values: a JSON5 tree is applied key by key, each checked against its kind.
+//! Assignment of values: a JSON5 tree is applied key by key, each checked against its kind.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Config {
         }
     }
 
-    /// Applies what is right of `tree` at `path`; gives what is wrong.
+    /// Applies the valid parts of `tree` at `path`; returns the errors of the invalid ones.
     pub(super) fn merge_all(
         &mut self,
         path: &str,
@@ -53,11 +53,11 @@ impl Config {
     }
 }
 
-/// Values on their way into a configuration.
+/// Values that are being merged into a configuration.
 struct Merge<'a> {
     settings: &'a mut BTreeMap<String, Setting>,
     origin: &'a Origin,
-    /// Lines mean something.
+    /// True if the lines of the values are those of a file.
     lines: bool,
     errors: Vec<ConfigError>,
 }
@@ -120,7 +120,7 @@ impl Merge<'_> {
     }
 }
 
-/// That there is no key of this path, and which one may be meant.
+/// Returns the error for a path without a key, with the most similar valid key.
 pub fn unknown(path: &str, line: Option<u32>) -> ConfigError {
     let key = masked::key(path);
     let nearest = keys::nearest(&key).map(str::to_owned);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The configuration of a node: the reference's JSON5 keys, checked strictly. Every known key is honoured
-//! or reported by [`Config::warnings`]; an unknown key is refused with the valid key that looks most like it.
+//! The configuration of a node: the reference's JSON5 keys, checked strictly. The node honours
+//! every known key or reports it in [`Config::warnings`]; it refuses an unknown key with the most
+//! similar valid one.
 //!
-//! [`Config`] is the document: what was set, and by what. A node reads it once, when it opens, as typed [`Settings`]. Both
-//! are made of the table of keys in `rows`.
+//! [`Config`] is the document: the values that were set, and their origins. A node reads it once,
+//! when it opens, as typed [`Settings`]. The table of keys in `rows` defines both.
 
 mod build;
 mod check;
@@ -73,15 +74,16 @@ use rows::ROWS;
 use shown::without_secrets;
 use value::{Located, Value};
 
-/// Any error: what functions give that the reference's programs call at the end of functions of their own. A [`ConfigError`] is in it.
+/// Any error, as functions return it whose counterparts in the reference do. A [`ConfigError`] is
+/// in it.
 pub type AnyError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
 /// The configuration of a node. `Config::default()` is a peer that listens on a free port of every
-/// interface and connects to nobody.
+/// interface and connects to no endpoint.
 ///
-/// Values are addressed by the reference's paths (`connect/endpoints`, `transport/link/tx/lease`, ...) or set
-/// by the builder-style methods. Builder methods never fail: what they could not accept is remembered and
-/// reported by [`Config::validate`], which every `open` calls first.
+/// Values are addressed by the reference's paths (`connect/endpoints`, `transport/link/tx/lease`,
+/// ...) or set by the builder-style methods. Builder methods never fail: [`Config::validate`],
+/// which every `open` calls first, returns their first error.
 ///
 /// ```
 /// use zonda_router::Config;
@@ -97,9 +99,9 @@ pub type AnyError = Box<dyn std::error::Error + Send + Sync + 'static>;
 pub struct Config {
     /// The values that were set, by path: keys of the table, and paths below its free-form keys.
     settings: BTreeMap<String, Setting>,
-    /// A runtime that exists already; wins over the key `runtime`.
+    /// An existing runtime; takes precedence over the key `runtime`.
     runtime: Option<AnyRuntime>,
-    /// The first thing a builder method could not accept.
+    /// The first error of a builder method.
     refused: Option<ConfigError>,
     /// The origin of values that are set now.
     source: Origin,
@@ -116,7 +118,7 @@ impl Config {
     /// Reads a whole configuration from JSON5 text. Keys that are absent keep their defaults.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line: a [`ConfigError`].
+    /// The first error, with its line: a [`ConfigError`].
     pub fn from_json5(text: &str) -> Result<Config, AnyError> {
         let mut config = Config::default();
         config.merge_json5(text)?;
@@ -156,7 +158,7 @@ impl Config {
         }
     }
 
-    /// Sets every key of a JSON5 text over what is set already. On error nothing changes.
+    /// Merges every key of a JSON5 text into the configuration. On error nothing changes.
     ///
     /// # Errors
     /// The errors of [`Config::from_json5`].
@@ -165,7 +167,7 @@ impl Config {
         self.merge("", &root, true)
     }
 
-    /// Sets one key, or every key of a section. `value` is JSON5; `null` puts the default back.
+    /// Sets one key, or every key of a section. `value` is JSON5; `null` restores the default.
     ///
     /// # Errors
     /// The value is not JSON5, or not of the key's kind, or the key does not exist. Nothing changes then.
@@ -180,7 +182,7 @@ impl Config {
         Ok(self.set_json5(key, value)?)
     }
 
-    /// The same; its error says by its type what is wrong.
+    /// Sets values like [`Config::insert_json5`], with a typed error.
     ///
     /// # Errors
     /// The errors of [`Config::insert_json5`].
@@ -189,8 +191,8 @@ impl Config {
         self.merge(key.trim_matches('/'), &parsed, value.contains('\n'))
     }
 
-    /// Applies one `--cfg` argument of the form `key/path:value`, the value being JSON5; `:{..}` without a key sets every
-    /// key of the object.
+    /// Applies one `--cfg` argument of the form `key/path:value`, where the value is JSON5; `:{..}`
+    /// without a key sets every key of the object.
     ///
     /// # Errors
     /// The errors of [`Config::insert_json5`], or the argument has no `:`.
@@ -226,7 +228,8 @@ impl Config {
         Err(unknown(path, None))
     }
 
-    /// Reads it for a node of its role, each value typed: the settings that the node keeps when it opens.
+    /// Reads the configuration for the node's role into typed values, which the node keeps when it
+    /// opens.
     pub fn settings(&self) -> Settings {
         Settings::read(|path| self.found(path))
     }
@@ -236,18 +239,18 @@ impl Config {
         read::role(&self.found("mode"))
     }
 
-    /// The runtime to use, if one was handed over.
+    /// The runtime to use, if the program passed one.
     pub fn runtime_handle(&self) -> Option<&AnyRuntime> {
         self.runtime.as_ref()
     }
 
-    /// Tells if a key was set (and not put back to its default).
+    /// Returns true if a key was set (and not reset to its default).
     pub fn is_set(&self, key: &str) -> bool {
         self.settings.contains_key(key)
     }
 
-    /// Tells if this node finds no node by multicast, and is not found, only because the environment says so
-    /// (`ZONDA_MULTICAST_SCOUTING=off`).
+    /// Returns true if only the environment (`ZONDA_MULTICAST_SCOUTING=off`) turns multicast
+    /// scouting off.
     pub fn is_kept_from_scouting(&self) -> bool {
         !self.is_set("scouting/multicast/enabled") && read::multicast_is_switched_off()
     }
@@ -273,8 +276,8 @@ impl Config {
         }
     }
 
-    /// The value in force for this role: what was set, else the default. A list of endpoints given for other
-    /// roles only is empty for this one; any other value is then the default.
+    /// Returns the value in force for this role: the one that was set, else the default. A list of
+    /// endpoints given for other roles only is empty for this one; any other value is then the default.
     fn in_force(&self, key: &Key) -> Value {
         let Kind::PerRole(kind) = key.kind else {
             return self.stored(key);
@@ -320,14 +323,14 @@ impl Config {
     }
 }
 
-/// The configuration as JSON, with defaults filled in. Secrets are hidden.
+/// Formats the configuration as JSON, with defaults filled in. Secrets are hidden.
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", without_secrets("", &self.section("")))
     }
 }
 
-/// Shows what was set (secrets hidden).
+/// Formats the values that were set. Secrets are hidden.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
@@ -339,7 +342,7 @@ impl fmt::Debug for Config {
     }
 }
 
-/// Names the file of [`Config::from_env`], as for the reference.
+/// The variable that names the file of [`Config::from_env`], as in the reference.
 const ENVIRONMENT: &str = "ZENOH_CONFIG";
 
 /// The default of a key.

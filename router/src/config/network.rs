@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The rules of `qos/network`: how messages are carried from a link on, by key, kind, direction, link, size, and how they
-//! were carried before.
+//! The rules of `qos/network`, which change the QoS of messages that pass a link, by key, kind,
+//! direction, link, size and current QoS.
 
 use std::ops::RangeInclusive;
 
@@ -14,44 +14,45 @@ use crate::config::{
     value::{Located, Value},
 };
 
-/// The range in which a priority may be moved.
+/// Largest number of steps by which a priority may change.
 const STEPS_MAX: f64 = 7.0;
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkRule {
-    /// The messages that it is for.
+    /// The messages that the rule applies to.
     pub scope: Scope,
-    /// It is for those alone that have been carried like this.
+    /// Condition: the current QoS of the message.
     pub carried: ServiceGiven,
-    /// It is for those alone whose payload has so many bytes.
+    /// Condition: the number of payload bytes.
     pub payload_bytes: RangeInclusive<u64>,
-    /// Their treatment from here on.
+    /// The new QoS.
     pub overwrite: Overwrite,
 }
 
-/// The treatment of messages from a link on: `None` for what stays as it is.
+/// The QoS of messages from this link on; `None` keeps the message's own value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Overwrite {
-    /// Which messages go first.
+    /// Change of the priority.
     pub priority: Option<PriorityChange>,
-    /// The treatment when a neighbour is slow.
+    /// Behaviour when a neighbour is slow.
     pub congestion_control: Option<CongestionControl>,
-    /// The message is not to wait for company in a batch.
+    /// True if the message is sent without waiting for more messages in its batch.
     pub express: Option<bool>,
 }
 
-/// Another priority.
+/// Change of a priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriorityChange {
-    /// This one.
+    /// Sets this priority.
     To(Priority),
-    /// So many steps from the one that the message has: up to less urgent ones, down to more urgent ones.
+    /// Adds these steps: positive to less urgent, negative to more urgent priorities.
     By(i8),
 }
 
 impl PriorityChange {
-    /// The priority of a message that had another one. None gets that of the protocol's own messages.
+    /// Returns the new priority of a message. No change leads to the priority of the protocol's own
+    /// messages.
     #[must_use]
     pub fn of(self, before: Priority) -> Priority {
         match self {
@@ -65,10 +66,10 @@ impl PriorityChange {
     }
 }
 
-/// The rules of a value.
+/// Reads the rules of a value.
 ///
 /// # Errors
-/// The form that was expected instead of the first item that is no rule, in words.
+/// The form that was expected instead of the first invalid item, in words.
 pub fn rules(value: &Value) -> Result<Vec<NetworkRule>, String> {
     scope::rules(value, rule, |rule| &rule.scope)
 }
@@ -135,7 +136,7 @@ fn change(member: &Located) -> Result<PriorityChange, String> {
     }
 }
 
-/// A range as `1000..`, `..1000` or `10..1000`, of which both ends are part.
+/// Parses a range as `1000..`, `..1000` or `10..1000`, both ends included.
 fn range(member: &Located) -> Result<RangeInclusive<u64>, String> {
     let said = text("payload_size", member)?;
     let wrong = || format!("payload_size {said:?} is no range such as \"1000..\" or \"10..1000\"");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Where a value of the configuration comes from: kept beside each value, so that a node can be asked why it does what
-//! it does.
+//! Origins of the configuration's values, kept with each value, so that a node can explain its
+//! configuration.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a value of a [`Config`](crate::config::Config) comes from.
+/// Origin of a value in a [`Config`](crate::config::Config).
 ///
 /// ```
 /// use zonda_router::config::{Config, Origin};
@@ -21,9 +21,9 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Origin {
-    /// Nobody set it.
+    /// No source set the value.
     Default,
-    /// The program, by a call.
+    /// A call of the program.
     #[default]
     Program,
     /// A file of this name.
@@ -37,7 +37,8 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// What kind of origin it is, in one word: `default`, `program`, `file`, `environment`, `cfg` or `flag`.
+    /// Kind of the origin, in one word: `default`, `program`, `file`, `environment`, `cfg` or
+    /// `flag`.
     pub fn kind(&self) -> &'static str {
         match self {
             Origin::Default => "default",
@@ -50,7 +51,7 @@ impl Origin {
     }
 }
 
-/// The file, the variable or the flag; without one, what kind of origin it is.
+/// Formats the file, the variable or the flag; without one, the kind of the origin.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The plugins that a configuration names. There are none here: a configuration that says not to start without one is
-//! refused by a daemon, as the data that it stores would be lost; so is one that names a file which cannot be read.
+//! The plugins that a configuration names. This project has none: a daemon refuses a configuration
+//! that requires one, because the data that it should store would be lost. A configuration file of
+//! a plugin that cannot be read is an error, too.
 
 use crate::config::{
     Config, ConfigError, Origin, Setting, check, json5,
     value::{Located, Value},
 };
 
-/// The section of plugins, and the key that turns them all off.
+/// The section of plugins, and the key that disables all of them.
 const SECTION: &str = "plugins";
 const LOADING: &str = "plugins_loading/enabled";
 
-/// The members of a plugin's configuration that mean something to the daemon itself.
+/// The members of a plugin's configuration that the daemon itself interprets.
 const REQUIRED: &str = "__required__";
 const FILES: &str = "__config__";
 
@@ -26,7 +27,8 @@ struct Member<'c> {
 }
 
 impl Config {
-    /// The files of plugins that cannot be read and, for a daemon, the plugins without which it is not to start.
+    /// Returns errors for the files of plugins that cannot be read and, for a daemon, for required
+    /// plugins.
     ///
     /// # Blocking
     /// Reads the files.
@@ -49,8 +51,10 @@ impl Config {
     }
 }
 
-/// The members of plugins that a setting holds: of all plugins, of one, or a single one.
+/// Returns the members of plugins in a setting, which has all plugins, one plugin, or a single
+/// member.
 fn members<'c>(path: &'c str, setting: &'c Setting) -> Vec<Member<'c>> {
+    // Readers of one member and of one plugin's members.
     let member = |plugin: &'c str, name: &'c str, value: &'c Value, line: u32| Member {
         plugin,
         name,
@@ -66,6 +70,7 @@ fn members<'c>(path: &'c str, setting: &'c Setting) -> Vec<Member<'c>> {
         }
         _ => Vec::new(),
     };
+    // The depth of the setting's path determines which of the three it has.
     let Some(rest) = path.strip_prefix(SECTION) else {
         return Vec::new();
     };
@@ -120,7 +125,8 @@ fn required(plugin: &str, line: Option<u32>) -> ConfigError {
     }
 }
 
-/// Why the configuration of a plugin in a file cannot be used, or (true) that it says not to start without the plugin.
+/// Returns the error of a plugin's configuration file that cannot be used, or an error and `true`
+/// if the file requires the plugin.
 fn unreadable(plugin: &str, file: &str) -> Option<(ConfigError, bool)> {
     let key = format!("{file} ({SECTION}/{plugin}/{FILES})");
     let text = match std::fs::read_to_string(file) {

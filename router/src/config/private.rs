@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The check of the permissions of a file with secrets.
+//! Check of the permissions of a file with secrets.
 
 use std::path::Path;
 
-/// Checks that a file is for its owner alone, who is this process's user or root; the group that this process is in may read it,
-/// as a service reads what root keeps for it. A file that cannot be looked at is left to the code that reads it.
+/// Checks that only the owner of a file can access it, and that the owner is this process's user or
+/// root. The process's group may read it, so that a service can read a file of root. A file without
+/// accessible metadata passes: the code that reads it reports the error.
 ///
 /// # Errors
 /// The fault, and the remedy.
@@ -52,12 +53,12 @@ struct Access {
     group: u32,
 }
 
-/// The fault of a file that is to be private.
+/// Returns the fault of a file that must be private.
 #[cfg(unix)]
 fn problem(access: &Access, process: &Process) -> Option<String> {
-    /// The permissions of users outside owner and group, and those of the group beside reading.
+    /// Permissions of other users, and those of the group except for reading.
     const NOT_FOR_READERS: u32 = 0o037;
-    /// All that is for the group.
+    /// All permissions of the group.
     const GROUP: u32 = 0o070;
     let Access { mode, owner, group } = *access;
     let own = process.user;
@@ -76,7 +77,7 @@ fn problem(access: &Access, process: &Process) -> Option<String> {
     }
 }
 
-/// Other systems have other means.
+/// Accepts any file: permissions are checked on Unix only.
 #[cfg(not(unix))]
 pub fn check(_file: &Path) -> Result<(), String> {
     Ok(())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The rules of `qos/publication`: how the publications of a session are carried, whatever the program says, by key.
+//! The rules of `qos/publication`, which override the QoS of a session's publications by key.
 
 use zonda_codec::KeyExpr;
 
@@ -14,23 +14,25 @@ use crate::table::Locality;
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicationRule {
-    /// It is for the keys that one of these includes.
+    /// Condition: one of these expressions includes the key.
     pub keys: Vec<KeyExpr<'static>>,
-    /// What it has in the place of what the program asked for.
+    /// QoS that overrides the program's.
     pub service: ServiceGiven,
-    /// Whether subscribers of the session get it, those of others, or both; `None` leaves that to the program.
+    /// Destination of the publication: subscribers of the session, of other nodes, or both; `None`
+    /// keeps the program's.
     pub destination: Option<Locality>,
 }
 
-/// The rules of a value.
+/// Reads the rules of a value.
 ///
 /// # Errors
-/// What is wrong with the first rule that is none, in words: what was expected.
+/// The form that was expected instead of the first invalid rule, in words.
 pub fn rules(value: &Value) -> Result<Vec<PublicationRule>, String> {
     rule::rules(value, rule)
 }
 
 fn rule(value: &Value) -> Result<PublicationRule, String> {
+    // The keys, and the object with the overrides.
     let (mut keys, mut config) = (Vec::new(), None);
     for (name, member) in members("", value)? {
         match name {
@@ -42,6 +44,7 @@ fn rule(value: &Value) -> Result<PublicationRule, String> {
     if keys.is_empty() {
         return Err("it has no key_exprs".into());
     }
+    // The overrides.
     let (mut service, mut destination) = (ServiceGiven::default(), None);
     for (name, member) in members("config ", config.ok_or("it has no config")?)? {
         match name {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Readers that turn a value in force into the type of a field of the settings: one function a type, named in the rows of the
-//! table. The kinds of the keys were checked when the values were set, so what does not fit cannot be there.
+//! Readers that convert a value in force into the type of a settings field: one function per type,
+//! named in the rows of the table. Values were checked against their kinds when they were set, so a
+//! value of the wrong kind cannot occur.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -29,13 +30,13 @@ use crate::{
 pub struct Found {
     /// The value in force for the role.
     pub value: Value,
-    /// It was set, rather than the default.
+    /// True if the value was set, false for a default.
     pub is_set: bool,
     /// The node's role.
     pub role: WhatAmI,
 }
 
-/// The time for which something is tried.
+/// Time limit for attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeLimit {
     /// One attempt, no retry.
@@ -47,7 +48,7 @@ pub enum TimeLimit {
 }
 
 impl TimeLimit {
-    /// Tells if another attempt may be made when so much time has gone by.
+    /// Returns true if another attempt is allowed after `elapsed`.
     pub(crate) fn allows(self, elapsed: Duration) -> bool {
         match self {
             TimeLimit::Once => false,
@@ -57,7 +58,7 @@ impl TimeLimit {
     }
 }
 
-/// Which of two nodes that find each other connects.
+/// Rules that decide which of two nodes connects to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Strategies {
     /// Towards a router.
@@ -66,8 +67,9 @@ pub struct Strategies {
     pub to_peer: Strategy,
 }
 
-/// Set to `off`, it changes the default of `scouting/multicast/enabled` to false, as for machines that shall not send
-/// anything to their network unasked, and for tests. What a configuration says wins.
+/// Variable that, set to `off`, changes the default of `scouting/multicast/enabled` to false: for
+/// machines that must not send datagrams to their network unasked, and for tests. A value in the
+/// configuration takes precedence.
 const MULTICAST_SWITCH: &str = "ZONDA_MULTICAST_SCOUTING";
 
 /// The reference's group and port.
@@ -104,7 +106,7 @@ pub fn optional(found: &Found) -> Option<usize> {
     whole(found).map(|n| n.try_into().unwrap_or(usize::MAX))
 }
 
-/// A count whose default is another than the reference's.
+/// Reads a count whose default differs from the reference's.
 pub fn if_set(found: &Found) -> Option<usize> {
     found.is_set.then(|| count(found))
 }
@@ -166,7 +168,7 @@ pub fn is_all(found: &Found) -> bool {
     is(found, "all")
 }
 
-/// The metadata that the node shows to other nodes.
+/// Returns the metadata that the node shows to other nodes.
 pub fn metadata(found: &Found) -> String {
     without_secrets("metadata", &found.value).to_string()
 }
@@ -227,9 +229,11 @@ pub fn endpoints(found: &Found) -> Vec<Endpoint> {
 /// The endpoints that a node connects to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConnectGroups {
-    /// One of each is wanted: each endpoint is a group of its own, except those of a group `oneOf`. A client needs one of all.
+    /// Groups with one connection each: every endpoint is a group of its own, except for groups
+    /// `oneOf`. A client has one group of all endpoints.
     pub one_of: Vec<Vec<Endpoint>>,
-    /// The groups `allOf` of a client: one link by each endpoint to the neighbour that it is connected to.
+    /// Groups `allOf` of a client: one link by each endpoint to the neighbour that the client
+    /// connected to.
     pub together: Vec<Vec<Endpoint>>,
 }
 
@@ -254,7 +258,8 @@ pub fn connect_groups(found: &Found) -> ConnectGroups {
     wanted
 }
 
-/// Widths of sequence numbers as given, and of request ids as large as they come: 32 bits.
+/// Returns a resolution with the configured width of sequence numbers, and request ids of 32 bits,
+/// the widest.
 pub fn resolution(found: &Found) -> Resolution {
     let frame_sn = match check::as_text(&found.value) {
         Some("8bit") => 0,
@@ -270,12 +275,13 @@ pub fn multicast_enabled(found: &Found) -> bool {
     flag(found) && (found.is_set || !multicast_is_switched_off())
 }
 
-/// Tells if the environment turns multicast off for nodes whose configuration does not say.
+/// Returns true if the environment turns multicast off for nodes whose configuration does not set
+/// it.
 pub fn multicast_is_switched_off() -> bool {
     std::env::var(MULTICAST_SWITCH).is_ok_and(|value| value == "off")
 }
 
-/// A multicast group with its port.
+/// Reads a multicast group with its port.
 pub fn group(found: &Found) -> Option<SocketAddr> {
     parsed(found).filter(|at: &SocketAddr| at.ip().is_multicast() && at.port() != 0)
 }
@@ -284,7 +290,7 @@ pub fn group_or_default(found: &Found) -> SocketAddr {
     group(found).unwrap_or(GROUP)
 }
 
-/// The names of interfaces, one by one; none for all.
+/// Reads the names of interfaces; an empty list stands for all.
 pub fn interfaces(found: &Found) -> Vec<String> {
     let text = check::as_text(&found.value).unwrap_or_default();
     let names = text.split(',').map(str::trim).filter(|n| !n.is_empty());
@@ -299,9 +305,10 @@ pub fn strategies_or_default(found: &Found) -> Strategies {
     strategies(found).unwrap_or_default()
 }
 
-/// The strategies towards routers and peers: one for both, one each, or either of it per role. `Err` with what else was
-/// found.
+/// Reads the strategies towards routers and peers: one for both or one each, for all roles or per
+/// role. `Err` has the text that is not a strategy.
 pub fn strategies(found: &Found) -> Result<Strategies, String> {
+    // The value for the node's role, if it was given per role.
     let role = found.role.to_string();
     let value = match check::per_role(&found.value) {
         Some(mut members) => members
@@ -309,6 +316,7 @@ pub fn strategies(found: &Found) -> Result<Strategies, String> {
             .map_or(&Value::Null, |(_, own)| own),
         None => &found.value,
     };
+    // One text for both, or an object with one for each target.
     let mut strategies = Strategies::default();
     match value {
         Value::Null => {}
@@ -322,7 +330,7 @@ pub fn strategies(found: &Found) -> Result<Strategies, String> {
                 match name.as_str() {
                     "to_router" => strategies.to_router = strategy()?,
                     "to_peer" => strategies.to_peer = strategy()?,
-                    // links to clients are the clients' to open
+                    // Clients open their links themselves, so this strategy is checked only.
                     "to_client" => strategy().map(drop)?,
                     other => return Err(other.to_owned()),
                 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The table of configuration keys. A row is: path, kind of values, default (JSON5), how far this node honours the key, what
-//! it means; and `=> field: type, reader`, where the node reads it, which is a field of [`Settings`]. The typed settings,
-//! the checks, `--print-config` and `docs/configuration.md` are made from these rows: to add a key, or to honour one, is a
-//! change of one row.
+//! The table of configuration keys. A row is: path, kind of values, default (JSON5), support by
+//! this node, description; and `=> field: type, reader` for keys that the node reads, which are
+//! fields of [`Settings`]. These rows define the typed settings, the checks, `--print-config` and
+//! `docs/configuration.md`: to add a key, or to honour one, change one row.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -35,7 +35,7 @@ const POSITIVE: Kind = Whole {
     min: 1,
     max: 1 << 53,
 };
-/// Up to ten seconds, so that even a message a second can find its reader awake.
+/// Range up to ten seconds, so that even one message per second can find its reader awake.
 const SPIN: Kind = Whole {
     min: 0,
     max: 10_000_000,
@@ -74,7 +74,7 @@ const AUTOCONNECT: &str =
     "{router: [], peer: ['router', 'peer', 'client'], client: ['router', 'peer', 'client']}";
 const STRATEGY: &str = "{peer: {to_router: 'always', to_peer: 'always'}}";
 
-/// Settings that no display shows.
+/// Settings that are never displayed.
 pub const SECRETS: &[&str] = &[
     "transport/auth/usrpwd/password",
     "transport/auth/pubkey/private_key_pem",
@@ -82,7 +82,7 @@ pub const SECRETS: &[&str] = &[
     "transport/link/tls/connect_private_key_base64",
 ];
 
-/// Makes the table of keys and the typed settings of the rows.
+/// Defines the table of keys and the typed settings.
 macro_rules! rows {
     ($($path:literal, $kind:expr, $default:expr, $support:expr, $meaning:literal
         $(=> $field:ident: $type:ty, $read:path)?;)*) => {
@@ -95,8 +95,8 @@ macro_rules! rows {
             meaning: $meaning,
         }),*];
 
-        /// The settings of a node, from a configuration for its role: each key that the node reads, with its type. Made once, when the
-        /// node opens, by `Config::settings`.
+        /// The settings of a node for its role: each key that the node reads, with its type.
+        /// `Config::settings` creates them once, when the node opens.
         #[derive(Clone)]
         #[non_exhaustive]
         pub struct Settings {
@@ -107,7 +107,7 @@ macro_rules! rows {
         }
 
         impl Settings {
-            /// Reads each value as `find` gives it for the path of a key.
+            /// Reads the value that `find` returns for each path.
             pub(super) fn read(find: impl Fn(&str) -> Found) -> Settings {
                 Settings {
                     $($($field: $read(&find($path)),)?)*
@@ -132,7 +132,7 @@ rows! {
         "the name of the region that the node is in";
     "gateway/south", Tree, "'auto'", ROUTING,
         "which neighbours are south of this node";
-    // Ours.
+    // Of this project.
     "runtime", Runtime, "null", Full,
         "what the node's tasks run on; without it the first that is compiled in"
         => runtime_kind: RuntimeKind, parsed_or_default;
@@ -150,7 +150,7 @@ rows! {
     "close_timeout_ms", COUNT, "null", Full,
         "ms that peers have to take what is queued when the node closes; without it 5000 for `zondad`, 10000 for a \
          session" => close_timeout: Option<Duration>, optional_millis;
-    // Neighbours that do not keep up.
+    // Slow neighbours.
     "isolation/slow", Choice(&["close", "pause"]), "'close'", Full,
         "what becomes of a neighbour that takes less than `isolation/min_rate` while others wait for it: its link is \
          closed, or its sources pause" => slow_pauses: bool, is_pause;
@@ -253,7 +253,7 @@ rows! {
         "keys under which subscribers are declared as one";
     "aggregation/publishers", Texts, "[]", Not("not supported yet"),
         "keys under which publishers are declared as one";
-    // Filters on the way.
+    // Filters on routes.
     "qos/publication", Publications, "[]", Full,
         "how publications of a session are carried, whatever the program says: rules with `key_exprs` and `config`, which \
          has some of `priority`, `congestion_control`, `express`, `reliability`, `allowed_destination`; the first rule \
@@ -452,7 +452,7 @@ rows! {
         "bits of a key that this node draws";
     "transport/auth/pubkey/known_keys_file", Text, "null", AUTH,
         "file of the public keys that may connect";
-    // Limits; these are ours.
+    // Limits, all of this project.
     "limits/sessions_per_address", POSITIVE, "null", Full,
         "neighbours that may come from one address (IPv6: one /64); without it three quarters of \
          transport/unicast/max_sessions" => sessions_per_address: Option<usize>, if_set;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The parts of rules: directions, kinds of messages, keys, and how they are read.
+//! Fields that rules have in common (directions, kinds of messages, keys) and their readers.
 
 use zonda_codec::{KeyExpr, ZenohId};
 
 use crate::config::value::{Located, Value};
 
-/// Which way a message passes a link, as this node sees it.
+/// Direction in which a message passes a link, from this node's view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// From the neighbour to this node.
@@ -26,21 +26,21 @@ impl Flow {
     }
 }
 
-/// The kinds of messages that rules tell apart.
+/// Kinds of messages that rules distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     /// A publication with a value.
     Put,
-    /// A publication that says that there is no value any more.
+    /// A publication that removes a value.
     Delete,
     /// A query.
     Query,
-    /// A reply, be it a value or an error.
+    /// A reply with a value or an error.
     Reply,
 }
 
 impl MessageKind {
-    /// All of them, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [MessageKind; 4] = [
         MessageKind::Put,
         MessageKind::Delete,
@@ -60,13 +60,14 @@ impl MessageKind {
     }
 }
 
-/// Begins the text about a rule of a list.
+/// First word of an error about a rule in a list.
 pub(super) const RULE: &str = "rule";
 
-/// The rules of a list, each read by `read`.
+/// Reads the rules of a list, each with `read`.
 ///
 /// # Errors
-/// The fault of the first item that is no rule, after its number; or the form that was expected instead of a list.
+/// The fault of the first invalid item, after its number; or the form that was expected instead of
+/// a list.
 pub(super) fn rules<R>(
     value: &Value,
     mut read: impl FnMut(&Value) -> Result<R, String>,
@@ -81,8 +82,8 @@ pub(super) fn rules<R>(
     each.map(read).collect()
 }
 
-/// The members of an object, but those that are null: so the reference writes what is not set. `name` is what the object is
-/// called in an error, with a space behind it.
+/// Returns the members of an object without those that are null, which the reference writes for
+/// unset ones. `name` is the object's name in errors, followed by a space.
 pub(super) fn members<'v>(
     name: &str,
     value: &'v Value,
@@ -96,7 +97,7 @@ pub(super) fn members<'v>(
     Ok(set.map(|(name, member)| (name.as_str(), member)))
 }
 
-/// The meaning of a text.
+/// Returns the meaning of a text in `meanings`.
 pub(super) fn one_of<T: Copy>(
     name: &str,
     member: &Located,
@@ -110,7 +111,7 @@ pub(super) fn one_of<T: Copy>(
     })
 }
 
-/// True or false.
+/// Reads a boolean.
 pub(super) fn yes_or_no(name: &str, member: &Located) -> Result<bool, String> {
     match &member.value {
         Value::Bool(value) => Ok(*value),
@@ -118,7 +119,7 @@ pub(super) fn yes_or_no(name: &str, member: &Located) -> Result<bool, String> {
     }
 }
 
-/// A text.
+/// Reads a text.
 pub(super) fn text<'v>(name: &str, member: &'v Located) -> Result<&'v str, String> {
     match &member.value {
         Value::Text(text) => Ok(text),
@@ -126,12 +127,12 @@ pub(super) fn text<'v>(name: &str, member: &'v Located) -> Result<&'v str, Strin
     }
 }
 
-/// A list of texts that is not empty.
+/// Reads a non-empty list of texts.
 pub(super) fn texts(name: &str, value: &Value) -> Result<Vec<String>, String> {
     named(name, value, |text| Ok(text.to_owned()))
 }
 
-/// The members of a list of texts that is not empty.
+/// Reads a non-empty list of texts, each with `read`.
 pub(super) fn named<T>(
     name: &str,
     value: &Value,
@@ -145,7 +146,7 @@ pub(super) fn named<T>(
     items.iter().map(read).collect()
 }
 
-/// A direction by its name.
+/// Reads a direction.
 pub(super) fn flow(text: &str) -> Result<Flow, String> {
     match text {
         "ingress" => Ok(Flow::Ingress),
@@ -154,7 +155,7 @@ pub(super) fn flow(text: &str) -> Result<Flow, String> {
     }
 }
 
-/// A kind of message by its name.
+/// Reads a kind of message.
 pub(super) fn kind(text: &str) -> Result<MessageKind, String> {
     let found = MessageKind::ALL
         .into_iter()
@@ -162,12 +163,12 @@ pub(super) fn kind(text: &str) -> Result<MessageKind, String> {
     found.ok_or_else(|| format!("{text:?} is none of put, delete, query, reply"))
 }
 
-/// A key expression.
+/// Reads a key expression.
 pub(super) fn key(text: &str) -> Result<KeyExpr<'static>, String> {
     KeyExpr::try_from(text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// The id of a node.
+/// Reads the id of a node.
 pub(super) fn id(text: &str) -> Result<ZenohId, String> {
     text.parse().map_err(|_| format!("{text:?} is no id"))
 }

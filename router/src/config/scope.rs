@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Which messages a rule about what passes a link is for: by neighbour, link, direction, kind and key.
+//! Messages that a rule about links applies to: by neighbour, link, direction, kind and key.
 
 use std::collections::HashSet;
 
@@ -11,27 +11,27 @@ use crate::config::{
     value::{Located, Value},
 };
 
-/// Which messages a rule is for.
+/// The messages that a rule applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// The name of the rule; no two of a list have the same one.
+    /// The name of the rule, unique in its list.
     pub id: Option<String>,
     /// The neighbours; `None` for all.
     pub zids: Option<Vec<ZenohId>>,
-    /// The interfaces, of which a link to the neighbour uses one; `None` for all.
+    /// Interfaces, one of which a link to the neighbour uses; `None` for all.
     pub interfaces: Option<Vec<String>>,
-    /// The protocols, of which a link to the neighbour has one; `None` for all.
+    /// Protocols, one of which a link to the neighbour has; `None` for all.
     pub protocols: Option<Vec<String>>,
     /// The directions.
     pub flows: Vec<Flow>,
     /// The kinds of messages.
     pub messages: Vec<MessageKind>,
-    /// The keys, of which one includes that of the message; `None` for all.
+    /// Key expressions, one of which includes the message's key; `None` for all.
     pub keys: Option<Vec<KeyExpr<'static>>>,
 }
 
 impl Scope {
-    /// Messages of no kind yet, both ways.
+    /// Creates a scope of both directions without any kind of message.
     pub(super) fn new() -> Scope {
         Scope {
             id: None,
@@ -44,7 +44,7 @@ impl Scope {
         }
     }
 
-    /// Takes a member of a rule; false if it is about something else.
+    /// Reads a member of a rule; returns false if it does not belong to the scope.
     pub(super) fn take(&mut self, name: &str, member: &Located) -> Result<bool, String> {
         let value = &member.value;
         match name {
@@ -60,10 +60,10 @@ impl Scope {
         Ok(true)
     }
 
-    /// The scope of a whole rule.
+    /// Returns the scope of a complete rule.
     ///
     /// # Errors
-    /// It has no messages.
+    /// The rule has no messages.
     pub(super) fn checked(self) -> Result<Scope, String> {
         match self.messages.is_empty() {
             true => Err("it has no messages".into()),
@@ -72,10 +72,10 @@ impl Scope {
     }
 }
 
-/// The rules of a list, each read by `read`. No two have the same id.
+/// Reads the rules of a list, each with `read`. Ids must be unique.
 ///
 /// # Errors
-/// The form that was expected instead of the first item that is none, in words.
+/// The form that was expected instead of the first invalid item, in words.
 pub(super) fn rules<R>(
     value: &Value,
     read: impl Fn(&Value) -> Result<R, String>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A configuration in formats of serde, and the reference's names for what is done with one.
+//! Serialisation of a configuration with serde, and aliases with the reference's names.
 
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value as Json};
@@ -16,7 +16,8 @@ impl Config {
         Ok(self.to_json(key)?)
     }
 
-    /// Equals [`get_json`](Self::get_json), under the name that the reference gives it in a session's configuration.
+    /// Alias of [`get_json`](Self::get_json) with the name that the reference uses for a session's
+    /// configuration.
     ///
     /// # Errors
     /// The key does not exist.
@@ -24,7 +25,7 @@ impl Config {
         self.get_json(key)
     }
 
-    /// Puts the default of a key, or of every key of a section, back.
+    /// Restores the default of a key, or of every key of a section.
     ///
     /// ```
     /// let mut config = zonda_router::Config::default();
@@ -40,8 +41,8 @@ impl Config {
         self.insert_json5(key.as_ref(), "null")
     }
 
-    /// Sets the item of a list that has this id, at `key/id=ID`: it takes the place of the one that is there, or comes last.
-    /// Whether the key has this form; if not, nothing changes.
+    /// Sets the item with the given id in a list, at `key/id=ID`: replaces the existing item or
+    /// appends it. Returns false, without any change, if the key has another form.
     ///
     /// ```
     /// let mut config = zonda_router::Config::default();
@@ -64,7 +65,7 @@ impl Config {
             return Ok(false);
         };
         let mut items = self.items(list)?;
-        // Read by the same rules as any value; what is wrong with it, the insertion says.
+        // The insertion into a scratch configuration checks the item and reports its faults.
         let mut scratch = Config::default();
         scratch.insert_json5(list, &format!("[{value}]"))?;
         let item = scratch.items(list)?.pop().unwrap_or_default();
@@ -76,7 +77,8 @@ impl Config {
         Ok(true)
     }
 
-    /// Removes the item of a list that has this id, at `key/id=ID`. Whether the key has this form and the item was there.
+    /// Removes the item with the given id from a list, at `key/id=ID`. Returns true if the key has
+    /// this form and the item existed.
     ///
     /// # Errors
     /// There is no such list.
@@ -92,7 +94,7 @@ impl Config {
         Ok(is_removed)
     }
 
-    /// A configuration of what a deserializer gives; the keys that it lacks have their defaults.
+    /// Builds a configuration from the data of a deserializer; absent keys have their defaults.
     ///
     /// # Errors
     /// The errors of the deserializer, or the fault of the configuration.
@@ -114,7 +116,7 @@ fn has_id(item: &Json, id: &str) -> bool {
     item.get("id").and_then(Json::as_str) == Some(id)
 }
 
-/// The values that are set, without the defaults.
+/// Serialises the values that are set, without the defaults.
 impl Serialize for Config {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut root = Map::new();
@@ -127,7 +129,7 @@ impl Serialize for Config {
     }
 }
 
-/// Enters a value at its path.
+/// Inserts a value at its path.
 fn place(section: &mut Map<String, Json>, path: &str, value: Json) {
     match path.split_once('/') {
         None => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How messages are carried, as rules say it: priority, congestion control, express, reliability.
+//! QoS in rules: priority, congestion control, express, reliability.
 
 use zonda_codec::{CongestionControl, Priority, Reliability};
 
@@ -9,21 +9,21 @@ use crate::config::{
     value::Located,
 };
 
-/// How a message is carried, as far as a rule says it: `None` for what the rule says nothing about.
+/// The QoS that a rule gives; `None` for each part that it does not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServiceGiven {
-    /// Which messages go first.
+    /// Priority of the message.
     pub priority: Option<Priority>,
-    /// What happens when a neighbour is slow.
+    /// Behaviour when a neighbour is slow.
     pub congestion_control: Option<CongestionControl>,
-    /// Whether a message is not to wait for company in a batch.
+    /// True if a message is sent without waiting for more messages in its batch.
     pub express: Option<bool>,
-    /// Whether hops may lose a message.
+    /// Reliability of the message on every hop.
     pub reliability: Option<Reliability>,
 }
 
 impl ServiceGiven {
-    /// Takes a member of an object; false if it is about something else.
+    /// Reads a member of an object; returns false if it is not part of the QoS.
     pub(super) fn take(&mut self, name: &str, member: &Located) -> Result<bool, String> {
         match name {
             "priority" => self.priority = Some(one_of(name, member, &PRIORITIES)?),

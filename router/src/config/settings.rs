@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Groups of settings that belong together: the runtime's options, retries, scouting, gossip, queues, sockets.
+//! Groups of settings: the runtime's options, retries, scouting, gossip, queues, sockets.
 
 use std::{fmt, net::SocketAddr, time::Duration};
 
@@ -16,50 +16,52 @@ use crate::{
 /// The pauses between attempts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retry {
-    /// Before the second attempt.
+    /// Pause before the second attempt.
     pub period_init: Duration,
-    /// No pause is longer.
+    /// Maximum pause.
     pub period_max: Duration,
-    /// Each pause is so many times the one before, at least 1.
+    /// Factor between a pause and the next one, at least 1.
     pub increase_factor: f64,
 }
 
-/// The ways by which a node finds other nodes by multicast, and is found.
+/// Multicast scouting: how a node finds other nodes and is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScoutingConfig {
-    /// It does so. Default: yes.
+    /// True if scouting is on. Default: yes.
     pub enabled: bool,
     /// The multicast group and port. Default: `224.0.0.224:7446`.
     pub address: SocketAddr,
     /// The interfaces to use, each by its name or by one of its addresses; empty for all. Default: all.
     pub interfaces: Vec<String>,
-    /// The number of IP routers that a datagram may pass. Default: 1.
+    /// Maximum number of IP hops of a datagram. Default: 1.
     pub ttl: u32,
-    /// The time for which a client without endpoints looks for a router before `open` gives up. Default: 3 s.
+    /// Time for which a client without endpoints searches for a router before `open` fails.
+    /// Default: 3 s.
     pub timeout: Duration,
-    /// The longest wait of `open` for the first connection of a peer. Default: 500 ms.
+    /// Maximum wait of `open` for the first connection of a peer. Default: 500 ms.
     pub delay: Duration,
-    /// It answers nodes that look for it. Default: yes.
+    /// True if the node answers scouting nodes. Default: yes.
     pub listen: bool,
-    /// The nodes that it connects to. Default: of a router none, else all.
+    /// The nodes that it connects to. Default: none for a router, all for other roles.
     pub autoconnect: Autoconnect,
 }
 
-/// The news that a node passes on to its neighbours about each other.
+/// Gossip: what a node reports to its neighbours about other nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GossipConfig {
     /// It does so. Default: yes.
     pub enabled: bool,
-    /// It passes on news of nodes that are not its neighbours. Default: no.
+    /// True if the node also reports nodes that are not its neighbours. Default: no.
     pub multihop: bool,
-    /// The roles it tells. Default: routers and peers.
+    /// The roles that it sends reports to. Default: routers and peers.
     pub target: Roles,
-    /// The nodes that it connects to. Default: of a router none, else all.
+    /// The nodes that it connects to. Default: none for a router, all for other roles.
     pub autoconnect: Autoconnect,
 }
 
 impl Settings {
-    /// The options of the runtime: threads, cpus, scheduling class, busy poll. Not looked at for one that was handed over.
+    /// The options of the runtime: threads, cpus, scheduling class, busy poll. Unused if the
+    /// program passed a runtime.
     pub fn runtime_options(&self) -> RuntimeOptions {
         RuntimeOptions {
             threads: self.runtime_threads,
@@ -71,19 +73,20 @@ impl Settings {
         }
     }
 
-    /// Endpoints to connect to, those of groups one by one.
+    /// Endpoints to connect to, including those in groups.
     pub fn connect_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
         self.connect_groups.one_of.iter().flatten()
     }
 
-    /// Tells if `open` fails when it could not connect to this endpoint. Its option `exit_on_failure` wins over the key.
-    /// Default: yes for a client, where it is asked of the first endpoint; no for others.
+    /// Returns true if `open` fails when the node cannot connect to this endpoint. The endpoint's
+    /// option `exit_on_failure` overrides the key. Default: yes for a client, which checks its
+    /// first endpoint only; no for other roles.
     pub fn connect_must_succeed(&self, endpoint: &Endpoint) -> bool {
         check::option_flag(endpoint).unwrap_or(self.must_connect)
     }
 
-    /// Tells if `open` fails when it could not listen on this endpoint. Its option `exit_on_failure` wins over the key.
-    /// Default: yes.
+    /// Returns true if `open` fails when the node cannot listen on this endpoint. The endpoint's
+    /// option `exit_on_failure` overrides the key. Default: yes.
     pub fn listen_must_succeed(&self, endpoint: &Endpoint) -> bool {
         check::option_flag(endpoint).unwrap_or(self.must_listen)
     }
@@ -106,7 +109,7 @@ impl Settings {
         }
     }
 
-    /// The ways by which the node finds other nodes by multicast, and is found.
+    /// The settings of multicast scouting.
     ///
     /// ```
     /// let config = zonda_router::Config::peer().with("scouting/multicast/interface", "'lo,eth0'");
@@ -127,7 +130,7 @@ impl Settings {
         }
     }
 
-    /// The news that the node passes on to its neighbours about each other.
+    /// The settings of gossip.
     pub fn gossip(&self) -> GossipConfig {
         GossipConfig {
             enabled: self.gossip_enabled,
@@ -137,7 +140,7 @@ impl Settings {
         }
     }
 
-    /// The most bytes that may wait for a peer in this priority, if the number of batches was set.
+    /// Maximum bytes queued for a peer in this priority, if the number of batches was set.
     pub fn queue_bytes(&self, priority: Priority) -> Option<usize> {
         let batches = match priority {
             Priority::Control => self.queue_size_control,
@@ -152,8 +155,9 @@ impl Settings {
         batches.map(|batches| batches * usize::from(self.batch_size))
     }
 
-    /// The options of links whose endpoints say nothing.
+    /// Default options of links, for endpoints without options of their own.
     pub fn links(&self) -> LinkSettings {
+        // A file takes precedence over the same content in base64.
         let pem = |file: &Option<String>, base64: &Option<String>| {
             let file = file.clone().map(Pem::File);
             file.or_else(|| base64.clone().map(Pem::Base64))
@@ -195,7 +199,7 @@ impl Settings {
     }
 }
 
-/// Shows the role and the id: among the rest are secrets.
+/// Formats the role and the id only, because other fields are secrets.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Settings");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Values of the configuration as they may be shown: without passwords, private keys, and anything below a member
-//! `private`, by which configurations of plugins mark their secrets.
+//! Values of the configuration in a form that may be shown: without passwords, private keys, and
+//! anything below a member `private`, which marks secrets in the configurations of plugins.
 
 use zonda_codec::masked;
 
@@ -11,10 +11,10 @@ use crate::config::{
     value::{Located, Value},
 };
 
-/// Stands for a value that is not shown.
+/// Placeholder for a value that is not shown.
 const HIDDEN: &str = "(hidden)";
 
-/// Parts of the names under which free-form sections, such as those of plugins, hold secrets.
+/// Words in names of members that are secrets in free-form sections, such as those of plugins.
 const TELLING: [&str; 9] = [
     "password",
     "passwd",
@@ -27,7 +27,7 @@ const TELLING: [&str; 9] = [
     "private_key",
 ];
 
-/// The value of a key or section as it may be shown.
+/// Returns the value of a key or section without secrets.
 pub fn without_secrets(path: &str, value: &Value) -> Value {
     match value {
         Value::Null | Value::Bool(_) => value.clone(),
@@ -58,7 +58,7 @@ fn within(path: &str, item: &Located) -> Located {
     }
 }
 
-/// Tells if the value at this path is a secret.
+/// Returns true if the value at this path is a secret.
 fn is_secret(path: &str) -> bool {
     let tells = |part: &str| {
         let part = part.to_lowercase();
@@ -67,7 +67,7 @@ fn is_secret(path: &str) -> bool {
     SECRETS.contains(&path) || (keys::subtree_of(path).is_some() && path.split('/').any(tells))
 }
 
-/// A text with the login left out that stands before the host of a URL.
+/// Returns a text without the login in front of the host of a URL.
 fn without_login(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();
@@ -85,6 +85,7 @@ mod tests {
 
     #[test]
     fn nothing_below_private_is_shown_anywhere() {
+        // Secrets in a file, in arguments and in an endpoint.
         let file = std::env::temp_dir().join(format!("zonda-shown-{}.json5", std::process::id()));
         let text = "{ mode: 'router', metadata: { private: { note: 'hunter2' }, room: 'kitchen' },
             plugins: { storage_manager: {
@@ -105,6 +106,7 @@ mod tests {
             arguments: &arguments,
             ..Sources::default()
         };
+        // No output of the configuration may have any of them.
         let examined = sources.examine();
         std::fs::remove_file(&file).expect("the file is ours");
         let config: &Config = &examined.config;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The sources of a configuration, put together: defaults, then the file, then the environment, then flags, then `--cfg`; the
-//! later wins. Used by the daemon, the command and the examples, so that all of them agree.
+//! The merge of a configuration's sources: defaults, then the file, the environment, flags, and
+//! `--cfg`; later ones take precedence. The daemon, the command and the examples use it, so that
+//! all of them agree.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,8 @@ use crate::config::{
 /// The environment variable that holds values: `key/path:json5;key/path:json5`.
 pub const VALUES: &str = "ZONDA_CFG";
 
-/// The environment variables of the router of ROS 2: its file, and values over it, `key/path=json5;key/path=json5`.
+/// The environment variables of the router of ROS 2: its file, and values that override the file,
+/// `key/path=json5;key/path=json5`.
 const ROUTER_FILE: &str = "ZENOH_ROUTER_CONFIG_URI";
 const OVERRIDE: &str = "ZENOH_CONFIG_OVERRIDE";
 
@@ -38,7 +40,7 @@ const OVERRIDE: &str = "ZENOH_CONFIG_OVERRIDE";
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Sources<'a> {
-    /// The program's own defaults: values for keys that nothing else sets.
+    /// The program's own defaults, for keys that no other source sets.
     pub defaults: &'a [(&'static str, &'static str)],
     /// The file of `--config`.
     pub file: Option<PathBuf>,
@@ -46,7 +48,7 @@ pub struct Sources<'a> {
     pub environment_file: Option<PathBuf>,
     /// The values that the environment sets, in the form of `ZONDA_CFG`.
     pub environment: Option<String>,
-    /// Set for a router daemon: what the environment says to it alone.
+    /// Set for a router daemon: the variables that only routers read.
     pub router: Option<RouterEnvironment>,
     /// The flags that were given.
     pub flags: Vec<Flag>,
@@ -54,12 +56,14 @@ pub struct Sources<'a> {
     pub arguments: &'a [String],
 }
 
-/// The variables of the environment for a router daemon alone, which are those of the daemon of ROS 2 (`rmw_zenohd`).
+/// Environment variables that only a router daemon reads, which are those of the daemon of ROS 2
+/// (`rmw_zenohd`).
 #[derive(Debug, Clone, Default)]
 pub struct RouterEnvironment {
-    /// The file that `ZENOH_ROUTER_CONFIG_URI` names; goes before that of `ZENOH_CONFIG`.
+    /// The file in `ZENOH_ROUTER_CONFIG_URI`; takes precedence over that of `ZENOH_CONFIG`.
     pub file: Option<PathBuf>,
-    /// The values of `ZENOH_CONFIG_OVERRIDE`; they win over the file, and `ZONDA_CFG` and flags over them.
+    /// The values of `ZENOH_CONFIG_OVERRIDE`; they override the file, and `ZONDA_CFG` and flags
+    /// override them.
     pub values: Option<String>,
 }
 
@@ -75,7 +79,7 @@ pub struct Flag {
 }
 
 impl Flag {
-    /// A flag by its parts.
+    /// Builds a flag from its parts.
     pub fn new(name: &'static str, key: &'static str, value: impl Into<String>) -> Flag {
         Flag {
             name,
@@ -84,27 +88,27 @@ impl Flag {
         }
     }
 
-    /// A flag whose value is a text.
+    /// Builds a flag with a text value.
     pub fn text(name: &'static str, key: &'static str, text: impl fmt::Display) -> Flag {
         Flag::new(name, key, serde_json::json!(text.to_string()).to_string())
     }
 
-    /// A repeatable flag whose values are texts.
+    /// Builds a repeatable flag with text values.
     pub fn texts<T: fmt::Display>(name: &'static str, key: &'static str, texts: &[T]) -> Flag {
         let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
         Flag::new(name, key, serde_json::json!(texts).to_string())
     }
 }
 
-/// One thing that is wrong, and where it was said.
+/// One fault, and the source that has it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{from}: {error}{}", Others(*more))]
 pub struct Problem {
-    /// The flag, the variable, or `configuration` for what concerns all of it.
+    /// The flag, the variable, or `configuration` for a fault of the whole.
     pub from: String,
     /// The fault, with its line and the nearest valid key where that helps.
     pub error: ConfigError,
-    /// The number of other problems, if this stands for them all.
+    /// The number of other problems, if this one represents all of them.
     pub more: usize,
 }
 
@@ -119,23 +123,25 @@ impl fmt::Display for Others {
     }
 }
 
-/// A configuration and everything that is wrong with what it was made of.
+/// A configuration and the faults of its sources.
 #[derive(Debug, Clone)]
 pub struct Examined {
-    /// The configuration without the wrong parts.
+    /// The configuration without the invalid parts.
     pub config: Config,
     /// The faults, in the order of the sources.
     pub problems: Vec<Problem>,
-    /// The values that are given and not used, as another source wins.
+    /// The values that were set and overridden by another source.
     pub notes: Vec<String>,
-    /// The results of a look at the files and interfaces of this machine: concerns, and attempts that are repeated until they succeed.
+    /// Results of the check of local files and interfaces: concerns, and attempts that the node
+    /// would repeat until they succeed.
     pub hints: Vec<String>,
-    /// Why a start would fail on this machine as it is now; filled by [`Examined::try_sockets`].
+    /// Reasons why a start would fail on this machine now; set by [`Examined::try_sockets`].
     pub failures: Vec<String>,
 }
 
 impl Sources<'_> {
-    /// Adds what the process's environment says: the file that `ZENOH_CONFIG` names and the values of `ZONDA_CFG`.
+    /// Adds the process's environment: the file that `ZENOH_CONFIG` names and the values of
+    /// `ZONDA_CFG`.
     #[must_use]
     pub fn with_environment(mut self) -> Self {
         let some = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -144,8 +150,8 @@ impl Sources<'_> {
         self
     }
 
-    /// Adds what the environment says to a router daemon: the file that `ZENOH_ROUTER_CONFIG_URI` names and the values of
-    /// `ZENOH_CONFIG_OVERRIDE`.
+    /// Adds the environment of a router daemon: the file that `ZENOH_ROUTER_CONFIG_URI` names and
+    /// the values of `ZENOH_CONFIG_OVERRIDE`.
     #[must_use]
     pub fn for_router(mut self) -> Self {
         let some = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -156,10 +162,10 @@ impl Sources<'_> {
         self
     }
 
-    /// The configuration that results.
+    /// Merges the sources into a configuration.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first fault.
     ///
     /// # Blocking
     /// Reads the file.
@@ -167,7 +173,7 @@ impl Sources<'_> {
         self.examine().into_config()
     }
 
-    /// Reads everything, also behind what is wrong.
+    /// Reads all sources, and continues after a fault.
     ///
     /// # Blocking
     /// Reads the file.
@@ -179,6 +185,7 @@ impl Sources<'_> {
             hints: Vec::new(),
             failures: Vec::new(),
         };
+        // From the lowest precedence to the highest: file, environment, flags, arguments.
         self.read_file(&mut under_way);
         let overridden = match self.router.as_ref().and_then(|r| r.values.as_ref()) {
             Some(pairs) => under_way.set_pairs(OVERRIDE, pairs, '='),
@@ -196,12 +203,14 @@ impl Sources<'_> {
             let set = |config: &mut Config| config.insert_argument(argument);
             under_way.set("--cfg", Origin::Argument, set);
         }
+        // Defaults last, for keys that no source has set.
         for (key, value) in self.defaults {
             if !under_way.config.is_set(key) {
                 let set = |config: &mut Config| config.set_json5(key, value);
                 under_way.set("default", Origin::Default, set);
             }
         }
+        // Overridden values, and faults of the whole.
         under_way.config.attribute_to(Origin::Program);
         under_way.note_losers(OVERRIDE, &overridden);
         under_way.check_whole(self.router.is_some());
@@ -224,7 +233,7 @@ impl Sources<'_> {
         };
         under_way.read(winner, file);
         for (from, file) in named {
-            // what ZENOH_CONFIG names is for all programs: another file in its place is nothing to speak of
+            // `ZENOH_CONFIG` is for all programs, so overriding its file needs no note.
             if from == ROUTER_FILE {
                 let file = file.display();
                 let note = format!("{from}: {file} is not read: {winner} goes before it");
@@ -235,8 +244,9 @@ impl Sources<'_> {
 }
 
 impl Examined {
-    /// Everything there is to say, one line each: `error: ..` and `warning: ..`, or with `json` an object with the members
-    /// `level` and `text`. `more` are warnings of the program's own; a last line says that all is well, if it is.
+    /// Returns all faults and warnings, one line each: `error: ..` and `warning: ..`, or with
+    /// `json` an object with the members `level` and `text`. `more` are warnings of the program
+    /// itself; without any line, the result is one line that all is well.
     pub fn lines(&self, more: &[String], json: bool) -> Vec<String> {
         let line = |level: &str, text: String| match json {
             true => serde_json::json!({"level": level, "text": text}).to_string(),
@@ -257,10 +267,10 @@ impl Examined {
         lines
     }
 
-    /// The configuration, if nothing is wrong.
+    /// Returns the configuration, if it has no fault.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first fault.
     pub fn into_config(self) -> Result<Config, Problem> {
         let more = self.problems.len().saturating_sub(1);
         match self.problems.into_iter().next() {
@@ -269,7 +279,7 @@ impl Examined {
         }
     }
 
-    /// The exit code of a program that starts with this: 2 where something is wrong, 1 where a start would fail.
+    /// The exit code of a program with this configuration: 2 for a fault, 1 if a start would fail.
     pub fn exit_code(&self) -> u8 {
         match (self.problems.is_empty(), self.failures.is_empty()) {
             (false, _) => 2,
@@ -286,7 +296,7 @@ impl Examined {
         });
     }
 
-    /// Notes which keys of a source are set by a source that wins.
+    /// Notes the keys of a source that another source overrides.
     fn note_losers(&mut self, source: &str, keys: &[String]) {
         for key in keys {
             let winner = self.config.origin(key);
@@ -298,7 +308,7 @@ impl Examined {
         }
     }
 
-    /// The fault of all of it together, and the parts that could not be used where this program runs.
+    /// Checks the configuration as a whole, and whether this machine has what it names.
     fn check_whole(&mut self, is_router: bool) {
         let settings = self.config.settings();
         let whole = self.config.validate().err();
@@ -341,7 +351,7 @@ impl Examined {
         }
     }
 
-    /// Sets the pairs of a variable; gives the keys that it sets.
+    /// Sets the pairs of a variable; returns the keys that were set.
     fn set_pairs(&mut self, variable: &str, pairs: &str, sign: char) -> Vec<String> {
         self.config
             .attribute_to(Origin::Environment(variable.into()));
@@ -361,12 +371,13 @@ impl Examined {
 }
 
 impl Config {
-    /// Sets every key of a file over what is set already, those that are right also when others are not. Gives what is
-    /// wrong.
+    /// Merges every valid key of a file into the configuration and returns the errors of the
+    /// invalid ones.
     ///
     /// # Blocking
     /// Reads the file.
     pub(super) fn read(&mut self, path: &Path) -> Vec<ConfigError> {
+        // Only JSON and JSON5 are read.
         let file = path.display().to_string();
         if let Some(kind) = foreign(path) {
             let reason =
@@ -380,12 +391,14 @@ impl Config {
                 return vec![ConfigError::Read { file, reason }];
             }
         };
+        // While the file is merged, its values have it as their origin.
         let before = std::mem::replace(&mut self.source, Origin::File(file.as_str().into()));
         let errors = match root {
             Ok(root) => self.merge_all("", &root, true),
             Err(error) => vec![error],
         };
         self.source = before;
+        // Each error names the file.
         let named = |error| ConfigError::File {
             file: file.clone(),
             error: Box::new(error),
@@ -394,7 +407,7 @@ impl Config {
     }
 }
 
-/// The kind of a file that is read by the reference and not here.
+/// Returns the name of a file format that the reference reads and this project does not.
 fn foreign(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?;
     match extension {
@@ -404,8 +417,8 @@ fn foreign(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// The pairs of a text `key/path:json5;key/path:json5`, with that sign between key and value, up to what is wrong. A `;`
-/// within a value is part of it.
+/// Splits a text `key/path:json5;key/path:json5`, with `sign` between key and value, up to the
+/// first fault. A `;` within a value is part of the value.
 fn split(text: &str, sign: char) -> (Vec<(String, Located)>, Option<ConfigError>) {
     let mut pairs = Vec::new();
     let mut rest = text.trim();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The table of every key in the documentation, made from the table of keys. `ZONDA_WRITE_DOCS=1 cargo test -p
-//! zonda-router documented` writes it; the test without the variable fails when the file differs.
+//! Generator of the documentation's table of keys. `ZONDA_WRITE_DOCS=1 cargo test -p zonda-router
+//! documented` writes the file; without the variable the test fails if the file differs.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn row(key: &Key) -> String {
 
 fn document() -> String {
     ROWS.iter().fold(HEAD.to_owned(), |mut text, key| {
-        // the kinds of runtimes depend on the features
+        // Available runtimes depend on the features.
         let line = row(key).replace(&in_words(Kind::Runtime), "the name of a runtime");
         let _ = write!(text, "{line}");
         text
@@ -91,7 +91,7 @@ fn every_key_is_documented_as_it_is() {
     );
 }
 
-/// Around the table of options in the page about links.
+/// Markers around the table of options in the page about links.
 const OPTIONS: (&str, &str) = ("<!-- options -->\n", "<!-- end of options -->\n");
 
 fn options() -> String {

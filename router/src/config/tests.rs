@@ -17,7 +17,7 @@ use zonda_transport::link::SocketBuffers;
 /// Every key of the reference's default configuration with its value there, tab-separated.
 const REFERENCE: &str = include_str!("reference_keys.txt");
 
-/// Keys the reference knows beside those.
+/// Keys that the reference knows in addition to those.
 const REFERENCE_OPTIONAL: &[&str] = &[
     "id",
     "namespace",
@@ -53,7 +53,7 @@ const REFERENCE_OPTIONAL: &[&str] = &[
     "plugins",
 ];
 
-/// Keys of this project's own in sections of the reference.
+/// Keys of this project in sections of the reference.
 const OURS: &[&str] = &[
     "transport/link/ws/origins",
     "transport/auth/usrpwd/send_to",
@@ -76,7 +76,7 @@ fn every_key_of_the_reference_is_in_the_table_with_its_default() {
     for path in REFERENCE_OPTIONAL {
         assert!(keys::find(path).is_some(), "{path} is not in the table");
     }
-    // What this project has of its own stands in sections of its own, or is named here.
+    // Keys of this project are in sections of their own, or in the list above.
     let is_ours = |path: &str| {
         ["runtime", "limits/", "isolation/", "close_timeout_ms"]
             .iter()
@@ -308,7 +308,7 @@ fn defaults_follow_the_role() {
     assert_eq!(router.settings().runtime_kind, RuntimeKind::default());
 }
 
-/// One that is compiled in, another than the default if there is one.
+/// Returns a runtime that is compiled in, if possible not the default.
 fn last_runtime() -> RuntimeKind {
     RuntimeKind::available().last().expect("one is compiled in")
 }
@@ -434,7 +434,7 @@ fn malformed_endpoints_are_refused_with_their_key() {
             }
         }
     }
-    // Of a kind of link that is not here: opening the node says so.
+    // This build has no such protocol; opening the node fails with it.
     assert!(crate::config::parse_endpoint("bluetooth/somewhere").is_ok());
 }
 

@@ -28,10 +28,10 @@ const DICTIONARY: &str = "transport/auth/usrpwd/dictionary_file";
 const DICTIONARY_MODE: &str = "transport/auth/usrpwd/dictionary_file_mode";
 
 impl Settings {
-    /// Gives the options that this node's links may have beyond the plain protocol.
+    /// Returns the options of this node's links beyond the plain protocol.
     ///
     /// # Errors
-    /// A key without the one that belongs to it, or a list of users that cannot be read or used.
+    /// A key without its counterpart, or a list of users that cannot be read or used.
     ///
     /// # Blocking
     /// Reads the list of users, if there is one.
@@ -45,10 +45,10 @@ impl Settings {
         })
     }
 
-    /// Tells if the keys of links' options go together.
+    /// Checks that the options of links do not contradict each other.
     ///
     /// # Errors
-    /// The first two that do not.
+    /// The first contradiction.
     pub(super) fn check_options(&self) -> Result<(), ConfigError> {
         if self.low_latency && self.qos_enabled {
             let reason = format!(
@@ -67,7 +67,7 @@ impl Settings {
         self.credentials().map(drop)
     }
 
-    /// Checks that routers can show a certificate if rules name them by it.
+    /// Checks that a listener requests certificates if rules name routers by theirs.
     fn check_trusted(&self) -> Result<(), ConfigError> {
         let mut items = self.trusted.iter().flatten();
         let is_named = items.any(|item| item.cert_names.is_some());
@@ -82,7 +82,7 @@ impl Settings {
         }
     }
 
-    /// The user name that `transport/auth/usrpwd/user` gives this node, with its password.
+    /// Returns the user name that `transport/auth/usrpwd/user` gives this node, with its password.
     fn credentials(&self) -> Result<Option<Credentials>, ConfigError> {
         let (user, password) = match (&self.user, &self.password) {
             (None, None) => return Ok(None),
@@ -100,7 +100,7 @@ impl Settings {
         })
     }
 
-    /// A key of this node's own, made anew, where there may be several links to a neighbour.
+    /// Returns a new key for this node if it may have several links to a neighbour.
     fn node_key(&self) -> Result<Option<NodeKey>, ConfigError> {
         if self.max_links < 2 || !multilink::AVAILABLE {
             return Ok(None);
@@ -112,12 +112,12 @@ impl Settings {
         Ok(NodeKey::from_seed(seed))
     }
 
-    /// Tells if a node that connects has to prove that it is a user.
+    /// Returns true if nodes that connect must authenticate as a user.
     pub(crate) fn has_users(&self) -> bool {
         self.users_file.is_some()
     }
 
-    /// Tells if a node that connects there has to show a certificate.
+    /// Returns true if nodes that connect to this endpoint must present a certificate.
     pub(crate) fn asks_for_certificates(&self, endpoint: &Endpoint) -> bool {
         let asks = match endpoint.config().get("enable_mtls") {
             Some(own) => own == "true",
@@ -126,10 +126,10 @@ impl Settings {
         asks && ["tls", "quic", "wss"].contains(&endpoint.proto())
     }
 
-    /// Tells if the list of users, if there is one, can be read, understood and is private.
+    /// Checks that the list of users, if there is one, is readable, valid and private.
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     ///
     /// # Blocking
     /// Reads the list.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The routers that a router takes as such (`routing/router/trusted`).
+//! The routers that a router accepts as routers (`routing/router/trusted`).
 
 use zonda_codec::{Endpoint, ZenohId};
 
@@ -9,23 +9,23 @@ use crate::config::{
     value::Value,
 };
 
-/// Routers that are trusted: those that have all that is named here.
+/// Routers that are trusted: those that meet all conditions of the item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trusted {
-    /// Their ids; `None` for any.
+    /// Node ids; `None` for any.
     pub zids: Option<Vec<ZenohId>>,
-    /// The users that they have proved to be; `None` for any or none.
+    /// Users as which the router has authenticated; `None` for any or none.
     pub users: Option<Vec<String>>,
-    /// The names that their certificates are for, any of which will do; `None` for any or none.
+    /// Names in the router's certificate, one of which suffices; `None` for any or none.
     pub cert_names: Option<Vec<String>>,
-    /// The endpoints of this node where they connect; `None` for any.
+    /// Endpoints of this node that the router connects to; `None` for any.
     pub listeners: Option<Vec<Endpoint>>,
 }
 
-/// The items of a value; `None` if it is null, and every router is trusted.
+/// Reads the items of a value; `None` if it is null, which trusts every router.
 ///
 /// # Errors
-/// The form that was expected instead of the first item that names no router, in words.
+/// The form that was expected instead of the first invalid item, in words.
 pub fn trusted(value: &Value) -> Result<Option<Vec<Trusted>>, String> {
     let items = match value {
         Value::Null => return Ok(None),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Problems of a configuration: values that the kinds of their keys do not rule out and that cannot be used, and
-//! values that have no effect.
+//! Validation beyond the kinds of keys: values that cannot be used, and values that have no effect.
 
 use zonda_codec::{Endpoint, WhatAmI};
 use zonda_transport::link::{Protocol, idle_options};
@@ -16,11 +15,11 @@ use crate::config::{
     value::Value,
 };
 
-/// The key that asks for access control.
+/// The key that turns access control on.
 const ACCESS_CONTROL: &str = "access_control/enabled";
 
 impl Config {
-    /// Lists the settings that are not honoured (entirely) yet; empty when every setting takes effect.
+    /// Lists the settings that are not (fully) honoured yet; empty if every setting takes effect.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for (path, setting) in &self.settings {
@@ -37,12 +36,12 @@ impl Config {
             }
         }
         warnings.extend(self.idle_options());
-        // as somebody reads them who looks at the file
+        // In the order of the file.
         warnings.sort_by_key(|warning| warning.line);
         warnings
     }
 
-    /// The options of endpoints that are accepted and have no effect.
+    /// Returns warnings about accepted options of endpoints that have no effect.
     fn idle_options(&self) -> Vec<Warning> {
         let settings = self.settings();
         let connect = settings
@@ -66,11 +65,11 @@ impl Config {
         connect.chain(listen).flat_map(of).collect()
     }
 
-    /// Reports what a builder method could not accept, access control, which a node would not do, options of links that do not go
-    /// together, and endpoints whose protocol `transport/link/protocols` does not allow.
+    /// Checks for errors of builder methods, access control (which is not supported), contradicting
+    /// options of links, and endpoints whose protocol `transport/link/protocols` does not allow.
     ///
     /// # Errors
-    /// The first such thing.
+    /// The first fault.
     pub fn validate(&self) -> Result<(), ConfigError> {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
@@ -91,15 +90,15 @@ impl Config {
         }
     }
 
-    /// Finds an endpoint that no attempt can ever reach, as its protocol is none that this build has. For programs, which
-    /// end then: the node itself goes on with its other endpoints.
+    /// Returns the error of an endpoint whose protocol this build does not have. Programs end with
+    /// it; the node itself continues with its other endpoints.
     pub(super) fn unreachable(&self) -> Option<(Origin, ConfigError)> {
         let supported = link_kinds().join(", ");
         let expected = format!("one of the protocols that this build has: {supported}");
         self.endpoint_where(|endpoint| Protocol::of(endpoint).is_err(), &expected)
     }
 
-    /// The first endpoint of this node's role that `is_wrong`, with where it was set.
+    /// Returns an error for the first endpoint of this node's role that `is_wrong`, and its origin.
     fn endpoint_where(
         &self,
         is_wrong: impl Fn(&Endpoint) -> bool,
@@ -122,7 +121,8 @@ impl Config {
         Some((self.origin(key), error))
     }
 
-    /// A node that is asked to deny and cannot stays away: open to everybody, it would be what nobody has asked for.
+    /// Refuses access control: without support for it, the node would be open to all, against the
+    /// configuration.
     fn check_access_control(&self) -> Result<(), ConfigError> {
         match self.settings.get(ACCESS_CONTROL) {
             Some(setting) if setting.value == Value::Bool(true) => Err(ConfigError::Value {
@@ -141,6 +141,7 @@ impl Config {
     /// # Errors
     /// The first value that cannot be used.
     fn check_discovery(&self) -> Result<(), ConfigError> {
+        // `check` returns an error if the value of `key` has a problem.
         let refused = |key: &str, found: String, expected: &str| ConfigError::Value {
             key: key.to_owned(),
             line: self.settings.get(key).and_then(|setting| setting.line),
@@ -154,6 +155,7 @@ impl Config {
                 Some(found) => Err(refused(key, found, expected)),
                 None => Ok(()),
             };
+        // The values: group, strategies, target of gossip.
         check(
             "scouting/multicast/address",
             &|found| read::group(found).is_none().then(|| read::json(found)),
@@ -178,10 +180,10 @@ impl Config {
     }
 }
 
-/// The most of a value that a warning shows.
+/// Maximum length of a value in a warning.
 const SHOWN_CHARS: usize = 120;
 
-/// Gives the note on a setting that is not honoured.
+/// Returns the warning about a setting that is not honoured.
 fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
     let shown = without_secrets(path, value).to_string();
     let text = match key.support {
@@ -199,7 +201,7 @@ fn complaint(key: &Key, path: &str, value: &Value) -> Option<String> {
     Some(format!("{shown} has no effect: {text}"))
 }
 
-/// Tells if a section says nothing.
+/// Returns true if a section is empty.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Object(members) => members.is_empty(),
@@ -208,7 +210,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Tells if the value of a key that was given up means the node's own behaviour.
+/// Returns true if the value of a removed key asks for what the node does anyway.
 fn is_old_default(path: &str, value: &Value) -> bool {
     match (path.rsplit('/').next(), value) {
         (_, Value::Null) => true,
@@ -221,7 +223,7 @@ fn is_old_default(path: &str, value: &Value) -> bool {
     }
 }
 
-/// Equality that does not look at lines.
+/// Compares values without their lines.
 fn same(a: &Value, b: &Value) -> bool {
     a.to_string() == b.to_string()
 }

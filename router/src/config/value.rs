@@ -31,7 +31,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What kind of value this is, for messages.
+    /// Name of the value's kind, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -45,6 +45,7 @@ impl Value {
 }
 
 impl fmt::Display for Value {
+    // Containers write their items recursively; JSON has no infinite numbers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Null => f.write_str("null"),

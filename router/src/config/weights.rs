@@ -9,10 +9,10 @@ use crate::config::{
     value::Value,
 };
 
-/// The weights of a value, each with the router at the other end.
+/// Reads the weights of a value, each with the router at the other end.
 ///
 /// # Errors
-/// What is wrong with the first one that is none, in words: what was expected.
+/// The form that was expected instead of the first invalid weight, in words.
 pub fn weights(value: &Value) -> Result<Vec<(ZenohId, u16)>, String> {
     let Value::List(items) = value else {
         return Err("a list of weights".into());

@@ -92,8 +92,8 @@ pub(crate) enum Next {
     Drain(Turn),
     /// Another thread, or an outer call on this one, delivers.
     Nothing,
-    /// As `Nothing`, but the backlog is full: the thread should wait, if it can, before it brings
-    /// more.
+    /// Another thread delivers, as with `Nothing`, and the backlog is full: the thread should wait,
+    /// if it can, before it brings more.
     Crowded,
 }
 

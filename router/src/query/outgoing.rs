@@ -89,7 +89,7 @@ pub enum ReplyBody<'a> {
     },
 }
 
-/// How a query ended.
+/// The way in which a query ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QueryEnd {
