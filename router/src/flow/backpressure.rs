@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Back-pressure: a source pauses for the neighbours whose queues it fills, all of them at the same time, and only while
-//! each of them keeps pace.
+//! Back-pressure: a source pauses for the neighbours whose queues it fills, all of them at the same
+//! time, and only while each of them keeps pace.
 //!
-//! Messages under `Block` go into a neighbour's lane beyond its limit. The source then pauses for [`MOMENT`], in which a
-//! neighbour that keeps up makes room. One that does not has its messages parked, up to `isolation/backlog_bytes`, while the
-//! source goes on. Beyond that the source waits, and the neighbour uses up its stall budget
-//! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace, for the sake of the other nodes that wait: where
-//! the source has nothing for any other node, the neighbour only has to take something. One large message may be more than
-//! a neighbour takes in a second at the pace it has to keep: after a tenth of a second the source goes on with what it has
-//! next, so that its other neighbours get that, and waits again; up to four backlogs.
+//! Messages under `Block` go into a neighbour's lane beyond its limit. The source then pauses for
+//! [`MOMENT`], in which a neighbour that keeps up makes room. For a neighbour that does not keep
+//! up, the outbox parks the messages, up to `isolation/backlog_bytes`, while the source continues.
+//! Beyond that the source waits, and the neighbour uses up its stall budget
+//! ([`Isolation`](zonda_transport::protocol::patience::Isolation)) unless it keeps pace, because
+//! other nodes wait behind the source. Where the source has nothing for any other node, the
+//! neighbour only has to make progress. One large message may be more than a neighbour takes in a
+//! second at the required pace: after a tenth of a second the source continues with its next
+//! messages, so that its other neighbours get them, and waits again; up to four backlogs.
 
 use std::{
     future::{Future, poll_fn},
@@ -33,20 +35,20 @@ use crate::{
     table::{FaceId, Takers},
 };
 
-/// The pause of a source for a lane over its limit before it parks what it has for it.
+/// Pause of a source for a lane over its limit before the outbox parks the messages.
 const MOMENT: Duration = Duration::from_millis(5);
 
-/// The time between two looks of waiting sources at a neighbour's pace.
+/// Interval at which waiting sources check a neighbour's pace.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Bytes of declarations that a source may cause at once before it has to wait for neighbours that do not keep up.
+/// Bytes of declarations that a source may cause at once before it has to wait for slow neighbours.
 const ALLOWANCE_BYTES: usize = 256 * 1024;
 
-/// Bytes of declarations that it may cause per second from then on.
+/// Bytes of declarations per second that a source may cause once [`ALLOWANCE_BYTES`] are spent.
 const ALLOWANCE_RATE: f64 = 64.0 * 1024.0;
 
-/// The declarations that a source has caused of late. One that declares little need not wait for a neighbour that another source
-/// has flooded.
+/// Recent declarations that a source has caused. A source that declares little need not wait for a
+/// neighbour that another source has flooded.
 #[derive(Default)]
 pub(crate) struct Allowance {
     spent: usize,
@@ -54,12 +56,13 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Notes bytes of declarations; true if they are more than is free.
+    /// Adds bytes of declarations; returns true if they exceed the allowance.
     pub(crate) fn spend(&mut self, bytes: usize) -> bool {
         self.spent = self.spent.saturating_add(bytes);
         if self.spent <= ALLOWANCE_BYTES {
             return false;
         }
+        // refill by the time since the last excess
         let now = Instant::now();
         let since = self.since.replace(now);
         let idle = since.map_or(Duration::MAX, |since| now - since);
@@ -69,7 +72,8 @@ impl Allowance {
     }
 }
 
-/// A wait for a neighbour, which has to do more once other neighbours wait behind the same source.
+/// Wait of a source for a neighbour, which has to meet a higher demand once other neighbours wait
+/// behind the same source.
 struct Wait<'a> {
     demand: Demand,
     waiting: Waiting<'a>,
@@ -81,7 +85,7 @@ impl<'a> Wait<'a> {
         Wait { demand, waiting }
     }
 
-    /// Gives the neighbour up if it has used up what this demand leaves it; true if it has.
+    /// Gives the neighbour up if its stall budget under `demand` is used up; returns true if so.
     fn gives_up(&mut self, outbox: &'a Outbox, demand: Demand) -> bool {
         if demand != self.demand {
             *self = Wait::new(outbox, demand);
@@ -94,7 +98,7 @@ impl<'a> Wait<'a> {
     }
 }
 
-/// A neighbour that a source waits for.
+/// Neighbour that a source waits for.
 struct Awaited<'a> {
     full: &'a Full,
     wait: Wait<'a>,
@@ -112,16 +116,19 @@ impl<'a> Awaited<'a> {
 }
 
 impl Shared {
-    /// Pauses `source`, which is behind `own`, until every neighbour that it overwhelms has room again or is given up, or
-    /// until the source itself is gone. The source is not judged silent meanwhile.
+    /// Pauses `source`, the neighbour behind `own`, until every neighbour that it overwhelms has
+    /// room again or is given up, or until `source` itself is gone. The pause does not count as
+    /// silence of the source.
     pub(crate) async fn ease(&self, congestion: Congestion, source: FaceId, own: &Outbox) {
         let _held = own.hold_reader();
         let Congestion(mut full) = congestion;
         self.pause_for_a_moment(&full).await;
+        // neighbours that keep up make room at once
         let begin = Instant::now();
         full.retain(|full| !full.lets_go_on_after(Duration::ZERO));
         let demands = self.demands(source, full.iter());
         let awaited = full.iter().zip(demands);
+        // only neighbours beyond their backlog use up their stall budgets
         let mut awaited: Vec<_> = awaited
             .map(|(full, demand)| Awaited::new(full, demand))
             .collect();
@@ -129,6 +136,7 @@ impl Shared {
             let outboxes = awaited.iter().map(|awaited| &*awaited.full.outbox);
             let mut changes: Vec<_> = outboxes.chain([own]).map(Outbox::listen_room).collect();
             let waited = begin.elapsed();
+            // listen before the check, so that no change is missed
             awaited.retain(|awaited| !awaited.full.lets_go_on_after(waited));
             if awaited.is_empty() || own.is_closed() || own.is_closing() {
                 return;
@@ -137,12 +145,14 @@ impl Shared {
             for (awaited, demand) in awaited.iter_mut().zip(demands) {
                 awaited.wait.gives_up(&awaited.full.outbox, demand);
             }
+            // a single slow neighbour must make progress only; the demand grows with the nodes that
+            // wait behind the source
             let look = Instant::now() + LOOK_EVERY;
             self.until(look, any(&mut changes)).await;
         }
     }
 
-    /// Gives the demand that a source makes of each neighbour that it has filled.
+    /// Returns the demand that a source makes of each neighbour that it has filled.
     fn demands<'f>(&self, source: FaceId, full: impl Iterator<Item = &'f Full>) -> Vec<Demand> {
         let state = self.state.lock();
         let takers = state.table.takers_beside(source);
@@ -153,7 +163,8 @@ impl Shared {
         .collect()
     }
 
-    /// Gives lanes that have just gone over their limit the time that a neighbour needs that keeps up.
+    /// Waits [`MOMENT`] for lanes that have just exceeded their limit; begins to park the messages
+    /// of neighbours that make no room in that time.
     async fn pause_for_a_moment(&self, full: &InOrder<Full>) {
         let now = Instant::now();
         for full in full.iter() {
@@ -172,7 +183,7 @@ impl Shared {
         }
     }
 
-    /// Waits, at most until `deadline`, until a lane has room or its connection is closed (true).
+    /// Waits until a lane has room or its connection is closed (true), at most until `deadline`.
     async fn room_until(&self, outbox: &Outbox, priority: Priority, deadline: Instant) -> bool {
         let room = async {
             loop {
@@ -186,11 +197,8 @@ impl Shared {
         self.until(deadline, room).await.is_some()
     }
 
-    /// Has this node's own session wait for room in a lane, at most until `deadline`; true if there is room or the connection
-    /// is closed. A neighbour that does not keep pace is given up meanwhile.
-    ///
-    /// # Blocking
-    /// The calling thread, until then.
+    /// Blocks this node's own session until a lane has room or the connection is closed (true), at
+    /// most until `deadline`. A neighbour that does not keep pace is given up.
     pub(crate) fn wait_for_room(
         &self,
         outbox: &Outbox,
@@ -208,7 +216,7 @@ impl Shared {
         }
     }
 
-    /// Waits for room by waker.
+    /// Waits asynchronously, otherwise like [`wait_for_room`](Self::wait_for_room).
     pub(crate) async fn room_by(
         &self,
         outbox: &Outbox,
@@ -227,7 +235,7 @@ impl Shared {
         }
     }
 
-    /// Gives the demand that this node's own session makes of a neighbour that it waits for.
+    /// Returns the demand that this node's own session makes of a neighbour that it waits for.
     fn own_demand(&self, outbox: &Outbox) -> Demand {
         let state = self.state.lock();
         let takers = || state.table.takers_beside(self.local);
@@ -239,7 +247,7 @@ impl Shared {
 }
 
 impl State {
-    /// Tells if none of these but the node behind `outbox` waits.
+    /// Returns true if no node waits but the one behind `outbox`.
     fn is_alone(&self, takers: Takers, outbox: &Outbox) -> bool {
         match takers {
             Takers::None => true,
@@ -252,7 +260,7 @@ impl State {
     }
 }
 
-/// The time for which this node's own session waits for a neighbour.
+/// Time for which this node's own session waits for a neighbour.
 struct Patience<'a> {
     shared: &'a Shared,
     outbox: &'a Outbox,
@@ -274,7 +282,8 @@ impl<'a> Patience<'a> {
         self.deadline.min(Instant::now() + LOOK_EVERY)
     }
 
-    /// Gives the neighbour up if it has used up its time; whether the deadline has passed otherwise.
+    /// Gives the neighbour up if its stall budget is used up; otherwise returns true if the
+    /// deadline has passed.
     fn is_over(&mut self) -> bool {
         let demand = self.shared.own_demand(self.outbox);
         !self.wait.gives_up(self.outbox, demand) && Instant::now() >= self.deadline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What one read's worth of messages leaves to do at its end.
+//! Work that a reading task collects while it handles one read's worth of messages, and does at the
+//! end.
 
 use std::{
     sync::Arc,
@@ -18,37 +19,40 @@ use crate::{
     query::{After, OpenQuery},
 };
 
-/// What one read's worth of messages leaves to do.
+/// Work collected during one read's worth of messages.
 #[derive(Default)]
 pub(crate) struct Burst {
-    /// What is to be written, and the lanes that went over their limits.
+    /// Outboxes to flush, and the lanes that exceeded their limits.
     pub(crate) downstream: Downstream,
-    /// Questions of this node's own whose callbacks do not keep up: the source waits for them before the next read.
+    /// Queries of this node's own whose callbacks do not keep up: the source waits for them before
+    /// the next read.
     pub(crate) crowded: Vec<Arc<OpenQuery>>,
-    /// The clock, read once per burst.
+    /// Current time, read from the clock once per burst.
     pub(crate) now: Option<Ntp64>,
-    /// The subscribers of the route that was used last, opened once for all its messages of the burst.
+    /// Subscribers of the route that was used last, opened once for all its messages of the burst.
     opened: Vec<Opened>,
-    /// The address of that route.
+    /// Address of the route of `opened`; 0 if there is none.
     opened_for: usize,
-    /// Room to write the messages of a run once for several neighbours, if there are such.
+    /// Buffer in which the messages of a run are encoded once for several neighbours.
     pub(crate) paper: Vec<u8>,
-    /// Messages handed on since the last pause, and [`WORK_MAX`] once anything else took too long.
+    /// Messages forwarded since the last pause; set to [`WORK_MAX`] once other work has taken too
+    /// long.
     pub(crate) work: usize,
-    /// When the first message came that takes time of its own.
+    /// Start of the first work of this burst that is timed.
     pub(crate) busy_since: Option<Instant>,
-    /// What this source may have declared to others before it waits for those who do not keep up.
+    /// Declarations that this source may still cause before it waits for slow neighbours.
     pub(crate) allowance: Allowance,
 }
 
-/// Messages handed on, counted for each who gets them, before other tasks have their turn.
+/// Number of messages forwarded, counted per destination, before the reading task yields to other
+/// tasks.
 pub(crate) const WORK_MAX: usize = 16_384;
 
-/// How long questions to the table and changes of it may take together before other tasks have their turn.
+/// Total time for queries and changes of the table before the reading task yields to other tasks.
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
 impl Burst {
-    /// The subscribers of `route`.
+    /// Returns the subscribers of `route`, opened.
     #[inline]
     pub(crate) fn open(&mut self, route: &Arc<Route>) -> &[Opened] {
         let address = Arc::as_ptr(route) as usize;
@@ -61,7 +65,8 @@ impl Burst {
         &self.opened
     }
 
-    /// Lets go of the subscribers. Also needed before a route may be dropped: another could get its address.
+    /// Releases the subscribers. Callers must do so before a route may be dropped: another route
+    /// could get its address.
     pub(crate) fn close(&mut self) {
         let_go(&mut self.opened);
         self.opened_for = 0;
@@ -71,21 +76,22 @@ impl Burst {
         *self.now.get_or_insert_with(ntp64_now)
     }
 
-    /// Notes that more answers wait for a callback than should.
+    /// Notes a query with too many replies waiting for its callback.
     pub(crate) fn crowd(&mut self, query: &Arc<OpenQuery>) {
         if !self.crowded.iter().any(|known| Arc::ptr_eq(known, query)) {
             self.crowded.push(Arc::clone(query));
         }
     }
 
-    /// Does what a change of the state leaves to do; what must be written waits for the end of the burst.
+    /// Runs the work that a change of the state returned; outboxes are flushed at the end of the
+    /// burst.
     pub(crate) fn follow(&mut self, after: After) {
         self.downstream.touched.add_all(&after.touched);
         after.run();
     }
 
-    /// The same after a declaration or an interest. A source that has much declared waits for the neighbours that do not
-    /// keep up with it.
+    /// Runs the work that a declaration or an interest returned. A source that has declared much
+    /// waits for the neighbours that do not keep up with it.
     pub(crate) fn follow_declaration(&mut self, after: After) {
         let declared = &after.declared;
         if self.allowance.spend(declared.bytes) && !declared.full.is_empty() {
@@ -98,17 +104,18 @@ impl Burst {
         self.follow(after);
     }
 
-    /// Counts messages handed on.
+    /// Counts forwarded messages.
     pub(crate) fn worked(&mut self, count: usize) {
         self.work += count;
     }
 
-    /// Before something that takes time of its own. The clock is read for these only, never for a message on a known route.
+    /// Starts the timer for work that may take long. The clock is read for such work only, never
+    /// for a message on a known route.
     pub(crate) fn begin_work(&mut self) {
         self.busy_since.get_or_insert_with(Instant::now);
     }
 
-    /// After it.
+    /// Ends the burst's work if such work has taken [`BUSY_MAX`] in total.
     pub(crate) fn end_work(&mut self) {
         if self
             .busy_since

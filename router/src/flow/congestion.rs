@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The lanes that a source has filled beyond their limits, and how long it pauses for each.
+//! Lanes that a source has filled beyond their limits, and the length of its pause for each.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,21 +9,23 @@ use zonda_transport::{outbox::Outbox, protocol::patience::Demand};
 
 use crate::flow::outboxes::InOrder;
 
-/// How long a source waits at once for neighbours that are given messages beyond their backlog.
+/// Longest uninterrupted wait of a source for neighbours whose backlog is full.
 pub(crate) const PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// With so many times `isolation/backlog_bytes` waiting for a neighbour its sources wait as long as it takes.
+/// Multiple of `isolation/backlog_bytes` queued for a neighbour from which on sources wait without
+/// a time limit.
 const BACKLOGS_MAX: usize = 4;
 
-/// What fills a neighbour's queue.
+/// Kind of messages that fill a neighbour's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// Messages, questions and answers that pass through this node: others wait behind their source.
+    /// Messages, queries and replies that pass through this node: other neighbours wait behind
+    /// their source.
     Data,
-    /// What this node declares because of its source. The neighbour is not to blame for the source's haste, so any progress
-    /// will do.
+    /// Declarations of this node caused by its source. The neighbour is not responsible for the
+    /// source's rate, so any progress will do.
     Declarations,
-    /// What this node answers to the source itself, which has to take that before it asks for more.
+    /// Replies of this node to the source itself, which has to take them before it asks for more.
     Answers,
 }
 
@@ -36,7 +38,7 @@ impl Load {
     }
 }
 
-/// A lane that a source has filled beyond its limit.
+/// Lane that a source has filled beyond its limit.
 pub(crate) struct Full {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) priority: Priority,
@@ -48,7 +50,7 @@ impl Full {
         self.outbox.has_room(self.priority)
     }
 
-    /// Whether its source, which has waited for it for so long, need not wait any longer.
+    /// Returns true if the source, which has waited for `waited`, need not wait any longer.
     pub(crate) fn lets_go_on_after(&self, waited: Duration) -> bool {
         let backlogs = match self.load {
             Load::Answers => 0,
@@ -59,7 +61,7 @@ impl Full {
     }
 }
 
-/// The lanes that one burst of a source has filled beyond their limits, each once.
+/// Lanes that one burst of a source has filled beyond their limits, each once.
 #[derive(Default)]
 pub(crate) struct Congestion(pub(crate) InOrder<Full>);
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The door by which messages enter the outboxes of neighbours: on what terms each is queued, when the socket is written,
-//! and what the source of the message is to do about the answer. Nothing else in the node queues a message.
+//! Entry of messages into the outboxes of neighbours: the terms on which each is queued, when the
+//! socket is written, and how the result affects the source. No other module of the node queues a
+//! message.
 //!
-//! - [`keep`]: declarations, questions and answers, which nobody repeats. They are never dropped;
-//! - [`Downstream::pass`], [`Downstream::pass_run`]: what passes through this node. Its source pauses for lanes without room;
-//! - [`append`], [`offer`], [`offer_later`]: what a session of this node sends. It waits for room by itself.
+//! - [`keep`]: declarations, queries and replies, which no node repeats. They are never dropped;
+//! - [`Downstream::pass`], [`Downstream::pass_run`]: messages that pass through this node. Their
+//!   source pauses for lanes without room;
+//! - [`append`], [`offer`], [`offer_later`]: messages of a session of this node, which waits for
+//!   room by itself.
 
 use std::sync::Arc;
 
@@ -24,28 +27,28 @@ use crate::{
     model::Value,
 };
 
-/// The work that the messages of one source leave to do at its neighbours.
+/// Work at its neighbours that the messages of one source leave to the end of a burst.
 #[derive(Default)]
 pub(crate) struct Downstream {
-    /// Outboxes that got messages and must be written.
+    /// Outboxes that got messages and must be flushed.
     pub(crate) touched: Outboxes,
-    /// The lanes that went over their limits: the source pauses for them before the next read.
+    /// Lanes that exceeded their limits: the source pauses for them before the next read.
     pub(crate) congestion: Congestion,
 }
 
-/// The fate of messages that pass through.
+/// Fate of messages that pass through.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Queued {
-    /// They were dropped for want of room.
+    /// Dropped for want of room.
     Dropped,
-    /// They are queued, or their connection has ended.
+    /// Queued, or discarded with their connection.
     Passed,
-    /// They are queued, and the lane is over its limit.
+    /// Queued, and the lane is over its limit.
     Full,
 }
 
 impl Downstream {
-    /// Queues a message that passes through; false if it was dropped for want of room.
+    /// Queues a message that passes through; returns false if it was dropped for want of room.
     #[inline]
     pub(crate) fn pass<E: Encode>(
         &mut self,
@@ -85,7 +88,7 @@ impl Downstream {
                     false => Queued::Passed,
                 }
             }
-            // A connection that is closed ends by itself what waits for it.
+            // the end of a connection settles whatever waits for it
             Err(refused) => match refused {
                 Refused::Full => Queued::Dropped,
                 _ => Queued::Passed,
@@ -94,11 +97,13 @@ impl Downstream {
     }
 }
 
-/// Bytes from which on a message is large: it is passed on by reference, and fills a lane that was nearly empty.
+/// Size in bytes from which on a message is large: it is passed on by reference, and fills a lane
+/// that was nearly empty.
 const LARGE_BYTES: usize = 64 * 1024;
 
-/// Tells if a large message is all that fills its lane. Its source goes on then: what it says next may be urgent, and would have
-/// to wait until neighbours have taken megabytes. It pauses for the next message that finds this one waiting.
+/// Returns true if a large message alone fills its lane. Its source then continues, because its
+/// next message may be urgent and would have to wait until neighbours have taken megabytes. The
+/// source pauses for the next message that finds this one waiting.
 #[cold]
 #[inline(never)]
 fn is_alone<E: Encode>(outbox: &Outbox, qos: Qos, message: &Outgoing<'_, E>) -> bool {
@@ -106,8 +111,8 @@ fn is_alone<E: Encode>(outbox: &Outbox, qos: Qos, message: &Outgoing<'_, E>) -> 
     bytes >= LARGE_BYTES && outbox.has_room_beside(qos.priority(), bytes)
 }
 
-/// Queues a message that must not be dropped. Whether the lane has room for more; `None` if the connection is closed, which
-/// ends by itself what the message is about.
+/// Queues a message that must not be dropped. Returns true if the lane has room for more, and
+/// `None` if the connection is closed, whose end settles whatever the message is about.
 pub(crate) fn keep(
     touched: &mut Outboxes,
     outbox: &Arc<Outbox>,
@@ -126,8 +131,9 @@ pub(crate) fn keep(
     Some(sent.has_room)
 }
 
-/// Appends a message of this node's session to what its neighbour gets next, if it is small, need not leave at once, and follows
-/// messages like it. Else nothing is done, and [`offer_in`] is the way.
+/// Appends a message of this node's session to the neighbour's next batch if the message is small,
+/// need not leave at once, and follows messages like it. Otherwise does nothing, and the caller
+/// uses [`offer_in`].
 #[inline(always)]
 pub(crate) fn append<'a>(
     outbox: &'a Outbox,
@@ -144,7 +150,7 @@ pub(crate) fn append<'a>(
     Ok(passed(is_written))
 }
 
-/// Queues a message of this node's session and writes it as its treatment says.
+/// Queues a message of this node's session and flushes as its QoS demands.
 #[inline(always)]
 pub(crate) fn offer<E: Encode>(
     outbox: &Outbox,
@@ -154,7 +160,7 @@ pub(crate) fn offer<E: Encode>(
     offer_in(Visit::NONE, outbox, qos, message)
 }
 
-/// The same in a lane that [`append`] left.
+/// Queues like [`offer`], in a lane that [`append`] left.
 #[inline(always)]
 pub(crate) fn offer_in<'a, E: Encode>(
     visit: Visit<'a>,
@@ -167,7 +173,7 @@ pub(crate) fn offer_in<'a, E: Encode>(
     Ok(passed(sent.is_written))
 }
 
-/// Queues it for a caller that holds a lock, without which it calls [`write`].
+/// Queues for a caller that holds a lock, and calls [`write`] once it has released the lock.
 pub(crate) fn offer_later<E: Encode>(
     outbox: &Outbox,
     qos: Qos,
@@ -176,12 +182,12 @@ pub(crate) fn offer_later<E: Encode>(
     outbox.enqueue(qos.priority(), terms(qos).0, Write::Later, message)
 }
 
-/// Writes what [`offer_later`] has queued.
+/// Flushes after [`offer_later`].
 pub(crate) fn write(outbox: &Outbox, qos: Qos, sent: Sent) -> Passed {
     passed(outbox.maybe_flush(terms(qos).1, sent))
 }
 
-/// What a sender of single messages chooses that can wait for room by itself.
+/// Returns the terms for a sender of single messages that can wait for room by itself.
 #[inline(always)]
 fn terms(qos: Qos) -> (Overflow, Write) {
     let overflow = Overflow::under(qos.congestion_control(), Overflow::Refuse);
@@ -214,7 +220,7 @@ mod tests {
 
     const BLOCK: Qos = Qos::new(Priority::Data, CongestionControl::Block, false);
 
-    /// Passes a message with so many bytes of payload; tells if its source pauses.
+    /// Passes a message with so many bytes of payload; returns true if its source pauses.
     fn pauses(outbox: &Arc<Outbox>, bytes: usize) -> bool {
         let payload = ZSlice::from(vec![0; bytes]);
         let head = ResponseFinal {

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Messages that name a key by an id of the neighbour whose declaration is still on its way: where a link has several streams or
-//! sockets, a message may pass the declaration that was sent before it. Such a message waits; one with an id that the neighbour
-//! has not declared when its time is over is dropped, and the next ones with that id do not wait.
+//! Messages that name a key by an id of the neighbour whose declaration has not arrived yet: where
+//! a link has several streams or sockets, a message may overtake the declaration that was sent
+//! before it. Such a message waits. If the neighbour has not declared the id by the deadline, the
+//! message is dropped, and later ones with that id do not wait.
 
 use std::{collections::HashSet, time::Duration};
 
 use foldhash::fast::RandomState;
 use zonda_codec::{Declaration, Mapping, NetworkMessage, Priority, WireExpr};
 
-/// The time that a message waits whose id the neighbour has taken back: it is a late one on the key of before, or the first on another
-/// key with the same id.
+/// Longest wait of a message whose id the neighbour has undeclared: it is either a late message on
+/// the former key, or the first on another key with the same id.
 const AGAIN_MAX: Duration = Duration::from_millis(200);
 
-/// The ids of a neighbour, as its reading task knows them.
+/// Key ids of a neighbour, as its reading task knows them.
 #[derive(Debug)]
 pub(crate) struct EarlyIds {
-    /// The longest delay of a declaration.
+    /// Longest delay of a declaration.
     lag_max: Duration,
     /// Ids for which no message has to wait: they were declared, or the time for that is over.
     known: HashSet<u16, RandomState>,
-    /// The known ids that the neighbour has taken back since.
+    /// Known ids that the neighbour has undeclared since.
     ended: HashSet<u16, RandomState>,
-    /// The last message is to wait so long.
+    /// Time that the last message is to wait, if it is.
     early: Option<Duration>,
-    /// The messages that come have waited long enough.
+    /// True if the messages that come have waited long enough.
     is_over: bool,
 }
 
 impl EarlyIds {
-    /// For a link on which declarations may be so late.
+    /// Makes the state for a link on which declarations may be delayed by up to `lag_max`.
     pub(crate) fn new(lag_max: Duration) -> Self {
         EarlyIds {
             lag_max,
@@ -40,19 +41,21 @@ impl EarlyIds {
         }
     }
 
-    /// The neighbour has declared an id; the table may know better whether it may.
+    /// Notes that the neighbour has declared an id. The table decides on its own if the declaration
+    /// is valid.
     pub(crate) fn learn(&mut self, id: u16) {
         self.known.insert(id);
     }
 
-    /// The neighbour has taken an id back.
+    /// Notes that the neighbour has undeclared an id.
     pub(crate) fn forget(&mut self, id: u16) {
         if self.known.remove(&id) {
             self.ended.insert(id);
         }
     }
 
-    /// Tells if a message on this key has to wait. One that comes with the declarations does not.
+    /// Returns true if a message on this key has to wait. A message of the control lane does not,
+    /// because declarations come there.
     pub(crate) fn holds(&mut self, expr: &WireExpr<'_>, priority: Priority) -> bool {
         let is_theirs = expr.scope != 0 && expr.mapping == Mapping::Sender;
         if !is_theirs || priority == Priority::Control || self.known.contains(&expr.scope) {
@@ -74,13 +77,13 @@ impl EarlyIds {
         self.early.take()
     }
 
-    /// Notes if the messages that come from now on have waited long enough.
+    /// Sets if the messages that come from now on have waited long enough.
     pub(crate) fn set_over(&mut self, is_over: bool) {
         self.is_over = is_over;
     }
 }
 
-/// The key that a message names, other than a data message, if it stands on one.
+/// Returns the key of a message other than a data message, if it has one.
 pub(crate) fn key_of<'m, 'a>(message: &'m NetworkMessage<'a>) -> Option<&'m WireExpr<'a>> {
     match message {
         NetworkMessage::Request(request) => Some(&request.wire_expr),

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a publication is beside its payload.
+//! Encoding of a publication's head and body without its payload.
 
 use zonda_codec::{Del, PushBody, Put, RawExtensions, Timestamp};
 
 use crate::model::{Publication, SampleKind};
 
-/// Most bytes of payload and attachment that every node accepts by default (`max_message_size`), less the headers.
+/// Most bytes of payload and attachment that every node accepts by default (`max_message_size`),
+/// less the headers.
 pub(crate) const MESSAGE_BYTES_MAX: usize = (1 << 30) - HEADERS_BYTES_MAX;
 
-/// Room for what surrounds payload and attachment in a message.
+/// Bytes reserved for the headers around payload and attachment in a message.
 pub(crate) const HEADERS_BYTES_MAX: usize = 1 << 16;
 
-/// The body of a publication; its payload is left out, it travels beside.
+/// Returns the body of a publication; senders pass the payload to the outbox separately.
 #[inline]
 pub(crate) fn body<'a>(
     publication: &Publication<'a>,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The reading task of a connection, message by message: data goes straight to the outboxes and callbacks of its
-//! route, everything else to the table.
+//! Handler of a connection's reading task: it sends data straight to the outboxes and callbacks of
+//! its route, and everything else to the table.
 //!
-//! Forwarding is cut-through: of a data message only the head is written anew, with the neighbour's spelling of the
-//! key, and a timestamp where this node gives one; the body goes on as the bytes it came as.
+//! Forwarding is cut-through: of a data message only the head is encoded anew, with the neighbour's
+//! spelling of the key, and a timestamp where this node gives one; the bytes of the body are
+//! forwarded as they came.
 
 use std::{
     sync::{
@@ -47,28 +48,30 @@ use crate::{
     table::{FaceId, INITIAL, QuerySearch},
 };
 
-/// The receiving end of one face.
+/// Receiving end of one face.
 pub(crate) struct Inbound {
     shared: Arc<Shared>,
-    /// The end of the connection was reported.
+    /// True once the end of the connection was reported.
     over: bool,
-    /// For the others: the neighbour has declared, asked or sent something.
+    /// Set once the neighbour has declared, asked or sent something; the node's state reads it.
     spoken: Arc<AtomicBool>,
-    /// The same for this task.
+    /// Copy of `spoken` that only this task uses.
     has_spoken: bool,
     face: FaceId,
-    /// The way back to the neighbour.
+    /// Sending end of the same connection, for answers to the neighbour.
     outbox: Arc<Outbox>,
     cache: RouteCache,
     burst: Burst,
-    /// The table has more to tell in answer to a question of this neighbour, or to others about its last declaration, or
-    /// where its last message goes is not known yet; what else it sent waits until then.
+    /// True while messages of this neighbour have to wait: for the rest of a long answer or of the
+    /// announcements that its last declaration caused, for the route of its last message, or for a
+    /// key id.
     answering: bool,
-    /// That message.
+    /// Message whose route is still being searched for.
     parked: Option<Box<Parked>>,
-    /// Or its last question.
+    /// Query whose queryables are still being searched for.
     parked_question: Option<Box<ParkedQuestion>>,
-    /// Which ids its messages need not wait for, where these may pass declarations. In a box, as it is rarely there.
+    /// Key ids that messages need not wait for, where messages may overtake declarations. Boxed
+    /// because few links need it.
     early: Option<Box<EarlyIds>>,
 }
 
@@ -97,13 +100,14 @@ impl Inbound {
         }
     }
 
-    /// Makes it that of a link on which a declaration may come so much later than a message that was sent behind it.
+    /// Sets the longest delay of a declaration behind a message that was sent after it.
     pub(crate) fn lagging(mut self, lag_max: Option<Duration>) -> Self {
         self.early = lag_max.map(|lag_max| Box::new(EarlyIds::new(lag_max)));
         self
     }
 
-    /// Tells if a message on this key has to wait for the declaration of its id. If so, it is given again.
+    /// Returns true if a message on this key has to wait for the declaration of its id. The driver
+    /// then delivers the message again.
     fn comes_early(&mut self, expr: &WireExpr<'_>, context: &Context<'_>) -> bool {
         let early = self.early.as_mut();
         let holds = early.is_some_and(|early| early.holds(expr, context.priority));
@@ -111,8 +115,8 @@ impl Inbound {
         holds
     }
 
-    /// Notes that the neighbour makes use of its connection. Not for messages on known routes: one on an unknown route
-    /// came before them.
+    /// Notes that the neighbour uses its connection. Messages on known routes need no call: a
+    /// message on an unknown route came before them.
     fn note_spoken(&mut self) {
         if !self.has_spoken {
             self.has_spoken = true;
@@ -120,8 +124,8 @@ impl Inbound {
         }
     }
 
-    /// Asks the table and remembers the answer. `None` for a key that cannot be resolved, or where the answer takes long:
-    /// then the message waits for it.
+    /// Searches the table for the route and caches it. Returns `None` for a key that cannot be
+    /// resolved, or if the search takes long: then the message is parked.
     #[cold]
     fn look_up(&mut self, push: &Push<'_>, context: &Context<'_>) -> Option<Arc<Route>> {
         let expr = &push.wire_expr;
@@ -129,6 +133,7 @@ impl Inbound {
         if self.comes_early(expr, context) {
             return None;
         }
+        // one slice of the search, under the lock
         self.burst.begin_work();
         let mut state = self.shared.state.lock();
         let key = state.table.push_key(self.face, expr);
@@ -138,6 +143,7 @@ impl Inbound {
             let route = self.shared.look_on(&mut state, &mut looking);
             Some(route.ok_or_else(|| Box::new(looking)))
         });
+        // logs and caches are handled without the lock
         let notes = state.table.take_notes();
         drop(state);
         self.burst.end_work();
@@ -164,7 +170,7 @@ impl Inbound {
         }
     }
 
-    /// A message that entered the mesh further away than at the neighbour.
+    /// Handles a message that entered the mesh at a router further away than the neighbour.
     #[cold]
     #[inline(never)]
     fn push_from_beyond(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
@@ -181,7 +187,8 @@ impl Inbound {
         message.pass(&route, &self.shared, &mut self.burst);
     }
 
-    /// Goes on looking for the route of the message that waits for it.
+    /// Continues the search for the route of the parked message, and delivers the message once the
+    /// route is found.
     fn look_on(&mut self) {
         let Some(mut parked) = self.parked.take() else {
             return;
@@ -244,13 +251,14 @@ impl Deliver for Inbound {
             Some(hooked) if hooked.leaves(seen(push, context.reliability), run) => {
                 alike.pass(hooked.route(), run, &mut self.burst);
             }
-            // The rest is checked one by one.
+            // the receiver delivers the rest one by one
             Some(_) => {}
         }
     }
 
     fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>) {
-        // One that was given up, as for asking without listening to the answers, has no say in what is left to read.
+        // a neighbour that was given up, such as one that asks without reading the answers, causes
+        // no further work
         if self.outbox.is_closed() {
             return;
         }
@@ -284,6 +292,7 @@ impl Deliver for Inbound {
                         (Some(early), _) => early.forget(id),
                     }
                 }
+                // `open` waits for the end of the initial declarations
                 if declare.interest_id == Some(INITIAL) {
                     shared.changed.notify(usize::MAX);
                 }
@@ -312,7 +321,7 @@ impl Deliver for Inbound {
             NetworkMessage::Oam(oam) => {
                 Shared::hear_oam(shared, face, oam);
             }
-            // These come by the other door.
+            // the receiver delivers pushes through `Deliver::push` and `Deliver::run`
             NetworkMessage::Push(_) => {}
         }
         self.burst.end_work();
@@ -336,17 +345,17 @@ impl Deliver for Inbound {
     }
 }
 
-/// A data message as it came.
+/// Data message as it came.
 struct Incoming<'a> {
     push: &'a Push<'a>,
     raw_body: &'a [u8],
     context: &'a Context<'a>,
-    /// The timestamp that this node has given it already.
+    /// Timestamp that this node has already given it.
     stamped: Option<Timestamp>,
 }
 
 impl Incoming<'_> {
-    /// Hands the message on to everybody on its route.
+    /// Forwards the message to all neighbours and local subscribers of its route.
     #[inline(always)]
     fn pass(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
         burst.work += route.remote.len() + route.local.len();
@@ -372,7 +381,7 @@ impl Incoming<'_> {
         }
     }
 
-    /// Hands it on along a route on which something is checked.
+    /// Forwards the message along a route on which hooks check it.
     #[cold]
     #[inline(never)]
     fn pass_checked(&self, hooked: &Hooked, shared: &Shared, burst: &mut Burst) {
@@ -392,7 +401,7 @@ impl Incoming<'_> {
             };
             carried.pass(&way.route, shared, burst);
         }
-        // The way may be gone now, and another route at its address.
+        // a way may have been dropped, and another route may get its address
         burst.close();
     }
 
@@ -404,7 +413,8 @@ impl Incoming<'_> {
         self.forward_as(route, stamp, burst);
     }
 
-    /// The same, with this node's timestamp if it gives one.
+    /// Queues the message for every neighbour on the route, with this node's timestamp if it gives
+    /// one.
     fn forward_as(&self, route: &Route, stamp: Option<Timestamp>, burst: &mut Burst) {
         let part = match &self.push.body {
             PushBody::Put(put) => put.payload,
@@ -425,7 +435,8 @@ impl Incoming<'_> {
         }
     }
 
-    /// Hands the message on to neighbours and to this node's own subscribers, with one timestamp for all of them.
+    /// Forwards the message to neighbours and to this node's own subscribers, with one timestamp
+    /// for all of them.
     #[cold]
     fn hand_on_stamped(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
         let Ok(stamp) = self.stamp(shared, burst) else {
@@ -445,7 +456,8 @@ impl Incoming<'_> {
         call(burst.open(route), &delivery);
     }
 
-    /// Decides about the timestamp: this node gives one only to a PUT, only where there is none or an impossible one.
+    /// Decides about the timestamp: this node gives one only to a PUT, only where there is none or
+    /// an impossible one.
     fn stamp(&self, shared: &Shared, burst: &mut Burst) -> Result<Option<Timestamp>, TooFarAhead> {
         match &self.push.body {
             PushBody::Put(_) if shared.stamps && self.stamped.is_some() => Ok(self.stamped),
@@ -459,6 +471,7 @@ impl Incoming<'_> {
 
 impl Handler for Inbound {
     async fn burst_end(&mut self) {
+        // continue one slice of whatever the neighbour's messages wait for
         if self.parked.is_some() {
             self.look_on();
         } else if let Some(mut parked) = self.parked_question.take() {
@@ -471,11 +484,12 @@ impl Handler for Inbound {
         self.burst.now = None;
         self.burst.work = 0;
         self.burst.busy_since = None;
-        // A quiet connection keeps no such memory.
+        // idle connections keep no such memory
         self.burst.paper = Vec::new();
         self.burst.close();
         self.cache.sweep(self.shared.departed());
         let downstream = &mut self.burst.downstream;
+        // flush, then pause for each resource that this source has exhausted
         downstream.touched.flush();
         if !downstream.congestion.is_empty() {
             let congestion = downstream.congestion.take();
@@ -486,7 +500,7 @@ impl Handler for Inbound {
             self.wait_for_callbacks().await;
         }
         if self.shared.memory.is_short() {
-            // In a box, as it is rarely there and would make every reading task larger.
+            // boxed because it is rare and would make every reading task larger
             Box::pin(self.shared.wait_for_memory(&self.outbox)).await;
         }
     }
@@ -509,7 +523,7 @@ impl Handler for Inbound {
 }
 
 impl Drop for Inbound {
-    /// A reading task that is dropped with its runtime, or that panics, takes its connection along.
+    /// Ends the connection if its reading task is dropped with its runtime, or panics.
     fn drop(&mut self) {
         if !self.over && !self.shared.is_forked() {
             self.outbox.abandon();
@@ -519,7 +533,8 @@ impl Drop for Inbound {
 }
 
 impl Inbound {
-    /// Tells the neighbour the next part of a long answer, or others the next part of what it changed.
+    /// Sends the neighbour the next part of a long answer, or other neighbours the next part of the
+    /// change that its declaration caused.
     fn answer_on(&mut self) {
         let face = self.face;
         let mut more = false;
@@ -532,7 +547,7 @@ impl Inbound {
         self.respect_room(Priority::Control);
     }
 
-    /// A neighbour that does not take its answers has to wait with its questions.
+    /// Pauses a neighbour that does not take its replies, so that its queries wait.
     fn respect_room(&mut self, priority: Priority) {
         if !self.outbox.has_room(priority) {
             let congestion = &mut self.burst.downstream.congestion;
@@ -552,7 +567,8 @@ impl Inbound {
         }
     }
 
-    /// Pauses this source until the callbacks that it overwhelms have caught up, or until it is gone.
+    /// Pauses this source until the callbacks that it overwhelms have caught up, or until the
+    /// connection is closed.
     async fn wait_for_callbacks(&mut self) {
         let _held = self.outbox.hold_reader();
         for question in std::mem::take(&mut self.burst.crowded) {

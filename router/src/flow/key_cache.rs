@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The routes of keys that nobody declared: bounded, and without forgetting all at once.
+//! Routes of keys without a declaration: a bounded cache that never forgets everything at once.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,20 +8,21 @@ use foldhash::fast::RandomState;
 
 use crate::flow::route::{Places, Route};
 
-/// Most keys of one generation. A cache has two, so it knows at least this many of the keys that were used last.
+/// Most keys of one generation. A cache has two, so it knows at least this many of the keys that
+/// were used last.
 const KEYS_MAX: usize = 16_384;
 
-/// Most bytes that the keys of one generation have together, and their routes, where nothing else is said.
+/// Most bytes of the keys and routes of one generation by default.
 const MEMORY_MAX: usize = 8 << 20;
 
-/// Routes by their key in full.
+/// Cache of routes by their full key.
 ///
-/// There are two generations. A key that is used is in the young one or moves there; once that is full it becomes the old
-/// one, and what was in the old one is forgotten.
+/// There are two generations. A key that is used is in the young one or moves there; once the young
+/// one is full it becomes the old one, and the previous old one is dropped.
 pub(crate) struct KeyCache {
     young: Generation,
     old: Generation,
-    /// Bytes that one of them may hold.
+    /// Bytes that one generation may hold.
     memory_max: usize,
 }
 
@@ -31,8 +32,8 @@ impl Default for KeyCache {
     }
 }
 
-/// What a cache forgets. A route may hold the last reference to a user's closure, so this must not be dropped where a lock is
-/// held.
+/// Content that a cache has removed. A route may hold the last reference to a user's closure, so
+/// the caller must not drop this value while it holds a lock.
 #[derive(Default)]
 #[must_use = "to be dropped without a lock"]
 pub(crate) struct Forgotten {
@@ -44,7 +45,7 @@ pub(crate) struct Forgotten {
 struct Generation {
     index: HashMap<Box<str>, usize, RandomState>,
     routes: Places,
-    /// Bytes that the keys have together.
+    /// Total bytes of the keys.
     key_bytes: usize,
 }
 
@@ -65,7 +66,7 @@ impl Generation {
 }
 
 impl KeyCache {
-    /// Empty. It holds at most about `memory_max` bytes, and one route beyond that.
+    /// Makes an empty cache. It holds at most about `memory_max` bytes, and one route beyond that.
     pub(crate) fn with_max(memory_max: usize) -> Self {
         Self {
             young: Generation::default(),
@@ -74,22 +75,22 @@ impl KeyCache {
         }
     }
 
-    /// Bytes of memory that its keys and routes hold.
+    /// Returns the bytes of memory that keys and routes hold.
     pub(crate) fn memory(&self) -> usize {
         self.young.memory() + self.old.memory()
     }
 
-    /// Forgets all. No lock may be held.
+    /// Removes everything. The caller must hold no lock.
     pub(crate) fn clear(&mut self) {
         (self.young, self.old) = (Generation::default(), Generation::default());
     }
 
-    /// Its routes, the young ones first.
+    /// Returns its routes, the young ones first.
     pub(crate) fn places(&mut self) -> [&mut Places; 2] {
         [&mut self.young.routes, &mut self.old.routes]
     }
 
-    /// The route of `key`, if it is known and still holds.
+    /// Returns the route of `key`, if it is known and still valid.
     #[inline]
     pub(crate) fn get(&mut self, key: &str) -> Option<&Arc<Route>> {
         let route = match self.young.index.get(key) {
@@ -99,12 +100,12 @@ impl KeyCache {
         route.filter(|route| route.holds())
     }
 
-    /// The route of a key of the old generation, which becomes one of the young.
+    /// Returns the route of a key of the old generation, and moves it to the young one.
     #[cold]
     fn aged(&mut self, key: &str) -> Option<&Arc<Route>> {
         let index = *self.old.index.get(key)?;
         if self.young.is_full(self.memory_max) {
-            // The next new key makes room.
+            // the next new key makes room
             return self.old.routes.get(index);
         }
         let route = self.old.routes.take(index)?;
@@ -114,7 +115,7 @@ impl KeyCache {
         self.young.routes.get(self.young.routes.len() - 1)
     }
 
-    /// Remembers the route of `key`.
+    /// Inserts the route of `key`.
     pub(crate) fn put(&mut self, key: &str, route: Arc<Route>) -> Forgotten {
         let mut forgotten = Forgotten::default();
         if let Some(&index) = self.young.index.get(key) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the head of a plain put says beside the length of its payload: nothing, or who published it under which number.
+//! Labels in the head of a plain put: either none, or its publisher and its number.
 
 use zonda_codec::{
     Encode, EntityGlobalId, NumberedFront, NumberedHead, PreparedHead, PushHead, Put, ShortHead,
@@ -15,7 +15,7 @@ use crate::{
     model::Publication,
 };
 
-/// A plain put and what its head says.
+/// Plain put with its label.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Labelled<'a, L> {
     pub(crate) plain: &'a Plain<'a>,
@@ -23,7 +23,7 @@ pub(crate) struct Labelled<'a, L> {
 }
 
 impl<'a, L: Label> Labelled<'a, L> {
-    /// The same for the general way, published by `source`.
+    /// Converts to a publication for the general path, published by `source`.
     pub(crate) fn publication(&self, source: EntityGlobalId) -> Publication<'a> {
         Publication {
             source_info: self.label.source_info(source),
@@ -32,37 +32,38 @@ impl<'a, L: Label> Labelled<'a, L> {
     }
 }
 
-/// What tells a put from others with the same payload.
+/// Part of the head that differs between puts with the same payload.
 pub(crate) trait Label: Copy {
     /// A head that is written once for many of them.
     type Head;
-    /// What is the same for all of them.
+    /// Part of the label that is equal for all puts with the same head.
     type Shared: Copy + PartialEq;
-    /// What one of them begins with.
+    /// Bytes in front of the payload.
     type Front<'a>: Encode
     where
         Self::Head: 'a;
 
-    /// What a head is written anew for when it changes.
+    /// Returns the part of the label whose change requires a new head.
     fn shared(self) -> Self::Shared;
 
-    /// What it says of `source`, which published it.
+    /// Returns the source info of a put that `source` published.
     fn source_info(self, source: EntityGlobalId) -> Option<SourceInfo>;
 
-    /// The head of puts like `put` that `source` publishes; `None` if there is no short one.
+    /// Encodes the head of puts like `put` that `source` publishes; `None` if there is no short
+    /// one.
     fn prepare(head: PushHead<'_>, put: &Put<'_>, source: EntityGlobalId) -> Option<Self::Head>;
 
-    /// Writes a head anew; `None` if it is not short any more.
+    /// Updates a head; `None` if it is no longer short.
     fn complete(self, head: &mut Self::Head, payload_len: usize) -> Option<()>;
 
-    /// What stands in front of this put's payload.
+    /// Returns the bytes in front of this put's payload.
     fn front(self, head: &Self::Head) -> Self::Front<'_>;
 
-    /// Where the heads are kept that are written already.
+    /// Returns the slot for the prepared heads of this label.
     fn place(prepared: &mut Prepared) -> &mut Option<Heads<Self>>;
 }
 
-/// Nothing.
+/// Empty label.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unlabelled;
 
@@ -97,7 +98,7 @@ impl Label for Unlabelled {
     }
 }
 
-/// Its number among those that its publisher has published.
+/// Sequence number of the put at its publisher.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Number(pub(crate) u32);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Looking for where something goes, slice by slice: the state's lock is given back between two slices, so that one message on
-//! a key that meets much keeps nobody waiting but those behind it on its own connection.
+//! Search for a route or for queryables, slice by slice: the searcher releases the state's lock
+//! between two slices, so that a message on a key that matches many entities delays only the
+//! messages behind it on its own connection.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -20,7 +21,7 @@ use crate::{
     table::{FaceId, ForwardingTable, Locality, QuerySearch, RouteSearch, scouting::Interface},
 };
 
-/// A route that is being looked for.
+/// Route that is being searched for.
 pub(crate) struct Looking {
     from: FaceId,
     search: RouteSearch,
@@ -28,7 +29,8 @@ pub(crate) struct Looking {
 }
 
 impl Looking {
-    /// For messages on `key` from `from`, be it a neighbour or a publisher of the session.
+    /// Begins a search for messages on `key` from `from`, a neighbour or a publisher of the
+    /// session.
     pub(crate) fn new(
         table: &mut ForwardingTable,
         from: FaceId,
@@ -47,7 +49,8 @@ impl Looking {
 }
 
 impl Looking {
-    /// For messages on `key` that a neighbour sends with this node id. `None` if that means nobody.
+    /// Begins a search for messages on `key` that a neighbour sends with this node id. Returns
+    /// `None` if the id stands for no router.
     pub(crate) fn from_neighbour(
         table: &mut ForwardingTable,
         from: FaceId,
@@ -64,7 +67,7 @@ impl Looking {
 }
 
 impl Shared {
-    /// Goes on for a slice; `None` if there is more to look at.
+    /// Searches for one slice; `None` if the search is not complete.
     pub(crate) fn look_on(&self, state: &mut State, looking: &mut Looking) -> Option<Arc<Route>> {
         let route = state.table.search_route(&mut looking.search)?;
         let route = route.within(looking.destination);
@@ -72,6 +75,7 @@ impl Shared {
             let face = state.faces.get(&hop.face)?;
             Some(Hop::new(Arc::clone(&face.outbox), face.status.zid, hop))
         };
+        // resolve the table's ids to outboxes and callbacks
         let faces: Vec<_> = route.hops.iter().map(|hop| hop.face).collect();
         let made = Route {
             validity: looking.search.validity(),
@@ -90,7 +94,8 @@ impl Shared {
         Some(Arc::new(self.guard(state, looking.from, &faces, made)))
     }
 
-    /// Puts what hooks check of messages from `from` between them and their route, which leads to `faces`.
+    /// Inserts the hooks that check messages from `from` in front of the route, which leads to
+    /// `faces`.
     #[cold]
     fn guard(&self, state: &State, from: FaceId, faces: &[FaceId], route: Route) -> Route {
         let checks = |face, flow| self.checks(state, face, flow, Some(&route.key));
@@ -110,7 +115,8 @@ impl Shared {
         }
     }
 
-    /// What hooks check of messages on `key` that pass the links of a neighbour this way; nothing at this node's own session.
+    /// Returns the hooks that check messages on `key` in this direction on the links of a
+    /// neighbour; none for this node's own session.
     pub(crate) fn checks(
         &self,
         state: &State,
@@ -135,7 +141,8 @@ impl Shared {
         self.hooks.checks(&links, flow, key)
     }
 
-    /// Looks to the end on the calling thread, and gives the lock to others between two slices.
+    /// Searches to the end on the calling thread, and yields the lock to waiting threads between
+    /// two slices.
     pub(crate) fn look_to_end(
         &self,
         state: &mut MutexGuard<'_, State>,
@@ -150,7 +157,7 @@ impl Shared {
     }
 }
 
-/// The interfaces that have the addresses of these ends of links.
+/// Returns the interfaces that have the addresses of these ends of links.
 ///
 /// # Blocking
 /// A system call at most every ten seconds.
@@ -168,7 +175,7 @@ fn interfaces_of<'l>(ends: impl Iterator<Item = &'l Locator>) -> Vec<String> {
     ends.filter_map(of_end).collect()
 }
 
-/// A question for which those to ask are being looked for. What its source sent behind it waits.
+/// Query whose queryables are being searched for. Messages that its source sent after it wait.
 pub(crate) struct ParkedQuestion {
     search: QuerySearch,
     bytes: ZSlice,
@@ -186,7 +193,7 @@ impl ParkedQuestion {
         }
     }
 
-    /// Goes on looking for a slice; false if there is more to look at.
+    /// Searches for one slice; returns false if the search is not complete.
     pub(crate) fn take(&mut self, shared: &Shared, face: FaceId, burst: &mut Burst) -> bool {
         let context = Context {
             block: &self.bytes,
@@ -198,17 +205,17 @@ impl ParkedQuestion {
     }
 }
 
-/// A data message whose route is being looked for. What its source sent behind it waits.
+/// Data message whose route is being searched for. Messages that its source sent after it wait.
 pub(crate) struct Parked {
     looking: Box<Looking>,
-    /// The message, encoded.
+    /// Encoded message.
     bytes: ZSlice,
     reliability: Reliability,
     priority: Priority,
 }
 
 impl Parked {
-    /// `None` for a message that has no wire form.
+    /// Parks a message; `None` if it has no wire form.
     pub(crate) fn new(
         looking: Box<Looking>,
         push: &Push<'_>,
@@ -222,7 +229,7 @@ impl Parked {
         })
     }
 
-    /// Goes on looking for a slice; `None` if there is more to look at.
+    /// Searches for one slice; `None` if the search is not complete.
     pub(crate) fn look_on(&mut self, shared: &Shared) -> Option<Arc<Route>> {
         let mut state = shared.state.lock();
         let route = shared.look_on(&mut state, &mut self.looking);

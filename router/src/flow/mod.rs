@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Data messages: from a publisher of this node or a connection's reading task, along a route, to subscribers and neighbours.
+//! Data messages: from a publisher of this node or a connection's reading task, along a route, to
+//! subscribers and neighbours.
 //!
-//! - `publisher`, `publish`, `plain`: what a publishing thread does, with `head`, `label`, `passing` and `way`; `tally` counts it;
-//! - `inbound`: what a connection's reading task does with each message, `run` with many that are alike, `sheet`: how
-//!   their copies are written once for several neighbours;
-//! - `route`: the table's answers, resolved to outboxes and callbacks, valid until something happens on their key;
-//!   `resolve`, `looking`: how they are found without keeping the node's lock; `key_cache`: those of keys without a declaration;
+//! - `publisher`, `publish`, `plain`: the path of a publishing thread, with `head`, `label`,
+//!   `passing` and `way`; `tally` counts the messages;
+//! - `inbound`: the handler of a connection's reading task, for one message at a time; `run`: for
+//!   many messages that are alike; `sheet`: encodes their copies once for several neighbours;
+//! - `route`: the table's answers, resolved to outboxes and callbacks, valid until a declaration
+//!   changes their key; `resolve`, `looking`: the search for a route without holding the node's
+//!   lock throughout; `key_cache`: the routes of keys without a declaration;
 //! - `early`: messages that wait for the declaration of their key's id;
 //! - `stamp`: the policy of timestamps;
-//! - `receiving`: how the node's own subscribers are called;
-//! - `deliver`: where messages enter the outboxes of neighbours, and on what terms;
-//! - `burst`, `backpressure`, `congestion`, `outboxes`: what a source waits for when a neighbour does not take its messages.
+//! - `receiving`: the calls of the node's own subscribers;
+//! - `deliver`: the entry of messages into the outboxes of neighbours, and its terms;
+//! - `burst`, `backpressure`, `congestion`, `outboxes`: the pause of a source while a neighbour
+//!   does not take its messages.
 //!
-//! A message of a declared publisher, or one that a connection brings for a known key, takes no lock but the lane's.
+//! A message of a declared publisher, or one that a connection brings for a known key, takes no
+//! lock but the lane's.
 
 pub(crate) mod backpressure;
 pub(crate) mod burst;

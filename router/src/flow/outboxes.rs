@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a burst touches, each once, in the order in which it was touched first.
+//! Outboxes that a burst touches, each once, in the order of their first use.
 
 use std::sync::Arc;
 
 use zonda_transport::outbox::Outbox;
 
-/// A set in the order of arrival. The neighbours of a route, or those interested in a key, come in the same order each time:
-/// to add the one behind the one that was added last costs the same however many there are.
+/// Set in the order of insertion. The neighbours of a route, or those interested in a key, come in
+/// the same order each time, so the search for an element begins behind the previous one and takes
+/// constant time.
 pub(crate) struct InOrder<T> {
     all: Vec<T>,
-    /// The place behind the one that was added last.
+    /// Index behind the element that was added last.
     next: usize,
 }
 
@@ -24,7 +25,7 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T> InOrder<T> {
-    /// Adds what `make` gives unless there is one that `is_it` already.
+    /// Adds the result of `make` unless an element satisfies `is_it`.
     pub(crate) fn add(&mut self, is_it: impl Fn(&T) -> bool, make: impl FnOnce() -> T) {
         let known = match self.all.get(self.next) {
             Some(next) if is_it(next) => self.next,
@@ -44,7 +45,7 @@ impl<T> InOrder<T> {
         self.all.iter()
     }
 
-    /// All of them; the set is empty afterwards and keeps its memory.
+    /// Removes all elements; the set keeps its memory.
     pub(crate) fn drain(&mut self) -> std::vec::Drain<'_, T> {
         self.next = 0;
         self.all.drain(..)
@@ -56,24 +57,24 @@ impl<T> InOrder<T> {
     }
 }
 
-/// The outboxes that got messages and must be written.
+/// Outboxes that got messages and must be flushed.
 #[derive(Default)]
 pub(crate) struct Outboxes(InOrder<Arc<Outbox>>);
 
 impl Outboxes {
-    /// Adds `outbox` if it is not there yet.
+    /// Adds `outbox` if it is absent.
     #[inline]
     pub(crate) fn add(&mut self, outbox: &Arc<Outbox>) {
         self.0
             .add(|known| Arc::ptr_eq(known, outbox), || Arc::clone(outbox));
     }
 
-    /// Adds all of `others`.
+    /// Adds all outboxes of `others`.
     pub(crate) fn add_all(&mut self, others: &Outboxes) {
         others.0.iter().for_each(|outbox| self.add(outbox));
     }
 
-    /// Writes what waits in each as far as its socket takes it, and forgets them.
+    /// Flushes each outbox as far as its socket takes it, and removes them all.
     pub(crate) fn flush(&mut self) {
         for outbox in self.0.drain() {
             outbox.flush();

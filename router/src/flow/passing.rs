@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A put with nothing beside its payload, and what became of it, in few registers.
+//! Put with only a payload, and its fate, in few registers.
 
 use zonda_codec::{Encoding, Qos, Reliability};
 
 use crate::model::{Outcome, Publication, PublishError, SampleKind, Value};
 
-/// A put with nothing beside its payload.
+/// Put with only a payload: no attachment, timestamp or source info.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain<'a> {
-    /// The value.
+    /// Payload of the put.
     pub payload: Value<'a>,
-    /// The number of its encoding, which has no schema.
+    /// Number of its encoding, which has no schema.
     pub encoding: u16,
     /// Priority, congestion control and express.
     pub qos: Qos,
-    /// The class of delivery: a best-effort message may be lost on the way.
+    /// Class of delivery: a best-effort message may be lost on the way.
     pub reliability: Reliability,
 }
 
@@ -37,7 +37,7 @@ impl<'a> From<Plain<'a>> for Publication<'a> {
     }
 }
 
-/// The fate of a message that all neighbours on its route took.
+/// Fate of a message that all neighbours on its route took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passed {
     /// [`Outcome::Sent`].
@@ -48,19 +48,20 @@ pub enum Passed {
     Nobody,
 }
 
-/// The fate of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to memory in parts and
-/// read back in one piece before the parts are there, which once cost a quarter of a put.
+/// Fate of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to
+/// memory in parts and read back in one piece before the parts are there (a failed store
+/// forwarding), which once cost a quarter of a put.
 #[derive(Debug)]
 #[must_use = "the message may not have been accepted"]
 pub struct Passing {
-    /// The fate of it, if it took the usual course.
+    /// Fate in the usual case.
     pub passed: Passed,
-    /// The fate of it otherwise; `passed` then says nothing.
+    /// Fate otherwise; `passed` then has no meaning.
     pub unusual: Option<Box<Result<Outcome, PublishError>>>,
 }
 
 impl Passing {
-    /// The same as one value.
+    /// Returns both fields as one result.
     #[inline(always)]
     pub fn into_result(self) -> Result<Outcome, PublishError> {
         match self.unusual {
