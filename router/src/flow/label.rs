@@ -34,7 +34,7 @@ impl<'a, L: Label> Labelled<'a, L> {
 
 /// Part of the head that differs between puts with the same payload.
 pub(crate) trait Label: Copy {
-    /// A head that is written once for many of them.
+    /// Head that is encoded once for many puts.
     type Head;
     /// Part of the label that is equal for all puts with the same head.
     type Shared: Copy + PartialEq;

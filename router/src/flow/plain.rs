@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The short way of the message that nearly all are: a put with nothing beside its payload, or with a number, for other
-//! nodes alone. Its head differs from the last one's in the payload's length and that number only, so it is encoded once
-//! for each neighbour and copied from then on.
+//! Fast path of most messages: puts with only a payload, or with a number in addition, whose route
+//! leads to other nodes alone. Successive heads differ only in the payload's length and that
+//! number, so a head is encoded once for each neighbour and copied from then on.
 
 use std::sync::Arc;
 
@@ -26,35 +26,38 @@ use crate::{
     node::shared::Shared,
 };
 
-/// A neighbour's head, and where it goes.
+/// Prepared head for one neighbour, with the neighbour's outbox.
 pub(crate) struct Ready<H> {
     outbox: Arc<Outbox>,
     head: H,
 }
 
-/// The prepared heads of one route, once there was a message for them.
+/// Prepared heads of one route, made with its first message.
 #[derive(Default)]
 pub(crate) struct Prepared {
     pub(crate) plain: Option<Heads<Unlabelled>>,
     pub(crate) numbered: Option<Heads<Number>>,
 }
 
-/// The prepared heads of messages of one kind.
+/// Prepared heads of messages of one kind.
 pub(crate) struct Heads<L: Label> {
     qos: Qos,
     encoding: u16,
-    /// The length of the payload that stands in them.
+    /// Length of the payload that is encoded in the heads.
     payload_len: usize,
-    /// What of its label does.
+    /// Shared part of the label that is encoded in the heads.
     shared: L::Shared,
-    /// In the order of the route's neighbours; `None` if messages on this route have no short way.
+    /// Heads in the order of the route's neighbours; `None` if messages on this route cannot take
+    /// the fast path.
     ready: Option<Box<[Ready<L::Head>]>>,
 }
 
 impl<L: Label> Heads<L> {
-    /// Prepares the heads for messages like this one. A route that has no short way gets heads that fit no message.
+    /// Prepares the heads for messages like this one. A route without a fast path gets heads that
+    /// fit no message.
     pub(crate) fn new(shared: &Shared, way: &Way, message: Labelled<'_, L>) -> Heads<L> {
         let (Labelled { plain, label }, route) = (message, &way.route);
+        // stamps, hooks, local subscribers and `BlockFirst` need the general path
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
         let short = simple && !shared.stamps && route.local.is_empty() && route.hooked.is_none();
         let mut put = Put::new(&[]);
@@ -76,7 +79,7 @@ impl<L: Label> Heads<L> {
         heads
     }
 
-    /// Those of a message with a payload of that length; `None` if they do not fit it.
+    /// Returns the heads of a message with a payload of that length; `None` if they do not fit it.
     #[inline(always)]
     pub(crate) fn of(
         &mut self,
@@ -94,7 +97,7 @@ impl<L: Label> Heads<L> {
         self.ready.as_deref()
     }
 
-    /// Writes another length and another label into all of them; tells whether it could.
+    /// Updates the length and the label in all heads; returns true on success.
     #[inline(never)]
     fn complete(&mut self, payload_len: usize, label: L) -> bool {
         if payload_len > MESSAGE_BYTES_MAX {
@@ -104,7 +107,7 @@ impl<L: Label> Heads<L> {
         let mut ready = self.ready.iter_mut().flatten();
         let done = ready.all(|one| label.complete(&mut one.head, payload_len).is_some());
         if !done {
-            // They differ in their lengths now.
+            // some heads have the new length, some the old one
             self.ready = None;
         }
         done
@@ -112,7 +115,8 @@ impl<L: Label> Heads<L> {
 }
 
 impl Shared {
-    /// As [`Shared::dispatch`], with the [heads](Heads::of) of the message. It is counted.
+    /// Publishes like [`Shared::dispatch`], with the [heads](Heads::of) of the message, and counts
+    /// its fate.
     #[inline(always)]
     pub(crate) fn dispatch_plain<L: Label>(
         &self,
@@ -128,8 +132,8 @@ impl Shared {
         }
     }
 
-    /// Appends it to what its only neighbour gets next, the way of nearly all messages. Else it is for the long way, in the lane
-    /// as this one left it.
+    /// Appends the message to the next batch of its only neighbour, the path of nearly all
+    /// messages. On failure the caller continues in the lane as it was left here.
     #[inline(always)]
     fn append<'a, L: Label>(
         &self,
@@ -148,7 +152,8 @@ impl Shared {
         deliver::append(outbox, plain.qos, plain.reliability, &head, payload)
     }
 
-    /// A message that begins a frame or a batch, is large or urgent, finds no room, or has any other number of neighbours.
+    /// Publishes a message that begins a frame or a batch, is large or urgent, finds no room, or
+    /// goes to no or several neighbours.
     #[inline(never)]
     fn dispatch_long<'a, L: Label>(
         &self,
@@ -178,7 +183,7 @@ impl Shared {
         }
     }
 
-    /// Offers it to each neighbour up to one that refuses it.
+    /// Offers the message to each neighbour up to one that refuses it.
     #[inline(never)]
     fn dispatch_each<L: Label>(
         &self,
@@ -208,7 +213,8 @@ impl Shared {
         taken(way, passed, message.plain.payload.size())
     }
 
-    /// As [`Shared::dispatch_plain`] for one neighbour that takes it. Else nothing is done, and nothing counted.
+    /// Publishes like [`Shared::dispatch_plain`], if there is one neighbour and it takes the
+    /// message at once. Otherwise does nothing, and counts nothing.
     #[inline(always)]
     pub(crate) fn dispatch_plain_at_once<L: Label>(
         &self,
@@ -265,12 +271,12 @@ impl Shared {
     }
 }
 
-/// Where a message stopped on its short way.
+/// State of a message whose fast path ended at a neighbour that refused it.
 struct Rest {
-    /// The place of the neighbour that refused it.
+    /// Index of the neighbour that refused the message.
     index: usize,
     refused: Refused,
-    /// What became of it before.
+    /// Fate of the message at the neighbours before.
     passed: Passed,
 }
 
@@ -292,7 +298,7 @@ impl<H> Ready<H> {
     }
 }
 
-/// Counts what became of a message that each neighbour took.
+/// Counts a message that each neighbour took.
 #[inline(always)]
 fn taken(way: &Way, passed: Passed, bytes: usize) -> Passing {
     way.tally.count(passed, bytes);
@@ -302,7 +308,7 @@ fn taken(way: &Way, passed: Passed, bytes: usize) -> Passing {
     }
 }
 
-/// The result, counted, in two registers.
+/// Counts the result, and returns it in two registers.
 #[cold]
 fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tally) -> Passing {
     let bytes = plain.payload.size();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The work of a publishing thread: encode the message into the lane of each neighbour on the route, call each local
-//! subscriber. One lane lock per neighbour, no allocation, no hand-over to another thread.
+//! Work of a publishing thread: it encodes the message into the lane of each neighbour on the
+//! route, and calls each local subscriber. One lane lock per neighbour, no allocation, no hand-over
+//! to another thread.
 
 use std::{
     future::Future,
@@ -30,7 +31,7 @@ use crate::{
     node::{clock::ntp64_now, log::log_panic, shared::Shared},
 };
 
-/// One publication on its way to the hops of a route.
+/// Publication on its way to the hops of a route.
 struct Sending<'a> {
     publication: &'a Publication<'a>,
     body: &'a PushBody<'a>,
@@ -54,7 +55,8 @@ impl Sending<'_> {
         deliver::offer(&hop.outbox, qos, &message)
     }
 
-    /// Writes down what a neighbour made of the message; one worth waiting for goes among the `slow`.
+    /// Notes a neighbour's result. A full neighbour that the sender will wait for is added to
+    /// `slow`.
     #[inline]
     fn note<'h>(
         &self,
@@ -71,7 +73,7 @@ impl Sending<'_> {
         }
     }
 
-    /// Writes down that a neighbour did not take the message, after the time that it was given.
+    /// Notes that a neighbour did not take the message in the time that it had.
     fn judge(&self, hop: &Hop, refused: Refused, waited: Option<Duration>, verdict: &mut Verdict) {
         match refused {
             Refused::Full => verdict.failed(self.refused(hop, waited)),
@@ -80,7 +82,8 @@ impl Sending<'_> {
         }
     }
 
-    /// Queues the message for a neighbour that had no room, waiting for it at most until `deadline`.
+    /// Queues the message for a neighbour that had no room, waiting for room at most until
+    /// `deadline`.
     #[cold]
     fn insist(&self, hop: &Hop, shared: &Shared, deadline: Instant) -> Result<Passed, Refused> {
         let priority = self.publication.qos.priority();
@@ -106,7 +109,7 @@ impl Sending<'_> {
         }
     }
 
-    /// The same without holding the thread.
+    /// Queues like [`insist`](Self::insist), without blocking the thread.
     async fn insist_async(
         &self,
         hop: &Hop,
@@ -122,7 +125,7 @@ impl Sending<'_> {
         }
     }
 
-    /// Gives the meaning of a full queue for a publication that may not wait (any longer).
+    /// Returns the error of a full queue for a publication that may not wait (any longer).
     fn refused(&self, hop: &Hop, waited: Option<Duration>) -> PublishError {
         let (peer, priority) = (hop.zid, self.publication.qos.priority());
         match (self.publication.qos.congestion_control(), waited) {
@@ -133,12 +136,12 @@ impl Sending<'_> {
                     Some(after) => PublishError::Timeout { peer, after },
                 }
             }
-            // It was counted where it was dropped.
+            // the outbox counted it when it was dropped
             _ => PublishError::Dropped { peer },
         }
     }
 
-    /// Gives the error of a message that no batch can hold.
+    /// Returns the error of a message that no batch can hold.
     #[cold]
     fn too_long(&self, hop: &Hop) -> PublishError {
         let publication = self.publication;
@@ -158,7 +161,8 @@ impl Sending<'_> {
     }
 }
 
-/// The results at several neighbours, as one answer: the first failure, else a lost link, else the slowest success.
+/// Results at several neighbours, combined into one: the first failure, else a lost link, else the
+/// slowest success.
 struct Verdict {
     outcome: Outcome,
     failure: Option<PublishError>,
@@ -190,7 +194,7 @@ impl Verdict {
     /// Adds the fate of the message on one of several ways.
     fn add(&mut self, result: Result<Outcome, PublishError>) {
         match result {
-            // Hooks may let nothing pass to those on the route.
+            // hooks may block the message for all destinations of the route
             Ok(Outcome::Sent | Outcome::NoSubscriber) => {}
             Ok(Outcome::Queued) => self.took(Passed::Queued),
             Ok(outcome) => self.outcome = outcome,
@@ -212,8 +216,8 @@ impl Verdict {
 }
 
 impl Shared {
-    /// Publishes to everybody on `route`. A neighbour that has no room is waited for, if at all, only after all
-    /// others have the message.
+    /// Publishes to all destinations of `route`. The sender waits for neighbours without room, if
+    /// at all, only after all other destinations have the message.
     pub(crate) fn dispatch(
         &self,
         route: &Route,
@@ -243,8 +247,8 @@ impl Shared {
         verdict.end()
     }
 
-    /// Goes on with a message for other nodes alone after the first of `hops` has refused it; `outcome` is what became
-    /// of it at the neighbours before.
+    /// Continues with a message for other nodes alone after the first of `hops` has refused it;
+    /// `outcome` is its fate at the neighbours before.
     #[cold]
     pub(crate) fn dispatch_rest(
         &self,
@@ -264,6 +268,7 @@ impl Shared {
             failure: None,
         };
         let mut slow = Vec::new();
+        // the first hop's refusal is known, the rest are asked now
         let mut refused = Some(refused);
         for hop in hops {
             let offered = match refused.take() {
@@ -272,20 +277,23 @@ impl Shared {
             };
             sending.note(hop, offered, wait, &mut verdict, &mut slow);
         }
+        // slow neighbours are waited for last
         if let Wait::AtMost(limit) = wait {
             sending.insist_all(&slow, self, limit, &mut verdict);
         }
         verdict.end()
     }
 
-    /// Publishes without ever holding the thread: under `Block` it waits by waker for those that have no room, after all
-    /// others have the message; all of them together get no more than `limit`.
+    /// Publishes without ever blocking the thread: under `Block` it waits asynchronously for
+    /// neighbours without room, after all other destinations have the message; all of them together
+    /// get no more than `limit`.
     pub(crate) async fn dispatch_async(
         &self,
         route: &Route,
         publication: &Publication<'_>,
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
+        // hooks split a route into several ways
         if let Some(hooked) = &route.hooked {
             return self
                 .dispatch_checked_async(hooked, publication, limit)
@@ -296,6 +304,7 @@ impl Shared {
             publication,
             body: &body,
         };
+        // neighbours and local subscribers that take the message at once come first
         let mut verdict = Verdict::on(route);
         let mut slow = Vec::new();
         let wait = Wait::AtMost(limit);
@@ -306,6 +315,7 @@ impl Shared {
         if !route.local.is_empty() {
             deliver_local(route, publication, body);
         }
+        // the slow ones share the time that is left
         if slow.is_empty() {
             return verdict.end();
         }
@@ -319,7 +329,8 @@ impl Shared {
         verdict.end()
     }
 
-    /// Publishes along the ways that hooks leave of a route. They share the time that neighbours may take.
+    /// Publishes along the ways that hooks leave of a route. Neighbours on all ways share the time
+    /// limit.
     #[cold]
     fn dispatch_checked(
         &self,
@@ -342,7 +353,8 @@ impl Shared {
         verdict.end()
     }
 
-    /// The same without holding the thread. In a box, as it is rarely there and would make every future larger.
+    /// Publishes like [`dispatch_checked`](Self::dispatch_checked), without blocking the thread.
+    /// Boxed because it is rare and would make every future larger.
     fn dispatch_checked_async<'a>(
         &'a self,
         hooked: &'a Hooked,
@@ -363,7 +375,7 @@ impl Shared {
         })
     }
 
-    /// A publication with the timestamp that all get of it.
+    /// Returns the publication with the timestamp that all destinations get.
     fn stamped<'a>(&self, publication: &Publication<'a>) -> Result<Publication<'a>, PublishError> {
         let timestamp = match self.checked_body(publication)? {
             PushBody::Put(put) => put.timestamp,
@@ -388,7 +400,7 @@ impl Shared {
             self.check_huge(size)?;
         }
         let timestamp = match (publication.timestamp, publication.kind) {
-            // Deletions keep theirs.
+            // deletions keep their timestamps
             (given @ Some(_), SampleKind::Delete) => given,
             (given, _) if self.stamps => {
                 let stamp = self.stamp(given.as_ref(), ntp64_now);
@@ -399,8 +411,8 @@ impl Shared {
         Ok(body(publication, timestamp))
     }
 
-    /// A node that is configured to accept more than others do by default may send as much: its neighbours will have been
-    /// configured alike.
+    /// Checks a message beyond the default limit of other nodes. A node that is configured to
+    /// accept more may send as much: its neighbours are assumed to be configured alike.
     #[cold]
     fn check_huge(&self, size: usize) -> Result<(), PublishError> {
         let own = self.settings.max_message_size;
@@ -412,7 +424,7 @@ impl Shared {
     }
 }
 
-/// The rest of the time until then.
+/// Returns the time left until `deadline`.
 fn until(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
@@ -420,11 +432,12 @@ fn until(deadline: Instant) -> Duration {
 /// Calls the node's own subscribers, on the publishing thread, with no lock held.
 #[cold]
 fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_>) {
+    // callbacks may keep parts of a payload, so a borrowed one is copied
     let block = match publication.payload {
         Value::Borrowed(bytes) => Payload::from(bytes),
         Value::Shared(payload) => payload.clone(),
     };
-    // The same body, with the shorter life of `block`.
+    // the same body, with the shorter lifetime of `block`
     let mut body: PushBody<'_> = body;
     if let PushBody::Put(put) = &mut body {
         put.payload = block.as_slice();
@@ -450,7 +463,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
     let_go(&mut opened);
 }
 
-/// Calls every subscriber; one that panics ends neither the others nor the caller.
+/// Calls every subscriber; a panic of one affects neither the others' calls nor the caller.
 #[inline]
 pub(crate) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
     for subscriber in subscribers {
@@ -458,7 +471,8 @@ pub(crate) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
     }
 }
 
-/// Calls a subscriber with messages like `like`. If it panics, what is left of them is left there.
+/// Calls a subscriber with messages like `like`. If it panics, the rest of the run is left in
+/// `run`.
 #[inline]
 pub(crate) fn call_run(subscriber: &Opened, like: &Delivery<'_>, run: &mut Deliveries<'_, '_>) {
     guarded(like, || subscriber.take_run(like, run));
@@ -476,7 +490,8 @@ fn guarded(delivery: &Delivery<'_>, call: impl FnOnce()) {
     }
 }
 
-/// Lets go of subscribers. What belongs to a user may be dropped with them; if that panics, it harms nobody else.
+/// Releases subscribers. User values may be dropped with them; a panic of their destructors is
+/// caught and logged.
 pub(crate) fn let_go(subscribers: &mut Vec<Opened>) {
     if caught(|| subscribers.clear()).is_err() {
         static PANICKED: LogLimit = LogLimit::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A declared publisher: one key, its route at hand.
+//! Declared publisher: one key with a cached route.
 
 use std::{
     cell::Cell,
@@ -30,26 +30,28 @@ use crate::{
 };
 
 thread_local! {
-    /// The routes of the publishers that this thread used last, by their serial number. Taking one out and putting
-    /// it back costs no atomic operation, as asking a shared place for it would with every message.
+    /// Routes of the publishers that this thread used last, by their serial number. Taking one out
+    /// and putting it back costs no atomic operation, unlike loading it from a shared place with
+    /// every message.
     static RECENT: [Cell<Option<Box<Recent>>>; RECENT_MAX] = const { [const { Cell::new(None) }; RECENT_MAX] };
 }
 
-/// Publishers whose route a thread keeps at hand; a power of two.
+/// Number of publishers whose route a thread caches; a power of two.
 const RECENT_MAX: usize = 8;
 
-/// A publisher's route at a thread's hand. Boxed, so that taking it and putting it back moves one word.
+/// Route of a publisher in a thread's cache. Boxed, so that taking it and putting it back moves one
+/// word.
 struct Recent {
     serial: u64,
     way: Way,
-    /// The heads of its plain messages.
+    /// Prepared heads of its plain messages.
     prepared: Prepared,
 }
 
-/// Numbers the publishers of a process.
+/// Next serial number of a publisher in this process.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
-/// Publishes on one key. Dropping it undeclares it, without blocking.
+/// Publisher on one key. Dropping it undeclares it, without blocking.
 pub struct PublisherFace {
     shared: Arc<Shared>,
     id: u32,
@@ -89,14 +91,14 @@ impl PublisherFace {
 
     /// Publishes a message.
     ///
-    /// Cost with one neighbour and no local subscriber: one atomic load to see that the route still holds, one lane
-    /// lock, one copy of a small payload; no allocation.
+    /// Cost with one neighbour and no local subscriber: one atomic load to check that the route is
+    /// still valid, one lane lock, one copy of a small payload; no allocation.
     ///
     /// # Errors
     /// The fate of the message; see [`PublishError`].
     ///
     /// # Blocking
-    /// Under congestion control `Block` at most as long as `wait` says, else never.
+    /// At most for the time of `wait` under congestion control `Block`, else never.
     #[inline]
     pub fn publish(
         &self,
@@ -116,36 +118,40 @@ impl PublisherFace {
         result
     }
 
-    /// As [`PublisherFace::publish`], for a message that has nothing beside its payload: the heads of such messages are
-    /// prepared, one for each neighbour.
+    /// Publishes like [`PublisherFace::publish`], for a message with only a payload: the heads of
+    /// such messages are prepared, one for each neighbour.
     ///
     /// # Blocking
-    /// As [`PublisherFace::publish`].
+    /// See [`PublisherFace::publish`].
     pub fn publish_plain(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
         let label = Unlabelled;
         self.publish_labelled(Labelled { plain, label }, wait)
     }
 
-    /// The same for a message that says as well that it is the one of this `number` from this publisher.
+    /// Publishes like [`PublisherFace::publish_plain`], and sends the message's `number` at this
+    /// publisher along.
     ///
     /// # Blocking
-    /// As [`PublisherFace::publish`].
+    /// See [`PublisherFace::publish`].
     pub fn publish_numbered(&self, plain: &Plain<'_>, number: u32, wait: Wait) -> Passing {
         let label = Number(number);
         self.publish_labelled(Labelled { plain, label }, wait)
     }
 
-    /// As [`PublisherFace::publish_plain`] where one neighbour takes the message without waiting. Else nothing is done, and the
-    /// answer is `None`: [`PublisherFace::publish_async_within`] can wait by waker, and says what went wrong.
+    /// Publishes like [`PublisherFace::publish_plain`] if one neighbour takes the message without
+    /// waiting. Otherwise does nothing and returns `None`: [`PublisherFace::publish_async_within`]
+    /// can wait asynchronously, and reports the cause.
     pub fn publish_plain_at_once(&self, plain: &Plain<'_>) -> Option<Outcome> {
         let label = Unlabelled;
         let message = Labelled { plain, label };
+        // a valid cached route, or a new one
         let mut recent = match self.at_hand() {
             Some(recent) => recent,
-            // It would not be kept, and made anew for each message.
+            // such a route is never cached, and would be made anew for each message
             None if self.route.load().is_local() => return None,
             None => self.renewed_recent(),
         };
+        // the first plain message prepares the heads
         if recent.prepared.plain.is_none() {
             self.prepare(&mut recent, message);
         }
@@ -153,6 +159,7 @@ impl PublisherFace {
         let payload = plain.payload.as_slice();
         let heads = prepared.plain.as_mut();
         let ready = heads.and_then(|heads| heads.of(message, payload.len()));
+        // try once, and cache the route again
         let passed = ready
             .and_then(|ready| (self.shared).dispatch_plain_at_once(way, ready, message, payload));
         self.keep_at_hand(recent);
@@ -163,7 +170,7 @@ impl PublisherFace {
     fn publish_labelled<L: Label>(&self, message: Labelled<'_, L>, wait: Wait) -> Passing {
         let passing = RECENT.try_with(|slots| {
             let slot = &slots[self.slot()];
-            // Nobody else uses it meanwhile, also not what this call itself may call.
+            // only this thread uses the slot, and a callback of this call finds it empty
             let mut recent = slot.take().filter(|recent| self.holds(recent))?;
             let passing = self.publish_prepared(&mut recent, message, wait);
             slot.set(Some(recent));
@@ -175,7 +182,8 @@ impl PublisherFace {
         }
     }
 
-    /// Publishes with the heads that this thread has; `None` if they do not fit, and nothing was done.
+    /// Publishes with the heads that this thread has; `None` if they do not fit, and nothing was
+    /// done.
     #[inline(always)]
     fn publish_prepared<L: Label>(
         &self,
@@ -189,7 +197,7 @@ impl PublisherFace {
         Some((self.shared).dispatch_plain(way, ready, message, payload, wait))
     }
 
-    /// Prepares what a thread keeps at hand, or does without.
+    /// Prepares the heads and caches them, or publishes without.
     #[inline(never)]
     fn publish_unprepared<L: Label>(&self, message: Labelled<'_, L>, wait: Wait) -> Passing {
         let mut recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
@@ -203,11 +211,11 @@ impl PublisherFace {
         passing
     }
 
-    /// The heads of messages like this one.
+    /// Prepares the heads of messages like this one.
     #[cold]
     fn prepare<L: Label>(&self, recent: &mut Recent, message: Labelled<'_, L>) {
         let Recent { way, prepared, .. } = recent;
-        // A route with local subscribers is not kept, so nothing is prepared for it.
+        // a route with local subscribers is not cached, so nothing is prepared for it
         *L::place(prepared) =
             (!way.route.is_local()).then(|| Heads::new(&self.shared, way, message));
     }
@@ -225,7 +233,7 @@ impl PublisherFace {
         })
     }
 
-    /// This thread's own copy of the route, if it has one that still holds.
+    /// Takes this thread's cached route, if there is one that is still valid.
     #[inline(always)]
     fn at_hand(&self) -> Option<Box<Recent>> {
         let recent = RECENT
@@ -235,18 +243,18 @@ impl PublisherFace {
         self.holds(&recent).then_some(recent)
     }
 
-    /// Tells if it is this publisher's, and its route that of now.
+    /// Returns true if `recent` belongs to this publisher, and its route is valid.
     #[inline(always)]
     fn holds(&self, recent: &Recent) -> bool {
         recent.serial == self.serial && recent.way.route.holds()
     }
 
-    /// Puts the route where [`Self::at_hand`] finds it. Not one with local subscribers: their closures must not
-    /// outlive them because a thread once published.
+    /// Caches the route for [`Self::at_hand`]. Routes with local subscribers are not cached: their
+    /// closures must not outlive the subscribers because a thread once published.
     #[inline(always)]
     fn keep_at_hand(&self, recent: Box<Recent>) {
         if !recent.way.route.is_local() {
-            // A thread that is ending keeps nothing any more.
+            // a thread that is ending caches nothing any more
             let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));
         }
     }
@@ -256,10 +264,10 @@ impl PublisherFace {
         self.serial as usize % RECENT_MAX
     }
 
-    /// Publishes a message; under congestion control `Block` it waits for room by waker.
+    /// Publishes a message; under congestion control `Block` it waits asynchronously for room.
     ///
     /// # Errors
-    /// As [`PublisherFace::publish`].
+    /// See [`PublisherFace::publish`].
     ///
     /// # Cancel safety
     /// A future that is dropped has published to some neighbours or to none.
@@ -271,10 +279,10 @@ impl PublisherFace {
             .await
     }
 
-    /// As [`PublisherFace::publish_async`], waiting at most `limit`.
+    /// Publishes like [`PublisherFace::publish_async`], waiting at most `limit`.
     ///
     /// # Errors
-    /// As [`PublisherFace::publish`].
+    /// See [`PublisherFace::publish`].
     pub async fn publish_async_within(
         &self,
         publication: &Publication<'_>,
@@ -287,13 +295,13 @@ impl PublisherFace {
         result
     }
 
-    /// Counts the fates of its messages so far.
+    /// Returns the counts of its messages' fates so far.
     #[must_use]
     pub fn counters(&self) -> PublisherCounts {
         self.tallies.counts()
     }
 
-    /// Its id among all entities.
+    /// Returns its id among all entities.
     #[must_use]
     pub fn id(&self) -> EntityGlobalId {
         EntityGlobalId {
@@ -302,7 +310,7 @@ impl PublisherFace {
         }
     }
 
-    /// Tells if any subscriber is known that a message would reach.
+    /// Returns true if any subscriber is known that a message would reach.
     #[must_use]
     pub fn has_matching_subscribers(&self) -> bool {
         let key = &self.route.load().key;
@@ -310,15 +318,15 @@ impl PublisherFace {
         self.shared.has_counterpart(key, audience)
     }
 
-    /// Tells if a message would go to anybody now: to a subscriber that is known, or to a gateway that has not said yet whether it
-    /// knows one.
+    /// Returns true if a message would be sent now: to a known subscriber, or to a gateway that has
+    /// not yet answered if it knows one.
     #[must_use]
     pub fn has_route(&self) -> bool {
         !self.renewed().leads_nowhere()
     }
 
-    /// Tells `listener` whether any subscriber is known that a message would reach: that there is one if there is, and
-    /// then of each change. It ends with the publisher.
+    /// Reports to `listener` if any subscriber is known that a message would reach: at once if
+    /// there is one, and then each change. The listener ends with the publisher.
     ///
     /// # Errors
     /// The node is closed.
@@ -332,7 +340,7 @@ impl PublisherFace {
             .declare_matching(self.id, key, audience, listener)
     }
 
-    /// The route for the table as it is now.
+    /// Returns the route for the present state of the table.
     #[cold]
     fn renewed(&self) -> Arc<Route> {
         let route = self.route.load_full();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Routes: those that a publisher, a key or a connection asks for, and the subscribers at their end.
+//! Resolution of routes for publishers, keys and connections, and declaration of the subscribers at
+//! their ends.
 
 use std::sync::Arc;
 
@@ -51,11 +52,11 @@ impl Shared {
                 std::mem::take(&mut state.undeclared),
             )
         });
-        // User code may run when these go, so it is done here, without the lock.
+        // user code may run when these are dropped, so no lock is held here
         drop((sink, routes));
     }
 
-    /// The route of messages on `key` from `from`.
+    /// Returns the route of messages on `key` from `from`.
     pub(crate) fn resolve(
         &self,
         from: FaceId,
@@ -77,12 +78,13 @@ impl Shared {
         self.look_to_end(&mut state, looking)
     }
 
-    /// The route of a key that no publisher was declared for, from a bounded cache.
+    /// Returns the route of a key without a declared publisher, from a bounded cache.
     pub(crate) fn undeclared_route(
         &self,
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<Arc<Route>, PublishError> {
+        // closed nodes and keys that no node accepts
         if self.is_closed() {
             return Err(self.cannot_publish());
         }
@@ -93,11 +95,13 @@ impl Shared {
                 limit: KEY_BYTES_MAX,
             });
         }
+        // the cache knows most keys
         let mut state = self.state.lock();
         let known = &mut state.undeclared[destination as usize];
         if let Some(route) = known.get(key.as_str()) {
             return Ok(Arc::clone(route));
         }
+        // a new key is resolved and inserted
         state.table.check_key(key)?;
         let (whose, kept) = (self.local, key.clone().into_owned());
         let looking = Looking::new(&mut state.table, whose, kept, None, destination);
@@ -105,7 +109,7 @@ impl Shared {
         let known = &mut state.undeclared[destination as usize];
         let forgotten = known.put(key.as_str(), Arc::clone(&route));
         drop(state);
-        // Old routes may hold the last reference to a user's closure.
+        // old routes may hold the last reference to a user's closure
         drop(forgotten);
         Ok(route)
     }

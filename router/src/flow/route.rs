@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The table's answers, resolved: outboxes instead of face ids, callbacks instead of subscriber ids.
+//! Answers of the table, resolved: outboxes instead of face ids, callbacks instead of subscriber
+//! ids.
 
 use std::sync::{
     Arc,
@@ -16,31 +17,32 @@ use crate::{
     table::{self, Validity},
 };
 
-/// Where messages on one key from one source go, for as long as nothing happens on the key.
+/// Destinations of messages on one key from one source, valid until a declaration changes the key.
 pub(crate) struct Route {
     pub(crate) validity: Arc<Validity>,
     pub(crate) key: KeyExpr<'static>,
     pub(crate) remote: Box<[Hop]>,
     pub(crate) local: Box<[Sink]>,
-    /// Something is checked of the messages. Then `remote` and `local` are empty, and the way goes on here.
+    /// Hooks that check the messages. If there are any, `remote` and `local` are empty, and the
+    /// hooks have the destinations.
     pub(crate) hooked: Option<Box<Hooked>>,
 }
 
 impl Route {
-    /// Bytes of memory that it holds, without what it shares with the node.
+    /// Returns the bytes of memory that it holds, without what it shares with the node.
     pub(crate) fn memory(&self) -> usize {
         let (key, hops, sinks) = (self.key.as_str().len(), &self.remote, &self.local);
         let hooked = self.hooked.as_ref().map_or(0, |hooked| hooked.memory());
         size_of::<Self>() + 2 * key + size_of_val(&**hops) + size_of_val(&**sinks) + hooked
     }
 
-    /// Whether it leads to subscribers of this node.
+    /// Returns true if it leads to subscribers of this node.
     pub(crate) fn is_local(&self) -> bool {
         let hooked = self.hooked.as_ref().map(|hooked| hooked.route());
         !self.local.is_empty() || hooked.is_some_and(|route| route.is_local())
     }
 
-    /// Whether a message on it reaches nobody.
+    /// Returns true if it has no destination.
     pub(crate) fn leads_nowhere(&self) -> bool {
         match &self.hooked {
             Some(hooked) => hooked.route().leads_nowhere(),
@@ -48,21 +50,21 @@ impl Route {
         }
     }
 
-    /// Whether it leads to a neighbour that is gone. Nobody uses it any more then.
+    /// Returns true if it leads to a neighbour that is gone. Such a route is no longer used.
     fn is_of_the_gone(&self) -> bool {
         let hooked = self.hooked.as_ref().map(|hooked| hooked.route());
         self.remote.iter().any(|hop| hop.outbox.is_closed())
             || hooked.is_some_and(|route| route.is_of_the_gone())
     }
 
-    /// Whether it is still what the table would say.
+    /// Returns true if the table would still return the same route.
     #[inline(always)]
     pub(crate) fn holds(&self) -> bool {
         self.validity.holds()
     }
 }
 
-/// One neighbour on a route.
+/// Neighbour on a route.
 #[derive(Clone)]
 pub(crate) struct Hop {
     pub(crate) outbox: Arc<Outbox>,
@@ -79,31 +81,32 @@ impl Hop {
         }
     }
 
-    /// What messages on the key begin with for this neighbour.
+    /// Returns the head of messages on the key for this neighbour.
     #[inline]
     pub(crate) fn head(&self, qos: Qos) -> PushHead<'_> {
         PushHead::new(self.spelling.wire_expr(), qos, self.spelling.node_id)
     }
 }
 
-/// The routes of what one connection sends: an index for declared ids, bounded maps for everything else.
+/// Cache of the routes of one connection's messages: an index for declared ids, bounded maps for
+/// everything else.
 ///
-/// Routes to neighbours that are gone are looked for in [slices](RouteCache::sweep).
+/// [`sweep`](RouteCache::sweep) removes the routes to neighbours that are gone, slice by slice.
 pub(crate) struct RouteCache {
-    /// By mapping, then by scope, for keys that are an id and nothing else.
+    /// Routes by mapping, then by scope, for keys that are an id and nothing else.
     by_id: [Places; 2],
     /// Bytes of memory that these may hold.
     by_id_max: usize,
-    /// Where the next one goes if there are more: mapping and scope.
+    /// Next route to evict: mapping and scope.
     goes_next: (usize, usize),
-    /// The keys in full.
+    /// Routes by the full key.
     by_key: KeyCache,
-    /// The other keys, by mapping, scope and suffix in one text.
+    /// Routes of the other keys, by mapping, scope and suffix in one text.
     by_text: KeyCache,
-    /// Reused to build the text.
+    /// Reused buffer of the text.
     text: String,
     sweep: Sweep,
-    /// Bytes of memory that all of it holds, for others to read.
+    /// Bytes of memory that the cache holds; the node's memory accounting reads it.
     held: Arc<AtomicUsize>,
 }
 
@@ -134,7 +137,7 @@ impl Places {
         self.routes.push(Some(route));
     }
 
-    /// Puts a route into a place, which is made if need be; gives back the one that was there.
+    /// Puts a route into a slot, which is made if need be; returns the previous one.
     pub(crate) fn put(&mut self, at: usize, route: Arc<Route>) -> Option<Arc<Route>> {
         if self.routes.len() <= at {
             self.routes.resize(at + 1, None);
@@ -145,14 +148,15 @@ impl Places {
         before
     }
 
-    /// Empties a place.
+    /// Empties a slot.
     pub(crate) fn take(&mut self, at: usize) -> Option<Arc<Route>> {
         let route = self.routes.get_mut(at)?.take()?;
         self.memory -= route.memory();
         Some(route)
     }
 
-    /// Drops the routes from place `at` on that lead to the gone; looks at `count` places and tells how many there were.
+    /// Drops the routes from slot `at` on that lead to neighbours that are gone; checks at most
+    /// `count` slots and returns the number checked.
     fn sweep(&mut self, at: usize, count: usize) -> usize {
         let end = self.routes.len().min(at.saturating_add(count));
         for at in at..end {
@@ -164,21 +168,21 @@ impl Places {
     }
 }
 
-/// How far the search for routes to neighbours that are gone has come.
+/// Progress of the search for routes to neighbours that are gone.
 #[derive(Default)]
 struct Sweep {
-    /// How many were gone when it began.
+    /// Number of neighbours that were gone when the search began.
     departed: u64,
-    /// The table and the place in it to look at next, while it is under way.
+    /// Table and slot to check next, while a search is under way.
     at: Option<(usize, usize)>,
 }
 
-/// Routes looked at in one go.
+/// Slots checked in one call.
 const SWEEP_MAX: usize = 1024;
 
 impl RouteCache {
-    /// Empty. It holds at most about `memory_max` bytes: half of them for keys that are an id. It says in `held` how many it
-    /// does.
+    /// Makes an empty cache. It holds at most about `memory_max` bytes: half of them for keys that
+    /// are an id. It stores the bytes that it holds in `held`.
     pub(crate) fn new(memory_max: usize, held: Arc<AtomicUsize>) -> Self {
         Self {
             by_id: Default::default(),
@@ -196,13 +200,14 @@ impl RouteCache {
         self.held.store(self.memory(), Ordering::Relaxed);
     }
 
-    /// Bytes of memory that its routes hold.
+    /// Returns the bytes of memory that its routes hold.
     pub(crate) fn memory(&self) -> usize {
         self.by_id_memory() + self.by_key.memory() + self.by_text.memory()
     }
 
-    /// Goes on looking for routes that lead to neighbours that are gone, of which there have been `departed` so far. To be
-    /// called now and then, with no lock held: a route may hold the last reference to a user's closure.
+    /// Continues the search for routes to neighbours that are gone; `departed` is the number of
+    /// neighbours that have gone so far. Callers do so now and then, with no lock held: a route may
+    /// hold the last reference to a user's closure.
     #[inline]
     pub(crate) fn sweep(&mut self, departed: u64) {
         if self.sweep.at.is_some() || self.sweep.departed != departed {
@@ -234,7 +239,7 @@ impl RouteCache {
         self.say_held();
     }
 
-    /// Makes room among the keys that are an id.
+    /// Evicts routes of keys that are an id, until they hold no more than their limit.
     #[cold]
     fn make_room(&mut self) {
         while self.by_id_memory() > self.by_id_max {
@@ -253,7 +258,7 @@ impl RouteCache {
         self.by_id.iter().map(Places::memory).sum()
     }
 
-    /// The route for `expr` if it is known and still valid.
+    /// Returns the route for `expr` if it is known and still valid.
     #[inline]
     pub(crate) fn get(&mut self, expr: &WireExpr<'_>) -> Option<&Arc<Route>> {
         if expr.suffix.is_empty() {
@@ -268,14 +273,15 @@ impl RouteCache {
         self.by_text.get(&self.text)
     }
 
-    /// The route for `expr` in messages that entered the mesh at the router that has this number, if it is known and still valid.
+    /// Returns the route for `expr` of messages that entered the mesh at the router with this
+    /// number, if it is known and still valid.
     pub(crate) fn get_from(&mut self, node_id: u16, expr: &WireExpr<'_>) -> Option<&Arc<Route>> {
         write_text(&mut self.text, expr);
         write_router(&mut self.text, node_id);
         self.by_text.get(&self.text)
     }
 
-    /// Remembers such a route.
+    /// Inserts the route of messages that entered the mesh at the router with this number.
     pub(crate) fn put_from(&mut self, node_id: u16, expr: &WireExpr<'_>, route: Arc<Route>) {
         write_text(&mut self.text, expr);
         write_router(&mut self.text, node_id);
@@ -283,13 +289,14 @@ impl RouteCache {
         self.say_held();
     }
 
-    /// Forgets the routes of keys that are written with an id of the neighbour, which means another key from now on or none.
+    /// Removes the routes of keys that are spelled with an id of the neighbour, which stands for
+    /// another key from now on or for none.
     pub(crate) fn forget_id(&mut self, id: u16) {
         drop(self.by_id[mapping_index(Mapping::Sender)].take(usize::from(id)));
         self.by_text.clear();
     }
 
-    /// Remembers a route.
+    /// Inserts a route.
     pub(crate) fn put(&mut self, expr: &WireExpr<'_>, route: Arc<Route>) {
         if expr.suffix.is_empty() {
             let routes = &mut self.by_id[mapping_index(expr.mapping)];
@@ -314,7 +321,8 @@ fn mapping_index(mapping: Mapping) -> usize {
     }
 }
 
-/// Mapping and scope as two fixed characters in front of the suffix: every expression has one text of its own.
+/// Writes mapping and scope as two fixed characters in front of the suffix, so that every
+/// expression has a text of its own.
 fn write_text(text: &mut String, expr: &WireExpr<'_>) {
     text.clear();
     text.push(if expr.mapping == Mapping::Sender {
@@ -322,12 +330,12 @@ fn write_text(text: &mut String, expr: &WireExpr<'_>) {
     } else {
         'r'
     });
-    // Scopes have 16 bits; the shift keeps clear of the range that is no character.
+    // scopes have 16 bits; the shift avoids the range of surrogates, which are no characters
     text.push(char::from_u32(u32::from(expr.scope) + 0x1_0000).unwrap_or('\0'));
     text.push_str(expr.suffix);
 }
 
-/// A router's number behind it: no key has this character.
+/// Appends a router's number behind a character that no key has.
 fn write_router(text: &mut String, node_id: u16) {
     text.push('#');
     text.push(char::from_u32(u32::from(node_id) + 0x1_0000).unwrap_or('\0'));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a connection's reading task does with messages that are alike but for payload and time: one look at the route,
-//! one lock of each neighbour's lane, and the head of the copies is written once for all of them.
+//! Handling of messages that are alike but for payload and time, in a connection's reading task:
+//! one lookup of the route, one lock of each neighbour's lane, and one encoding of the head for all
+//! copies.
 
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ pub(crate) struct Alike<'r, 'a> {
 }
 
 impl<'a> Alike<'_, 'a> {
-    /// Hands the messages of `run` on along a route that leads either out or to subscribers of this node, else leaves them.
+    /// Forwards the messages of `run` along a route that leads either to neighbours or to
+    /// subscribers of this node; leaves them in `run` otherwise.
     pub(crate) fn pass(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut Burst) {
         match (route.remote.is_empty(), route.local.is_empty()) {
             (false, true) => self.forward(route, run, burst),
@@ -43,8 +45,8 @@ impl<'a> Alike<'_, 'a> {
         }
     }
 
-    /// Queues the messages of `run` for every neighbour on the route. If they need more than a new head they are left in
-    /// it.
+    /// Queues the messages of `run` for every neighbour on the route. If they need more than a new
+    /// head they are left in `run`.
     pub(crate) fn forward(&self, route: &Route, run: &mut PushRun<'a>, burst: &mut Burst) {
         if !self.push.is_head_and_body() {
             return;
@@ -52,6 +54,7 @@ impl<'a> Alike<'_, 'a> {
         let Ok(first) = self.shared.stamp_run(self.push, run, || burst.now()) else {
             return;
         };
+        // several neighbours share one encoding if the copies are small
         let before = run.left();
         let mut paper = std::mem::take(&mut burst.paper);
         let sheet = self.sheet(route, first, run, &mut paper);
@@ -65,17 +68,18 @@ impl<'a> Alike<'_, 'a> {
             };
             self.queue(hop, &copies, &mut end, burst);
         }
+        // skip what is queued or dropped
         match end.or(sheet.map(|sheet| sheet.end)) {
             Some(end) => *run = end,
-            // Nobody took all of them.
+            // no neighbour took all of them, and the rest is dropped
             None => run.by_ref().for_each(drop),
         }
         burst.paper = paper;
         burst.worked((before - run.left()) * route.remote.len());
     }
 
-    /// Gives the messages of `run` to the subscribers of a route that leads to them alone. A change of the routes is seen by
-    /// the next message: what is left is on other ways.
+    /// Delivers the messages of `run` to the subscribers of a route that leads to them alone. After
+    /// a change of the routes the rest is left in `run` for other routes.
     pub(crate) fn deliver(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut Burst) {
         let before = run.left();
         let like = Delivery {
@@ -90,14 +94,15 @@ impl<'a> Alike<'_, 'a> {
         };
         match burst.open(route) {
             [only] => call_run(only, &like, &mut run),
-            // Each message goes to all of them before the next one does.
+            // each message goes to all subscribers before the next one does
             all => run.one_by_one(&like, |delivery| call(all, delivery)),
         }
         let done = before - run.run.left();
         burst.worked(done * route.local.len());
     }
 
-    /// The copies for the first of several neighbours, which are small as a rule those for the others as well.
+    /// Encodes the copies for the first of several neighbours, which usually fit the others as
+    /// well. Returns `None` for a single neighbour or long messages.
     fn sheet<'s>(
         &self,
         route: &'s Route,
@@ -120,7 +125,8 @@ impl<'a> Alike<'_, 'a> {
         Sheet::write(head, &stencil, run.clone(), paper)
     }
 
-    /// Queues the messages for one neighbour. `end` is the end of the run if it was found on the way.
+    /// Queues the messages for one neighbour. Sets `end` to the end of the run if it was found on
+    /// the way.
     fn queue(
         &self,
         hop: &Hop,
@@ -136,7 +142,8 @@ impl<'a> Alike<'_, 'a> {
         burst.downstream.pass_run(&hop.outbox, self.push.qos, copy);
     }
 
-    /// Queues the copies that are written already, if they are for this neighbour as well and fit as they are.
+    /// Copies the encoded messages into the queue, if they are for this neighbour as well and fit
+    /// without a change. Returns true on success.
     fn repeat(&self, queue: &mut Queue<'_>, copies: &Copies<'_, 'a>) -> bool {
         let sheet = copies.sheet.filter(|sheet| sheet.is_for(&copies.head));
         sheet.is_some_and(|sheet| {
@@ -145,11 +152,14 @@ impl<'a> Alike<'_, 'a> {
         })
     }
 
-    /// Queues the messages as far as they are taken; gives the end of the run if that is all of them.
+    /// Queues the messages as far as the queue takes them; returns the end of the run if all were
+    /// taken.
     fn fill(&self, queue: &mut Queue<'_>, copies: &Copies<'_, 'a>) -> Option<PushRun<'a>> {
         let reliability = self.context.reliability;
         let mut run = copies.run.clone();
         let stencil = copies.head.stencil(copies.first, SHARE_BYTES_MIN, &run);
+        // small payloads are copied in one go; a message that does not fit that is pushed on its
+        // own
         let mut number = 0;
         loop {
             let copied = queue.extend(reliability, |writer| {
@@ -182,12 +192,12 @@ impl<'a> Alike<'_, 'a> {
     }
 }
 
-/// The messages for one neighbour.
+/// Messages for one neighbour.
 struct Copies<'r, 'a> {
     head: PushHead<'r>,
-    /// The timestamp of the first message, if this node gives them.
+    /// Timestamp of the first message, if this node gives timestamps.
     first: Option<Timestamp>,
     run: &'r PushRun<'a>,
-    /// Copies that are written already, for a neighbour that may spell the key otherwise.
+    /// Copies that are encoded already, for a neighbour that may spell the key differently.
     sheet: Option<&'r Sheet<'r, 'a>>,
 }

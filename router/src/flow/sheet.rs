@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The copies of all messages of a run, written once for the neighbours that get the same.
+//! Copies of all messages of a run, encoded once for the neighbours that get the same bytes.
 
 use zonda_codec::{Copied, PushHead, PushRun, Stencil, Writer};
 
-/// Most bytes of such copies: small ones of all messages of a run.
+/// Most bytes of such copies: enough for small messages of a whole run.
 pub(crate) const SHEET_BYTES_MAX: usize = 32 * 1024;
 
-/// How many times as long as a message its copy is at most, as a rule.
+/// Highest usual ratio of a copy's length to its message's length.
 const LONGER_MAX: usize = 8;
 
-/// The copies, as they are for every neighbour that gets the same head.
+/// Encoded copies for every neighbour that gets the same head.
 pub(crate) struct Sheet<'f, 'a> {
     head: PushHead<'f>,
     bytes: &'f [u8],
     count: u64,
-    /// Behind the last message.
+    /// Rest of the run behind the last message.
     pub(crate) end: PushRun<'a>,
 }
 
 impl<'f, 'a> Sheet<'f, 'a> {
-    /// `None` if the copies by `stencil`, which has this head, are too long.
+    /// Encodes the copies by `stencil`, which has this head. Returns `None` if they are too long.
     pub(crate) fn write(
         head: PushHead<'f>,
         stencil: &Stencil<'_>,
         mut run: PushRun<'a>,
         paper: &'f mut Vec<u8>,
     ) -> Option<Self> {
-        // Copies may be longer than what came, by a timestamp.
+        // a copy may be longer than its message, by a timestamp
         let most = run.reader().remaining().saturating_mul(LONGER_MAX);
         paper.resize(paper.len().max(most.min(SHEET_BYTES_MAX)), 0);
         let mut writer = Writer::new(paper);
@@ -45,7 +45,7 @@ impl<'f, 'a> Sheet<'f, 'a> {
         self.head == *head
     }
 
-    /// Copies all of them if they fit, else none. Tells how many, and whether they did.
+    /// Copies all messages if they fit, else none. Returns their number, and true if they fit.
     #[inline]
     pub(crate) fn copy(&self, writer: &mut Writer<'_>) -> (u64, bool) {
         match writer.bytes(self.bytes) {

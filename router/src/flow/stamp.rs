@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The one policy of timestamps: what a node that stamps does with a message that has none, or one from too far in the
-//! future.
+//! Policy of timestamps: how a node that stamps treats a message without a timestamp, or with one
+//! from too far in the future.
 
 use zonda_codec::{Ntp64, Push, PushBody, PushRun, Timestamp};
 
 use crate::{hlc::TooFarAhead, node::shared::Shared};
 
 impl Shared {
-    /// The timestamp that a node that stamps gives to a message; `None` if the message keeps the one that it has. One from
-    /// too far in the future is replaced, or costs the message where the configuration says so.
+    /// Returns the timestamp that a node that stamps gives to a message; `None` if the message
+    /// keeps its own. A timestamp from too far in the future is replaced, or makes the node drop
+    /// the message if so configured.
     ///
     /// # Errors
     /// The message is to be dropped.
@@ -26,11 +27,13 @@ impl Shared {
         }
     }
 
-    /// The first of the timestamps that this node gives to the messages of a run, which are like `push`; those of the others
-    /// follow in steps of 1. `None` if the messages keep what they have.
+    /// Returns the first of the timestamps that this node gives to the messages of a run, which are
+    /// like `push`; the further timestamps follow in steps of 1. Returns `None` if the messages
+    /// keep their own.
     ///
     /// # Errors
-    /// Some message has a timestamp that this node does not accept: each is to be taken for itself.
+    /// Some message has a timestamp that this node does not accept: the caller handles each by
+    /// itself.
     pub(crate) fn stamp_run(
         &self,
         push: &Push<'_>,
@@ -45,12 +48,12 @@ impl Shared {
             true => run.clone().filter_map(|again| again.timestamp).max(),
             false => None,
         };
-        // The others are not later, and that is all that matters to the clock.
+        // the clock needs only the latest timestamp
         self.follow(latest.as_ref(), run.left() as u64, now())
     }
 
-    /// Has the clock follow the latest timestamp of `count` messages, or take times for them if they have none: the first
-    /// of these is returned.
+    /// Advances the clock to the latest timestamp of `count` messages, or takes timestamps for them
+    /// if they have none, and returns the first.
     #[inline]
     fn follow(
         &self,

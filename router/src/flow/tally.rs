@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The counts of a publisher. Each thread that publishes counts for itself, so that counting costs a message two
-//! additions to memory that no other processor writes; what is not the usual course is counted together.
+//! Counts of a publisher. Each thread that publishes has counters of its own, so that counting
+//! costs a message two additions to memory that no other processor writes; rare fates are counted
+//! in a shared place.
 
 use std::sync::{
     Arc,
@@ -15,9 +16,9 @@ use crate::{
     model::{Outcome, PublishError},
 };
 
-/// The fates of a publisher's messages, one outcome each, however many neighbours a message goes to: the worst. What was
-/// offered and is not among the outcomes is being waited for, or its future was dropped meanwhile
-/// ([`PublisherCounts::undecided`]).
+/// Fates of a publisher's messages. Each message counts once, by its worst fate, however many
+/// neighbours it goes to. Offered messages without a fate are still waiting, or their future was
+/// dropped ([`PublisherCounts::undecided`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PublisherCounts {
@@ -25,7 +26,8 @@ pub struct PublisherCounts {
     pub offered: u64,
     /// Bytes of their payloads.
     pub bytes: u64,
-    /// [`Outcome::Sent`]: with the socket of each neighbour, and delivered to each subscriber of the session.
+    /// [`Outcome::Sent`]: with the socket of each neighbour, and delivered to each subscriber of
+    /// the session.
     pub sent: u64,
     /// [`Outcome::Queued`]: accepted for each neighbour; at least one socket did not have it yet.
     pub queued: u64,
@@ -44,7 +46,7 @@ pub struct PublisherCounts {
 }
 
 impl PublisherCounts {
-    /// Messages without an outcome: an asynchronous put waits, or was given up.
+    /// Returns the number of messages without a fate: an asynchronous put waits, or was cancelled.
     #[must_use]
     pub fn undecided(&self) -> u64 {
         let decided = self.sent + self.queued + self.no_subscriber + self.dropped;
@@ -72,17 +74,18 @@ impl PublisherCounts {
     }
 }
 
-/// The usual course, counted by one thread at a time.
+/// Usual fates, counted by one thread at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// By [`Passed`].
+    /// Counters indexed by [`Passed`].
     passed: [AtomicU64; 3],
     bytes: AtomicU64,
     others: Arc<Mutex<PublisherCounts>>,
 }
 
 impl Tally {
-    /// Counts a message of `bytes` that all neighbours took. Only for the thread that has this tally.
+    /// Counts a message of `bytes` that all neighbours took. Only the thread that took this tally
+    /// may call it.
     #[inline(always)]
     pub(crate) fn count(&self, passed: Passed, bytes: usize) {
         let add = |counter: &AtomicU64, more| {
@@ -92,7 +95,7 @@ impl Tally {
         add(&self.bytes, bytes as u64);
     }
 
-    /// Counts a message of `bytes` and what became of it.
+    /// Counts a message of `bytes` with any result.
     #[cold]
     pub(crate) fn count_other(&self, bytes: usize, result: &Result<Outcome, PublishError>) {
         let mut counts = self.others.lock();
@@ -101,20 +104,20 @@ impl Tally {
     }
 }
 
-/// All that a publisher counts.
+/// All counts of a publisher.
 #[derive(Debug, Default)]
 pub(crate) struct Tallies {
-    /// Those of threads, of which some may have ended or lost interest.
+    /// Tallies of threads, of which some may have ended or evicted the publisher from their cache.
     own: Mutex<Vec<Arc<Tally>>>,
-    /// What was not counted by a thread for itself.
+    /// Counts that no thread has made in its own tally.
     others: Arc<Mutex<PublisherCounts>>,
 }
 
 impl Tallies {
-    /// A tally for one thread: one that nobody has any more, else another.
+    /// Returns a tally for one thread: one that no thread uses any more, else a new one.
     pub(crate) fn take(&self) -> Arc<Tally> {
         let mut own = self.own.lock();
-        // Asked like this it also sees all that its holder before has counted.
+        // `get_mut` also synchronizes with the counts of the previous holder
         let unused = own
             .iter_mut()
             .position(|tally| Arc::get_mut(tally).is_some());
@@ -129,12 +132,12 @@ impl Tallies {
         tally
     }
 
-    /// Counts that a message of `bytes` is offered, whose outcome is counted later.
+    /// Counts that a message of `bytes` is offered, whose fate is counted later.
     pub(crate) fn offer(&self, bytes: usize) {
         self.others.lock().offer(bytes);
     }
 
-    /// Counts what became of a message that was offered.
+    /// Counts the fate of a message that was offered.
     pub(crate) fn decide(&self, result: &Result<Outcome, PublishError>) {
         self.others.lock().decide(result);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A route, and where its messages are counted.
+//! Route of a publisher with its counters.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use zonda_codec::EntityGlobalId;
 
 use crate::flow::{route::Route, tally::Tally};
 
-/// Where a publisher's messages go, and where a thread counts them.
+/// Route of a publisher's messages, with the counters of the thread that publishes them.
 pub(crate) struct Way {
     pub(crate) route: Arc<Route>,
     pub(crate) tally: Arc<Tally>,
-    /// The publisher.
+    /// Id of the publisher.
     pub(crate) source: EntityGlobalId,
 }

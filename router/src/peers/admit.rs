@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Connections that become faces, and the rest of them when they end.
+//! Conversion of connections into faces, and the work at their end.
 
 use std::{
     sync::{Arc, Weak, atomic::AtomicBool},
@@ -43,10 +43,10 @@ use crate::{
 /// Most bytes that wait for a peer in each priority before congestion control sets in.
 pub(crate) const QUEUE_BYTES_MAX: usize = 512 * 1024;
 
-/// The door for connections that peers open.
+/// Admission of the connections that peers open.
 pub(crate) struct Door {
     pub(crate) shared: Arc<Shared>,
-    /// The endpoint at which they come.
+    /// Endpoint at which they come.
     pub(crate) listener: Endpoint,
 }
 
@@ -91,7 +91,7 @@ impl Admission for Door {
 }
 
 impl Shared {
-    /// The parameters that this node brings to every handshake.
+    /// Returns the parameters that this node brings to every handshake.
     pub(crate) fn parameters(&self) -> LocalParameters {
         LocalParameters {
             batch_size: self.settings.batch_size,
@@ -116,8 +116,9 @@ impl Shared {
         }
     }
 
-    /// Makes room for a connection that this node opened. When both sides connect to each other at once there are
-    /// two; the one that the node of the greater id opened stays, on both sides.
+    /// Reserves a place for a connection that this node opened. When two nodes connect to each
+    /// other at once there are two connections; both nodes keep the one that the node of the
+    /// greater id opened.
     pub(crate) fn reserve_dialed(&self, established: &Established) -> Result<(), u8> {
         let zid = established.zid;
         let newcomer = Newcomer {
@@ -127,6 +128,7 @@ impl Shared {
         let Err(refusal) = self.reserve(newcomer) else {
             return Ok(());
         };
+        // this node has the greater id: the new connection replaces the one that the peer opened
         let mut state = self.state.lock();
         let existing = state.neighbours.face(&zid);
         let replaced = existing
@@ -141,7 +143,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Makes an open link whose place was reserved part of its connection, or a connection of its own.
+    /// Adds an open link whose place was reserved to its connection, or makes a connection of it.
     pub(crate) fn settle(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<Standing> {
         match Self::join(shared, link) {
             Joined::Standing(standing) => standing,
@@ -163,9 +165,10 @@ impl Shared {
             shared.release(zid);
             return None;
         };
+        // the parts of the connection: outbox, receiver, timers
         let status = status_of(&established, local, remote, dialed);
         let lag_max = stream.lag_max(&established);
-        // By it the link is cut while its reader waits for a silent peer.
+        // the node closes the link by it while the reader waits for a silent peer
         let direct = DirectSocket::of(&stream);
         shared.log_coming(&status);
         let outbox = Arc::new(shared.outbox(&established, &status, direct.clone()));
@@ -177,6 +180,7 @@ impl Shared {
             timers: shared.timers(&established),
             outbox: Arc::clone(&outbox),
         };
+        // the table and the subscribers of events get the face before its first message
         let (told, spoken) = (status.clone(), Arc::new(AtomicBool::new(false)));
         let arrived = Arrived {
             outbox: Arc::clone(&outbox),
@@ -190,6 +194,7 @@ impl Shared {
         shared.tell_connected(face, &told);
         let (node, way_out, routes) = (Arc::clone(shared), Arc::clone(&outbox), holding.routes);
         let inbound = Inbound::new(node, face, way_out, spoken, routes).lagging(lag_max);
+        // start the reading and writing tasks
         let standing = match established.options.multilink() {
             None => {
                 with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
@@ -206,7 +211,7 @@ impl Shared {
                 },
             ),
         };
-        // Closing says goodbye to the faces that it finds; one that comes later is on its own.
+        // closing the node closes the faces that it finds; a later one is closed here
         if shared.is_closed() {
             outbox.close(reason::GENERIC, zonda_runtime::after(CLOSE_GRACE));
         }
@@ -233,6 +238,7 @@ impl Shared {
             timers,
             outbox,
         } = drive;
+        // the bundle reports each link's end to the node
         let node = Arc::downgrade(shared);
         let told = move |lost: Option<(u64, &Ended)>| {
             let Some(node) = node.upgrade() else {
@@ -244,6 +250,7 @@ impl Shared {
             node.changed.notify(usize::MAX);
         };
         let bundle = Bundle::new(outbox, receiver, inbound, told);
+        // the face keeps the bundle, so that further links can join it
         let mut state = shared.state.lock();
         let (local, remote) = state.faces.get_mut(&face).map(|face| {
             let several: Weak<dyn Several> = Arc::downgrade(&bundle) as _;
@@ -251,6 +258,7 @@ impl Shared {
             (face.status.local.clone(), face.status.remote.clone())
         })?;
         drop(state);
+        // the first link joins like each further one
         let joining = Joining {
             stream,
             unread,
@@ -265,7 +273,7 @@ impl Shared {
         shared.place(face, bundle, placed)
     }
 
-    /// The queues for a new neighbour, with the terms for one that does not keep up.
+    /// Makes the outbox for a new neighbour, with the limits that apply if it does not keep up.
     fn outbox(
         &self,
         established: &Established,
@@ -278,8 +286,8 @@ impl Shared {
             .with_stall_debt(self.owed(status))
     }
 
-    /// How long sources wait for a neighbour that has just connected. A gateway is not given up for being slow: it pauses for
-    /// the sake of others, and this node has no better way.
+    /// Returns the limits of a new neighbour that does not keep up. A gateway is not given up for
+    /// being slow: it pauses because of other nodes, and this node has no alternative.
     fn terms(&self, status: &LinkStatus) -> Isolation {
         let full = self.settings.isolation();
         if self.role != WhatAmI::Router && status.whatami == WhatAmI::Router {
@@ -293,14 +301,14 @@ impl Shared {
         full
     }
 
-    /// Gives the debt of a neighbour that has just connected, as it was too slow before.
+    /// Returns the stall debt of a new neighbour from its earlier connections.
     fn owed(&self, status: &LinkStatus) -> Duration {
         let state = self.state.lock();
         let group = state.neighbours.group(&status.zid);
         state.slow.owed(Instant::now(), status.zid, group)
     }
 
-    /// Lease and keep-alive of a new connection.
+    /// Returns the timers of a new connection: lease and keep-alive.
     fn timers(&self, established: &Established) -> Timers {
         let LocalParameters {
             lease,
@@ -311,7 +319,7 @@ impl Shared {
         Timers::new(Instant::now(), lease, keep_alive_divisor, theirs)
     }
 
-    /// The receiving half of a new connection, within its limits.
+    /// Makes the receiver of a new connection, within its limits.
     fn receiver(&self, established: &Established, holding: &Holding) -> Receiver {
         let (most, idle) = (
             self.settings.unfinished_max(),
@@ -324,17 +332,19 @@ impl Shared {
         )
     }
 
-    /// Most bytes that wait for a peer in this priority.
+    /// Returns the most bytes that wait for a peer in this priority.
     pub(super) fn queue_bytes_max(&self, priority: Priority) -> usize {
         let set = self.settings.queue_bytes(priority);
         set.unwrap_or(QUEUE_BYTES_MAX)
     }
 
-    /// Forgets a connection and everything it declared, the latter a little later if it is much.
+    /// Removes a connection and its declarations; many declarations are removed in slices
+    /// afterwards.
     pub(crate) fn remove_face(self: &Arc<Self>, id: FaceId, ended: &Ended) {
         self.note_departed();
         let (mut is_slow_news, mut is_missed) = (false, false);
         let (removed, sweeps, is_alone) = self.update(|state| {
+            // count it and release its place
             let face = state.faces.remove(&id);
             if let Some(face) = &face
                 && *ended == Ended::TooSlow
@@ -351,27 +361,32 @@ impl Shared {
                     state.table.expect_back(face.status.zid, Instant::now());
                 }
             }
+            // account for the messages that it did not take
             if let Some(face) = &face {
                 state.ended.add(&face.outbox);
                 self.note_away(state, &face.status);
                 self.note_lost(state, face.status.zid, &face.outbox, ended);
             }
+            // the table removes its entities and announces that
             state.table.remove_face(id, &mut state.actions);
             let zid = face.as_ref().map(|face| face.status.zid);
             let is_alone = zid.is_some_and(|zid| state.lose(id, zid, ended));
             let is_left = zid.is_some_and(|zid| state.link_to(&zid) == LinkTo::None);
             is_missed = is_left && state.dials.opened(id).is_some();
-            // Routes of the session's own may lead to it. They go when no lock is held, as user code may run then.
+            // Routes of the session may lead to it. They are dropped without the lock, because user
+            // code may run then.
             let routes = std::mem::take(&mut state.undeclared);
             let sweeps = state.begin_sweep();
             if self.is_closed() {
-                // This node says goodbye to the others as well. What it declared to them now would be lost, and counted.
+                // this node also closes its other connections, where declarations would be lost,
+                // and counted as such
                 state.actions.clear();
             }
             ((face, routes), sweeps, is_alone)
         });
         let (removed, routes) = removed;
         drop(routes);
+        // find a replacement, sweep, and report
         if is_alone {
             self.ask_again();
         }
@@ -453,28 +468,29 @@ fn info(status: &LinkStatus, kind: FaceKind) -> FaceInfo {
     }
 }
 
-/// The way out to a neighbour that has just come, and what is kept beside it.
+/// Outbox of a neighbour that has just come, with the state that its face keeps.
 pub(crate) struct Arrived {
     pub(crate) outbox: Arc<Outbox>,
-    /// This node opened the connection.
+    /// True if this node opened the connection.
     pub(crate) dialed: bool,
-    /// The longest silence of the neighbour.
+    /// Longest silence of the neighbour.
     pub(crate) lease: Duration,
-    /// Set once it has declared, asked or sent anything.
+    /// Set once the neighbour has declared, asked or sent anything.
     pub(crate) spoken: Arc<AtomicBool>,
     pub(crate) holding: Holding,
-    /// The neighbour reads this node's messages in the order in which they are sent, whatever their priority.
+    /// True if the neighbour reads this node's messages in the order in which they are sent,
+    /// whatever their priority.
     pub(crate) keeps_order: bool,
 }
 
-/// The first of perhaps several links to a neighbour.
+/// First of perhaps several links to a neighbour.
 struct Begun {
     drive: Drive,
     direct: Option<DirectSocket>,
     established: Established,
 }
 
-/// A link that has just come up.
+/// Returns the status of a link that has just come up.
 pub(super) fn status_of(
     established: &Established,
     local: Locator,

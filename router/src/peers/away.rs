@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Which routers were lost a moment ago.
+//! Routers that were lost a moment ago.
 
 use std::time::{Duration, Instant};
 
 use zonda_codec::ZenohId;
 
-/// How long a router stays away.
+/// Time for which a lost router stays away.
 pub(super) const AWAY: Duration = Duration::from_millis(250);
 
-/// The routers that were lost a moment ago.
+/// Routers that were lost a moment ago.
 #[derive(Debug, Default)]
 pub(crate) struct LostAgo(Vec<(ZenohId, Instant)>);
 
@@ -20,7 +20,7 @@ impl LostAgo {
         self.0.push((zid, now));
     }
 
-    /// How much longer this one has to stay away.
+    /// Returns the time for which this router still has to stay away.
     pub(super) fn rest(&self, zid: ZenohId, now: Instant) -> Option<Duration> {
         let (_, at) = self.0.iter().find(|(other, _)| *other == zid)?;
         let rest = AWAY.checked_sub(now.saturating_duration_since(*at))?;

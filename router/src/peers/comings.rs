@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The lines of the log about neighbours that come and go.
+//! Log lines about neighbours that come and go.
 //!
-//! Each is a line of its own, [`LINES_MAX`](crate::peers::lines::LINES_MAX) at once and then one in a while: a crowd is counted in the next line. A link of a
-//! configured endpoint is worth a warning when it is lost, as the program asked for it; any other one when messages are lost
-//! with it, unless the neighbour said goodbye and so wants nothing more.
+//! Each is a line of its own, [`LINES_MAX`](crate::peers::lines::LINES_MAX) at once and then one in
+//! a while: the next line counts those left out. The loss of a link to a configured endpoint is a
+//! warning, because the program asked for the link; the loss of any other link is one when messages
+//! are lost with it, unless the neighbour said goodbye and so wants nothing more.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -16,20 +17,21 @@ use zonda_transport::{driver::Ended, outbox::Unsent, text::shown};
 
 use crate::{model::LinkStatus, node::shared::Shared};
 
-/// A connection that has ended.
+/// Connection that has ended.
 pub(crate) struct Gone<'a> {
     pub(crate) link: &'a LinkStatus,
-    /// The time for which it stood.
+    /// Time for which it stood.
     pub(crate) stood: Duration,
     pub(crate) ended: &'a Ended,
     pub(crate) unsent: Unsent,
-    /// It was opened for a configured endpoint, and no other link to that neighbour is left.
+    /// True if it was opened for a configured endpoint, and no other link to that neighbour is
+    /// left.
     pub(crate) is_missed: bool,
-    /// It was too slow, and that is to be said.
+    /// True if it was too slow, and the log has not said so recently.
     pub(crate) is_slow_news: bool,
 }
 
-/// A neighbour, as the log names it.
+/// Neighbour, as the log names it.
 struct Named<'a>(&'a LinkStatus);
 
 impl Display for Named<'_> {
@@ -43,7 +45,7 @@ impl Display for Named<'_> {
     }
 }
 
-/// The messages that were lost with a link; empty if none were.
+/// Messages that were lost with a link; empty if none were.
 struct Lost(Unsent);
 
 impl Display for Lost {
@@ -61,7 +63,8 @@ impl Display for Lost {
     }
 }
 
-/// A router hangs up like that on a node that does not read.
+/// Hint about a router that hung up without a reason, as a router does to a node that does not
+/// read.
 struct Hint(bool);
 
 impl Display for Hint {
@@ -74,7 +77,7 @@ impl Display for Hint {
 }
 
 impl Shared {
-    /// A neighbour has connected, or this node to it.
+    /// Logs that a neighbour has connected, or this node to it.
     pub(crate) fn log_coming(&self, link: &LinkStatus) {
         let Some(left_out) = self.lines.usual.admit(Instant::now()) else {
             return;
@@ -86,7 +89,7 @@ impl Shared {
         }
     }
 
-    /// One of these endpoints is connected again.
+    /// Logs that one of these endpoints is connected again.
     pub(crate) fn log_return(&self, endpoints: &str, lost: Instant) {
         if let Some(left_out) = self.lines.losses.admit(Instant::now()) {
             let after = lost.elapsed();
@@ -94,7 +97,7 @@ impl Shared {
         }
     }
 
-    /// A neighbour has gone, or was closed.
+    /// Logs that a neighbour has gone, or was closed.
     pub(crate) fn log_going(&self, gone: &Gone<'_>) {
         let Gone {
             link,
@@ -104,9 +107,12 @@ impl Shared {
             ..
         } = gone;
         if self.is_closed() && !ended.is_departure() && !unsent.is_nothing() {
-            // The outcome of the close names this neighbour and what it has not taken: a line here would say it twice.
+            // the outcome of the close names this neighbour and its lost messages; a line here
+            // would repeat that
             return;
         }
+        // slow consumers and configured endpoints are warnings, then lost messages; the rest is
+        // information
         let (named, stood, lost) = (Named(link), format!("{stood:.1?}"), Lost(*unsent));
         let says_goodbye = matches!(ended, Ended::Remote(reason::GENERIC));
         let hint = Hint(**ended == Ended::HungUp && link.whatami == WhatAmI::Router && link.dialed);

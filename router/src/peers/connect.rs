@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Keeping the configured connections: dial, hold, dial again.
+//! Upkeep of the configured connections: connect, wait for the loss, connect again.
 
 use std::{
     sync::Arc,
@@ -24,14 +24,14 @@ use crate::{
     table::scouting,
 };
 
-/// The time from the loss of a connection that had lasted to the first attempt to restore it: none.
+/// Duration from which on a lost connection counts as stable and resets the backoff.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// A connection to keep.
+/// Connection to keep.
 pub(crate) struct Kept {
-    /// To one of these.
+    /// Endpoints of which one is to be connected.
     endpoints: Vec<Endpoint>,
-    /// The one that stands already, if one does.
+    /// Connection that stands already, if one does.
     pub(crate) standing: Option<Standing>,
 }
 
@@ -44,12 +44,12 @@ impl Kept {
     }
 }
 
-/// Why an attempt did not end in a connection.
+/// Cause of an attempt that did not end in a new connection.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Attempt {
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// There is a connection to that node already.
+    /// The node at this endpoint is connected already.
     #[error("already connected to the node at {0}")]
     Known(Endpoint),
     #[error("the session is closed")]
@@ -67,7 +67,7 @@ impl Attempt {
 }
 
 impl Shared {
-    /// One attempt to connect to one endpoint.
+    /// Attempts to connect to one endpoint once, and notes the result.
     async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
         shared.note_begin(endpoint);
         let result = Self::attempt_untold(shared, endpoint).await;
@@ -91,7 +91,8 @@ impl Shared {
         Self::settle(shared, link, true).ok_or(Attempt::Closed)
     }
 
-    /// Tells if the node at the other end refused a link because it has one to this node, and this node has it as well.
+    /// Returns true if the node at the other end refused a link because it has one to this node,
+    /// and this node has that link as well.
     fn is_linked_to(&self, refused: &DialError) -> bool {
         let linked = refused.linked();
         linked.is_some_and(|zid| self.state.lock().link_to(&zid) == scouting::Link::Up)
@@ -108,7 +109,8 @@ impl Shared {
         })
     }
 
-    /// One attempt at each endpoint in turn, until one succeeds: what a client does, which has one connection.
+    /// Attempts each endpoint in turn, until one succeeds or, unless this node is a client, one
+    /// turns out to be connected already.
     pub(crate) async fn attempt_any(
         shared: &Arc<Self>,
         endpoints: &[Endpoint],
@@ -129,8 +131,8 @@ impl Shared {
         Err(last)
     }
 
-    /// Keeps a connection to one of `endpoints` for as long as the node is open. `face` is the connection that
-    /// stands already, if one does.
+    /// Keeps a connection to one of `endpoints` for as long as the node is open. `face` is the
+    /// connection that stands already, if one does.
     pub(crate) async fn keep_connected(
         shared: Arc<Self>,
         endpoints: Vec<Endpoint>,
@@ -140,6 +142,7 @@ impl Shared {
         let mut failures = Failures::default();
         let mut is_joined = shared.role != WhatAmI::Client;
         while !shared.is_closed() {
+            // hold the connection until it is lost
             if let Some(face) = face.take() {
                 if !std::mem::replace(&mut is_joined, true) {
                     Self::start_joining(&shared, face);
@@ -152,6 +155,7 @@ impl Shared {
                     backoff.reset();
                 }
             }
+            // one attempt at each endpoint
             match Self::attempt_any(&shared, &endpoints).await {
                 Ok(connected) => {
                     if let Some(lost) = failures.end(&endpoints) {
@@ -167,6 +171,7 @@ impl Shared {
                 Err(Some(failure)) => failures.add(&failure),
                 Err(None) => return,
             }
+            // back off after a failure
             let wait = backoff.next_wait_apart();
             shared.note_retry(&endpoints, Some(wait));
             shared.pause(wait).await;
@@ -183,7 +188,8 @@ impl Shared {
 
     pub(crate) fn backoff(&self, retry: Retry, endpoint: &Endpoint) -> Backoff {
         let policy = policy(retry);
-        // The configuration lets no option in that cannot be, except of a protocol that leads nowhere anyway.
+        // The configuration rejects invalid options, except for unknown protocols, which no attempt
+        // can reach anyway.
         Backoff::new(policy.with_endpoint(endpoint).unwrap_or(policy))
     }
 
@@ -208,7 +214,8 @@ impl Shared {
         }
     }
 
-    /// Starts keeping the other links that a client wants to the neighbour that it has connected to first.
+    /// Starts the upkeep of a client's further links to the neighbour that it has connected to
+    /// first.
     fn start_joining(shared: &Arc<Self>, standing: Standing) {
         if shared.settings.max_links < 2 {
             return;
@@ -230,7 +237,8 @@ impl Shared {
         }
     }
 
-    /// Keeps one more link to the neighbour that a client is connected to, for as long as the node is open.
+    /// Keeps one more link to the neighbour that a client is connected to, for as long as the node
+    /// is open.
     async fn keep_joined(shared: Arc<Self>, endpoint: Endpoint) {
         let own = std::slice::from_ref(&endpoint);
         let mut backoff = shared.backoff_any(own);
@@ -254,7 +262,7 @@ impl Shared {
         }
     }
 
-    /// One attempt at one more link. A node that this one is not connected to is left alone.
+    /// Attempts to open one more link. A link to any other node is closed again.
     async fn attempt_joining(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
         let link = shared.dial(endpoint).await?;
         let links_max = shared.settings.max_links;
@@ -268,7 +276,7 @@ impl Shared {
         Self::settle(shared, link, true).ok_or(Attempt::Closed)
     }
 
-    /// Starts keeping a configured connection.
+    /// Starts the upkeep of a configured connection.
     pub(crate) fn start_connecting(shared: &Arc<Self>, kept: Kept) {
         let node = Arc::clone(shared);
         shared.runtime.spawn("zonda-connect", move || {
@@ -277,8 +285,9 @@ impl Shared {
     }
 }
 
-/// The lines of the log about attempts that fail one after the other. The second one is a warning, so that programs which are started
-/// within a moment of each other are quiet; so is the connection that comes after all, and each that comes after a loss.
+/// Log lines about attempts that fail one after the other. The second failure is a warning, so that
+/// programs that start within a moment of each other are quiet; so is the connection that finally
+/// succeeds, and each connection after a loss.
 #[derive(Default)]
 struct Failures {
     count: u32,
@@ -288,7 +297,7 @@ struct Failures {
 impl Failures {
     const TOLD: u32 = 2;
 
-    /// The connection is gone.
+    /// Notes that the connection is lost.
     fn lose(&mut self) {
         self.lost = Some(Instant::now());
     }
@@ -301,7 +310,8 @@ impl Failures {
         }
     }
 
-    /// There is a connection; when the one before was lost, if there was one.
+    /// Notes that there is a connection; returns the time at which the previous one was lost, if
+    /// there was one.
     fn end(&mut self, endpoints: &[Endpoint]) -> Option<Instant> {
         let Failures { count, lost } = std::mem::take(self);
         if lost.is_none() && count >= Self::TOLD {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What has become of the endpoints that the configuration wants connected: how often each was tried, why the last
-//! attempt failed, when the next one is.
+//! State of the endpoints that the configuration wants connected: the number of attempts, the last
+//! failure, the time of the next attempt.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use crate::{
     table::FaceId,
 };
 
-/// A configured endpoint that was never reached since the node was opened.
+/// Configured endpoint that was never reached since the node was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unreached {
-    /// The endpoint as configured.
+    /// Endpoint as configured.
     pub endpoint: Endpoint,
-    /// Why the last attempt failed, in one line; `None` while the first one is under way.
+    /// Cause of the last failure, in one line; `None` while the first attempt is under way.
     pub reason: Option<String>,
 }
 
@@ -31,21 +31,22 @@ impl fmt::Display for Unreached {
     }
 }
 
-/// A configured endpoint and what has become of it.
+/// Configured endpoint with the state of its connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndpointStatus {
-    /// The endpoint as configured.
+    /// Endpoint as configured.
     pub endpoint: Endpoint,
-    /// Whether the link that was opened by it stands.
+    /// True if the link that was opened by it stands.
     pub connected: bool,
-    /// Whether it was reached since the node was opened.
+    /// True if it was reached since the node was opened.
     pub reached: bool,
     /// Attempts since the node was opened or it was connected last, the one under way included.
     pub attempts: u64,
-    /// Why the last attempt failed; `None` if it did not, or none has ended.
+    /// Cause of the last failure; `None` if the last attempt succeeded, or none has ended.
     pub last_failure: Option<Refusal>,
-    /// When the next attempt is made; `None` while it is connected or being tried, or when it is given up.
+    /// Time until the next attempt; `None` while it is connected or being tried, or when it is
+    /// given up.
     pub next_retry: Option<Duration>,
 }
 
@@ -53,19 +54,19 @@ pub struct EndpointStatus {
 #[derive(Debug)]
 struct Dial {
     endpoint: Endpoint,
-    /// The link that it opened last.
+    /// Link that it opened last.
     face: Option<FaceId>,
     reached: bool,
     attempts: u64,
     last: Option<Refusal>,
-    /// Where the last attempt was refused, if because the node there has a link to this one already.
+    /// Listener that refused the last attempt because its node has a link to this one already.
     linked_at: Option<Locator>,
-    /// The failure was not reported yet.
+    /// True if the last failure was not reported yet.
     fresh: bool,
     next: Option<Instant>,
 }
 
-/// The configured endpoints. Not larger than the configuration.
+/// Configured endpoints. Not larger than the configuration.
 #[derive(Debug, Default)]
 pub(crate) struct Dials(Vec<Dial>);
 
@@ -90,23 +91,23 @@ impl Dials {
     }
 }
 
-/// How an attempt at an endpoint ended.
+/// Result of an attempt at an endpoint.
 #[derive(Debug, Clone)]
 pub(crate) enum Ended {
     /// The connection stands.
     Reached(FaceId),
     /// The node there is connected already.
     Known,
-    /// It failed.
+    /// The attempt failed.
     Failed {
-        /// Why.
+        /// Cause of the failure.
         reason: Refusal,
-        /// Where, if the node there says that it has a link to this one already.
+        /// Listener that refused, if its node has a link to this one already.
         linked_at: Option<Locator>,
     },
 }
 
-/// A failure that was not reported yet.
+/// Failure that was not reported yet.
 pub(crate) struct Failure {
     pub(crate) endpoint: Endpoint,
     pub(crate) reason: Refusal,
@@ -114,7 +115,7 @@ pub(crate) struct Failure {
 }
 
 impl Dials {
-    /// Writes down that an attempt begins.
+    /// Notes that an attempt begins.
     pub(crate) fn begin(&mut self, endpoint: &Endpoint) {
         for dial in self.of(std::slice::from_ref(endpoint)) {
             dial.attempts += 1;
@@ -122,7 +123,7 @@ impl Dials {
         }
     }
 
-    /// Writes down how an attempt ended.
+    /// Notes the result of an attempt.
     pub(crate) fn end(&mut self, endpoint: &Endpoint, how: &Ended) {
         for dial in self.of(std::slice::from_ref(endpoint)) {
             match how {
@@ -148,20 +149,21 @@ impl Dials {
         }
     }
 
-    /// The endpoint by which a link was opened.
+    /// Returns the endpoint by which a link was opened.
     pub(crate) fn opened(&self, face: FaceId) -> Option<&Endpoint> {
         let dial = self.0.iter().find(|dial| dial.face == Some(face));
         dial.map(|dial| &dial.endpoint)
     }
 
-    /// Writes down that one of `endpoints` was reached: the others will not be tried.
+    /// Notes that one of `endpoints` was reached: the node will not try the rest.
     pub(crate) fn reach(&mut self, endpoints: &[Endpoint]) {
         for dial in self.of(endpoints) {
             dial.reached = true;
         }
     }
 
-    /// Writes down when the next attempt at `endpoints` is made; the failures that were not reported yet.
+    /// Notes the time of the next attempt at `endpoints`; returns the failures that were not
+    /// reported yet.
     pub(crate) fn retry(&mut self, endpoints: &[Endpoint], next: Option<Instant>) -> Vec<Failure> {
         let mut failed = Vec::new();
         for dial in self.of(endpoints) {
@@ -177,13 +179,14 @@ impl Dials {
         failed
     }
 
-    /// Whether any was reached since the node was opened.
+    /// Returns true if any endpoint was reached since the node was opened.
     pub(crate) fn any_reached(&self) -> bool {
         self.0.iter().any(|dial| dial.reached)
     }
 
-    /// Those that were never reached since the node was opened. One whose node was found otherwise and has a link to this
-    /// one is reached: `has_link` says whether there is a link to that listener.
+    /// Returns the endpoints that were never reached since the node was opened. An endpoint counts
+    /// as reached if its node was found otherwise and has a link to this one: `has_link` returns
+    /// true if there is a link to that listener.
     pub(crate) fn unreached(&self, has_link: impl Fn(&Locator) -> bool) -> Vec<Unreached> {
         let is_reached =
             |dial: &Dial| dial.reached || dial.linked_at.as_ref().is_some_and(&has_link);
@@ -196,7 +199,7 @@ impl Dials {
             .collect()
     }
 
-    /// All of them, and what has become of each.
+    /// Returns the state of all endpoints.
     pub(crate) fn status(
         &self,
         now: Instant,
@@ -213,7 +216,7 @@ impl Dials {
         self.0.iter().map(status).collect()
     }
 
-    /// The endpoints and what has become of each, for the admin space.
+    /// Returns the state of all endpoints for the admin space.
     pub(crate) fn describe(&self, stands: impl Fn(FaceId) -> bool) -> serde_json::Value {
         let describe = |dial: &Dial| {
             let is_connected = dial.face.is_some_and(&stands);

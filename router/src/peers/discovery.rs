@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What a node knows of others that it could connect to, and what it has done to find them.
+//! Knowledge of a node about nodes that it could connect to, and counts of its attempts to find
+//! them.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,34 +15,34 @@ use crate::{
         scouting::{Autoconnect, CandidateCounts, Candidates, Found, ScoutCounts, socket_address},
     },
 };
-/// What a node has done to find others and to be found.
+/// Counts and failures of a node's discovery.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DiscoveryStatus {
     /// Scouting by multicast, interface by interface; `None` where there is none.
     pub scouting: Option<ScoutReport>,
-    /// What became of those who scouted for this node.
+    /// Counts of the nodes that scouted for this node.
     pub scouts: ScoutCounts,
-    /// What became of those this node heard of.
+    /// Counts of the nodes that this node has found.
     pub candidates: CandidateCounts,
-    /// What was gossiped.
+    /// Counts of gossip.
     pub gossip: GossipCounts,
-    /// Why the last attempt to connect to somebody who was heard of failed.
+    /// Failure of the last attempt to connect to a node that was found.
     pub last_failure: Option<String>,
 }
 
-/// The part of the node's state that is about finding others.
+/// Part of the node's state for discovery.
 pub(crate) struct Discovery {
     pub(crate) gossip: Option<Gossip>,
     pub(crate) candidates: Candidates,
     pub(crate) service: Option<Service>,
     pub(crate) scouts: ScoutCounts,
     pub(crate) last_failure: Option<String>,
-    /// The nodes that gossip makes this node connect to.
+    /// Nodes that gossip makes this node connect to.
     pub(crate) policy: Autoconnect,
-    /// The protocols that links may use; `None` for all.
+    /// Protocols that links may use; `None` for all.
     protocols: Option<Vec<String>>,
-    /// Host names are looked up, rather than left out.
+    /// True if host names in found locators are resolved; they are removed otherwise.
     takes_names: bool,
 }
 
@@ -78,7 +79,7 @@ impl Discovery {
         }
     }
 
-    /// Takes note of somebody to connect to. True if that may be done at once.
+    /// Adds a node that was found; returns true if this node may connect to it at once.
     pub(crate) fn hear(&mut self, mut found: Found, now: Instant) -> bool {
         if let Some(allowed) = &self.protocols {
             let is_allowed = |locator: &Locator| allowed.iter().any(|p| p == locator.proto());
@@ -92,7 +93,7 @@ impl Discovery {
         self.candidates.hear(found, now)
     }
 
-    /// What has been done so far.
+    /// Returns the counts so far.
     pub(crate) fn status(&self) -> DiscoveryStatus {
         DiscoveryStatus {
             scouting: self.service.as_ref().map(Service::report),

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What became of the messages for neighbours whose links have ended: nothing that was accepted goes uncounted.
+//! Counts of the messages for neighbours whose links have ended: every accepted message is counted.
 
 use zonda_codec::Priority;
 use zonda_transport::outbox::{Outbox, PriorityCounts};
 
-/// What was sent and what was not on the links of a node that have ended, all together.
+/// Totals of the messages, sent and unsent, on the links of a node that have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndedLinks {
-    /// How many links have ended.
+    /// Number of links that have ended.
     pub links: u64,
-    /// What became of the messages of each priority, the most urgent first. What is `queued` was accepted and is lost: the
-    /// operating system's socket did not have it as a whole when the link ended. What is `sent` it had; whether the peer has
-    /// read all of that before the end, nobody can say here.
+    /// Messages of each priority, the most urgent first. A `queued` message was accepted and is
+    /// lost: the operating system's socket did not have it as a whole when the link ended. The
+    /// socket had every `sent` message; this node cannot know if the peer has read all of them
+    /// before the end.
     pub priorities: [PriorityCounts; 8],
 }
 
@@ -27,13 +28,13 @@ impl Default for EndedLinks {
 }
 
 impl EndedLinks {
-    /// Messages of all priorities that were accepted and are lost.
+    /// Returns the number of messages of all priorities that were accepted and are lost.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.priorities.iter().map(|counts| counts.queued).sum()
     }
 
-    /// Adds a link that has ended. Nothing may be accepted by its outbox any more.
+    /// Adds a link that has ended. Its outbox must accept no more messages.
     pub(crate) fn add(&mut self, outbox: &Outbox) {
         self.links += 1;
         for counts in outbox.last_priorities() {

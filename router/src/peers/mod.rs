@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The neighbours of a node: how they are found, connected, admitted and lost.
+//! Neighbours of a node: how they are found, connected, admitted and lost.
 //!
 //! - `listen`, `connect`, `dials`: connections that come in, and those that this node opens;
-//! - `admit`, `neighbours`, `places`: which of them may stay; `links`, `join`: several to one neighbour;
+//! - `admit`, `neighbours`, `places`: which of them may stay; `links`, `join`: several to one
+//!   neighbour;
 //! - `discovery`, `finding`, `found`: scouting and gossip, and the connections that they cause;
-//! - `events`, `telling`, `reasons`, `refusals`, `ended`, `notes`: what became of connections, reported and counted;
+//! - `events`, `telling`, `reasons`, `refusals`, `ended`, `notes`: the fate of connections,
+//!   reported and counted;
 //! - `groups`: multicast groups, whose members have no connections;
 //! - `oam`: messages about the network itself, dispatched by id;
 //! - `slow`: neighbours that did not keep pace.

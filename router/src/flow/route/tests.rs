@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the cache of routes holds at most, and what it lets go of.
+//! Bounds of the route cache, and what it evicts.
 
 use zonda_codec::WhatAmI;
 use zonda_transport::protocol::parameters::Established;
@@ -97,7 +97,7 @@ fn routes_take_no_more_memory_than_they_may() {
         let last = [expr(number, ""), expr(0, &text)];
         assert!(last.iter().all(|expr| cache.get(expr).is_some()));
     }
-    // Those that were forgotten hold nobody.
+    // routes that were evicted hold no outbox
     let kept = Arc::strong_count(&neighbours[0]);
     assert!(kept * 8000 <= 2 * MAX, "{kept} routes");
 }
