@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Time to encode and decode the messages that matter, beside the reference's codec in the same run.
+//! Time to encode and decode common messages, next to the reference's codec in the same run.
 //!
 //! `cargo bench -p zonda-codec --bench codec`; instructions are counted by `benches/instructions.sh`.
 

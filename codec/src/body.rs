@@ -49,7 +49,7 @@ fn write_source_info(
     Ok(())
 }
 
-/// What a push, or a reply, does to its key.
+/// The change of a key by a push or a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushBody<'a> {
     /// Gives it a value.
@@ -94,7 +94,7 @@ impl Encode for PushBody<'_> {
     }
 }
 
-/// What a response brings.
+/// The content of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseBody<'a> {
     /// A sample.
@@ -123,7 +123,7 @@ impl Encode for ResponseBody<'_> {
     }
 }
 
-/// How a querier wants the replies of several sources merged. Routers only pass it on.
+/// The merge of the replies of several sources that a querier wants. Routers only pass it on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Consolidation {
     /// The querier's library decides; the default, which is never written.
@@ -138,7 +138,7 @@ pub enum Consolidation {
 }
 
 impl Consolidation {
-    /// What a querier asks for unless it says otherwise.
+    /// Default of a querier.
     pub const DEFAULT: Consolidation = Consolidation::Auto;
 
     /// Numbers without meaning read as `Auto`, as the reference reads them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a payload is: a number for the well-known encodings, with an optional schema.
+//! Format of a payload: a number for the well-known encodings, with an optional schema.
 //!
 //! ```text
 //! z32 (id << 1 | S) | if S: u8 length, schema
@@ -19,7 +19,7 @@ pub const CUSTOM: u16 = 65535;
 pub struct Encoding<'a> {
     /// The number; [`name`] knows the well-known ones.
     pub id: u16,
-    /// What follows the `;` in the text form; at most 255 bytes.
+    /// The text behind the `;` in the text form; at most 255 bytes.
     pub schema: Option<&'a [u8]>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Encoding<'a> {
         schema: None,
     };
 
-    /// Whether it is plain bytes, which is not written.
+    /// Returns true if it is plain bytes, which is not written.
     #[inline]
     pub const fn is_default(&self) -> bool {
         self.id == 0 && self.schema.is_none()

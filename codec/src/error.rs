@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why bytes could not be read as a message. Every variant says what was being read and where.
+//! Errors of reading bytes as a message. Every variant has the field that was read and its offset.
 
 /// Bytes that are not a message of this protocol. Offsets count from the start of the reader's input.
 ///

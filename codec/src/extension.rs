@@ -25,7 +25,7 @@ const ENCODING: u8 = 0x60;
 const ENCODING_NUMBER: u8 = 0x20;
 const ENCODING_BYTES: u8 = 0x40;
 
-/// What an extension carries.
+/// The content of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtensionBody<'a> {
     /// Nothing: being there is the message.
@@ -41,7 +41,7 @@ pub enum ExtensionBody<'a> {
 pub struct Extension<'a> {
     /// The header without its "more" bit.
     pub key: u8,
-    /// What it carries.
+    /// The content.
     pub body: ExtensionBody<'a>,
 }
 
@@ -98,8 +98,8 @@ pub(crate) fn ignore_chain(header: u8, reader: &mut Reader<'_>) -> Result<(), De
     Ok(())
 }
 
-/// Writes a chain. Each extension sets the top bit of the header before it: the message's first, then the
-/// previous extension's, so nobody has to know in advance whether more follow.
+/// Writer of a chain. Each extension sets the top bit of the header before it: the message's first,
+/// then the previous extension's, so the caller need not know in advance whether more follow.
 pub(crate) struct Chain {
     previous: usize,
 }
@@ -195,8 +195,8 @@ impl Chain {
     }
 }
 
-/// The extensions of a body that nobody here knows, kept to be sent on: a view of the received chain that
-/// leaves out the known ones.
+/// The unknown extensions of a body, kept to be forwarded: a view of the received chain that leaves
+/// out the known ones.
 #[derive(Clone, Copy, Default)]
 pub struct RawExtensions<'a> {
     chain: &'a [u8],
@@ -231,7 +231,7 @@ impl<'a> RawExtensions<'a> {
         Ok(RawExtensions { chain, known: &[] })
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.chain.is_empty() || self.iter().next().is_none()

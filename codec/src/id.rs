@@ -109,7 +109,7 @@ impl ZenohId {
         self.bytes
     }
 
-    /// Returns [`to_le_bytes`](Self::to_le_bytes), by the name that tells the difference from
+    /// Returns [`to_le_bytes`](Self::to_le_bytes), by a name that differs clearly from
     /// [`as_le_bytes`](Self::as_le_bytes).
     #[inline]
     pub fn to_padded(&self) -> [u8; 16] {
@@ -491,7 +491,7 @@ impl EntityGlobalId {
 pub struct SourceInfo {
     /// The entity that published.
     pub id: EntityGlobalId,
-    /// Its sequence number.
+    /// The sequence number.
     pub sn: u32,
 }
 
@@ -509,7 +509,7 @@ impl SourceInfo {
         &self.id
     }
 
-    /// Its sequence number.
+    /// Returns the sequence number.
     pub const fn source_sn(&self) -> u32 {
         self.sn
     }

@@ -28,18 +28,18 @@ const IS_GATEWAY: u64 = 0x10;
 /// The bits of a weight; what a peer sends above them is dropped.
 const WEIGHT_MASK: u64 = 0xffff;
 
-/// What the sender knows of one node.
+/// The sender's state of one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkState<'a> {
     /// The node's number in the sender's table.
     pub psid: u64,
-    /// How often the node's state changed; smaller or equal ones are old news.
+    /// The count of changes of the node's state; a smaller or equal one is outdated.
     pub sn: u64,
     /// The node; `None` refers to what was said of this psid before.
     pub zid: Option<ZenohId>,
-    /// Its role; a router if nothing is said.
+    /// The role; a router if it is absent.
     pub whatami: Option<WhatAmI>,
-    /// Where it can be reached.
+    /// The locators of the node.
     pub locators: Option<Locators<'a>>,
     /// The node is a gateway.
     pub is_gateway: bool,
@@ -152,7 +152,7 @@ impl<'a> Numbers<'a> {
         Numbers(List::Given(numbers))
     }
 
-    /// How many.
+    /// Returns the number of numbers.
     pub const fn len(&self) -> usize {
         match self.0 {
             List::Wire { count, .. } => count,
@@ -160,7 +160,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -176,7 +176,7 @@ impl<'a> Numbers<'a> {
         received.chain(numbers.iter().copied())
     }
 
-    /// The same numbers as received, of which only the bits of `mask` count.
+    /// Returns the received numbers, of which only the bits of `mask` count.
     fn truncated(self, mask: u64) -> Self {
         match self.0 {
             List::Wire { count, bytes, .. } => Numbers(List::Wire { count, mask, bytes }),
@@ -246,12 +246,12 @@ impl<'a> LinkStateList<'a> {
         })
     }
 
-    /// How many states.
+    /// Returns the number of states.
     pub const fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }

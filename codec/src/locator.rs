@@ -54,7 +54,7 @@ pub struct Locator(Arc<str>);
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
-    /// There is no `/`, or nothing before it.
+    /// The text has no `/`, or nothing before it.
     #[error(
         "endpoint {text} names no protocol: write protocol/address, such as tcp/127.0.0.1:7447"
     )]
@@ -74,7 +74,7 @@ pub enum EndpointError {
         /// The character found.
         found: char,
     },
-    /// There is nothing between `/` and `?`, `#` or the end.
+    /// The text has nothing between `/` and `?`, `#` or the end.
     #[error(
         "endpoint {text} has no address at byte {at}: write protocol/address, such as tcp/127.0.0.1:7447"
     )]
@@ -148,7 +148,7 @@ impl Endpoint {
     /// An endpoint of its parts; of metadata and local options there may be none.
     ///
     /// # Errors
-    /// When the parts do not make an endpoint.
+    /// The parts do not make an endpoint.
     ///
     /// ```
     /// use zonda_codec::Endpoint;
@@ -187,7 +187,7 @@ impl Endpoint {
         Part(Parts::of(&self.0).address)
     }
 
-    /// The metadata, which peers hear of.
+    /// Returns the metadata, which is sent to peers.
     pub fn metadata(&self) -> Options<'_> {
         Options(Parts::of(&self.0).metadata.unwrap_or(""))
     }
@@ -237,12 +237,12 @@ impl Locator {
     /// A locator without metadata.
     ///
     /// # Errors
-    /// When the parts do not make a locator.
+    /// The parts do not make a locator.
     pub fn new(proto: &str, address: &str) -> Result<Self, EndpointError> {
         format!("{proto}/{address}").parse()
     }
 
-    /// The normalised text, as it goes on the wire.
+    /// Returns the normalised text, as it is in messages.
     #[inline]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -404,11 +404,12 @@ impl FromStr for Locator {
     }
 }
 
-/// Tells if `text` may stand for a locator in a received message. Allocates nothing.
+/// Returns true if `text` may stand for a locator in a received message. Allocates nothing.
 ///
-/// This is the reference's own rule, which a message must keep to be understood at all: normalised text of the form
-/// `protocol/address?metadata`. It is a little wider than [`Locator`], which also wants a plain protocol name and an
-/// address; a locator that only this accepts cannot be dialled, but is no reason to drop the peer that passed it on.
+/// The rule is the reference's own, which a message must keep to be understood at all: normalised
+/// text of the form `protocol/address?metadata`. It is a little wider than [`Locator`], which also
+/// wants a plain protocol name and an address; a locator that only this rule accepts cannot be
+/// dialled, but is no reason to drop the peer that passed it on.
 ///
 /// ```
 /// use zonda_codec::locator::is_wire_locator;

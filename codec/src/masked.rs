@@ -37,7 +37,8 @@ fn name_before(text: &str) -> &str {
     text.rsplit(|c| !is_part(c)).next().unwrap_or("")
 }
 
-/// Tells if an option of this name, or of a name that is meant to be it, holds a private key itself, and not the name of its file.
+/// Returns true if an option of this name, or of a misspelling of it, holds a private key itself,
+/// and not the name of its file.
 fn holds_a_secret(name: &str) -> bool {
     let is_content = name.contains("_raw") || name.contains("_base64");
     // The configuration's `.._private_key` is the name of a file, too.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Network messages: what nodes route to each other, inside frames.
 //!
-//! The low five bits of the first byte tell the message, 0x19 to 0x1f; no transport message uses these ids,
-//! so a frame ends where the next byte is none of them.
+//! The low five bits of the first byte determine the message, 0x19 to 0x1f; no transport message
+//! uses these ids, so a frame ends where the next byte is none of them.
 
 mod declare;
 mod head;
@@ -84,7 +84,7 @@ pub enum NetworkMessage<'a> {
     ResponseFinal(ResponseFinal),
     /// A declaration or its end.
     Declare(Declare<'a>),
-    /// A wish to hear of declarations.
+    /// An interest in declarations.
     Interest(Interest<'a>),
     /// Operation, administration, maintenance.
     Oam(Oam<'a>),
@@ -123,7 +123,7 @@ impl<'a> NetworkMessage<'a> {
         }
     }
 
-    /// Whether a message that begins with `byte` is a network message.
+    /// Returns true if a message that begins with `byte` is a network message.
     #[inline]
     pub const fn starts(byte: u8) -> bool {
         byte & id::MASK >= id::INTEREST

@@ -41,7 +41,7 @@ impl Payload {
     /// The bytes as text.
     ///
     /// # Errors
-    /// When they are not UTF-8.
+    /// The bytes are not UTF-8.
     pub fn to_str(&self) -> Result<&str, Utf8Error> {
         std::str::from_utf8(self)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a message wants to be treated: priority, congestion control, express, reliability.
+//! Quality of service of a message: priority, congestion control, express, reliability.
 
 use core::fmt;
 
@@ -81,23 +81,23 @@ impl TryFrom<u8> for Priority {
     }
 }
 
-/// Whether the transport may lose a message.
+/// Permission of the transport to lose a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Reliability {
-    /// It may.
+    /// The transport may lose it.
     BestEffort,
-    /// It must not; the default.
+    /// The transport must not lose it; the default.
     #[default]
     Reliable,
 }
 
-/// What happens to a message that finds no room on its way.
+/// Treatment of a message that finds no room on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CongestionControl {
-    /// It is dropped.
+    /// The message is dropped.
     #[default]
     Drop,
-    /// Its sender waits.
+    /// The sender waits.
     Block,
     /// The first one waits, in the queue and beyond its limit, so that its sender does not; further ones are dropped
     /// while it does.
@@ -169,7 +169,7 @@ impl Qos {
         Priority::from_low_bits(self.0)
     }
 
-    /// What to do under congestion.
+    /// Returns the treatment under congestion.
     #[inline]
     pub const fn congestion_control(self) -> CongestionControl {
         if self.0 & BLOCK != 0 {
@@ -181,7 +181,7 @@ impl Qos {
         }
     }
 
-    /// Whether the message is not to wait for company in a batch.
+    /// Returns true if the message is sent at once instead of in a common batch.
     #[inline]
     pub const fn is_express(self) -> bool {
         self.0 & EXPRESS != 0

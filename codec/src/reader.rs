@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
-    /// Whether everything was read.
+    /// Returns true if everything was read.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.rest.is_empty()
@@ -330,7 +330,7 @@ fn join_groups(word: u64) -> u64 {
     (quads & 0x0fff_ffff) | ((quads & 0x0fff_ffff_0000_0000) >> 4)
 }
 
-/// The same for an input of fewer than eight bytes.
+/// Reads a variable-length number from an input of fewer than eight bytes.
 fn short_input_vle(input: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0;
     for (index, &byte) in input.iter().enumerate().take(8) {

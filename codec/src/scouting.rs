@@ -22,7 +22,7 @@ const ID_HELLO: u8 = 0x02;
 /// Any scouting message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScoutingMessage<'a> {
-    /// Who is there?
+    /// A search for nodes.
     Scout(Scout),
     /// I am.
     Hello(Hello<'a>),

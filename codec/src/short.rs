@@ -20,7 +20,7 @@ const WORDS: usize = 4;
 #[derive(Clone, Copy)]
 pub struct Short {
     len: usize,
-    /// What lies behind `len` means nothing.
+    /// The bytes, in little-endian words; bytes behind `len` have no meaning.
     words: [u64; WORDS],
 }
 
@@ -90,7 +90,7 @@ impl fmt::Debug for Short {
 fn words(bytes: &[u8]) -> [u64; WORDS] {
     let (full, rest) = bytes.as_chunks::<8>();
     let last = match bytes.last_chunk::<8>() {
-        // The last eight bytes without those that are in a full word already.
+        // The last eight bytes, without those that are in a full word already.
         Some(last) => u64::from_le_bytes(*last)
             .checked_shr(64 - 8 * rest.len() as u32)
             .unwrap_or(0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When something was published, as the hybrid logical clocks of the nodes tell it.
+//! Time of a publication, by the hybrid logical clocks of the nodes.
 
 use core::{fmt, str::FromStr, time::Duration};
 use std::time::SystemTime;
@@ -112,7 +112,7 @@ impl fmt::Display for Ntp64 {
 /// ```text
 /// vle time | u8 length of id | id
 /// ```
-/// Its text is `<decimal time>/<hex id>`.
+/// The text form is `<decimal time>/<hex id>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp {
     time: Ntp64,
@@ -222,7 +222,7 @@ impl fmt::Display for Timestamp {
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimestampError {
-    /// There is no `/`.
+    /// The text has no `/`.
     #[error("timestamp lacks the '/' between time and id")]
     NoSlash,
     /// The part before `/` is not a decimal number of 64 bits.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Transport messages: how two neighbours open, keep and close a connection and carry batches over it.
 //!
-//! The low five bits of the first byte tell the message, 0x00 to 0x07.
+//! The low five bits of the first byte determine the message, 0x00 to 0x07.
 
 mod close;
 mod fragment;
@@ -172,7 +172,7 @@ fn write_priority(
     Ok(())
 }
 
-/// A lease in the unit its header tells.
+/// Returns a lease in the unit of its header.
 fn lease(value: u64, in_seconds: bool) -> Duration {
     if in_seconds {
         Duration::from_secs(value)

@@ -11,13 +11,13 @@ use crate::{
     writer::{EncodeError, Writer},
 };
 
-/// Whose declarations give the scope its meaning.
+/// The node whose declarations give the scope its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Mapping {
-    /// Those of the node that receives the message.
+    /// The node that receives the message.
     #[default]
     Receiver,
-    /// Those of the node that sends the message.
+    /// The node that sends the message.
     Sender,
 }
 
@@ -28,7 +28,7 @@ pub struct WireExpr<'a> {
     pub scope: u16,
     /// Text behind it; at most 65535 bytes.
     pub suffix: &'a str,
-    /// Whose id the scope is.
+    /// The node that declared the scope.
     pub mapping: Mapping,
 }
 
@@ -58,7 +58,7 @@ impl<'a> WireExpr<'a> {
         }
     }
 
-    /// Whether it names nothing: no scope and no text.
+    /// Returns true if it names nothing: no scope and no text.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.scope == 0 && self.suffix.is_empty()

@@ -7,7 +7,8 @@ pub enum EncodeError {
     /// The buffer is too small; a larger one may do.
     #[error("no room left in the buffer")]
     NoRoom,
-    /// A field is longer than the protocol can say: the message has no wire form, in a buffer of any size.
+    /// A field is longer than the protocol allows: the message has no wire form, in a buffer of any
+    /// size.
     #[error("a field is longer than the protocol can say")]
     TooLong,
 }
@@ -79,7 +80,7 @@ impl<'b> Writer<'b> {
         self.buffer.len() - self.position
     }
 
-    /// What was written so far.
+    /// Returns the bytes that were written so far.
     #[inline]
     pub fn written(&self) -> &[u8] {
         self.buffer.get(..self.position).unwrap_or_default()
@@ -96,7 +97,7 @@ impl<'b> Writer<'b> {
     /// `write` gets a writer of its own over the same buffer, which the compiler can keep in registers.
     ///
     /// # Errors
-    /// [`EncodeError`] if `write` says so.
+    /// The [`EncodeError`] of `write`.
     #[inline(always)]
     pub fn all_or_nothing(
         &mut self,
@@ -163,7 +164,8 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// As [`Writer::front_of`], with `byte` in place of the one at `at`, which is one of the first `len`.
+    /// Writes like [`Writer::front_of`], with `byte` in place of the one at `at`, which is one of
+    /// the first `len`.
     #[inline(always)]
     pub(crate) fn front_with<const N: usize>(
         &mut self,
@@ -180,7 +182,8 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// As [`Writer::front_of`], with `number` in place of the nine bytes of the block from `at` on.
+    /// Writes like [`Writer::front_of`], with `number` in place of the nine bytes of the block from
+    /// `at` on.
     ///
     /// # Errors
     /// [`EncodeError::NoRoom`], also if the rest of the block, which is written as well, has no room.
@@ -218,7 +221,8 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// As [`Writer::vle`], made for numbers that take all nine bytes, as the time of a timestamp does.
+    /// Writes like [`Writer::vle`], fast for numbers that take all nine bytes, as the time of a
+    /// timestamp does.
     ///
     /// # Errors
     /// [`EncodeError::NoRoom`].

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bytes that nobody should send: nothing panics, and what is accepted survives a round trip unchanged.
+//! Bytes that no correct node sends: nothing panics, and accepted bytes survive a round trip
+//! unchanged.
 
 mod json;
 

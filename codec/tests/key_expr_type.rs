@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The `KeyExpr` type: what it borrows and shares, how it joins, and what its errors say.
+//! The `KeyExpr` type: borrowing and sharing, joining, and error texts.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Messages that the protocol cannot say: told apart from a buffer that is too small, and never written in part.
+//! Messages that have no wire form: their error differs from that of a buffer that is too small,
+//! and no part is written.
 
 use zonda_codec::{
     Declaration, Declare, Encode, EncodeError, Encoding, InitAck, InitExt, Locators, OpenExt,

@@ -46,7 +46,7 @@ fn a_payload_becomes_bytes_at_the_same_address() {
     let address = payload.as_ptr();
     let bytes = Bytes::from(payload);
     assert_eq!((bytes.as_ptr(), bytes.len()), (address, 90));
-    // There and back again, many times: neither a copy nor a growing chain of owners.
+    // Many round trips: neither a copy nor a growing chain of owners.
     let mut bytes = bytes;
     for _ in 0..1000 {
         bytes = Bytes::from(Payload::from(bytes));

@@ -24,7 +24,8 @@ use zenoh_buffers::ZSlice;
 use zenoh_codec::{RCodec, Zenoh080};
 use zonda_codec::{DecodeError, NetworkMessage, Push, Reader, ScoutingMessage, TransportMessage};
 
-/// What the reference reads at the start of these bytes, and how many of them it takes.
+/// Returns the message that the reference reads at the start of these bytes, and the number of
+/// bytes it takes.
 fn theirs(bytes: &[u8]) -> Option<(serde_json::Value, usize)> {
     let mut slice = ZSlice::from(bytes.to_vec());
     let message: zenoh_protocol::network::NetworkMessage = Zenoh080::new().read(&mut slice).ok()?;
@@ -51,7 +52,7 @@ proptest! {
         prop_assert_eq!(theirs(&bytes), read, "{}", hex(&bytes));
     }
 
-    /// What is taken here although it is no message is a danger to those to whom it is passed on.
+    /// Bytes that are no message but are accepted here endanger the nodes they are forwarded to.
     #[test]
     fn lies_are_taken_by_nobody_or_by_both_alike(
         choices in proptest::collection::vec(any::<u8>(), 0..300),
@@ -115,14 +116,15 @@ fn runs_are_what_one_by_one_would_be_in_every_spelling() {
     assert!(share > 30, "{share} % of the messages came by runs");
 }
 
-/// A PUSH of the source info `section`, whose length says `length`, and of the value "x".
+/// A PUSH of the source info `section`, with `length` as its length field, and of the value "x".
 fn with_source_info(length: u8, section: &[u8]) -> Vec<u8> {
     let head = [0x1d, 1, 0x81, 0x41, length];
     [&head, section, &[1, b'x']].concat()
 }
 
-/// The reference reads a source info without a look at the length in front of it. A router that goes by the length
-/// would pass on what others read as something else: here a value that lasts over the next message.
+/// The reference reads a source info without a look at the length in front of it. A router that
+/// obeys the length would forward bytes that the reference reads as something else: here a value
+/// that extends over the next message.
 #[test]
 fn an_extension_ends_where_its_field_ends() {
     let section = [0x00, 7, 1, 1];
@@ -130,7 +132,7 @@ fn an_extension_ends_where_its_field_ends() {
     assert!(NetworkMessage::decode(&mut Reader::new(&honest)).is_ok());
     assert!(theirs(&honest).is_some());
 
-    // behind the field: the length of a value of 40 bytes, for those who do not count
+    // behind the field: the length of a value of 40 bytes, for readers that ignore the length field
     let lie = with_source_info(5, &[0x00, 7, 1, 1, 40]);
     let followed = [lie.clone(), vec![0x20; 50]].concat();
     let (_, taken) = theirs(&followed).expect("the reference reads it");

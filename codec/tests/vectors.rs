@@ -51,8 +51,8 @@ fn vectors(layer: &str, expected: usize) -> Vec<Vector> {
 
 type Parts = (Value, Vec<u8>);
 
-/// Decodes one message with `decode`, which gives its JSON and its re-encoding, and checks all that the
-/// vector says.
+/// Decodes one message with `decode`, which returns its JSON and its re-encoding, and compares both
+/// with the vector.
 fn check(vector: &Vector, decode: impl FnOnce(&mut Reader<'_>) -> Result<Parts, DecodeError>) {
     let mut reader = Reader::new(&vector.bytes);
     let result = decode(&mut reader);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #![forbid(unsafe_code)]
 
-//! What a macro by example cannot do for `zonda::kedefine!`: it reads a format when a program is compiled, and writes a method for each
-//! of its parts.
+//! The part of `zonda::kedefine!` that a macro by example cannot do: it reads a format when a
+//! program is compiled, and writes a method for each of its parts.
 
 use proc_macro::{Group, TokenStream, TokenTree};
 use zonda_codec::key_expr::format::{KeFormat, Segment};
@@ -45,7 +45,7 @@ fn text_of(literal: &TokenTree) -> Result<String, String> {
     }
 }
 
-/// What stands for the path until [`with_path`].
+/// Placeholder of the path until [`with_path`].
 const PATH: &str = "zonda_path";
 
 fn module(format: &str) -> Result<String, String> {
@@ -74,7 +74,7 @@ fn is_name(id: &str) -> bool {
     is_word && !KEYWORDS.contains(&id)
 }
 
-/// What looks like a name and is none, strict and reserved, up to edition 2024.
+/// Words that look like a name and are none, strict and reserved, up to edition 2024.
 const KEYWORDS: &[&str] = &[
     "_", "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
     "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",

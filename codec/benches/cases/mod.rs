@@ -14,12 +14,12 @@ use zenoh_protocol::network::Mapping as TheirMapping;
 use zenoh_protocol::zenoh as their_body;
 use zonda_codec::*;
 
-/// What is encoded and decoded.
+/// A message that is encoded and decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
     /// A Push of 8 bytes on a declared key, default treatment.
     Push8,
-    /// The same with congestion control Block, as the throughput test sends it.
+    /// `Push8` with congestion control Block, as the throughput test sends it.
     Push8Block,
     /// A Push of 1 KiB on a declared key.
     Push1K,

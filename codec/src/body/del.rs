@@ -28,9 +28,9 @@ const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_ATTACHMENT];
 /// The end of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Del<'a> {
-    /// When it was deleted.
+    /// Time of the deletion.
     pub timestamp: Option<Timestamp>,
-    /// Who deleted it.
+    /// The deleting source.
     pub source_info: Option<SourceInfo>,
     /// The user's own bytes.
     pub attachment: Option<&'a [u8]>,

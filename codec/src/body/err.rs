@@ -29,9 +29,9 @@ const KNOWN: &[u8] = &[KEY_SOURCE_INFO];
 /// A query that could not be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ErrBody<'a> {
-    /// What the payload is.
+    /// Encoding of the payload.
     pub encoding: Encoding<'a>,
-    /// Who failed.
+    /// The failing source.
     pub source_info: Option<SourceInfo>,
     /// Extensions to be passed on.
     pub unknown: RawExtensions<'a>,

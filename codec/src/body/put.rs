@@ -32,13 +32,13 @@ const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_ATTACHMENT];
 /// A value for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Put<'a> {
-    /// When it was published; routers add it if it is missing.
+    /// Time of the publication; routers add it if it is missing.
     pub timestamp: Option<Timestamp>,
-    /// What the payload is.
+    /// Encoding of the payload.
     pub encoding: Encoding<'a>,
-    /// Who published it.
+    /// The publishing source.
     pub source_info: Option<SourceInfo>,
-    /// The user's own bytes beside the payload.
+    /// The user's own bytes that accompany the payload.
     pub attachment: Option<&'a [u8]>,
     /// Extensions to be passed on.
     pub unknown: RawExtensions<'a>,
@@ -47,10 +47,10 @@ pub struct Put<'a> {
 }
 
 impl<'a> Put<'a> {
-    /// The flag in the header byte of a PUT in wire form that says a timestamp is next.
+    /// Flag in the header byte of a PUT in wire form: a timestamp is next.
     pub(crate) const FLAG_TIMESTAMP: u8 = 0x20;
 
-    /// A value with nothing beside it.
+    /// A value without any other field.
     #[inline]
     pub const fn new(payload: &'a [u8]) -> Self {
         Put {
@@ -63,7 +63,8 @@ impl<'a> Put<'a> {
         }
     }
 
-    /// Reads a PUT that has at most a timestamp beside its payload; `None` for all others and for errors.
+    /// Reads a PUT that has only a payload and perhaps a timestamp; `None` for all other ones and
+    /// for errors.
     #[inline(always)]
     pub(crate) fn read_usual(reader: &mut Reader<'a>) -> Option<Self> {
         let header = reader.u8().ok()?;
@@ -100,7 +101,8 @@ impl<'a> Put<'a> {
         Ok(put)
     }
 
-    /// Where in `raw`, a PUT in wire form, the length of its payload begins: where reading it came to that.
+    /// Returns the offset in `raw`, a PUT in wire form, of the length of its payload, found by
+    /// reading the fields in front of it.
     #[inline]
     pub(crate) fn length_at(raw: &'a [u8]) -> Option<usize> {
         let mut reader = Reader::new(raw);
@@ -168,7 +170,7 @@ impl<'a> Put<'a> {
         })
     }
 
-    /// Whether nothing stands between header and payload.
+    /// Returns true if no field stands between header and payload.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         self.timestamp.is_none()

@@ -25,8 +25,9 @@ use crate::{
 const FLAG_CONSOLIDATION: u8 = 0x20;
 const FLAG_PARAMETERS: u8 = 0x40;
 const KEY_BODY: u8 = 0x43;
-/// Says that the next body lies in shared memory, and is written in another way. It is not marked as mandatory, but a
-/// reader that skips it reads the body as something else than a reader that knows it.
+/// Extension that marks the next body as one in shared memory, which has another form. It is not
+/// marked as mandatory, but a reader that skips it reads the body as something else than a reader
+/// that knows it.
 const KEY_SHARED_BODY: u8 = 0x04;
 const KEY_ATTACHMENT: u8 = 0x45;
 const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_BODY, KEY_ATTACHMENT];
@@ -34,7 +35,7 @@ const KNOWN: &[u8] = &[KEY_SOURCE_INFO, KEY_BODY, KEY_ATTACHMENT];
 /// The payload of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueryBody<'a> {
-    /// What the payload is.
+    /// Encoding of the payload.
     pub encoding: Encoding<'a>,
     /// The payload.
     pub payload: &'a [u8],
@@ -43,11 +44,11 @@ pub struct QueryBody<'a> {
 /// A question about keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Query<'a> {
-    /// How the querier merges the replies.
+    /// The merge of the replies by the querier.
     pub consolidation: Consolidation,
     /// The selector's parameters, `k=v;k2=v2`; opaque here.
     pub parameters: &'a str,
-    /// Who asks.
+    /// The querying source.
     pub source_info: Option<SourceInfo>,
     /// A payload for the queryable.
     pub body: Option<QueryBody<'a>>,

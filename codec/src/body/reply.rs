@@ -25,7 +25,7 @@ const FLAG_CONSOLIDATION: u8 = 0x20;
 /// A sample that answers a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply<'a> {
-    /// How the querier merges the replies.
+    /// The merge of the replies by the querier.
     pub consolidation: Consolidation,
     /// Extensions to be passed on.
     pub unknown: RawExtensions<'a>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Payloads that lie in the sender's shared memory: a body says so by an extension, and has in place of its payload
+//! Payloads that lie in the sender's shared memory: a body announces one by an extension, and has
+//! in place of its payload
 //!
 //! ```text
 //! | z32 count     |
@@ -7,14 +8,15 @@
 //! | z32 length    |
 //! | bytes         |
 //! ```
-//! This implementation shares no memory and never says that it does, so such a message is for somebody else. It is read over.
+//! This implementation shares no memory and never announces it, so such a message is for another
+//! node. The reader skips it.
 
 use crate::{error::DecodeError, reader::Reader};
 
-/// The extension of a body with a payload that says that this is shared: a unit that must be understood.
+/// Extension of a body whose payload is shared: a unit that the reader must know.
 pub(crate) const KEY: u8 = 0x12;
 
-/// Reads over a shared payload, the last field of its message, and tells that it was one.
+/// Skips a shared payload, the last field of its message, and returns the error that reports it.
 #[cold]
 pub(crate) fn read_over(reader: &mut Reader<'_>) -> DecodeError {
     match slices(reader) {

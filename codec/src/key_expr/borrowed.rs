@@ -26,8 +26,8 @@ use super::owned::KeyExpr;
 #[repr(transparent)]
 pub struct keyexpr(str);
 
-/// How the names of two keys lie to each other, from the first one's point of view: each level implies those before it, but
-/// for the first.
+/// Relation between the names of two keys, from the first one's point of view: each level implies
+/// those before it, except the first.
 ///
 /// ```
 /// use zonda_codec::{SetIntersectionLevel, keyexpr};
@@ -44,7 +44,7 @@ pub enum SetIntersectionLevel {
     Intersects,
     /// Every name of the second belongs to the first.
     Includes,
-    /// They are the same.
+    /// The keys are equal.
     Equals,
 }
 
@@ -55,7 +55,7 @@ impl keyexpr {
     /// Checks `text`.
     ///
     /// # Errors
-    /// When the text is not a canonical key expression.
+    /// The text is not a canonical key expression.
     pub fn new<T: AsRef<str> + ?Sized>(text: &T) -> Result<&keyexpr, KeyExprError> {
         let text = text.as_ref();
         super::validate(text)?;
@@ -72,7 +72,7 @@ impl keyexpr {
     /// ```
     ///
     /// # Errors
-    /// When no respelling makes it a key expression.
+    /// No respelling makes it a key expression.
     pub fn autocanonize(text: &mut String) -> Result<&keyexpr, KeyExprError> {
         if let Cow::Owned(canonical) = super::canonize(text)? {
             *text = canonical;
@@ -83,7 +83,8 @@ impl keyexpr {
     /// A key that is known when the program is compiled; what [`ke!`](crate::ke) is made of.
     ///
     /// # Panics
-    /// When the text is not a canonical key expression: in a constant, the program then does not compile.
+    /// The text is not a canonical key expression: in a constant, the program then does not
+    /// compile.
     pub const fn constant(text: &str) -> &keyexpr {
         assert!(
             super::constant::is_canonical(text.as_bytes()),
@@ -105,19 +106,19 @@ impl keyexpr {
         &self.0
     }
 
-    /// Whether some name belongs to both keys.
+    /// Returns true if some name belongs to both keys.
     #[inline]
     pub fn intersects(&self, other: &keyexpr) -> bool {
         super::intersects(&self.0, &other.0)
     }
 
-    /// Whether every name of `other` belongs to this key.
+    /// Returns true if every name of `other` belongs to this key.
     #[inline]
     pub fn includes(&self, other: &keyexpr) -> bool {
         super::includes(&self.0, &other.0)
     }
 
-    /// How the names of this key lie to those of `other`.
+    /// Returns the relation of this key's names to those of `other`.
     pub fn relation_to(&self, other: &keyexpr) -> SetIntersectionLevel {
         if self == other {
             SetIntersectionLevel::Equals
@@ -130,16 +131,16 @@ impl keyexpr {
         }
     }
 
-    /// Whether the key contains a wildcard.
+    /// Returns true if the key contains a wildcard.
     #[inline]
     pub fn is_wild(&self) -> bool {
         super::is_wild(&self.0)
     }
 
-    /// This key, `/`, and `tail`, canonized.
+    /// Returns this key, `/`, and `tail`, canonized.
     ///
     /// # Errors
-    /// When `tail` is not a key expression in any spelling.
+    /// `tail` is not a key expression in any spelling.
     pub fn join<S: AsRef<str> + ?Sized>(&self, tail: &S) -> Result<KeyExpr<'static>, KeyExprError> {
         KeyExpr::autocanonize(format!("{self}/{}", tail.as_ref()))
     }
@@ -200,7 +201,7 @@ impl fmt::Display for keyexpr {
     }
 }
 
-/// As the reference shows it: ``ke`plant/*` ``.
+/// Formats like the reference: ``ke`plant/*` ``.
 impl fmt::Debug for keyexpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ke`{}`", &self.0)

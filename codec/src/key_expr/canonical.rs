@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Canonisation: the one spelling of each key expression that goes on the wire.
+//! Canonisation: the one spelling of each key expression in messages.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ pub fn canonize(key: &str) -> Result<Cow<'_, str>, KeyExprError> {
     Ok(Cow::Owned(canonical))
 }
 
-/// Whether the chunk is `*` or nothing but `$*` repeated.
+/// Returns true if the chunk is `*` or nothing but `$*` repeated.
 fn is_any_chunk(chunk: &str) -> bool {
     chunk == "*" || (!chunk.is_empty() && chunk.split("$*").all(str::is_empty))
 }

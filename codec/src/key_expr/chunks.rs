@@ -2,7 +2,8 @@
 //! Lists of chunks as text: `""` is the empty list, otherwise chunks joined by `/`. Also the cuts and the search that both
 //! relations share, and the step counter with which the tests prove its bound.
 
-/// Where the elementary steps of a relation are counted. The production counter is `()`, which costs nothing.
+/// Counter of the elementary steps of a relation. The production counter is `()`, which costs
+/// nothing.
 pub(super) trait Tally {
     /// Accounts for work proportional to `bytes`.
     fn add(&mut self, bytes: usize);
@@ -13,7 +14,7 @@ impl Tally for () {
     fn add(&mut self, _: usize) {}
 }
 
-/// Which end of a list is worked on.
+/// The end of a list that is worked on.
 #[derive(Clone, Copy)]
 pub(super) enum End {
     Front,
@@ -97,9 +98,9 @@ pub(super) fn in_parts<T: Tally>(
     }
 }
 
-/// What comes of taking chunks off one end of two lists.
+/// Result of taking chunks off one end of two lists.
 pub(super) enum Peeled<'a, 'b> {
-    /// Whether they are related.
+    /// True if the lists are related.
     Decided(bool),
     /// The lists without what was taken off.
     Open(&'a str, &'b str),
@@ -122,8 +123,9 @@ pub(super) fn peel_ends<'a, 'b, T: Tally>(
     Peeled::Open(a, b)
 }
 
-/// Whether `text` can be read as `pattern`, where each `**` of the pattern absorbs any chunks and every other chunk of
-/// it takes one chunk of the text for which `accepts` holds. The pattern starts and ends with `**`.
+/// Returns true if `text` matches `pattern`, where each `**` of the pattern absorbs any chunks and
+/// every other chunk of it takes one chunk of the text for which `accepts` holds. The pattern
+/// starts and ends with `**`.
 ///
 /// Between two `**` stands a run of chunks. Taking the leftmost place for each run leaves the most text for the next
 /// ones, and `**` absorbs whatever lies between, so the first choice is never regretted. Within the search for one run

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The grammar once more, for the compiler: what constants can be checked with has no iterators.
 
-/// Whether these bytes of a text are a canonical key expression; the same as `validate`, which says what is wrong.
+/// Returns true if these bytes of a text are a canonical key expression; equivalent to `validate`,
+/// which also returns the fault.
 pub(super) const fn is_canonical(text: &[u8]) -> bool {
     let (mut at, mut after_double) = (0, false);
     loop {
@@ -20,7 +21,7 @@ pub(super) const fn is_canonical(text: &[u8]) -> bool {
     }
 }
 
-/// What stands between two `/`.
+/// A part between two `/`.
 enum Chunk {
     /// `*`
     One,
@@ -43,7 +44,7 @@ const fn chunk(text: &[u8], at: usize) -> Option<(Chunk, usize)> {
             b'$' => {
                 let is_repeated = is_dollar_star(text, end + 2);
                 is_wrong = is_wrong || !is_dollar_star(text, end) || is_repeated;
-                // Its star is no star of its own.
+                // The star of `$*` is not counted.
                 end += 1;
             }
             _ => {}

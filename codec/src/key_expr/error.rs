@@ -117,7 +117,8 @@ pub(super) fn quoted(text: &str) -> Box<str> {
     format!("{shown:?}... ({} bytes)", text.len()).into()
 }
 
-/// A key expression that is one already needs no check; this lets functions take it beside texts.
+/// Conversion of a key expression that needs no check; it allows functions to take one as well as
+/// texts.
 impl From<std::convert::Infallible> for KeyExprError {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}

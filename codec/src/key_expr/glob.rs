@@ -3,7 +3,7 @@
 
 use super::chunks::Tally;
 
-/// Whether some chunk matches both.
+/// Returns true if some chunk matches both.
 #[inline]
 pub(super) fn chunk_intersects<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
     tally.add(a.len() + b.len() + 2);
@@ -18,8 +18,8 @@ pub(super) fn chunk_intersects<T: Tally>(a: &str, b: &str, tally: &mut T) -> boo
     }
 }
 
-/// Whether every chunk that matches `b` matches `a`, judged by the letters of `b`: its `$*` counts as literal bytes,
-/// which only a `$*` of `a` can cover.
+/// Returns true if every chunk that matches `b` matches `a`, compared by the letters of `b`: its
+/// `$*` counts as literal bytes, which only a `$*` of `a` can cover.
 #[inline]
 pub(super) fn chunk_includes<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
     tally.add(a.len() + b.len() + 2);
@@ -31,8 +31,9 @@ fn is_glob(chunk: &str) -> bool {
     chunk.as_bytes().contains(&b'$')
 }
 
-/// Whether the literal pieces of `glob` appear in `text`: the first as its prefix, the last as its suffix, the others in
-/// between from left to right. Each search goes on where the last one ended, so `text` is read once.
+/// Returns true if the literal pieces of `glob` appear in `text`: the first as its prefix, the last
+/// as its suffix, the inner ones in between from left to right. Each search continues where the
+/// last one ended, so `text` is read once.
 fn glob_matches<T: Tally>(glob: &str, text: &str, tally: &mut T) -> bool {
     tally.add(glob.len() + text.len());
     let Some((prefix, rest)) = glob.split_once("$*") else {
@@ -61,8 +62,9 @@ fn glob_matches<T: Tally>(glob: &str, text: &str, tally: &mut T) -> bool {
     true
 }
 
-/// Whether two globs have a chunk in common. Their inner pieces never conflict (a `$*` of either side absorbs those of
-/// the other), so only the literal ends must agree: one of the two prefixes starts the other, one suffix ends the other.
+/// Returns true if two globs have a chunk in common. Their inner pieces never conflict (a `$*` of
+/// either side absorbs those of the other), so only the literal ends must agree: one of the two
+/// prefixes starts the other, one suffix ends the other.
 fn ends_agree<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
     tally.add(a.len() + b.len());
     let prefix = |glob: &'_ str| glob.split("$*").next().map_or(0, str::len);

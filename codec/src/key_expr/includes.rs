@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Inclusion: does a key expression cover another one entirely?
 //!
-//! The same plan as intersection, with one side as the pattern: verbatim chunks of both sides must be the same in the
-//! same order and cut both keys into parts. In a part, chunks before the first and after the last `**` of the pattern
-//! meet one to one; the runs between its `**` are searched from left to right. A `**` of the covered side can only be
-//! absorbed by a `**` of the pattern.
+//! Inclusion by the plan of intersection, with one side as the pattern: verbatim chunks of both
+//! sides must be equal in the same order and cut both keys into parts. In a part, chunks before the
+//! first and after the last `**` of the pattern meet one to one; the runs between its `**` are
+//! searched from left to right. A `**` of the covered side can only be absorbed by a `**` of the
+//! pattern.
 
 use super::chunks::{End, Peeled, Tally, in_parts, peel_ends, runs_in_order};
 use super::glob::chunk_includes;
 use super::is_wild;
 
-/// Whether every name that belongs to `b` also belongs to `a`. Both must be canonical.
+/// Returns true if every name that belongs to `b` also belongs to `a`. Both must be canonical.
 ///
 /// Judged as the protocol does, chunk by chunk: a `true` is always right, but some true inclusions are not seen (`*/**`
 /// covers every name of `**/x`, yet its `*` is not matched with that `**`). Time is bounded by the product of the lengths; nothing is allocated.

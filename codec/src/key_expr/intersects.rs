@@ -11,7 +11,7 @@ use super::chunks::{End, Peeled, Tally, in_parts, peel_ends, runs_in_order};
 use super::glob::chunk_intersects;
 use super::is_wild;
 
-/// Whether some name belongs to both keys. Both must be canonical.
+/// Returns true if some name belongs to both keys. Both must be canonical.
 ///
 /// Time is bounded by the product of the lengths; nothing is allocated.
 ///
@@ -72,7 +72,7 @@ fn has_double(list: &str) -> bool {
     list.split('/').any(|chunk| chunk == "**")
 }
 
-/// Whether the list can be the empty one.
+/// Returns true if the list can match the empty one.
 fn all_double(list: &str) -> bool {
     list.is_empty() || list.split('/').all(|chunk| chunk == "**")
 }

@@ -37,7 +37,7 @@ pub use self::nonwild::{OwnedNonWildKeyExpr, nonwild_keyexpr};
 pub use self::owned::{KeyExpr, ShortKey};
 pub use self::validate::validate;
 
-/// Whether the key stands for more than one name, that is, contains `*`, `**` or `$*`.
+/// Returns true if the key contains `*`, `**` or `$*`, so that it can match more than one name.
 ///
 /// ```
 /// use zonda_codec::key_expr::is_wild;
@@ -52,8 +52,8 @@ pub fn is_wild(key: &str) -> bool {
 
 /// Splits a key before its first chunk with a wildcard: the longest prefix of plain chunks, and the rest with its `/`.
 ///
-/// This is how a key is divided between a declared numeric id and a suffix. Without wildcards the rest is empty; when
-/// the first chunk is already wild the prefix is.
+/// A key is divided in this way between a declared numeric id and a suffix. Without wildcards the
+/// rest is empty; when the first chunk is already wild the prefix is.
 ///
 /// ```
 /// use zonda_codec::key_expr::literal_prefix;

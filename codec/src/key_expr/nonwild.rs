@@ -32,7 +32,7 @@ impl nonwild_keyexpr {
     /// Checks a text or a key.
     ///
     /// # Errors
-    /// When it is not a canonical key expression, or has a wildcard.
+    /// The key is not a canonical key expression, or has a wildcard.
     pub fn new<'a, T, E>(key: &'a T) -> Result<&'a nonwild_keyexpr, KeyExprError>
     where
         T: ?Sized,

@@ -50,7 +50,8 @@ impl<'a> KeyExpr<'a> {
     /// Checks `text`; borrows a `&str`, takes over a `String` (one copy into shared memory).
     ///
     /// # Errors
-    /// When the text is not a canonical key expression; [`KeyExpr::autocanonize`] accepts more spellings.
+    /// The text is not a canonical key expression; [`KeyExpr::autocanonize`] accepts more
+    /// spellings.
     pub fn new(text: impl Into<Cow<'a, str>>) -> Result<Self, KeyExprError> {
         let text = text.into();
         super::validate(&text)?;
@@ -60,7 +61,7 @@ impl<'a> KeyExpr<'a> {
     /// Canonizes `text`; borrows when it is canonical already.
     ///
     /// # Errors
-    /// When no respelling makes it a key expression.
+    /// No respelling makes it a key expression.
     pub fn autocanonize(text: impl Into<Cow<'a, str>>) -> Result<Self, KeyExprError> {
         let text = text.into();
         if let Cow::Owned(canonical) = super::canonize(&text)? {
@@ -72,7 +73,7 @@ impl<'a> KeyExpr<'a> {
     /// Checks text that is shared already, and shares it too.
     ///
     /// # Errors
-    /// When the text is not a canonical key expression.
+    /// The text is not a canonical key expression.
     pub fn from_shared(text: Arc<str>) -> Result<Self, KeyExprError> {
         super::validate(&text)?;
         Ok(Self(Text::Shared(text)))
@@ -85,17 +86,17 @@ impl<'a> KeyExpr<'a> {
         Self(Text::Borrowed(text))
     }
 
-    /// As [`from_str_unchecked`](Self::from_str_unchecked), of text that is taken over.
+    /// Creates a key like [`from_str_unchecked`](Self::from_str_unchecked), of an owned text.
     pub fn from_string_unchecked(text: String) -> Self {
         Self(Text::Shared(text.into()))
     }
 
-    /// As [`from_str_unchecked`](Self::from_str_unchecked), of text that is taken over.
+    /// Creates a key like [`from_str_unchecked`](Self::from_str_unchecked), of an owned text.
     pub fn from_boxed_str_unchecked(text: Box<str>) -> Self {
         Self(Text::Shared(text.into()))
     }
 
-    /// As [`from_str_unchecked`](Self::from_str_unchecked), of text that is shared already.
+    /// Creates a key like [`from_str_unchecked`](Self::from_str_unchecked), of a shared text.
     pub fn from_shared_unchecked(text: Arc<str>) -> Self {
         Self(Text::Shared(text))
     }
@@ -119,7 +120,7 @@ impl<'a> KeyExpr<'a> {
         }
     }
 
-    /// The same key without a borrow: copies borrowed text once, shares shared text.
+    /// Converts to a key without a borrow: copies borrowed text once, shares shared text.
     pub fn into_owned(self) -> KeyExpr<'static> {
         match self.0 {
             Text::Short(short) => KeyExpr(Text::Short(short)),
@@ -127,8 +128,9 @@ impl<'a> KeyExpr<'a> {
         }
     }
 
-    /// The same key in the form that is cheapest to clone over and over: up to [`Short::BYTES_MAX`] bytes are kept in the
-    /// value itself and copied, longer ones share their text by a count of references.
+    /// Converts to the form that is cheapest to clone repeatedly: up to [`Short::BYTES_MAX`] bytes
+    /// are kept in the value itself and copied, longer ones share their text by a count of
+    /// references.
     pub fn into_cloneable(self) -> KeyExpr<'static> {
         match Short::new(self.as_str().as_bytes()) {
             Some(short) => KeyExpr(Text::Short(short)),
@@ -155,17 +157,17 @@ impl<'a> KeyExpr<'a> {
         self.borrowed()
     }
 
-    /// The same key borrowed from this one; copies nothing and counts nothing.
+    /// Returns a key that borrows from this one; copies nothing and counts nothing.
     #[inline]
     pub fn borrowed(&self) -> KeyExpr<'_> {
         KeyExpr(Text::Borrowed(self.as_str()))
     }
 
-    /// This key directly followed by `tail`, without a `/`.
+    /// Returns this key directly followed by `tail`, without a `/`.
     ///
     /// # Errors
-    /// When the result is not a canonical key expression, or when a `*` at the end would join one at the start of
-    /// `tail` and mean something else.
+    /// The result is not a canonical key expression, or a `*` at the end would join one at the
+    /// start of `tail` and mean something else.
     pub fn concat<S: AsRef<str> + ?Sized>(
         &self,
         tail: &S,
@@ -199,7 +201,7 @@ impl fmt::Display for KeyExpr<'_> {
     }
 }
 
-/// As the reference shows it: ``ke`plant/*` ``.
+/// Formats like the reference: ``ke`plant/*` ``.
 impl fmt::Debug for KeyExpr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.as_keyexpr(), f)

@@ -41,7 +41,7 @@ pub struct UnknownWildness(());
 /// ```
 pub struct KeBoxTree<Weight, Wildness = bool, Children = KeyedSetProvider> {
     below: Below<Weight>,
-    /// Whether a key with a wildcard was ever in it.
+    /// Set once a key with a wildcard was inserted.
     is_wild: bool,
     named: PhantomData<fn() -> (Wildness, Children)>,
 }
@@ -54,7 +54,7 @@ pub struct Node<Weight> {
     key: OwnedKeyExpr,
     weight: Option<Weight>,
     below: Below<Weight>,
-    /// Whether a chunk that no wildcard stands for (`@..`) was ever below it.
+    /// Set once a chunk that no wildcard matches (`@..`) was inserted below it.
     has_verbatim: bool,
 }
 
@@ -159,7 +159,7 @@ impl<Weight> NodeMut<'_, Weight> {
     }
 }
 
-/// What can be asked of a tree of keys.
+/// Read access to a tree of keys.
 ///
 /// The reference's traits also name the types of iterators.
 pub trait IKeyExprTree<'a, Weight: 'a> {
@@ -197,7 +197,7 @@ pub trait IKeyExprTree<'a, Weight: 'a> {
     fn keys_including(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr>;
 }
 
-/// What can be changed in a tree of keys.
+/// Write access to a tree of keys.
 pub trait IKeyExprTreeMut<'a, Weight: 'a>: IKeyExprTree<'a, Weight> {
     /// The place of this key, if it was ever made; the key is no pattern here.
     fn node_mut<'b>(&'b mut self, key: &keyexpr) -> Option<&'b mut Self::Node>;
@@ -237,7 +237,7 @@ pub trait IKeyExprTreeMut<'a, Weight: 'a>: IKeyExprTree<'a, Weight> {
     /// Takes the value of this key out. Its place is there until [`prune`](Self::prune).
     fn remove(&mut self, key: &keyexpr) -> Option<Weight>;
 
-    /// Removes places of which the predicate says so and below which there is nothing; lowest first.
+    /// Removes nodes for which the predicate returns true and which have no child; lowest first.
     fn prune_where<F: FnMut(&mut Self::Node) -> bool>(&mut self, predicate: F);
 
     /// Removes places without a value below which there is none.
@@ -477,7 +477,7 @@ impl<'a, Weight: 'a, Wildness: 'a, Children: 'a> IKeyExprTreeMut<'a, Weight>
     }
 }
 
-/// As deep as the longest key has chunks.
+/// Removes nodes recursively, as deep as the longest key has chunks.
 fn prune<Weight>(below: &mut Below<Weight>, predicate: &mut impl FnMut(&mut Node<Weight>) -> bool) {
     below.retain(|_, node| {
         prune(&mut node.below, predicate);

@@ -21,16 +21,16 @@ pub fn validate(key: &str) -> Result<(), KeyExprError> {
     scan(key, Form::Canonical).map_err(|fault| fault.explain(key))
 }
 
-/// Which texts pass.
+/// Spellings that pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Canonical ones only.
     Canonical,
-    /// Also those that canonisation can repair.
+    /// Canonical texts and texts that canonisation can repair.
     Repairable,
 }
 
-/// What is wrong and where, without the text, so that a failed check costs nothing.
+/// The kind and the offset of a fault, without the text, so that a failed check costs nothing.
 #[derive(Clone, Copy)]
 pub(super) struct Fault {
     kind: FaultKind,
@@ -66,7 +66,8 @@ impl Fault {
     }
 }
 
-/// Whether the text is a key without wildcards: most keys that arrive are, and this is all it takes to see it.
+/// Returns true if the text is a key without wildcards: most keys that arrive are, and this check
+/// is cheap.
 #[inline]
 fn is_plain(text: &str) -> bool {
     let mut previous = b'/';

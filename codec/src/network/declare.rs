@@ -51,10 +51,10 @@ const D_TOKEN: u8 = 0x06;
 const U_TOKEN: u8 = 0x07;
 const D_FINAL: u8 = 0x1a;
 
-/// What a queryable promises.
+/// Properties of a queryable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct QueryableInfo {
-    /// It knows everything about its key.
+    /// Set if the queryable knows everything about its key.
     pub complete: bool,
     /// Hops to it.
     pub distance: u16,
@@ -79,46 +79,46 @@ pub enum Declaration<'a> {
     },
     /// A subscriber.
     Subscriber {
-        /// Its number on this face.
+        /// The number on this face.
         id: u32,
-        /// What it subscribes to.
+        /// The key it subscribes to.
         wire_expr: WireExpr<'a>,
     },
     /// The end of a subscriber.
     UndeclareSubscriber {
-        /// Its number on this face.
+        /// The number on this face.
         id: u32,
-        /// What it subscribed to.
+        /// The key it subscribed to.
         key: Option<WireExpr<'a>>,
     },
     /// A queryable.
     Queryable {
-        /// Its number on this face.
+        /// The number on this face.
         id: u32,
-        /// What it answers for.
+        /// The key it answers for.
         wire_expr: WireExpr<'a>,
-        /// What it promises.
+        /// The properties of the queryable.
         info: QueryableInfo,
     },
     /// The end of a queryable.
     UndeclareQueryable {
-        /// Its number on this face.
+        /// The number on this face.
         id: u32,
-        /// What it answered for.
+        /// The key it answered for.
         key: Option<WireExpr<'a>>,
     },
     /// A liveliness token.
     Token {
-        /// Its number on this face.
+        /// The number on this face.
         id: u32,
-        /// Its key.
+        /// The key.
         wire_expr: WireExpr<'a>,
     },
     /// The end of a liveliness token.
     UndeclareToken {
-        /// Its number on this face.
+        /// The number on this face.
         id: u32,
-        /// Its key.
+        /// The key.
         key: Option<WireExpr<'a>>,
     },
     /// All current declarations of an interest have been sent.
@@ -130,7 +130,7 @@ pub enum Declaration<'a> {
 pub struct Declare<'a> {
     /// The interest that is answered.
     pub interest_id: Option<u32>,
-    /// How it wants to be treated; usually [`Qos::DECLARE`].
+    /// Quality of service; usually [`Qos::DECLARE`].
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stands in front of the payload of a PUSH, as one neighbour gets it: its spelling of the key, its node id and, where
-//! the node gives one, a timestamp are written anew. Everything else of a message that passes through stays as it came.
+//! Bytes in front of the payload of a PUSH, as one neighbour gets them: the encoder writes the key
+//! in the neighbour's spelling, its node id and, where the node gives one, a timestamp. Everything
+//! else of a forwarded message stays as it came.
 
 mod block;
 mod stencil;
@@ -18,7 +19,7 @@ use crate::{
     writer::{Encode, EncodeError, Writer},
 };
 
-/// What all messages of one kind begin with for one neighbour.
+/// The common beginning of all messages of one kind for one neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PushHead<'a> {
     wire_expr: WireExpr<'a>,
@@ -37,7 +38,8 @@ impl<'a> PushHead<'a> {
         }
     }
 
-    /// Of a message that begins here; its payload, of `payload_len` bytes, travels beside.
+    /// Returns the head of a message that begins here; its payload, of `payload_len` bytes, is sent
+    /// separately.
     #[inline]
     pub const fn of(self, body: &'a PushBody<'a>, payload_len: usize) -> NewHead<'a> {
         NewHead {
@@ -75,8 +77,9 @@ impl<'a> PushHead<'a> {
         PreparedHead::new(&self, put)
     }
 
-    /// Of many PUTs like `put` of this source, which differ in their payloads and their numbers only. `None` as for
-    /// [`prepare`](Self::prepare), and if `put` has an attachment or extensions that nobody here knows.
+    /// Prepares the head of many PUTs like `put` of this source, which differ in their payloads and
+    /// their numbers only. `None` as for [`prepare`](Self::prepare), and if `put` has an attachment
+    /// or unknown extensions.
     pub fn prepare_numbered(self, put: &Put<'_>, source: &EntityGlobalId) -> Option<NumberedHead> {
         NumberedHead::new(self, put, source)
     }
@@ -99,7 +102,7 @@ impl<'a> PushHead<'a> {
     }
 }
 
-/// What stands in front of the payload of a message that begins here.
+/// The bytes in front of the payload of a message that begins here.
 #[derive(Debug, Clone, Copy)]
 pub struct NewHead<'a> {
     head: PushHead<'a>,
@@ -120,7 +123,7 @@ impl Encode for NewHead<'_> {
     }
 }
 
-/// What stands in front of the payload of a message that passes through.
+/// The bytes in front of the payload of a forwarded message.
 #[derive(Debug, Clone, Copy)]
 pub struct PassedHead<'a> {
     head: PushHead<'a>,

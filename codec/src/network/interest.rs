@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! INTEREST: a wish to hear of declarations, now and later.
+//! INTEREST: a request for declarations, now and later.
 //!
 //! ```text
 //!  7 6 5 4 3 2 1 0
@@ -28,21 +28,21 @@ use crate::{
 
 const RESTRICTED: u8 = 0x10;
 
-/// When the declarations of interest are made.
+/// The time of the requested declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InterestMode {
     /// The end of an interest.
     Final,
-    /// Those that exist.
+    /// Present declarations.
     Current,
-    /// Those to come.
+    /// Future declarations.
     Future,
     /// Both.
     CurrentFuture,
 }
 
-/// Which declarations are of interest. Whether a key restricts them, and how it is written, is not an
-/// option but follows from the key.
+/// Kinds of declarations of interest. The restriction to a key and its form are no options but
+/// follow from the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct InterestOptions(u8);
 
@@ -58,7 +58,7 @@ impl InterestOptions {
     /// One declaration on the interest's own key stands for all.
     pub const AGGREGATE: InterestOptions = InterestOptions(0x80);
 
-    /// The options with these bits; others are dropped.
+    /// The options with these bits; unknown bits are dropped.
     pub const fn from_bits(bits: u8) -> Self {
         InterestOptions(bits & 0x8f)
     }
@@ -68,7 +68,7 @@ impl InterestOptions {
         self.0
     }
 
-    /// Whether all of `other` is wished.
+    /// Returns true if it contains all of `other`.
     pub const fn contains(self, other: InterestOptions) -> bool {
         self.0 & other.0 == other.0
     }
@@ -82,18 +82,18 @@ impl BitOr for InterestOptions {
     }
 }
 
-/// A wish to hear of declarations. For [`InterestMode::Final`], options and key are not written.
+/// A request for declarations. For [`InterestMode::Final`], options and key are not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interest<'a> {
     /// The interest's number, repeated by the answers and by its end.
     pub id: u32,
-    /// When the declarations are made.
+    /// The time of the requested declarations.
     pub mode: InterestMode,
-    /// Which declarations.
+    /// The kinds of declarations.
     pub options: InterestOptions,
     /// The keys; all if `None`.
     pub wire_expr: Option<WireExpr<'a>>,
-    /// How it wants to be treated; usually [`Qos::DECLARE`].
+    /// Quality of service; usually [`Qos::DECLARE`].
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,

@@ -66,9 +66,9 @@ impl<'a> OamBody<'a> {
 /// A message between neighbours about the network itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Oam<'a> {
-    /// What it is about; unknown ids are ignored by receivers.
+    /// The subject; receivers ignore unknown ids.
     pub id: u16,
-    /// How it wants to be treated; usually [`Qos::DECLARE`].
+    /// Quality of service; usually [`Qos::DECLARE`].
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,

@@ -29,7 +29,7 @@ use crate::{
 pub struct Push<'a> {
     /// The key.
     pub wire_expr: WireExpr<'a>,
-    /// How it wants to be treated.
+    /// Quality of service.
     pub qos: Qos,
     /// The hop's time; the sample's own is in the body.
     pub timestamp: Option<Timestamp>,
@@ -37,12 +37,12 @@ pub struct Push<'a> {
     pub node_id: u16,
     /// Times collected on the way.
     pub ts_stack: Option<TsStack<'a>>,
-    /// What happens to the key.
+    /// The change of the key.
     pub body: PushBody<'a>,
 }
 
 impl<'a> Push<'a> {
-    /// A sample with default treatment and nothing beside it.
+    /// A sample with default quality of service and no optional field.
     #[inline]
     pub const fn new(wire_expr: WireExpr<'a>, body: PushBody<'a>) -> Self {
         Push {
@@ -170,13 +170,14 @@ impl Encode for Push<'_> {
 }
 
 impl Push<'_> {
-    /// Whether qos is all that may have to be written as an extension.
+    /// Returns true if qos is the only extension that may have to be written.
     #[inline(always)]
     fn has_usual_extensions(&self) -> bool {
         self.is_head_and_body() && self.node_id == 0
     }
 
-    /// Whether it is what [`Push::encode_head`] writes and a body, and nothing else.
+    /// Returns true if it consists of the fields that [`Push::encode_head`] writes and of a body
+    /// only.
     #[inline(always)]
     pub fn is_head_and_body(&self) -> bool {
         self.timestamp.is_none() && self.ts_stack.is_none()

@@ -34,7 +34,7 @@ const KEY_BUDGET: u8 = 0x25;
 const KEY_TIMEOUT: u8 = 0x26;
 const KEY_HEARS_OF_LOSSES: u8 = 0x0f;
 
-/// Which queryables are asked.
+/// Queryables that get a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Target {
     /// The nearest complete one, else all; the default, which is never written.
@@ -58,13 +58,13 @@ pub struct Request<'a> {
     pub rid: u32,
     /// The keys asked for.
     pub wire_expr: WireExpr<'a>,
-    /// Its quality of service; usually [`Qos::REQUEST`].
+    /// Quality of service; usually [`Qos::REQUEST`].
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,
     /// The routing context between routers; 0 elsewhere.
     pub node_id: u16,
-    /// Which queryables are asked.
+    /// Queryables that get it.
     pub target: Target,
     /// The most replies that are wanted, at least 1; `None` for all.
     pub budget: Option<u32>,

@@ -39,7 +39,7 @@ pub struct Response<'a> {
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,
-    /// Who answers.
+    /// The answering entity.
     pub responder: Option<EntityGlobalId>,
     /// Times collected on the way.
     pub ts_stack: Option<TsStack<'a>>,
@@ -81,7 +81,7 @@ pub struct ResponseHead<'a> {
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,
-    /// Who answers.
+    /// The answering entity.
     pub responder: Option<EntityGlobalId>,
     /// Times collected on the way.
     pub ts_stack: Option<TsStack<'a>>,

@@ -8,19 +8,20 @@ use crate::{body::PushBody, network::Push, reader::Reader, short::Short, timesta
 
 use likeness::{Likeness, WORD_BYTES};
 
-/// Bytes that tell cheaply that the next message is another one.
+/// Bytes whose comparison rules out a different message cheaply.
 const GLANCE_BYTES: usize = 4;
 
-/// What one message of a run has of its own.
+/// The fields of one message of a run that differ from the first message.
 #[derive(Debug, Clone, Copy)]
 pub struct Again<'a> {
-    /// When it was published, where the messages of the run tell.
+    /// Time of the publication, if the messages of the run have one.
     pub timestamp: Option<Timestamp>,
     /// The value.
     pub payload: &'a [u8],
-    /// What begins with the value; the next message may be in it. `None` near the end of the batch.
+    /// Bytes that begin with the value and may extend into the next message. `None` near the end of
+    /// the batch.
     front: Option<&'a [u8; Short::BYTES_MAX]>,
-    /// Its PUT as it came, from the header byte to the payload's end.
+    /// The PUT as it came, from the header byte to the payload's end.
     pub raw_body: &'a [u8],
 }
 
@@ -46,7 +47,7 @@ impl<'a> Again<'a> {
 
 /// The messages after a PUSH of a PUT that differ from it in the payload and the time only, in the order they came.
 ///
-/// It reads them as it goes, and it may be cloned to go over them more than once.
+/// The run reads them as it advances, and it may be cloned to iterate over them more than once.
 ///
 /// ```
 /// use zonda_codec::{Encode, Push, PushBody, PushRun, Put, Reader, WireExpr};
@@ -72,7 +73,8 @@ pub struct PushRun<'a> {
 }
 
 impl<'a> PushRun<'a> {
-    /// What follows `push` in `rest`. `start` is where it began, `raw_body` its body as it came.
+    /// Returns the run that follows `push` in `rest`. `start` is the position of `push`, `raw_body`
+    /// its body as it came.
     ///
     /// `None` if the next message is another one. Some are not recognised although they are alike, as the last ones of a
     /// batch; they have to be read one by one.
@@ -121,7 +123,7 @@ impl<'a> PushRun<'a> {
         self.left = count;
     }
 
-    /// How many messages it may still bring before its [limit](PushRun::limit).
+    /// Returns the number of messages it may still yield before its [limit](PushRun::limit).
     #[inline]
     pub fn left(&self) -> usize {
         self.left
@@ -133,13 +135,14 @@ impl<'a> PushRun<'a> {
         self.reader
     }
 
-    /// That of the last message that it brought: to be copied from here where [`Again::timestamp`] is not needed apart.
+    /// Returns the timestamp of the last message that it yielded: to be copied from here where
+    /// [`Again::timestamp`] is not needed separately.
     #[inline]
     pub fn timestamp(&self) -> &Option<Timestamp> {
         &self.timestamp
     }
 
-    /// Whether the next message goes on like this behind its first word.
+    /// Returns true if the next message continues with `tail` behind its first word.
     #[inline(always)]
     fn goes_on(&self, tail: &[u8]) -> bool {
         tail.is_empty() || self.has_tail(tail)
@@ -167,8 +170,8 @@ impl<'a> PushRun<'a> {
         read.is_some()
     }
 
-    /// Where the payload of the next message begins and how long it is, if the length has to be read, or a timestamp in
-    /// front of that.
+    /// Returns the offset and the length of the payload of the next message, for messages whose
+    /// length, or a timestamp in front of it, has to be read.
     #[inline(never)]
     fn look(&mut self, front: u128) -> Option<(usize, usize)> {
         let like = &self.like;

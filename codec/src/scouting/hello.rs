@@ -34,7 +34,7 @@ pub struct Hello<'a> {
     pub whatami: WhatAmI,
     /// The node's id.
     pub zid: ZenohId,
-    /// Where it can be reached; if empty, the datagram's source is the only hint.
+    /// The locators of the node; if empty, the datagram's source is the only hint.
     pub locators: Locators<'a>,
 }
 

@@ -34,7 +34,7 @@ impl<'a> Locators<'a> {
         Locators(List::Texts(texts))
     }
 
-    /// How many.
+    /// Returns the number of locators.
     pub const fn len(&self) -> usize {
         match self.0 {
             List::Wire { count, .. } => count,
@@ -42,7 +42,7 @@ impl<'a> Locators<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }

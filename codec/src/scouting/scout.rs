@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! SCOUT: who is there?
+//! SCOUT: a search for nodes.
 //!
 //! ```text
 //!  7 6 5 4 3 2 1 0
@@ -24,7 +24,7 @@ use crate::{
 
 const HAS_ID: u8 = 0x08;
 
-/// Who is there?
+/// A search for nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scout {
     /// The protocol version; responders do not check it.

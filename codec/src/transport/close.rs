@@ -25,7 +25,7 @@ pub mod reason {
     pub const GENERIC: u8 = 0;
     /// Something asked for is not supported.
     pub const UNSUPPORTED: u8 = 1;
-    /// The other side broke the protocol.
+    /// The peer broke the protocol.
     pub const INVALID: u8 = 2;
     /// Too many connections.
     pub const MAX_SESSIONS: u8 = 3;
@@ -33,9 +33,9 @@ pub mod reason {
     pub const MAX_LINKS: u8 = 4;
     /// The lease ran out.
     pub const EXPIRED: u8 = 5;
-    /// The other side does not answer.
+    /// The peer does not answer.
     pub const UNRESPONSIVE: u8 = 6;
-    /// The other side is this node.
+    /// The peer is this node.
     pub const CONNECTION_TO_SELF: u8 = 7;
 }
 

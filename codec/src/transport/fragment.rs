@@ -36,7 +36,7 @@ pub struct Fragment<'a> {
     pub sn: u32,
     /// More pieces follow.
     pub more: bool,
-    /// This is the first piece.
+    /// Set on the first fragment.
     pub first: bool,
     /// The message in progress is given up.
     pub drop: bool,

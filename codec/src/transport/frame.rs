@@ -21,7 +21,7 @@ use crate::{
     writer::{Encode, EncodeError, Writer},
 };
 
-/// What stands before the network messages of a frame.
+/// The fields before the network messages of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FrameHeader {
     /// The channel's reliability, and so that of every message in the frame.

@@ -26,7 +26,7 @@ use crate::{
     writer::{Encode, EncodeError, Writer},
 };
 
-/// How many bits sequence numbers and request ids have.
+/// Number of bits of sequence numbers and of request ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Resolution(u8);
 
@@ -95,7 +95,7 @@ impl Default for Resolution {
 /// The batch size that INIT means when it names none.
 const DEFAULT_BATCH_SIZE: u16 = u16::MAX;
 
-/// The opener's first word: who it is and what it offers.
+/// The opener's first message: its id and its offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InitSyn<'a> {
     /// The protocol version, [`PROTOCOL_VERSION`].

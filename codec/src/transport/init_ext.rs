@@ -25,7 +25,7 @@ const KEY_COMPRESSION: u8 = 0x06;
 const KEY_PATCH: u8 = 0x27;
 const KEY_REGION_NAME: u8 = 0x48;
 
-/// What one link of a connection carries.
+/// Priorities and reliability that one link of a connection carries.
 ///
 /// Bits 0-2: 1 nothing known, else bit 1 the priorities in bits 3-10 (first) and 11-18 (last), bit 2 the
 /// reliability in bit 19.
@@ -84,7 +84,7 @@ impl QosLink {
 pub struct InitExt<'a> {
     /// Eight priorities.
     pub qos: bool,
-    /// What this link carries; not together with `qos`.
+    /// Priorities and reliability of this link; not together with `qos`.
     pub qos_link: Option<QosLink>,
     /// Probe for shared memory.
     pub shm: Option<&'a [u8]>,

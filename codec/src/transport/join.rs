@@ -77,11 +77,11 @@ pub struct Join<'a> {
     pub resolution: Resolution,
     /// The batch size it uses, in bytes.
     pub batch_size: u16,
-    /// How long it may be silent, in whole milliseconds.
+    /// The lease, in whole milliseconds.
     pub lease: Duration,
-    /// Its next sequence numbers.
+    /// The sender's next sequence numbers.
     pub next_sn: NextSn,
-    /// Those of each priority, if it uses priorities.
+    /// The next sequence numbers of each priority, if the sender uses priorities.
     pub qos: Option<[NextSn; Priority::ALL.len()]>,
     /// Shared memory.
     pub shm: Option<&'a [u8]>,

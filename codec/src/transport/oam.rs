@@ -25,9 +25,9 @@ use crate::{
 /// A message about the connection itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransportOam<'a> {
-    /// What it is about; unknown ids are ignored by receivers.
+    /// The subject; receivers ignore unknown ids.
     pub id: u16,
-    /// Its priority.
+    /// The priority.
     pub priority: Priority,
     /// The content.
     pub body: OamBody<'a>,

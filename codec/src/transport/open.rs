@@ -43,7 +43,7 @@ pub enum RemoteBound {
     South,
 }
 
-/// What the features agreed in INIT still need to exchange. The default is nothing.
+/// The data of the features agreed in INIT. The default is nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenExt<'a> {
     /// Reserved.
@@ -126,24 +126,24 @@ impl<'a> OpenExt<'a> {
 /// The opener's second word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenSyn<'a> {
-    /// How long the opener may be silent, in whole milliseconds.
+    /// The lease of the opener, in whole milliseconds.
     pub lease: Duration,
-    /// Its first sequence number on every channel.
+    /// The opener's first sequence number on every channel.
     pub initial_sn: u32,
     /// The acceptor's cookie.
     pub cookie: &'a [u8],
-    /// What the features need.
+    /// The data of the features.
     pub ext: OpenExt<'a>,
 }
 
 /// The acceptor's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenAck<'a> {
-    /// How long the acceptor may be silent, in whole milliseconds.
+    /// The lease of the acceptor, in whole milliseconds.
     pub lease: Duration,
-    /// Its first sequence number on every channel.
+    /// The acceptor's first sequence number on every channel.
     pub initial_sn: u32,
-    /// What the features need.
+    /// The data of the features.
     pub ext: OpenExt<'a>,
 }
 

@@ -2,12 +2,12 @@
 //! The rules of key expressions as naive recursion: obviously the specification, exponential in the worst case. Only for
 //! small keys.
 
-/// Whether some name belongs to both.
+/// Returns true if some name belongs to both.
 pub fn intersects(a: &str, b: &str) -> bool {
     lists_meet(&split(a), &split(b))
 }
 
-/// Whether every name of `b` belongs to `a`.
+/// Returns true if every name of `b` belongs to `a`.
 pub fn includes(a: &str, b: &str) -> bool {
     list_covers(&split(a), &split(b))
 }

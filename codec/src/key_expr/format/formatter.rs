@@ -43,7 +43,8 @@ impl<'s> KeFormatter<'s> {
     /// `**`.
     ///
     /// # Errors
-    /// There is no such part, or its pattern does not include the value; then it has none.
+    /// No part has this name, or its pattern does not include the value; then the part has no
+    /// value.
     pub fn set<S: fmt::Display>(
         &mut self,
         id: &str,

@@ -168,7 +168,7 @@ impl<'s> Segment<'s> {
         self.spec.pattern
     }
 
-    /// Its value where none is given.
+    /// Returns the default value.
     pub fn default(&self) -> Option<&'s keyexpr> {
         self.spec.default
     }

@@ -41,7 +41,7 @@ impl<'s> Parsed<'s> {
     /// The value of a part; empty where a pattern `**` stands for no chunk.
     ///
     /// # Errors
-    /// There is no such part.
+    /// No part has this name.
     pub fn get(&self, id: &str) -> Result<&'s str, FormatError> {
         let value = self.format.position(id).and_then(|at| self.values.get(at));
         let value = value.ok_or_else(|| FormatError::Unknown {
@@ -109,7 +109,8 @@ fn is_any(key: &keyexpr) -> bool {
     key.as_str() == "**"
 }
 
-/// Where a key can be divided in two, from left to right: between chunks, and within a `**`, which is then in both.
+/// Returns the divisions of a key in two, from left to right: between chunks, and within a `**`,
+/// which is then in both.
 fn splits(key: &keyexpr) -> Vec<(&keyexpr, &keyexpr)> {
     let text = key.as_str();
     let of = keyexpr::from_str_unchecked;
@@ -129,7 +130,8 @@ fn splits(key: &keyexpr) -> Vec<(&keyexpr, &keyexpr)> {
     found
 }
 
-/// Whether the segments can stand for the key, nothing if there is none. If so, their values are set.
+/// Returns true if the segments match the key, or the empty key if it is `None`. If so, their
+/// values are set.
 fn fits<'s>(
     key: Option<&'s keyexpr>,
     segments: &[Segment<'_>],
@@ -165,7 +167,8 @@ fn fits<'s>(
         && fits(None, others, values)
 }
 
-/// Whether the segments can stand for the key behind the first one's prefix: the first one for as much of it as it can.
+/// Returns true if the segments match the key behind the first one's prefix: the first one takes as
+/// much of it as it can.
 fn takes<'s>(
     key: &'s keyexpr,
     segments: &[Segment<'_>],

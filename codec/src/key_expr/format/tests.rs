@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What formats accept, write and read.
+//! Formats: parsing, writing and reading of keys.
 
 use super::*;
 

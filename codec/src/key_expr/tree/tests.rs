@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A tree beside a list, step by step.
+//! Comparison of a tree with a list, step by step.
 
 use std::collections::BTreeMap;
 

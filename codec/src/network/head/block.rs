@@ -22,7 +22,7 @@ impl<const N: usize> HeadBlock<N> {
     /// The most it holds.
     pub const BYTES_MAX: usize = N;
 
-    /// What `write` writes; `None` if that is too long.
+    /// Creates a block of the bytes that `write` writes; `None` if they are too long.
     pub fn new(write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>) -> Option<Self> {
         let mut bytes = [0; N];
         let mut writer = Writer::new(&mut bytes);
@@ -39,7 +39,7 @@ impl<const N: usize> Encode for HeadBlock<N> {
     }
 }
 
-/// The head of PUTs that differ in their payloads only. The payload's length is the last that it says.
+/// The head of PUTs that differ in their payloads only. The payload's length is its last field.
 #[derive(Debug, Clone, Copy)]
 pub struct PreparedHead {
     /// Up to the payload's length.
@@ -69,14 +69,14 @@ impl PreparedHead {
         Some(())
     }
 
-    /// What stands in front of a payload of that length.
+    /// Returns the bytes in front of a payload of the last completed length.
     #[inline(always)]
     pub fn whole(&self) -> &ShortHead {
         &self.whole
     }
 }
 
-/// Room for a [`ShortHead`] and what says who published: an id, an entity and a number, 29 bytes at most.
+/// Room for a [`ShortHead`] and the source info: an id, an entity and a number, 29 bytes at most.
 type SourceBlock = HeadBlock<48>;
 
 /// The head of PUTs of one source that differ in their payloads and numbers only. The payload's length, and all of the number but
@@ -85,17 +85,17 @@ type SourceBlock = HeadBlock<48>;
 pub struct NumberedHead {
     /// Up to the number.
     front: SourceBlock,
-    /// Where in it the length of the source info stands.
+    /// Offset of the length of the source info.
     length_at: usize,
-    /// What of the source info stands in front of the number.
+    /// Bytes of the source info in front of the number.
     source_len: usize,
     whole: SourceBlock,
-    /// The highest bit of the number's first byte: whether others follow.
+    /// The highest bit of the number's first byte, which is set if other bytes follow.
     more: u8,
 }
 
 impl NumberedHead {
-    /// How many of the lowest bits of a number each message brings.
+    /// The count of the lowest bits of a number that each message brings.
     pub const NUMBER_BITS: u32 = 7;
 
     pub(super) fn new(
@@ -138,8 +138,9 @@ impl NumberedHead {
         Some(())
     }
 
-    /// What stands in front of a payload of that length in the message of this number, of which all but the lowest
-    /// [`NUMBER_BITS`](Self::NUMBER_BITS) bits are those of the last one that was written.
+    /// Returns the bytes in front of a payload of the last completed length, in the message of this
+    /// number, of which all but the lowest [`NUMBER_BITS`](Self::NUMBER_BITS) bits are those of the
+    /// last completed number.
     #[inline(always)]
     pub fn numbered(&self, number: u32) -> NumberedFront<'_> {
         NumberedFront {

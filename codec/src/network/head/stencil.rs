@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How the messages of a run are written for one neighbour: all begin alike, so what they begin with is prepared once.
+//! Templates of the messages of a run for one neighbour: all begin alike, so their common bytes are
+//! prepared once.
 
 use crate::{
     body::Put,
@@ -20,7 +21,8 @@ const TEXT_BYTES_MAX: usize = 96;
 #[derive(Debug, Clone, Copy)]
 pub struct Stencil<'f> {
     head: PushHead<'f>,
-    /// The timestamp of the first message, if the node gives them. Those of the others follow in steps of 1.
+    /// The timestamp of the first message, if the node gives them. Those of the next ones follow in
+    /// steps of 1.
     first: Option<Timestamp>,
     form: Form,
 }
@@ -35,7 +37,7 @@ enum Form {
     Long,
 }
 
-/// How far a [`Stencil`] has come.
+/// Progress of a [`Stencil`].
 #[derive(Debug, Clone, Copy)]
 pub struct Copied<'a> {
     /// The place of the next message in the run.
@@ -108,13 +110,14 @@ fn time(first: &Timestamp, number: u64) -> u64 {
     first.time().0.saturating_add(number)
 }
 
-/// What the copies begin with in a block of fixed size, which is copied without a look at the length.
+/// The common beginning of the copies in a block of fixed size, which is copied without a look at
+/// the length.
 #[derive(Debug, Clone, Copy)]
 struct Block<const N: usize> {
     front: HeadBlock<N>,
-    /// Where the time of the timestamp lies.
+    /// Offset of the time of the timestamp.
     time_at: usize,
-    /// The first length of a payload that is left to others: it need not be copied.
+    /// The length from which on the caller sends a payload itself, without a copy.
     payload_max: usize,
 }
 
@@ -154,7 +157,7 @@ impl<const N: usize> Block<N> {
         writer: &mut Writer<'_>,
         run: &mut PushRun<'a>,
     ) -> Copied<'a> {
-        // As values of this function, which no loop has to look up.
+        // Local copies, so that no loop has to load the fields.
         let Block {
             front: HeadBlock { bytes, len },
             time_at,

@@ -67,8 +67,8 @@ fn run(bytes: &[u8]) -> Option<PushRun<'_>> {
 }
 
 proptest! {
-    /// However much room there is, as many whole copies are written as the result says, and the next message is as it was. What is
-    /// left to others is written alike.
+    /// Whatever the room, as many whole copies are written as the result has, and the next message
+    /// is as it was. Messages that are left to the caller are written alike.
     #[test]
     fn copies_are_what_one_by_one_would_be(
         sizes in prop::collection::vec(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the messages of a run have in common, in the form in which it is compared fastest: whole words.
+//! Common bytes of the messages of a run, in the form in which they are compared fastest: whole
+//! words.
 
 use crate::{
     body::{self, Put},
@@ -16,17 +17,17 @@ pub(super) const WORD_BYTES: usize = 16;
 const TIME_BYTES: usize = 9;
 const CLOCK_BYTES: usize = 16;
 
-/// What is compared behind the time: the clock's length and bytes, and the payload's length.
+/// Bytes that are compared behind the time: the clock's length and bytes, and the payload's length.
 const STAMP_BYTES: usize = 24;
 
 /// The bytes that all messages of a run begin with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Likeness<'a> {
     pub head: Word,
-    /// What a longer head has behind the word.
+    /// The bytes of a longer head behind the word.
     pub tail: &'a [u8],
     pub len: usize,
-    /// Where the PUT begins.
+    /// Offset of the PUT.
     pub body_at: usize,
     /// A timestamp stands between the head and the payload.
     pub stamped: bool,
@@ -66,20 +67,21 @@ impl Word {
 pub(super) struct Size<'a> {
     /// Head and length, where no timestamp stands between them.
     pub word: Word,
-    /// What they have behind the word.
+    /// The bytes behind the word.
     pub tail: &'a [u8],
-    /// Where the payload begins.
+    /// Offset of the payload.
     pub payload_at: usize,
     pub payload_len: usize,
 }
 
-/// What comes behind the time where clock and size are the usual ones. Then the time is all that is read.
+/// The bytes behind the time, where clock and size are the usual ones. Then the time is all that is
+/// read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
     id: ZenohId,
     /// The first bytes behind the time.
     front: u128,
-    /// The other ones.
+    /// The last bytes behind the time.
     back: u64,
     back_mask: u64,
 }
@@ -116,9 +118,10 @@ impl Stamp {
 }
 
 impl<'a> Likeness<'a> {
-    /// What `message` can be recognised by. With a timestamp the head ends in front of it, without one in front of the
-    /// payload's length, so that an encoding and extensions belong to it. Where that is comes from reading the message, not
-    /// from what its fields would take if they were written anew: a peer may spell them longer.
+    /// Returns the bytes that `message` can be recognised by. With a timestamp the head ends in
+    /// front of it, without one in front of the payload's length, so that an encoding and
+    /// extensions belong to it. The offsets come from reading the message, not from the length of
+    /// its fields when they are written anew: a peer may spell them longer.
     #[inline]
     pub fn of(
         front: u128,

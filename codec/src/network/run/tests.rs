@@ -239,7 +239,8 @@ fn a_length_of_nothing_in_two_bytes_hides_no_messages() {
     const CLOSE: &[u8] = &[0x03, 0];
     let forged = push((0, 0, 0), 0, b"forged").to_vec().expect("a form");
     for hidden in [CLOSE, &forged] {
-        // 128 bytes for everybody, one for those who take the length to begin a byte later
+        // 128 bytes for a correct reader, one for a reader that takes the length to begin a byte
+        // later
         let long = [b"A", hidden, &[b' '; 127][hidden.len()..]].concat();
         assert_eq!(long.len(), 128);
         let second = [&[0x1d, 1, 1, 0x80, 1][..], &long].concat();
