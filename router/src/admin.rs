@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The admin space: its root, which is this node's id and its connections as JSON, and the [reports](reports) below.
+//! The admin space: its root with this node's id and connections as JSON, and the
+//! [reports](reports) below.
 
 pub(crate) mod kept;
 mod reports;
@@ -21,7 +22,7 @@ use crate::{
     table::LocalBranch,
 };
 
-/// The time for which a description is used again, as a multiple of the time that it took to make.
+/// Lifetime of a cached description, as a multiple of the time that it took to build.
 const REUSED: u32 = 20;
 
 /// A value of the admin space.
@@ -33,7 +34,8 @@ pub(crate) struct AdminText<'a> {
 }
 
 impl Shared {
-    /// Replies to a query on `key` that reaches the admin space, and ends its branch there, at once or behind the reports.
+    /// Replies to a query on `key` that reaches the admin space, and ends its branch there: at
+    /// once, or after the reports.
     pub(crate) fn answer_admin(
         &self,
         branch: &LocalBranch,
@@ -41,6 +43,7 @@ impl Shared {
         state: &mut State,
         after: &mut After,
     ) {
+        // The root is sent at once.
         let root = state.table.admin_key().clone();
         let answers = self.settings.adminspace_enabled && self.settings.adminspace_readable;
         if answers && key.intersects(&root) {
@@ -52,6 +55,7 @@ impl Shared {
             };
             self.tell_admin(&text, branch, state, after);
         }
+        // Reports are built later, without the lock; they end the branch.
         let reports = match answers {
             true => Report::named(key, &root),
             false => Vec::new(),
@@ -89,8 +93,8 @@ impl Shared {
         self.reply_at_once(branch, told.key, &sample, state, after);
     }
 
-    /// The description, which may be as old as twenty times what it took to make: however often it is asked for, to make it
-    /// takes no more than a twentieth of a processor.
+    /// Returns the cached description if it is younger than twenty times its build time, else a new
+    /// one. Queries for it, however frequent, use at most a twentieth of a processor.
     fn described(&self, state: &mut State) -> Arc<str> {
         let now = Instant::now();
         if let Some(known) = &state.described
@@ -110,6 +114,7 @@ impl Shared {
     }
 
     fn describe(&self, state: &State) -> serde_json::Value {
+        // The locators, and the connections in the order of ids.
         let locators: Vec<String> = state
             .listening
             .iter()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The reports that a node can give, and the latest one of each.
+//! The reports of a node, with a cache of the latest ones.
 
 use std::{
     sync::Arc,
@@ -10,7 +10,7 @@ use std::{
 use zonda_codec::KeyExpr;
 use zonda_transport::sync::Mutex;
 
-/// The time for which a report is used again, as a multiple of the time that it took to make.
+/// Lifetime of a cached report, as a multiple of the time that it took to build.
 const REUSED: u32 = 20;
 
 /// A report of a node.
@@ -42,7 +42,7 @@ impl Report {
         }
     }
 
-    /// The reports that a key names.
+    /// Returns the reports that a key names.
     pub(crate) fn named(key: &KeyExpr<'_>, root: &KeyExpr<'_>) -> Vec<(Report, KeyExpr<'static>)> {
         let last = key.as_str().rsplit('/').next();
         let named = Report::ALL
@@ -53,7 +53,7 @@ impl Report {
     }
 }
 
-/// A report, as it was a moment ago.
+/// A cached report.
 #[derive(Debug, Clone)]
 struct Made {
     text: Arc<str>,
@@ -61,13 +61,14 @@ struct Made {
     took: Duration,
 }
 
-/// The latest reports of a node: however often they are asked for, to make them takes no more than a twentieth of a
-/// processor each.
+/// The latest reports of a node. Queries for one, however frequent, use at most a twentieth of a
+/// processor.
 #[derive(Debug, Default)]
 pub(crate) struct Reports(Mutex<[Option<Made>; Report::ALL.len()]>);
 
 impl Reports {
     pub(crate) fn text(&self, report: Report, make: impl FnOnce() -> String) -> Arc<str> {
+        // A recent report is reused.
         let begin = Instant::now();
         let known = self.0.lock()[report as usize].clone();
         if let Some(known) = known
@@ -75,6 +76,7 @@ impl Reports {
         {
             return known.text;
         }
+        // Otherwise a new one is built without the lock, and cached.
         let text: Arc<str> = make().into();
         let at = Instant::now();
         let took = at.saturating_duration_since(begin);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The reports below the admin space's root: what the node counts, its limits, and the latest events of its connections.
+//! The reports below the admin space's root: the node's counters, its limits, and the latest events
+//! of its connections.
 //!
-//! A report takes the node's lock several times, so it is made after the change of the state that asks for it. Only a key
-//! that names a report asks for it: `@/**` does not, as a report of many links is long.
+//! A report takes the node's lock several times, so it is built after the state change that
+//! received the query. Only a key that names a report gets it; `@/**` does not, because a report of
+//! many links is long.
 
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ use crate::{
     table::LocalBranch,
 };
 
-/// A question for reports, to be answered without a lock.
+/// A query for reports, to be answered without a lock.
 pub(crate) struct Asked {
     node: Arc<Shared>,
     branch: LocalBranch,
@@ -46,9 +48,11 @@ impl Asked {
             branch,
             reports,
         } = self;
+        // The reports are built without the lock.
         let make = |report| node.admin_reports.text(report, || node.report(report));
         let texts = reports.iter().map(|(report, _)| make(*report));
         let texts: Vec<_> = texts.collect();
+        // The replies are sent under the lock.
         let change = |state: &mut State, after: &mut After| {
             for ((report, key), text) in reports.iter().zip(&texts) {
                 let encoding = report.encoding();

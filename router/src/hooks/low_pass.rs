@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The low-pass filter: messages whose payload and attachment are larger than a rule allows are dropped. Of the rules that
-//! are for a message the smallest limit counts.
+//! The low-pass filter, which drops messages whose payload and attachment together exceed the
+//! smallest limit of the rules that apply.
 
 use std::sync::{
     Arc,
@@ -20,14 +20,14 @@ use crate::{
 
 use super::{Check, Hook, LinkFacts, Seen};
 
-/// Messages and their bytes.
+/// Counters of dropped messages and their bytes.
 #[derive(Debug, Default)]
 struct Dropped {
     messages: AtomicU64,
     bytes: AtomicU64,
 }
 
-/// By direction and kind.
+/// Counters by direction and kind.
 type Counters = [[Dropped; MessageKind::ALL.len()]; 2];
 
 const FLOWS: [Flow; 2] = [Flow::Ingress, Flow::Egress];
@@ -40,7 +40,7 @@ pub(super) struct LowPass {
 }
 
 impl LowPass {
-    /// `None` without a rule.
+    /// Creates the filter; `None` without a rule.
     pub(super) fn new(rules: &[LowPassRule]) -> Option<LowPass> {
         (!rules.is_empty()).then(|| LowPass {
             rules: rules.into(),
@@ -62,7 +62,7 @@ impl Hook for LowPass {
             .iter()
             .filter(|rule| rule.scope.has(links, flow, key))
         {
-            // without a key nothing but an empty message passes
+            // Without a key only an empty message passes.
             let limit = key.map_or(0, |_| rule.size_limit);
             for &kind in &rule.scope.messages {
                 let least = &mut limits[kind as usize];
@@ -104,7 +104,7 @@ impl Hook for LowPass {
     }
 }
 
-/// The limits on one route, by kind.
+/// The limits for one neighbour and direction on a route, by kind.
 struct Limits {
     limits: [usize; MessageKind::ALL.len()],
     flow: Flow,
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// The most bytes of a put on `key` that pass.
+    /// Returns the largest put on `key` that passes.
     fn limit(rules: &[LowPassRule], key: Option<&str>) -> Option<usize> {
         let hook = LowPass::new(rules)?;
         let key = key.map(|key| KeyExpr::try_from(key).expect("a key"));

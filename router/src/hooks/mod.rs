@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What looks at messages between a neighbour and this node: filters, what says how they are carried, and later rights and
-//! rates. One file each.
+//! Filters for messages between a neighbour and this node: a size limit, changes of QoS, and later
+//! access control and rate limits. One file each.
 //!
-//! A hook is asked when a route is made, once for each neighbour on it, whether it has something to [check](Check) there.
-//! Routes on which nothing is checked are what they would be without hooks, and cost as much. A route with checks
-//! ([`Hooked`]) has its own way at the end of the usual one, where nobody was found to give the message to.
+//! When a route is built, it asks each filter once for every neighbour on it whether there is
+//! something to [check](Check). A route without checks is the same as without filters, and costs
+//! the same. A route with checks ([`Hooked`]) is looked at last, after the usual path has found no
+//! hop.
 
 mod low_pass;
 mod overwrite;
@@ -24,7 +25,7 @@ pub(crate) use route::{Hooked, seen};
 use low_pass::LowPass;
 use overwrite::Overwriting;
 
-/// A neighbour and the links to it, as far as rules are about them.
+/// A neighbour and its links, as far as rules depend on them.
 #[derive(Debug)]
 pub(crate) struct LinkFacts {
     pub(crate) zid: ZenohId,
@@ -34,7 +35,7 @@ pub(crate) struct LinkFacts {
     pub(crate) interfaces: Vec<String>,
 }
 
-/// A message on its way, as hooks see it.
+/// A message as filters see it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) kind: MessageKind,
@@ -42,23 +43,23 @@ pub(crate) struct Seen {
     pub(crate) payload: usize,
     /// Bytes of the attachment.
     pub(crate) attachment: usize,
-    /// How it is carried.
+    /// The QoS of the message.
     pub(crate) qos: Qos,
-    /// Whether hops may lose it.
+    /// Reliability of the message on every hop.
     pub(crate) reliability: Reliability,
 }
 
 impl Seen {
-    /// Bytes of payload and attachment.
+    /// Returns the bytes of payload and attachment.
     fn bytes(&self) -> usize {
         self.payload + self.attachment
     }
 }
 
-/// Something that looks at messages between a neighbour and this node.
+/// A filter of messages between a neighbour and this node.
 pub(crate) trait Hook: Send + Sync {
-    /// What it checks of messages on `key` that pass these links this way; `None` if it lets all of them pass. Without a
-    /// key it could not be found out.
+    /// Returns the check of messages on `key` that pass these links in direction `flow`; `None` if
+    /// all of them pass. `key` is `None` if it could not be resolved.
     fn check(
         &self,
         links: &LinkFacts,
@@ -66,27 +67,27 @@ pub(crate) trait Hook: Send + Sync {
         key: Option<&KeyExpr<'_>>,
     ) -> Option<Box<dyn Check>>;
 
-    /// What it has counted.
+    /// Returns the filter's counters.
     fn samples(&self) -> Vec<Sample> {
         Vec::new()
     }
 
-    /// It has rules about interfaces, which the system is to be asked for.
+    /// Returns true if the rules depend on interfaces, which must be queried from the system.
     fn needs_interfaces(&self) -> bool {
         false
     }
 }
 
-/// What a hook checks on one route, at one neighbour, one way.
+/// The check of one filter on a route, for one neighbour and direction.
 pub(crate) trait Check: Send + Sync {
-    /// How a message that passes is carried from here on; `None` if it does not pass. Nothing is counted.
+    /// Returns the QoS with which a message passes; `None` if it does not pass. Counts nothing.
     fn carried(&self, seen: Seen) -> Option<Qos>;
 
-    /// Counts one that did not pass.
+    /// Counts a message that did not pass.
     fn note_dropped(&self, seen: Seen);
 }
 
-/// The checks of all hooks at one neighbour, one way, in the order of the hooks.
+/// The checks of all filters for one neighbour and direction, in the order of the filters.
 #[derive(Default)]
 pub(crate) struct Checks(Vec<Box<dyn Check>>);
 
@@ -95,14 +96,14 @@ impl Checks {
         self.0.is_empty()
     }
 
-    /// Whether a message passes as it is. Nothing is counted.
+    /// Returns true if a message passes unchanged. Counts nothing.
     #[inline]
     pub(crate) fn leave(&self, seen: Seen) -> bool {
         let left = Some(seen.qos);
         self.0.iter().all(|check| check.carried(seen) == left)
     }
 
-    /// How a message is carried that passes. The first check that drops it counts it.
+    /// Returns the QoS with which a message passes. The first check that drops it counts it.
     pub(crate) fn judge(&self, mut seen: Seen) -> Option<Qos> {
         for check in &self.0 {
             match check.carried(seen) {
@@ -117,7 +118,7 @@ impl Checks {
     }
 }
 
-/// The hooks of a node, as its configuration says.
+/// The filters that a node's configuration defines.
 #[derive(Default)]
 pub(crate) struct Hooks {
     all: Vec<Box<dyn Hook>>,
@@ -131,7 +132,7 @@ impl Hooks {
         Hooks { all }
     }
 
-    /// Whether nothing is ever checked.
+    /// Returns true if there is no filter.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -140,7 +141,7 @@ impl Hooks {
         self.all.iter().any(|hook| hook.needs_interfaces())
     }
 
-    /// What is checked of messages on `key` that pass these links this way.
+    /// Returns the checks of messages on `key` that pass these links in direction `flow`.
     pub(crate) fn checks(
         &self,
         links: &LinkFacts,
@@ -154,7 +155,7 @@ impl Hooks {
         )
     }
 
-    /// What all of them have counted.
+    /// Returns the counters of all filters.
     pub(crate) fn samples(&self) -> Vec<Sample> {
         self.all.iter().flat_map(|hook| hook.samples()).collect()
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Has messages carried otherwise from a link on (`qos/network`). Rules apply one after another, each to what the one before
-//! has made of a message.
+//! Changes of QoS by the rules of `qos/network`. Rules apply in order, each to the result of the
+//! one before.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct Overwriting {
 }
 
 impl Overwriting {
-    /// `None` without a rule.
+    /// Creates the filter; `None` without a rule.
     pub(super) fn new(rules: &[NetworkRule]) -> Option<Overwriting> {
         (!rules.is_empty()).then(|| Overwriting {
             rules: rules.iter().cloned().map(Arc::new).collect(),
@@ -33,7 +33,7 @@ impl Hook for Overwriting {
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
     ) -> Option<Box<dyn Check>> {
-        // which rules are for a key cannot be said of a message without one: it is left as it is
+        // Rules cannot be selected without a key, so the message stays unchanged.
         key?;
         let here = self
             .rules
@@ -50,7 +50,7 @@ impl Hook for Overwriting {
     }
 }
 
-/// The rules on one route, at one neighbour, one way.
+/// The rules for one neighbour and direction on a route.
 struct Rules(Vec<Arc<NetworkRule>>);
 
 impl Check for Rules {
@@ -63,12 +63,12 @@ impl Check for Rules {
         Some(seen.qos)
     }
 
-    /// All of them pass.
+    /// Does nothing, because every message passes.
     fn note_dropped(&self, _: Seen) {}
 }
 
 impl NetworkRule {
-    /// Whether it is for a message on its links and keys.
+    /// Returns true if the rule applies to a message whose links and key match.
     fn is_for(&self, seen: Seen) -> bool {
         let (carried, qos) = (&self.carried, seen.qos);
         self.scope.messages.contains(&seen.kind)
@@ -85,7 +85,7 @@ impl NetworkRule {
 }
 
 impl Overwrite {
-    /// How a message is carried that was carried like this.
+    /// Returns the new QoS.
     fn of(&self, before: Qos) -> Qos {
         let priority = before.priority();
         Qos::new(
@@ -106,7 +106,7 @@ mod tests {
 
     const BEFORE: Qos = Qos::new(Priority::DataLow, CongestionControl::Drop, false);
 
-    /// How a put on `key` with a payload of so many bytes is carried by these rules.
+    /// Returns the QoS after these rules of a put on `key` with `payload` bytes.
     fn carried(rules: &str, key: &str, payload: usize) -> Qos {
         let mut config = Config::default();
         config
@@ -120,6 +120,7 @@ mod tests {
         };
         let key = KeyExpr::try_from(key).expect("a key");
         let check = hook.and_then(|hook| hook.check(&links, Flow::Egress, Some(&key)));
+        // The message that the rules are applied to.
         let seen = Seen {
             kind: MessageKind::Put,
             payload,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A route on which something is checked.
+//! A route with checks.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::{
 
 use super::{Checks, Seen};
 
-/// What is checked on a route, and where the messages go that pass.
+/// A route with the checks of its source and its hops.
 pub(crate) struct Hooked {
-    /// The route as it is without hooks.
+    /// The route without filters.
     route: Arc<Route>,
-    /// Of what comes from the source.
+    /// Checks of messages from the source.
     ingress: Checks,
-    /// Of what goes to each neighbour on the route.
+    /// Checks of messages to each neighbour on the route.
     egress: Box<[Checks]>,
 }
 
 impl Hooked {
-    /// `None` if nothing is checked.
+    /// Adds the checks to a route; returns the route as an error if there are none.
     pub(crate) fn new(route: Route, ingress: Checks, egress: Box<[Checks]>) -> Result<Self, Route> {
         if ingress.is_empty() && egress.iter().all(Checks::is_empty) {
             return Err(route);
@@ -38,19 +38,21 @@ impl Hooked {
         })
     }
 
-    /// The route as it is without hooks.
+    /// The route without filters.
     pub(crate) fn route(&self) -> &Arc<Route> {
         &self.route
     }
 
-    /// Bytes of memory that it holds, about.
+    /// Approximate memory in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.route.memory() + size_of::<Self>() + 64 * (self.egress.len() + 1)
     }
 
-    /// The ways of a message, together a part of the route, each with how the message is carried there. The first one has
-    /// this node's own subscribers. Messages that are not let pass are counted.
+    /// Splits the route for a message into parts, one for each QoS that it leaves with. The first
+    /// part has this node's own subscribers. Dropped messages are counted.
     pub(crate) fn ways_of(&self, seen: Seen) -> Vec<Way> {
+        // The source's checks come first; if all hops pass the message unchanged, the whole route
+        // is used.
         let Some(qos) = self.ingress.judge(seen) else {
             return Vec::new();
         };
@@ -59,6 +61,7 @@ impl Hooked {
             let route = Arc::clone(&self.route);
             return vec![Way { qos, route }];
         }
+        // Hops with the same QoS share a part.
         let mut hops: Vec<(Qos, Vec<Hop>)> = vec![(qos, Vec::new())];
         for (hop, checks) in self.route.remote.iter().zip(&self.egress) {
             let Some(qos) = checks.judge(seen) else {
@@ -69,6 +72,7 @@ impl Hooked {
                 None => hops.push((qos, vec![hop.clone()])),
             }
         }
+        // Each part becomes a route of its own.
         let each = hops.into_iter().enumerate();
         let way = |(number, (qos, hops)): (usize, (Qos, Vec<Hop>))| Way {
             qos,
@@ -86,7 +90,7 @@ impl Hooked {
         each.map(way).collect()
     }
 
-    /// Whether all messages of a run pass everywhere as they are. Nothing is counted.
+    /// Returns true if all messages of a run pass everywhere unchanged. Counts nothing.
     pub(crate) fn leaves(&self, first: Seen, run: &PushRun<'_>) -> bool {
         let is_left = |payload: usize| {
             let seen = Seen { payload, ..first };
@@ -98,12 +102,12 @@ impl Hooked {
 
 /// A part of a route.
 pub(crate) struct Way {
-    /// How the message is carried on it.
+    /// The QoS of the message on this part.
     pub(crate) qos: Qos,
     pub(crate) route: Arc<Route>,
 }
 
-/// A data message as hooks see it.
+/// Returns the filters' view of a data message.
 pub(crate) fn seen(push: &Push<'_>, reliability: Reliability) -> Seen {
     let (kind, payload, attachment) = match &push.body {
         PushBody::Put(put) => (MessageKind::Put, put.payload.len(), put.attachment),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether a rule is for what passes a link.
+//! Matching of rules and messages.
 
 use zonda_codec::KeyExpr;
 
@@ -9,8 +9,8 @@ use crate::config::{Flow, Scope};
 use super::LinkFacts;
 
 impl Scope {
-    /// Whether it has messages on `key` that pass these links this way. A message whose key could not be found out may be on
-    /// any key.
+    /// Returns true if the rule may apply to messages on `key` that pass these links in direction
+    /// `flow`. Without a key, the message may be on any key.
     pub(super) fn has(&self, links: &LinkFacts, flow: Flow, key: Option<&KeyExpr<'_>>) -> bool {
         self.flows.contains(&flow)
             && self

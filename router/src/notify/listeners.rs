@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Listeners: what the table tells the session is queued for each of them and delivered by a task of the node's runtime, one
-//! notice after another, with no lock held. Who changes the table never waits for a listener, and no listener for another.
+//! Listeners of the session. Notices of the table are queued for each listener, and a task of the
+//! node's runtime delivers them in order, with no lock held. A thread that changes the table never
+//! waits for a listener, and no listener waits for another.
 //!
-//! A listener that does not keep up loses nothing but what has been undone meanwhile: beyond [`NOTICES_MAX`] in its queue,
-//! a change that takes back one that waits in it cancels it out, both untold and counted. So the queue holds no more than
-//! the limit and one notice for each key.
+//! A slow listener loses only changes that cancel out: once its queue has [`NOTICES_MAX`] notices,
+//! a change that reverts a queued one removes it, and both are counted instead of delivered. So the
+//! queue has at most that many notices plus one for each key.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -31,23 +32,24 @@ use zonda_transport::log_limit::LogLimit;
 use crate::node::log::log_panic;
 use crate::table::Notice;
 
-/// Notices that wait for a listener before changes cancel each other out.
+/// Number of queued notices from which changes cancel each other out.
 const NOTICES_MAX: usize = 16_384;
 
-/// Notices delivered before other tasks have their turn.
+/// Number of notices delivered before the task yields.
 const BURST: usize = 64;
 
-/// Something of the session that hears of changes.
+/// A listener of the session.
 pub trait Listen: Send + Sync {
-    /// Takes a notice. Calls do not overlap and keep the order of the changes; [`Notice::End`] is the last. No lock is
-    /// held. A panic is logged, and costs that notice. If something is given back, the next notice waits for it.
+    /// Receives a notice. Calls do not overlap and keep the order of the changes; [`Notice::End`]
+    /// is the last. No lock is held. A panic is logged, and the notice is lost. If a future is
+    /// returned, the next notice waits for it.
     fn notice(&self, notice: Notice) -> Option<Taken>;
 }
 
-/// Waits until a notice is taken.
+/// Future that completes when the listener has taken a notice.
 pub type Taken = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Names a listener of a node, until it is undeclared or has ended.
+/// Id of a listener in its node, until it is undeclared or has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ListenerId(pub u32);
 
@@ -56,20 +58,20 @@ pub(crate) struct Listener {
     listen: Arc<dyn Listen>,
     queue: SerialQueue<Queue>,
     cancelled: AtomicU64,
-    /// Notified when nothing more will be queued.
+    /// Notified when no more notices will be queued.
     pub(crate) over: Event,
-    /// Notified when nothing more will be delivered.
+    /// Notified when no more notices will be delivered.
     ended: Event,
 }
 
-/// A task to be started that delivers what is queued for a listener.
+/// A task to start, which delivers the queued notices of a listener.
 pub(crate) struct NoticeTask {
     listener: Arc<Listener>,
     turn: Turn,
 }
 
 impl NoticeTask {
-    /// Queues a notice for a listener; the task that must be started for it, if there is none.
+    /// Queues a notice for a listener; returns the task to start if none is running.
     pub(crate) fn of(listener: Arc<Listener>, notice: Notice) -> Option<Self> {
         let turn = listener.queue(notice)?;
         Some(NoticeTask { listener, turn })
@@ -80,23 +82,23 @@ impl NoticeTask {
     }
 }
 
-/// The notices that wait for a listener.
+/// The queued notices of a listener.
 #[derive(Default)]
 struct Queue {
-    /// By the order in which they are delivered.
+    /// Notices by number, in the order of delivery.
     notices: BTreeMap<u64, Notice>,
-    /// The number of the next one.
+    /// The number of the next notice.
     next: u64,
-    /// The newest that waits for each key; kept up only while the queue is over its limit.
+    /// Number of the newest notice for each key; maintained only while the queue is over its limit.
     newest: Option<HashMap<KeyExpr<'static>, u64>>,
-    /// Nothing is queued any more.
+    /// True if no more notices are queued.
     over: bool,
-    /// Nothing is delivered any more.
+    /// True if no more notices are delivered.
     ended: bool,
 }
 
 impl Queue {
-    /// Queues a notice; false if it cancelled one that waits.
+    /// Queues a notice; returns false if it cancelled a queued one instead.
     fn push(&mut self, notice: Notice) -> bool {
         let is_full = self.notices.len() >= NOTICES_MAX;
         match &notice {
@@ -112,7 +114,7 @@ impl Queue {
                     newest.insert(key.clone(), self.next);
                 }
             }
-            // Each is the opposite of the one before.
+            // Each matching notice reverts the one before.
             Notice::Matching(_) if is_full => {
                 self.notices.pop_last();
                 return false;
@@ -154,7 +156,7 @@ impl Waiting for Queue {
 }
 
 impl Listener {
-    /// How many changes it did not get because others took them back before it had time for them.
+    /// Number of changes that were cancelled out before their delivery.
     pub(crate) fn cancelled(&self) -> u64 {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -169,7 +171,7 @@ impl Listener {
         })
     }
 
-    /// Queues a notice; with the turn if a task must be started to deliver it.
+    /// Queues a notice; returns the turn if a task must be started to deliver it.
     fn queue(&self, notice: Notice) -> Option<Turn> {
         let mut queue = self.queue.lock();
         if queue.over {
@@ -185,7 +187,7 @@ impl Listener {
         queue.take_turn()
     }
 
-    /// Nothing more is delivered, not even what is queued. A call that is under way may still end.
+    /// Ends delivery at once and discards queued notices. A running call may still finish.
     pub(crate) fn end(&self) {
         let mut queue = self.queue.lock();
         (queue.over, queue.ended) = (true, true);
@@ -196,12 +198,12 @@ impl Listener {
         self.ended.notify(usize::MAX);
     }
 
-    /// Tells if nothing more will be queued.
+    /// Returns true if no more notices will be queued.
     pub(crate) fn is_over(&self) -> bool {
         self.queue.lock().over
     }
 
-    /// Starts the task that delivers what is queued. It ends when the queue is empty.
+    /// Starts the task that delivers queued notices. The task ends when the queue is empty.
     pub(crate) fn start_task(self: &Arc<Self>, turn: Turn, runtime: &AnyRuntime) {
         let (listener, yields) = (Arc::clone(self), runtime.clone());
         runtime.spawn("zonda-notices", move || async move {
@@ -213,7 +215,7 @@ impl Listener {
         });
     }
 
-    /// Delivers a few notices; gives back the turn if more may be left.
+    /// Delivers a bounded number of notices; returns the turn if more may be queued.
     async fn deliver_some(&self, mut turn: Turn) -> Option<Turn> {
         for _ in 0..BURST {
             let (notice, next) = self.queue.next(turn)?;
@@ -233,7 +235,7 @@ impl Listener {
         Some(turn)
     }
 
-    /// Waits until a notice is taken or need not be taken any more.
+    /// Waits until the listener has taken a notice or has ended.
     async fn wait_for(&self, mut taken: Taken) {
         let mut ended = self.ended.listen();
         if self.queue.lock().ended {

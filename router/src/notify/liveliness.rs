@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Liveliness tokens of the node's session, listeners to tokens, and questions for those that are alive.
+//! Liveliness tokens of the node's session, listeners for tokens, and queries for tokens that are
+//! alive.
 
 use std::{
     sync::Arc,
@@ -17,13 +18,13 @@ use crate::{
     table::{Kind, Own},
 };
 
-/// Names a liveliness token of a node until it is undeclared.
+/// Id of a liveliness token in its node, until it is undeclared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TokenId(pub u32);
 
 impl Node {
-    /// Declares a liveliness token: listeners learn that this node lives, and that it ends when the token does,
-    /// when this node closes, or when the link to it is lost.
+    /// Declares a liveliness token: listeners are notified of it, and of its end when it is
+    /// undeclared, when this node closes, or when the link to this node is lost.
     ///
     /// # Errors
     /// The node is closed.
@@ -50,8 +51,8 @@ impl Node {
         });
     }
 
-    /// Tells `listener` of each token that comes or goes on a key that intersects `key`; with `history` also of those
-    /// that are alive already.
+    /// Notifies `listener` of each token that comes or goes on a key that intersects `key`; with
+    /// `history`, also of those that are alive already.
     ///
     /// # Errors
     /// The node is closed.
@@ -73,11 +74,11 @@ impl Node {
         Ok(ListenerId(id))
     }
 
-    /// Tells `listener` each key that intersects `key` and has a live token, once, and then the end: whether the answer
-    /// was complete within `limit`.
+    /// Notifies `listener` once of each key that intersects `key` and has a live token, then of the
+    /// end, with whether the answer was complete within `limit`.
     ///
-    /// Peers tell each other unasked, so among them the answer is known here; gateways are asked. A client that has lost
-    /// its gateway waits for one.
+    /// Peers announce their tokens to each other, so this node answers for them; gateways are
+    /// queried. A client that has lost its gateway waits for one.
     ///
     /// # Errors
     /// The node is closed.
@@ -104,14 +105,14 @@ impl Node {
 }
 
 impl Shared {
-    /// Tells the rest of what was alive before, slice by slice.
+    /// Delivers the remaining tokens that were alive before, slice by slice.
     fn tell_all(&self, id: u32) {
         while self.update(|state| state.table.deliver_on(id, &mut state.actions)) {}
     }
 
-    /// Starts the task that ends a question when its time is over.
+    /// Starts the task that ends a liveliness query after its limit.
     fn limit_question(shared: &Arc<Self>, id: u32, asker: &Arc<Listener>, limit: Duration) {
-        // A time so far away that the clock cannot say it is no limit.
+        // A limit beyond the clock's range is no limit.
         let Some(due) = Instant::now().checked_add(limit) else {
             return;
         };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether anybody is there for the publishers and queriers of the node's session.
+//! Matching status of the session's publishers and queriers.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Shared {
-    /// Whether any node is known now that something of the session on `key` would reach. Nobody in a forked process.
+    /// Returns true if the node knows a counterpart on `key`; false in a forked process.
     pub(crate) fn has_counterpart(&self, key: &KeyExpr<'_>, audience: Audience) -> bool {
         if self.is_forked() {
             return false;
@@ -25,7 +25,8 @@ impl Shared {
             .has_counterpart(self.local, key.as_str(), audience)
     }
 
-    /// Tells `listen` so, at first and whenever it changes, until the publisher or querier of the id `owner` ends.
+    /// Notifies `listen` of the current status and of each change, until the publisher or querier
+    /// with the id `owner` ends.
     pub(crate) fn declare_matching(
         &self,
         owner: u32,

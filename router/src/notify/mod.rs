@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the table reports to the node's own session: tokens that come and go, subscribers that match a publisher.
+//! Notices of the table for the node's own session: tokens that come and go, subscribers that match
+//! a publisher.
 //!
-//! `listeners` and `queueing` queue the notices in the order in which the table decided and calls the session outside every lock;
-//! `liveliness` and `matching` say about what.
+//! `listeners` and `queueing` queue the notices in the table's order and call the session without a
+//! lock; `liveliness` and `matching` declare the listeners.
 
 pub(crate) mod listeners;
 pub(crate) mod liveliness;

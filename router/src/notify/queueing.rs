@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The listeners of a node: notices for them, and their end.
+//! Notices for the listeners of a node, and their end.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl State {
-    /// Queues a notice for a listener; gives back the delivery that must be started for it, if there is none.
+    /// Queues a notice for a listener; returns the delivery task to start, if none is running.
     pub(crate) fn queue_notice(&mut self, id: u32, notice: Notice) -> Option<NoticeTask> {
         let listener = match notice {
             Notice::End { .. } => self.listeners.remove(&id)?,
@@ -22,8 +22,8 @@ impl State {
 }
 
 impl Node {
-    /// Ends a listener of any kind. No call of it begins afterwards; one that is under way on another thread may still
-    /// finish.
+    /// Ends a listener of any kind. No call of it begins afterwards; a running one on another
+    /// thread may still finish.
     pub fn undeclare_listener(&self, id: ListenerId) {
         let shared = &self.shared;
         if shared.is_forked() {
@@ -35,13 +35,14 @@ impl Node {
             table.undeclare_local_listener(shared.own(id.0), actions);
             ended
         });
-        // User code may go with it, so no lock is held.
+        // Dropping the listener may run user code, so no lock is held.
         if let Some(ended) = ended {
             ended.end();
         }
     }
 
-    /// How many changes a listener did not get because others took them back before it had time for them.
+    /// Number of changes that were cancelled out before their delivery, because the listener was
+    /// slow.
     #[must_use]
     pub fn cancelled_notices(&self, id: ListenerId) -> u64 {
         if self.shared.is_forked() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The interfaces of this machine. The system is asked at most every ten seconds by all nodes of a process together, and when it
-//! says that they have changed: a list is long where containers run, and nodes are many where tests or robots run.
+//! The interfaces of this machine. All nodes of a process together query the system at most every
+//! ten seconds, and when it reports a change: the list is long where containers run, and tests or
+//! robots run many nodes.
 
 use std::io;
 use std::net::IpAddr;
@@ -12,10 +13,10 @@ use getifaddrs::{InterfaceFlags, getifaddrs};
 
 use crate::table::scouting::{Address, Host, Interface};
 
-/// The greatest age of a list.
+/// Maximum age of the cached list.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// An interface, and whether scouting is possible on it.
+/// An interface, and its flags that matter for scouting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) interface: Interface,
@@ -27,14 +28,14 @@ type List = Arc<Vec<Known>>;
 
 static LAST: Mutex<Option<(Instant, List)>> = Mutex::new(None);
 
-/// Every interface, with what can be said of it now, or could a few seconds ago.
+/// Returns every interface, from a list that is at most ten seconds old.
 pub(crate) fn all() -> io::Result<List> {
     since(Instant::now().checked_sub(FRESH))
 }
 
-/// Every interface, as the system gave them after `earliest`.
+/// Returns every interface, from a list that the system gave after `earliest`.
 pub(super) fn since(earliest: Option<Instant>) -> io::Result<List> {
-    // In a process that was forked off the lock may be held by nobody for ever: it is never waited for.
+    // In a forked process the lock may stay locked for ever, so it is never waited for.
     let Ok(mut last) = LAST.try_lock() else {
         return ask_system().map(Arc::new);
     };
@@ -48,10 +49,10 @@ pub(super) fn since(earliest: Option<Instant>) -> io::Result<List> {
     }
 }
 
-/// This machine as others see it: the interfaces that are up. Knows of none if the system does not tell.
+/// Returns this machine's interfaces that are up; none if the system does not list them.
 ///
 /// # Blocking
-/// A system call at most every ten seconds.
+/// One system call at most every ten seconds.
 pub fn this_host() -> Host {
     match all() {
         Ok(list) => host_of(&list),
@@ -67,12 +68,12 @@ pub(super) fn host_of(list: &[Known]) -> Host {
     Host(up.map(|known| known.interface.clone()).collect())
 }
 
-/// Tells if a name is that of one of these interfaces, or one of their addresses.
+/// Returns true if `name` is the name or an address of one of these interfaces.
 pub(crate) fn is_among(name: &str, list: &[Known]) -> bool {
     list.iter().any(|known| is_meant(name, known))
 }
 
-/// Tells if a name in the configuration is that of an interface, or one of its addresses.
+/// Returns true if a name in the configuration is the name or an address of the interface.
 pub(super) fn is_meant(name: &str, known: &Known) -> bool {
     let mut addresses = known.interface.addresses.iter();
     known.interface.name == name || addresses.any(|address| address.ip.to_string() == name)
@@ -80,6 +81,7 @@ pub(super) fn is_meant(name: &str, known: &Known) -> bool {
 
 fn ask_system() -> io::Result<Vec<Known>> {
     let mut list: Vec<Known> = Vec::new();
+    // The system returns one entry for each address; entries of one name are one interface.
     for found in getifaddrs()? {
         let at = list.iter().position(|k| k.interface.name == found.name);
         let at = at.unwrap_or_else(|| {
@@ -101,6 +103,7 @@ fn ask_system() -> io::Result<Vec<Known>> {
         let mask = found.address.netmask();
         known.interface.addresses.push(Address { ip, mask });
     }
+    // IPv4 addresses come first.
     for known in &mut list {
         let is_v6 = |address: &Address| matches!(address.ip, IpAddr::V6(_));
         known.interface.addresses.sort_by_key(is_v6);
@@ -124,7 +127,7 @@ mod tests {
     fn the_system_is_asked_once_by_many() {
         let lists: Vec<List> = (0..200).map(|_| all().expect("a list")).collect();
         let same = lists.windows(2).filter(|two| Arc::ptr_eq(&two[0], &two[1]));
-        // others may look at the same time, and then one of them asks the system itself
+        // Tests on other threads may query at the same time, and then one query bypasses the cache.
         assert!(same.count() > 150);
     }
 }

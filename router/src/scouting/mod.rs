@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Scouting by multicast: the sockets, and the one thread that waits for all of them.
+//! Scouting by multicast: the sockets, and the single thread that waits for all of them.
 //!
-//! What to send and which scouts to answer is decided in [`crate::table::scouting`]; here datagrams go out and come in, on
-//! every interface. An interface that cannot be used is reported once and left out, and nothing here ever keeps a node from
-//! being opened. The thread (`zonda-scout`) sleeps until a datagram comes or a SCOUT is due, whatever runtime the node
-//! uses, and ends within milliseconds when its [`Service`] is dropped.
+//! [`crate::table::scouting`] decides about scouts and answers; this module sends and receives
+//! datagrams on every interface. It reports an interface that cannot be used once and skips it, and
+//! it never keeps a node from opening. The thread (`zonda-scout`) sleeps until a datagram arrives
+//! or a SCOUT is due, on any runtime of the node, and ends within milliseconds when its [`Service`]
+//! is dropped.
 
 pub(crate) mod interfaces;
 mod news;

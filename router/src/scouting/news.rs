@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Word from the system that interfaces or addresses of this machine have come or gone. Only Linux gives it here, by a socket
-//! of netlink; elsewhere the interfaces are looked at every two seconds.
+//! Notifications of the system that interfaces or addresses have changed. On Linux they come from a
+//! netlink socket; on other systems the interfaces are polled every two seconds.
 
 use std::time::Duration;
 
-/// The time between two looks at the interfaces where the system gives no word of changes.
+/// Poll interval for interfaces where the system does not notify.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
 
-/// The time between two looks where it does: for changes that its word misses.
+/// Poll interval where it does, for changes without a notification.
 const LOOK_AFTER_WITH_NEWS: Duration = Duration::from_secs(30);
 
-/// The wait after such word: an interface comes in steps.
+/// Pause after a notification: an interface comes up in several steps.
 pub(super) const SETTLE: Duration = Duration::from_millis(100);
 
-/// The socket, if there is one.
+/// The netlink socket, if there is one.
 pub(super) struct News(#[cfg(target_os = "linux")] Option<std::os::fd::OwnedFd>);
 
 impl News {
-    /// Gives the time between two looks at the interfaces.
+    /// Returns the interval between two polls of the interfaces.
     pub(super) fn look_after(&self) -> Duration {
         match self.is_there() {
             true => LOOK_AFTER_WITH_NEWS,
@@ -44,7 +44,7 @@ impl News {
 
 #[cfg(target_os = "linux")]
 impl News {
-    /// Makes the socket, and has `registry` wake for it with `token`.
+    /// Opens the socket and registers it with `token`.
     pub(super) fn open(registry: &mio::Registry, token: mio::Token) -> News {
         let socket = subscribe().and_then(|socket| {
             use std::os::fd::AsRawFd;
@@ -69,7 +69,8 @@ impl News {
         self.0.is_some()
     }
 
-    /// Reads all that has come; tells whether it was anything. Its content does not matter: the interfaces are looked at.
+    /// Reads all notifications; returns true if there was one. Their content is not used: the
+    /// caller lists the interfaces.
     pub(super) fn take(&self) -> bool {
         use rustix::{
             io::Errno,
@@ -81,7 +82,7 @@ impl News {
         let (mut buffer, mut has_come) = ([0_u8; 4096], false);
         loop {
             match recv(socket, &mut buffer, RecvFlags::TRUNC) {
-                // more came than the socket has room for
+                // `NOBUFS`: the socket's buffer overflowed, so there were notifications.
                 Ok(_) | Err(Errno::NOBUFS) => has_come = true,
                 Err(Errno::INTR) => {}
                 Err(_) => return has_come,
@@ -90,13 +91,13 @@ impl News {
     }
 }
 
-/// Opens a socket to which the system writes changes of interfaces and of their addresses.
+/// Opens a netlink socket for changes of interfaces and their addresses.
 #[cfg(target_os = "linux")]
 fn subscribe() -> std::io::Result<std::os::fd::OwnedFd> {
     use rustix::net::{
         AddressFamily, SocketFlags, SocketType, bind, netlink::SocketAddrNetlink, socket_with,
     };
-    /// The groups of changes of interfaces, of IPv4 and of IPv6 addresses.
+    /// Netlink groups: changes of interfaces, of IPv4 and of IPv6 addresses.
     const GROUPS: u32 = 0x1 | 0x10 | 0x100;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;

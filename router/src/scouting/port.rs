@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The two sockets of one interface: one asks and answers, one hears what is said to the group.
+//! The two sockets of an interface: one sends and receives answers, one receives the group's
+//! datagrams.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,7 +11,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::table::scouting::Interface;
 
-/// What was being done when the system said no.
+/// An error of the system, with the step that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {error}")]
 pub(super) struct Trouble {
@@ -18,18 +19,19 @@ pub(super) struct Trouble {
     error: io::Error,
 }
 
-/// Notes what was being done.
+/// Adds the failed step to an error.
 fn during<T>(step: &'static str, result: io::Result<T>) -> Result<T, Trouble> {
     result.map_err(|error| Trouble { step, error })
 }
 
-/// The address of an interface by which it is used for this group: of the group's family.
+/// Returns the interface's first address of the group's family.
 pub(super) fn own_address(interface: &Interface, group: SocketAddr) -> Option<IpAddr> {
     let mut own = interface.addresses.iter().map(|address| address.ip);
     own.find(|ip| ip.is_ipv4() == group.is_ipv4())
 }
 
-/// The socket that asks, and answers. Its datagrams leave by the interface, with the interface's address.
+/// Opens the socket that sends SCOUTs and answers. Its datagrams leave by this interface, with the
+/// interface's address.
 pub(super) fn asking(
     interface: &Interface,
     own: IpAddr,
@@ -57,7 +59,8 @@ pub(super) fn asking(
     Ok(UdpSocket::from_std(socket.into()))
 }
 
-/// The socket that hears what is said to the group on this interface. Any number of processes may have one.
+/// Opens the socket that receives datagrams to the group on this interface. Any number of processes
+/// may share the port.
 pub(super) fn hearing(
     interface: &Interface,
     own: IpAddr,
@@ -65,18 +68,20 @@ pub(super) fn hearing(
 ) -> Result<UdpSocket, Trouble> {
     let socket = during("cannot open a socket", datagram_socket(group))?;
     during("cannot share the port", socket.set_reuse_address(true))?;
-    // On Linux and Windows the option before is enough; with both, a process of another user would be kept out.
+    // On Linux and Windows SO_REUSEADDR is enough; with both options, processes of other users
+    // could not share the port.
     #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
     during("cannot share the port", socket.set_reuse_port(true))?;
     let at = match cfg!(windows) {
         true => unspecified(group),
-        // so that nothing but what is said to the group is heard
+        // Bound to the group, the socket receives only datagrams to the group.
         false => on_interface(group, interface),
     };
     during("cannot bind the group's port", socket.bind(&at.into()))?;
     match (group.ip(), own) {
         (IpAddr::V4(group), IpAddr::V4(own)) => {
-            // Otherwise Linux gives each socket what came on the other interfaces too, and all would be answered twice.
+            // Linux would deliver datagrams of all interfaces to each socket, and the node would
+            // answer them twice.
             #[cfg(any(target_os = "linux", target_os = "android"))]
             during("cannot stay apart", socket.set_multicast_all_v4(false))?;
             during(
@@ -101,7 +106,7 @@ fn datagram_socket(group: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// An IPv6 group of one link is a different one on each interface.
+/// Adds the interface to a link-local IPv6 group, which is a separate group on each interface.
 fn on_interface(group: SocketAddr, interface: &Interface) -> SocketAddr {
     match group {
         SocketAddr::V6(mut group) => {

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What scouting has done so far, interface by interface, for a user who wonders why nobody is found.
+//! Report of scouting by interface, for users whose node finds no other node.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// What scouting has done so far.
+/// Counters and state of scouting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScoutReport {
-    /// The group that was asked.
+    /// The multicast group.
     pub group: SocketAddr,
-    /// Every interface, used or not. Empty until the system was asked.
+    /// Every interface, used or not. Empty until the first list of the system.
     pub interfaces: Vec<InterfaceReport>,
 }
 
-/// Whether an interface is used.
+/// Use of an interface for scouting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Use {
-    /// It is.
+    /// The interface is used.
     Used,
-    /// For asking only: the group cannot be heard on it.
+    /// The interface is used for sending only: the group cannot be joined on it.
     Deaf(String),
-    /// It is not, for this reason.
+    /// The interface is not used, for this reason.
     Skipped(String),
 }
 
-/// What was done on one interface.
+/// Counters of one interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InterfaceReport {
@@ -34,13 +34,13 @@ pub struct InterfaceReport {
     pub name: String,
     /// Its addresses.
     pub addresses: Vec<IpAddr>,
-    /// Whether it is used.
+    /// Use of the interface.
     pub usage: Use,
     /// SCOUTs sent.
     pub asked: u64,
     /// HELLOs received in answer.
     pub answers: u64,
-    /// SCOUTs of others heard.
+    /// SCOUTs received from other nodes.
     pub heard: u64,
     /// HELLOs sent in answer.
     pub answered: u64,
@@ -48,7 +48,7 @@ pub struct InterfaceReport {
     pub malformed: u64,
     /// Datagrams that could not be sent.
     pub failed: u64,
-    /// Why the last of these could not.
+    /// Reason of the last failure.
     pub last_failure: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl InterfaceReport {
     }
 }
 
-/// One line for errors: where was asked, and what was left out.
+/// Formats one line for errors: the interfaces that were used, and those that were skipped.
 impl fmt::Display for ScoutReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let used = |i: &&InterfaceReport| !matches!(i.usage, Use::Skipped(_));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Looking for nodes without being one.
+//! Search for nodes without opening one.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ use crate::{
     table::scouting::{Host, LOCATORS_MAX},
 };
 
-/// Somebody's answer.
+/// The answer of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Greeting {
@@ -23,7 +23,7 @@ pub struct Greeting {
     pub zid: ZenohId,
     /// Its role.
     pub whatami: WhatAmI,
-    /// The places at which it can be reached; its datagram's source is the only hint if there is none.
+    /// Locators of the node; without any, the source of its datagram is the only hint.
     pub locators: Vec<Locator>,
     /// The source of the answer.
     pub source: SocketAddr,
@@ -42,11 +42,11 @@ impl Greeting {
     }
 }
 
-/// Why nobody can be looked for.
+/// Reason why a search cannot start.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScoutError {
-    /// The configuration asks for something impossible.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
     /// The given value is not a configuration.
@@ -58,32 +58,33 @@ pub enum ScoutError {
     /// The system has no thread or descriptor left.
     #[error("cannot start scouting: {reason}")]
     Start {
-        /// The answer of the operating system.
+        /// The error of the operating system.
         reason: String,
     },
 }
 
 zonda_codec::debug_as_text!(ScoutError);
 
-/// A search under way. Dropping it ends it.
+/// A running search. Dropping it ends the search.
 #[derive(Debug)]
 pub struct Search(Service);
 
 impl Search {
-    /// Reports the work done so far.
+    /// Returns the report of the search so far.
     pub fn report(&self) -> ScoutReport {
         self.0.report()
     }
 }
 
-/// Looks for nodes of these roles until the result is dropped, and gives each answer to `sink`, on a thread of its own
-/// and with no lock held. A node answers on each interface and each time it is asked: after 0, 1, 3, 7, 15... seconds.
+/// Searches for nodes of these roles until the result is dropped, and passes each answer to `sink`,
+/// on a thread of its own and with no lock held. The search sends a SCOUT after 0, 1, 3, 7, 15...
+/// seconds, and each node answers each SCOUT on each interface.
 ///
-/// Of the configuration only `scouting/multicast/address`, `interface` and `ttl` matter.
+/// The search uses only `scouting/multicast/address`, `interface` and `ttl` of the configuration.
 ///
 /// # Errors
-/// The configuration is impossible, or the system has no thread or descriptor left. An interface that cannot be used is in
-/// the [report](Search::report).
+/// The configuration is invalid, or the system has no thread or descriptor left. An interface that
+/// cannot be used is in the [report](Search::report).
 pub fn search(
     what: Roles,
     config: &Config,
@@ -104,7 +105,7 @@ pub fn search(
     })
 }
 
-/// Asks, and is nobody that could answer.
+/// A party that sends SCOUTs and never answers any.
 struct Asker<F> {
     what: Roles,
     sink: F,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The thread that asks and answers.
+//! The thread that sends SCOUTs and answers them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -23,46 +23,47 @@ use crate::{
     table::scouting::{Asking, Host},
 };
 
-/// Datagrams read from one socket before the others have their turn.
+/// Maximum number of datagrams read from one socket before the next socket.
 const DATAGRAMS_PER_TURN: usize = 64;
 
-/// No datagram is longer.
+/// Maximum length of a datagram.
 const DATAGRAM_BYTES_MAX: usize = 65_536;
 
-/// The token of the waker; sockets have others, which nobody looks at: all sockets are read after every wait.
+/// Tokens of the waker and of the sockets. The thread ignores them: it reads all sockets after
+/// every wait.
 const WAKER: Token = Token(0);
 const SOCKET: Token = Token(1);
 const NEWS: Token = Token(2);
 
-/// The place and the manner of scouting.
+/// Options of scouting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The group and port.
     pub group: SocketAddr,
-    /// The number of IP routers that a datagram may pass.
+    /// Maximum number of IP hops of a datagram.
     pub ttl: u32,
     /// Names or addresses of the interfaces to use; empty for all.
     pub interfaces: Vec<String>,
-    /// The service reads SCOUTs of other nodes.
+    /// True if the service reads SCOUTs of other nodes.
     pub listen: bool,
 }
 
-/// The owner of the scouting. All calls come from the thread `zonda-scout`, one at a time.
+/// The owner of a service. The thread `zonda-scout` makes all calls, one at a time.
 pub trait Party: Send + 'static {
-    /// A SCOUT is due: who is asked for; `None` to ask no more, until [`Service::ask`].
+    /// Returns the roles for a SCOUT that is due; `None` stops sending until [`Service::ask`].
     fn asks(&self) -> Option<Roles>;
 
-    /// Somebody has answered.
+    /// Receives the answer of a node.
     fn hello(&self, hello: &Hello<'_>, source: SocketAddr);
 
-    /// Somebody asks. The answer to send, if any.
+    /// Returns the answer to a SCOUT of another node, if any.
     fn answer(&self, scout: &Scout, source: SocketAddr, host: &Host) -> Option<Vec<u8>>;
 
-    /// The interfaces are not the same as before.
+    /// Receives the changed list of interfaces.
     fn host_changed(&self, host: &Host);
 }
 
-/// Scouting at work. Dropping it ends the thread, which takes milliseconds and is not waited for.
+/// Running scouting. Dropping it ends the thread within milliseconds, without waiting for it.
 #[derive(Debug)]
 pub struct Service(Arc<Control>);
 
@@ -75,10 +76,11 @@ struct Control {
 }
 
 impl Service {
-    /// Starts the thread, which opens the sockets and, if `asks`, begins to ask at once.
+    /// Starts the thread, which opens the sockets and, if `asks`, sends the first SCOUT at once.
     ///
     /// # Errors
-    /// The system has no thread or descriptor left. What is wrong with an interface is in the [report](Service::report).
+    /// The system has no thread or descriptor left. Faults of an interface are in the
+    /// [report](Service::report).
     pub fn start(options: Options, asks: bool, party: impl Party) -> io::Result<Service> {
         let poll = Poll::new()?;
         let control = Arc::new(Control {
@@ -108,13 +110,13 @@ impl Service {
         Ok(Service(control))
     }
 
-    /// Asks anew: now, and then with growing pauses.
+    /// Restarts the sequence of SCOUTs: the first now, further ones with growing pauses.
     pub fn ask(&self) {
         self.0.asks.store(true, Ordering::Release);
         self.0.wake();
     }
 
-    /// Reports the work done so far.
+    /// Returns the report of the service so far.
     pub fn report(&self) -> ScoutReport {
         self.0.report.lock().clone()
     }
@@ -139,7 +141,7 @@ impl Control {
 struct Port {
     name: String,
     own: IpAddr,
-    /// The address and port it asks from.
+    /// The address and port of its SCOUTs.
     asks_from: Option<SocketAddr>,
     asking: UdpSocket,
     hearing: Option<UdpSocket>,
@@ -156,9 +158,9 @@ struct Worker<P> {
     host: Host,
     ports: Vec<Port>,
     asking: Asking,
-    /// The roles that were asked for last.
+    /// The roles in the last SCOUT.
     roles: Roles,
-    /// Room for one datagram.
+    /// Buffer for one datagram.
     buffer: Vec<u8>,
 }
 
@@ -169,9 +171,11 @@ impl<P: Party> Worker<P> {
         let mut look_at = Instant::now() + self.news.look_after();
         while !self.control.stops.load(Ordering::Acquire) {
             let now = Instant::now();
+            // The owner asked for a new sequence of SCOUTs.
             if self.control.asks.swap(false, Ordering::AcqRel) {
                 self.asking.begin(now);
             }
+            // Interfaces have changed, or a poll of them is due; a new one restarts the SCOUTs.
             if self.news.take() {
                 look_at = look_at.min(now + SETTLE);
             }
@@ -184,6 +188,7 @@ impl<P: Party> Worker<P> {
             if self.asking.is_due(now) {
                 self.ask();
             }
+            // The thread sleeps until a datagram arrives or the next step is due.
             let is_more = self.read_all();
             let next = self.asking.deadline().into_iter().chain([look_at]);
             let wait = match is_more {
@@ -201,8 +206,8 @@ impl<P: Party> Worker<P> {
         }
     }
 
-    /// Looks at the interfaces, as the system gave them after `earliest` or a few seconds ago, and opens and closes sockets as
-    /// they have come and gone. Tells whether one has come.
+    /// Lists the interfaces, newer than `earliest` or from the cache, and opens and closes sockets
+    /// for those that came and went. Returns true if one came.
     fn look(&mut self, earliest: Option<Instant>) -> bool {
         let found = match earliest {
             Some(_) => interfaces::since(earliest),
@@ -218,6 +223,7 @@ impl<P: Party> Worker<P> {
         if !self.known.is_empty() && self.known == *known {
             return false;
         }
+        // Interfaces that are still there keep their sockets; new ones get sockets.
         let mut has_come = false;
         self.known.clone_from(&known);
         self.host = host_of(&known);
@@ -248,6 +254,7 @@ impl<P: Party> Worker<P> {
                 },
             }
         }
+        // Configured names without an interface, and the used interfaces, complete the report.
         for name in self.missing() {
             let why = Use::Skipped("there is no such interface".to_owned());
             reports.push(InterfaceReport::new(&name, Vec::new(), why));
@@ -259,7 +266,7 @@ impl<P: Party> Worker<P> {
         has_come
     }
 
-    /// The address by which an interface is used, or why it is not.
+    /// Returns the address by which an interface is used, or the reason why it is not.
     fn fitness(&self, known: &Known) -> Result<IpAddr, String> {
         let Known {
             interface,
@@ -286,6 +293,7 @@ impl<P: Party> Worker<P> {
     fn open(&self, known: &Known, own: IpAddr) -> Result<Port, String> {
         let interface = &known.interface;
         let registry = self.poll.registry();
+        // The socket for SCOUTs is required; one that receives the group's datagrams is not.
         let Options { group, ttl, .. } = self.options;
         let mut asking = port::asking(interface, own, group, ttl).map_err(|e| e.to_string())?;
         let registered = registry.register(&mut asking, SOCKET, Interest::READABLE);
@@ -312,14 +320,15 @@ impl<P: Party> Worker<P> {
         })
     }
 
-    /// The names that were configured and are no interface's.
+    /// Returns the configured names that match no interface.
     fn missing(&self) -> Vec<String> {
         let wanted = self.options.interfaces.iter();
         let is_missing = |name: &&String| !self.known.iter().any(|known| is_meant(name, known));
         wanted.filter(is_missing).cloned().collect()
     }
 
-    /// Says once what is wrong with an interface, and never what is ordinary.
+    /// Logs each failure of an interface once, and nothing about interfaces that are skipped as
+    /// usual.
     fn complain(&self, reports: &[InterfaceReport]) {
         let said = self.control.report.lock().interfaces.clone();
         for report in reports {
@@ -358,7 +367,8 @@ impl<P: Party> Worker<P> {
         self.publish();
     }
 
-    /// Reads what has come; true if there may be more.
+    /// Reads datagrams of all sockets, a bounded number from each; returns true if there may be
+    /// more.
     fn read_all(&mut self) -> bool {
         let (mut is_more, mut has_news) = (false, false);
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -392,7 +402,7 @@ impl<P: Party> Worker<P> {
         };
         loop {
             match socket.recv_from(buffer) {
-                // answers that found nobody come back as errors, one each
+                // Each answer to a closed port comes back as an error.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 received => return received.ok(),
@@ -424,7 +434,7 @@ impl<P: Party> Worker<P> {
         }
     }
 
-    /// Makes the counts seen by others.
+    /// Copies the counters into the public report.
     fn publish(&self) {
         let mut report = self.control.report.lock();
         for port in &self.ports {
@@ -437,7 +447,7 @@ impl<P: Party> Worker<P> {
 }
 
 impl Port {
-    /// Sends a datagram; one that cannot be sent is lost, as any may be.
+    /// Sends a datagram; a failure is counted, and the datagram is lost.
     fn send(&mut self, bytes: &[u8], to: SocketAddr) {
         if let Err(error) = self.asking.send_to(bytes, to) {
             self.report.failed += 1;
