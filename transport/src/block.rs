@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A block of memory that a socket is read into, and that payloads may share.
+//! Block of memory that a socket is read into, and that payloads may share.
 
 use std::fmt;
 
@@ -8,23 +8,23 @@ use zonda_runtime::RxBuf;
 
 use crate::ledger::Charge;
 
-/// A receive block that samples may share. The reading task reads into it only while no sample holds it. Its memory is counted
-/// until then.
+/// Receive block that samples may share. The reading task reads into it only while no sample holds
+/// it. Its memory is counted until then.
 #[derive(Default)]
 pub struct SharedBlock(pub(crate) RxBuf, pub(crate) Charge);
 
 impl SharedBlock {
-    /// The block that a slice is a part of, if it is.
+    /// Returns the block that a slice is a part of, if it lies in one.
     pub(crate) fn of(slice: &ZSlice) -> Option<&Self> {
         slice.downcast_ref()
     }
 
-    /// Bytes of memory that a slice of it keeps.
+    /// Returns the bytes of memory that a slice of the block keeps.
     pub(crate) fn memory(&self) -> usize {
         self.0.capacity()
     }
 
-    /// Bytes of memory that are counted for it.
+    /// Returns the bytes of memory that are counted for the block.
     pub(crate) fn counted(&self) -> usize {
         self.1.bytes()
     }

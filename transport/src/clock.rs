@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The time that outboxes and drivers go by: the system's, or in a simulation the virtual one.
+//! Clock of outboxes and drivers: the system's, or in a simulation the virtual one.
 
 use std::time::Instant;
 
-/// The time now.
+/// Returns the current time.
 #[inline(always)]
 pub(crate) fn now() -> Instant {
     #[cfg(test)]

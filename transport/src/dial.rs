@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Opening a link: find the addresses, connect to the first that answers, introduce this node, all in bounded time.
+//! Opening a link: resolves the addresses, connects to the first that answers, and makes the
+//! handshake, all in bounded time.
 //!
-//! One call is one attempt. [`Backoff`] says when to make the next one; it keeps no clock and does not sleep.
+//! One call is one attempt. [`Backoff`] returns the wait before the next one; it keeps no clock and
+//! does not sleep.
 
 mod backoff;
 
@@ -21,19 +23,19 @@ use crate::link::{
 use crate::protocol::handshake::{HandshakeError, OpenStep, Opener, Step};
 use crate::protocol::parameters::{Established, LocalParameters};
 
-/// The longest batch an acceptor may answer with: its cookie is opaque and may be as long as a batch holds.
+/// Longest batch of an acceptor: its cookie is opaque and may be as long as a batch holds.
 const BATCH_BYTES_MAX: usize = 65_535;
 
-/// Why a link could not be opened. Each text is one line that names the endpoint and what to try.
+/// Error of an attempt to open a link. Each text is one line that names the endpoint and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DialError {
-    /// The endpoint cannot be connected to, whatever the network does.
+    /// The endpoint cannot be connected to, whatever the state of the network.
     #[error("cannot connect to {endpoint}: {problem}")]
     Endpoint {
         /// The endpoint given.
         endpoint: Endpoint,
-        /// The fault in it.
+        /// Fault of the endpoint.
         problem: EndpointProblem,
     },
     /// The host name has no address.
@@ -57,10 +59,10 @@ pub enum DialError {
     Connect {
         /// The endpoint given.
         endpoint: Endpoint,
-        /// Each address tried, and why it failed.
+        /// Each address tried, with its failure.
         failures: Vec<(LinkAddress, IoFailure)>,
     },
-    /// The time was over before a connection stood.
+    /// The time was over before the connection was established.
     #[error(
         "cannot connect to {endpoint}: no answer within {after:?}; check the address and that nothing filters the link"
     )]
@@ -70,7 +72,7 @@ pub enum DialError {
         /// The time that was allowed.
         after: Duration,
     },
-    /// Connected, but the two ends found no encryption, or did not trust each other.
+    /// Connected, but the two ends agreed on no encryption, or did not trust each other.
     #[error("cannot connect to {endpoint}: no encrypted link to {address}: {text}")]
     Encryption {
         /// The endpoint given.
@@ -80,7 +82,7 @@ pub enum DialError {
         /// The failure, and advice.
         text: String,
     },
-    /// Connected, but what listens there made no WebSocket of it.
+    /// Connected, but the server there did not accept a WebSocket.
     #[error(
         "cannot connect to {endpoint}: no WebSocket at {address}: {text}; check that a listener on ws/ is there"
     )]
@@ -118,7 +120,8 @@ pub enum DialError {
 }
 
 impl DialError {
-    /// Returns the address of the peer, if it refused the link because it has one to this node already.
+    /// Returns the address of the peer, if it refused the link because it is connected to this node
+    /// already.
     #[must_use]
     pub fn linked_at(&self) -> Option<&LinkAddress> {
         match self {
@@ -132,7 +135,8 @@ impl DialError {
         }
     }
 
-    /// The peer, if it refused the link because it has one to this node already.
+    /// Returns the id of the peer, if it refused the link because it is connected to this node
+    /// already.
     #[must_use]
     pub fn linked(&self) -> Option<ZenohId> {
         match self {
@@ -193,14 +197,15 @@ fn list(failures: &[(LinkAddress, IoFailure)]) -> String {
     }
 }
 
-/// The terms of an attempt.
+/// Options of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DialOptions {
     /// Bound of the whole attempt. Default 10 s.
     pub timeout: Duration,
-    /// Only the node of this id will do. Default: any.
+    /// Required id of the node. Default: any.
     pub expected: Option<ZenohId>,
-    /// The settings for all that the endpoint leaves open. Default: sizes of buffers are the system's, and there are no certificates.
+    /// Settings for all that the endpoint leaves open. Default: the system's sizes of buffers, and
+    /// no certificates.
     pub links: LinkSettings,
 }
 
@@ -239,7 +244,7 @@ pub async fn open_link<R: Runtime>(
     .await
 }
 
-/// Opens a link as [`open_link`] does, with all options.
+/// Opens a link like [`open_link`], with all options.
 ///
 /// # Errors
 /// The errors of [`open_link`].
@@ -265,7 +270,7 @@ pub async fn open_link_with<R: Runtime>(
         ),
         speaks: None,
     };
-    // In a box, as callers wait for much else in the same future.
+    // Boxed, as callers wait for much else in the same future.
     let introduction = Box::pin(opening.introduce(runtime, connected.stream));
     let outcome = runtime.timeout_at(deadline, introduction).await;
     let step = opening.opener.step();
@@ -295,10 +300,10 @@ pub async fn open_link_with<R: Runtime>(
     }
 }
 
-/// One handshake from the opener's side.
+/// Opener's side of one handshake.
 struct Opening {
     opener: Opener,
-    /// The protocol of the peer, if it is recognised as another one.
+    /// Protocol of the peer, if it is recognised as another one.
     speaks: Option<&'static str>,
 }
 

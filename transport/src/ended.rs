@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Why a connection ended.
+//! Causes of the end of a connection.
 
 use crate::protocol::rx::Hopeless;
 
-/// Why a connection ended, as passed to [`Handler::closed`](crate::driver::Handler::closed).
+/// Cause of the end of a connection, as passed to
+/// [`Handler::closed`](crate::driver::Handler::closed).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Ended {
-    /// This side closed it.
+    /// This side closed the connection.
     #[error("closed by this side")]
     Local,
-    /// The peer said Close.
+    /// The peer sent Close with this reason.
     #[error("closed by the peer{}", because(*.0))]
     Remote(u8),
-    /// The task that drove it is gone: with its runtime, or by a panic.
+    /// The task that drove the connection has ended with its runtime, or by a panic.
     #[error("the task that drove it is gone")]
     Abandoned,
     /// The peer shut the socket down without a Close.
@@ -29,10 +30,11 @@ pub enum Ended {
     /// The peer sent what the protocol does not allow.
     #[error("the peer broke the protocol: {0}")]
     Misbehaved(String),
-    /// The peer took so little that what waited for it grew beyond its bound.
+    /// The peer took so little that the bytes queued for it exceeded their bound.
     #[error("slow consumer: the peer took too little for too long")]
     TooSlow,
-    /// The node's memory was used up, and this peer kept the most of it, or had begun a message that there was no room for.
+    /// The node's memory was used up, and this peer kept the most of it, or had begun a message
+    /// that there was no room for.
     #[error("memory: the node's was used up")]
     Memory,
     /// The socket failed.
@@ -40,7 +42,7 @@ pub enum Ended {
     Io(std::io::ErrorKind),
 }
 
-/// The words for a close reason on the wire.
+/// Returns the text for a close reason of the protocol.
 fn because(code: u8) -> String {
     use zonda_codec::transport::reason;
     match code {
@@ -57,7 +59,8 @@ fn because(code: u8) -> String {
 }
 
 impl Ended {
-    /// Returns `true` if the peer has left: it said Close, hung up, or its system answers with a reset.
+    /// Returns true if the peer has left: it sent Close, hung up, or its system answered with a
+    /// reset.
     #[must_use]
     pub fn is_departure(&self) -> bool {
         use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
@@ -73,7 +76,8 @@ impl Ended {
 }
 
 impl From<std::io::Error> for Ended {
-    /// Tells the cause by the error of a link's reading. Bytes that no code of a link has are the peer's fault.
+    /// Converts the error of a link's reading. Bytes that the link's code cannot decode are the
+    /// peer's fault.
     fn from(error: std::io::Error) -> Ended {
         match error.kind() {
             std::io::ErrorKind::InvalidData => Ended::Misbehaved(error.to_string()),

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recognises the protocol of a peer that speaks another one, by the first bytes of the connection.
+//! Recognition of the protocol of a peer that speaks another one, by the first bytes of the
+//! connection.
 
-/// Bytes among which MQTT says its name, after a length of one to four bytes.
+/// Bytes among which the name of MQTT stands, after a length of one to four bytes.
 const MQTT_BYTES: usize = 12;
 
-/// Names the protocol that a connection begins with, if it is a well-known one other than this. For bytes in front of which
-/// stands, or would stand, the length of a batch.
+/// Returns the name of the protocol that a connection begins with, if it is a well-known one other
+/// than this. For bytes that follow, or would follow, the length of a batch.
 ///
-/// No first batch of a handshake begins so: as a length these bytes are more than such a batch may have, or, of TLS and MQTT, more
-/// than an introduction without a cookie has.
+/// No first batch of a handshake begins so: as a length these bytes exceed the largest such batch
+/// or, for TLS and MQTT, the largest handshake message without a cookie.
 pub(crate) fn recognise(bytes: &[u8]) -> Option<&'static str> {
     match bytes.first_chunk::<3>()? {
-        // A record of a handshake, or an alert.
+        // Record of a handshake, or an alert.
         [0x15 | 0x16, 3, 0..=4] => Some("TLS"),
         b"HTT" | b"GET" | b"HEA" | b"POS" | b"PUT" | b"DEL" | b"OPT" | b"PAT" | b"PRI" | b"CON" => {
             Some("HTTP")
@@ -30,7 +31,7 @@ fn says_mqtt(bytes: &[u8]) -> bool {
         .any(|four| matches!(four, b"MQTT" | b"MQIs"))
 }
 
-/// Advises the user of a node that has connected to a peer that speaks `protocol`.
+/// Returns advice for the user of a node that has connected to a peer that speaks `protocol`.
 pub(crate) fn advice(protocol: &str) -> &'static str {
     match protocol {
         "TLS" => "connect to tls/ instead",
@@ -38,7 +39,7 @@ pub(crate) fn advice(protocol: &str) -> &'static str {
     }
 }
 
-/// Advises the user of a node to which a peer that speaks `protocol` has connected.
+/// Returns advice for the user of a node to which a peer that speaks `protocol` has connected.
 pub(crate) fn advice_to_listener(protocol: &str) -> &'static str {
     match protocol {
         "TLS" => "let it connect to an endpoint of kind tls/ or quic/, or without TLS",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Handshake batches on a stream: each is a u16le length and as many bytes.
 //!
-//! An [`Exchange`] owns the stream while two nodes introduce themselves, and gives it back with whatever was read
-//! behind the last batch. Its buffer starts tiny and grows only for a batch whose first byte can start a message, so
-//! that strangers cost a listener next to nothing.
+//! An [`Exchange`] owns the stream during a handshake, and returns it with the bytes that were read
+//! behind the last batch. Its buffer starts tiny and grows only for a batch whose first byte can
+//! start a message, so that unauthenticated peers cost a listener next to nothing.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -20,11 +20,11 @@ use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
 /// Bytes of the length in front of a batch.
 pub const PREFIX_BYTES: usize = 2;
 
-/// Bytes that a stranger may make this node keep before its first ones are seen to make sense. Enough for the usual messages
-/// of a handshake.
+/// Maximum bytes that an unauthenticated peer makes this node keep before its first bytes are seen
+/// to start a message. Enough for the usual messages of a handshake.
 const FIRST_BYTES: usize = 256;
 
-/// The ids that can be in the low five bits of a batch's first byte.
+/// Message ids that the low five bits of a batch's first byte can hold.
 const MESSAGE_IDS: std::ops::RangeInclusive<u8> = 0x00..=0x07;
 
 /// Appends a batch with its length in front.
@@ -37,22 +37,22 @@ pub fn frame(batch: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(batch);
 }
 
-/// Why no batch could be received.
+/// Error of receiving a batch.
 #[derive(Debug)]
 pub enum ReceiveError {
     /// The socket failed; [`io::ErrorKind::UnexpectedEof`] when the peer hung up.
     Io(io::Error),
     /// The peer announced a longer batch than a handshake needs.
     TooLong {
-        /// The announced length in bytes, without the prefix.
+        /// Announced length in bytes, without the prefix.
         length: usize,
-        /// The longest that is accepted.
+        /// Longest length that is accepted.
         max: usize,
     },
 }
 
 impl ReceiveError {
-    /// Returns it as the failure of a handshake that was waiting for `step`.
+    /// Converts the error into the failure of a handshake that was waiting for `step`.
     pub fn during(self, step: Step) -> HandshakeError {
         match self {
             ReceiveError::Io(error) => error.into(),
@@ -67,19 +67,19 @@ impl ReceiveError {
     }
 }
 
-/// The beginning of the bytes at hand.
+/// Start of the bytes received so far.
 enum Head {
-    /// Too few bytes to tell.
+    /// Too few bytes to decide.
     Incomplete,
-    /// A batch without content, which means nothing.
+    /// Batch without content, which is skipped.
     Empty,
-    /// Nothing of this protocol.
+    /// Bytes that are no batch of this protocol.
     Foreign,
-    /// A batch that ends at this offset, possibly still to come.
+    /// Batch that ends at this offset, possibly not yet received.
     Batch { end: usize },
 }
 
-/// One frame on its way out.
+/// Frame that is being written.
 struct Frame(Vec<u8>);
 
 impl Segments for Frame {
@@ -91,26 +91,26 @@ impl Segments for Frame {
     }
 }
 
-/// A stream that carries the batches of a handshake.
+/// Stream that carries the batches of a handshake.
 pub struct Exchange<R: Runtime> {
-    /// The names in the certificate that the peer has shown, if it has.
+    /// Names in the peer's certificate, if it has shown one.
     certificate: Option<Box<CertificateNames>>,
     read: StreamRead<R::Read>,
     write: StreamWrite<R::Write>,
     received: RxBuf,
-    /// Bytes at the front of `received` that belong to batches handed out before.
+    /// Bytes at the front of `received` that belong to batches returned before.
     consumed: usize,
-    /// The longest batch to receive, in bytes without the prefix.
+    /// Longest batch to receive, in bytes without the prefix.
     batch_bytes_max: usize,
-    /// A batch has come.
+    /// Set once a batch has arrived.
     has_heard: bool,
-    /// The protocol of the peer, if its first bytes are recognised as another one.
+    /// Protocol of the peer, if its first bytes are recognised as another one.
     speaks: Option<&'static str>,
-    /// The last batch that was sent, if batches may get lost. In a box, as it is rarely there.
+    /// Last batch that was sent, if batches may get lost. Boxed, as few links have it.
     again: Option<Box<Again<R>>>,
 }
 
-/// A batch that is sent again while nothing comes.
+/// Batch that is sent again while no answer arrives.
 struct Again<R> {
     runtime: R,
     framed: Vec<u8>,
@@ -118,11 +118,12 @@ struct Again<R> {
     at: Instant,
 }
 
-/// The time without an answer after which a message that may be lost is sent again; the next time twice as long.
+/// Time without an answer after which a message that may be lost is sent again; doubled for each
+/// repetition.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
 impl<R: Runtime> Exchange<R> {
-    /// Adopts a connected stream. Batches longer than `batch_bytes_max` will be refused.
+    /// Adopts a connected stream. Batches longer than `batch_bytes_max` are refused.
     ///
     /// # Errors
     /// The errors of the runtime.
@@ -150,7 +151,7 @@ impl<R: Runtime> Exchange<R> {
         })
     }
 
-    /// Takes the names in the certificate that the peer has shown, if it has.
+    /// Takes the names in the peer's certificate, if it has shown one.
     pub fn take_certificate(&mut self) -> Option<Box<CertificateNames>> {
         self.certificate.take()
     }
@@ -173,15 +174,16 @@ impl<R: Runtime> Exchange<R> {
         self.write.write_all(Frame(framed)).await.0
     }
 
-    /// Returns `true` if batches may get lost, so that both sides repeat theirs.
+    /// Returns true if batches may get lost, so that both sides repeat theirs.
     pub fn repeats(&self) -> bool {
         self.again.is_some()
     }
 
     /// Receives the next batch that is not empty.
     ///
-    /// If its first byte cannot start any message, the bytes at hand are returned as they are without waiting for the
-    /// rest: decoding them says what is wrong, and what the peer speaks instead never ends a batch of ours.
+    /// If the first byte cannot start any message, returns the bytes received so far without
+    /// waiting for the rest: decoding them yields the error, and another protocol never completes a
+    /// batch of this one.
     ///
     /// # Errors
     /// The link cannot be used any more.
@@ -208,7 +210,7 @@ impl<R: Runtime> Exchange<R> {
         Ok(self.batch())
     }
 
-    /// The batch that was received last.
+    /// Returns the batch that was received last.
     pub fn batch(&self) -> &[u8] {
         let received = self.received.filled();
         received
@@ -216,7 +218,8 @@ impl<R: Runtime> Exchange<R> {
             .unwrap_or_default()
     }
 
-    /// The protocol that the peer speaks, if its first bytes were recognised as another one.
+    /// Returns the protocol that the peer speaks, if its first bytes were recognised as another
+    /// one.
     pub fn speaks(&self) -> Option<&'static str> {
         self.speaks
     }
@@ -266,15 +269,15 @@ impl<R: Runtime> Exchange<R> {
         }
     }
 
-    /// Sends the last words, if there are any, and ends the sending direction, so that the peer reads them and then the
-    /// end. Failures do not matter: the link is given up anyway.
+    /// Sends a last batch, if there is one, and ends the sending direction, so that the peer reads
+    /// the batch and then the end. Failures do not matter: the link is given up anyway.
     pub async fn say_goodbye(&mut self, batch: &[u8]) {
         if self.send(batch).await.is_ok() {
             let _ = self.write.shutdown().await;
         }
     }
 
-    /// Gives the stream back, with the bytes that were read behind the last batch.
+    /// Returns the stream, with the bytes that were read behind the last batch.
     ///
     /// # Errors
     /// The errors of the runtime.
@@ -286,7 +289,7 @@ impl<R: Runtime> Exchange<R> {
 }
 
 impl<R: Runtime> Again<R> {
-    /// Reads once, and sends the last batch again whenever it has waited long enough for that.
+    /// Reads once, and sends the last batch again whenever its wait is over.
     async fn until_read(
         &mut self,
         read: &mut impl LinkRead,
@@ -308,7 +311,7 @@ impl<R: Runtime> Again<R> {
             self.wait *= 2;
             self.at = Instant::now() + self.wait;
             if !self.framed.is_empty() {
-                // An error of the socket shows when it is read from.
+                // An error of the socket shows at the next read.
                 let _ = write.write_all(Frame(self.framed.clone())).await;
             }
         }

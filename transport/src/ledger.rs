@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The memory of a whole node, under one budget above the limits of each connection.
+//! Memory of a whole node, under one budget above the limits of each connection.
 //!
-//! What is received is counted where it is allocated, and until it is freed: blocks that are read into, and messages that
-//! are put together from fragments, also while queues hold them. These grow by hundreds of megabytes within a moment, so a
-//! message is [refused](Charge::try_set) before it is allocated. Everything else (queues' own buffers, tables, routes)
-//! grows more slowly: the owner of the node adds it up now and then and [says](Ledger::set_others) how much it is. Nothing is
-//! counted per message.
+//! Received data is counted from its allocation until it is freed, including its time in queues:
+//! blocks that sockets are read into, and messages that are reassembled from fragments. These grow
+//! by hundreds of megabytes within a moment, so a message is [refused](Charge::try_set) before it
+//! is allocated. Everything else (queues' own buffers, tables, routes) grows more slowly: the owner
+//! of the node sums it up periodically and [sets](Ledger::set_others) the total. No message is
+//! counted by itself.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
-/// A charge of more than this part of the budget is large.
+/// Divisor of the budget: a charge above that part is large.
 const LARGE_PART: usize = 64;
 
-/// The part of the budget that large charges leave.
+/// Divisor of the budget: the part that large charges leave free.
 const RESERVE_PART: usize = 8;
 
-/// A charge grows ahead of what it is needed for by no more than this part of the budget.
+/// Divisor of the budget: the most by which a charge grows ahead of need.
 const AHEAD_PART: usize = 16;
 
-/// What a node holds of its memory, and what it may.
+/// Account of a node's memory, with a budget.
 #[derive(Debug)]
 pub struct Ledger {
     budget: usize,
-    /// What was handed on still counts until it is freed. Not where it goes to an application, which keeps what it likes.
+    /// Set if delivered messages still count until they are freed. False where they are delivered
+    /// to an application, which keeps as many as it likes.
     follows: bool,
     received: AtomicUsize,
     others: AtomicUsize,
@@ -34,8 +36,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Nothing is held yet, and at most `budget` bytes may be. If it `follows`, received messages count until they are
-    /// freed, else until they are handed on.
+    /// Creates a ledger of at most `budget` bytes. If it `follows`, received messages count until
+    /// they are freed, else until they are delivered.
     #[must_use]
     pub fn new(budget: usize, follows: bool) -> Arc<Self> {
         Arc::new(Ledger {
@@ -48,43 +50,44 @@ impl Ledger {
         })
     }
 
-    /// Most bytes that may be held.
+    /// Returns the most bytes that may be held.
     #[must_use]
     pub fn budget(&self) -> usize {
         self.budget
     }
 
-    /// Bytes of what was received.
+    /// Returns the bytes of received messages.
     #[must_use]
     pub fn received(&self) -> usize {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Bytes of everything, as far as it is known.
+    /// Returns the bytes of everything, as far as they are known.
     #[must_use]
     pub fn held(&self) -> usize {
         self.received() + self.others.load(Ordering::Relaxed)
     }
 
-    /// Says how many bytes are held beside what was received.
+    /// Sets the number of bytes that are held in addition to received messages.
     pub fn set_others(&self, bytes: usize) {
         self.others.store(bytes, Ordering::Relaxed);
     }
 
-    /// Messages that were refused because the budget was used up.
+    /// Returns the number of messages that were refused because the budget was used up.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Unfinished messages that were given up because nothing more of them came.
+    /// Returns the number of unfinished messages that were given up because their peer sent no more
+    /// of them.
     #[must_use]
     pub fn given_up(&self) -> u64 {
         self.given_up.load(Ordering::Relaxed)
     }
 
-    /// Most bytes that may be held with a charge of `bytes`: a message that takes much of the budget leaves room for those
-    /// that take little.
+    /// Returns the most bytes that may be held with a charge of `bytes`: a message that takes much
+    /// of the budget leaves room for small ones.
     fn limit_of(&self, bytes: usize) -> usize {
         match bytes > self.budget / LARGE_PART {
             true => self.budget - self.budget / RESERVE_PART,
@@ -96,7 +99,7 @@ impl Ledger {
         self.given_up.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// A charge of nothing yet.
+    /// Returns an empty charge.
     #[must_use]
     pub fn charge(self: &Arc<Self>) -> Charge {
         Charge {
@@ -106,7 +109,7 @@ impl Ledger {
     }
 }
 
-/// Bytes that are counted until this is dropped. Without a ledger nothing is.
+/// Bytes that are counted until the charge is dropped. Without a ledger none are.
 #[derive(Debug, Default)]
 pub struct Charge {
     ledger: Option<Arc<Ledger>>,
@@ -114,7 +117,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Counts so many bytes from now on, whatever the budget says.
+    /// Sets the counted bytes, even beyond the budget.
     #[inline]
     pub fn set(&mut self, bytes: usize) {
         if bytes != self.bytes {
@@ -133,13 +136,13 @@ impl Charge {
         self.bytes = bytes;
     }
 
-    /// Bytes that it counts.
+    /// Returns the counted bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The most by which it should grow ahead of what it is needed for.
+    /// Returns the most by which a buffer should grow ahead of need.
     #[must_use]
     pub fn ahead_max(&self) -> usize {
         self.ledger
@@ -147,7 +150,7 @@ impl Charge {
             .map_or(usize::MAX, |ledger| ledger.budget / AHEAD_PART)
     }
 
-    /// Counts so many bytes from now on; false, and nothing has changed, if that is more than there is room for. The last
+    /// Sets the counted bytes; false, without a change, if there is no room for them. The last
     /// eighth of the budget is for small charges.
     #[must_use]
     pub fn try_set(&mut self, bytes: usize) -> bool {
@@ -163,7 +166,7 @@ impl Charge {
         true
     }
 
-    /// What it counts is handed on.
+    /// Notes that the counted message is delivered.
     pub fn hand_on(&mut self) {
         if self.ledger.as_ref().is_some_and(|ledger| !ledger.follows) {
             self.set(0);
@@ -177,7 +180,7 @@ impl Drop for Charge {
     }
 }
 
-/// One connection's part of a node's memory, and its own limits.
+/// Part of one connection in a node's memory, and the connection's own limits.
 #[derive(Debug)]
 pub struct Share {
     ledger: Arc<Ledger>,
@@ -185,7 +188,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// Nothing yet.
+    /// Creates an empty share of `ledger`.
     #[must_use]
     pub fn of(ledger: &Arc<Ledger>) -> Arc<Self> {
         Arc::new(Share {
@@ -194,13 +197,13 @@ impl Share {
         })
     }
 
-    /// The node's.
+    /// Returns the node's ledger.
     #[must_use]
     pub fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
     }
 
-    /// Bytes allocated for messages of which fragments are missing.
+    /// Returns the bytes allocated for messages of which fragments are missing.
     #[must_use]
     pub fn unfinished(&self) -> usize {
         self.unfinished.load(Ordering::Relaxed)
@@ -210,7 +213,7 @@ impl Share {
         self.unfinished.store(bytes, Ordering::Relaxed);
     }
 
-    /// A charge for a block to read into. Blocks that go to an application are not counted.
+    /// Returns a charge for a receive block. Blocks of messages to an application are not counted.
     pub(crate) fn block(&self) -> Charge {
         match self.ledger.follows {
             true => self.ledger.charge(),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accepting links: a loop per listening socket, and a short-lived task per stranger that introduces itself.
+//! Accepting links: a loop per listening socket, and a short-lived task per connection in its
+//! handshake.
 //!
-//! A stranger costs a socket, a task and a buffer of 256 bytes (at most 4 KiB while a message arrives), and for the
-//! accept timeout only. When too many introduce themselves at once, the listener evicts one of the address that has most, first
-//! one that has said nothing, never the newcomer: silent connections cannot keep an honest one out.
+//! A handshake costs a socket, a task and a buffer of 256 bytes (at most 4 KiB while a message
+//! arrives), and for the accept timeout only. When there are too many handshakes at once, the
+//! listener evicts one of the address that has most, first one whose peer has sent no message,
+//! never the newest: silent connections cannot keep an honest peer out.
 
 mod accept;
 mod answers;
@@ -31,13 +33,14 @@ use crate::link::{
 use crate::protocol::handshake::{CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
 
-/// The longest that [`listen`] waits for a host name's addresses.
+/// Maximum time that [`listen`] waits for a host name's addresses.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The owner of a listener, which decides about strangers and receives links. Called from the runtime's threads, several at once.
+/// Owner of a listener, which decides about peers and receives links. The runtime's threads call
+/// it, several at once.
 pub trait Admission: Send + Sync + 'static {
-    /// A peer has introduced itself; [`admit`](Self::admit) is asked when the future is ready. For what has to be clear
-    /// before that. The peer's patience, and the listener's, bounds how long this may take.
+    /// Prepares the decision about a peer after its handshake; [`admit`](Self::admit) is called
+    /// when the future is ready. The timeouts of the peer and of the listener bound its time.
     fn before_admit(
         &self,
         established: &Established,
@@ -47,41 +50,45 @@ pub trait Admission: Send + Sync + 'static {
         async {}
     }
 
-    /// A peer at `remote` has introduced itself. `Err` turns it away with that close reason.
+    /// Decides about a peer at `remote` after its handshake. `Err` refuses the peer with that close
+    /// reason.
     ///
     /// After `Ok`, exactly one of [`accepted`](Self::accepted) and [`withdrawn`](Self::withdrawn) follows.
     fn admit(&self, established: &Established, remote: &LinkAddress) -> Result<(), u8>;
 
-    /// The link is open on both sides. `listener` is the endpoint it came in by, as it was given to [`listen`].
+    /// Takes a link that is open on both sides. `listener` is the endpoint that accepted it, as it
+    /// was given to [`listen`].
     fn accepted(&self, link: Link, listener: &Endpoint);
 
-    /// A peer that was admitted got lost before its link was open: whatever [`admit`](Self::admit) reserved is free.
+    /// Releases the reservation of [`admit`](Self::admit) for a peer that was lost before its link
+    /// was open.
     fn withdrawn(&self, established: &Established) {
         let _ = established;
     }
 
-    /// An introduction failed; it is counted and logged already.
+    /// Notes a failed handshake, which is already counted and logged.
     fn failed(&self, remote: Option<&LinkAddress>, error: HandshakeError) {
         let _ = (remote, error);
     }
 
-    /// Notes it with the endpoint it came in by, as it was given to [`listen`]; the listener calls this one.
+    /// Notes a failed handshake with the endpoint that accepted the connection, as it was given to
+    /// [`listen`]; the listener calls this one.
     fn failed_at(&self, listener: &Endpoint, remote: Option<&LinkAddress>, error: HandshakeError) {
         let _ = listener;
         self.failed(remote, error);
     }
 }
 
-/// Why nothing listens. Each text is one line that names the endpoint and what to try.
+/// Error of starting a listener. Each text is one line that names the endpoint and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// The endpoint cannot be listened on, whatever the system does.
+    /// The endpoint cannot be listened on, whatever the state of the system.
     #[error("cannot listen on {endpoint}: {problem}")]
     Endpoint {
         /// The endpoint given.
         endpoint: Endpoint,
-        /// The fault in it.
+        /// Fault of the endpoint.
         problem: EndpointProblem,
     },
     /// The host name has no address.
@@ -106,7 +113,7 @@ pub enum ListenError {
         /// The system's reason.
         failure: IoFailure,
     },
-    /// No secret could be drawn for the cookies.
+    /// The system returned no random secret for the cookies.
     #[error("cannot listen on {endpoint}: the system gives no random bytes")]
     Random {
         /// The endpoint given.
@@ -139,7 +146,7 @@ impl ListenError {
         }
     }
 
-    /// Nothing but a host name is waited for.
+    /// Returns the error of a timeout, which only the look-up of a host name has.
     fn timed_out(endpoint: Endpoint) -> Self {
         let host = endpoint.address().as_str().to_owned();
         ListenError::Resolve {
@@ -180,14 +187,16 @@ fn advice(endpoint: &Endpoint, failure: &IoFailure) -> String {
     }
 }
 
-/// The limits of a listener.
+/// Limits of a listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenOptions {
-    /// Introductions under way at once, at least 1; beyond it one of the address that has most is given up. Default 1024.
+    /// Maximum number of handshakes at once, at least 1; beyond it one of the address that has most
+    /// is evicted. Default 1024.
     pub pending_max: usize,
-    /// The longest time of an introduction in all. Default 10 s.
+    /// Maximum time of a handshake. Default 10 s.
     pub accept_timeout: Duration,
-    /// The settings for all that the endpoint leaves open. Default: sizes of buffers are the system's, and there are no certificates.
+    /// Settings for all that the endpoint leaves open. Default: the system's sizes of buffers, and
+    /// no certificates.
     pub links: LinkSettings,
 }
 
@@ -201,31 +210,31 @@ impl Default for ListenOptions {
     }
 }
 
-/// A listener at work. Dropping it stops it.
+/// Running listener. Dropping it stops it.
 #[derive(Debug)]
 pub struct Listening {
     endpoint: Endpoint,
     addresses: Vec<LinkAddress>,
     pending: Arc<Pending>,
     counters: Arc<Counters>,
-    /// Dropping one ends its accept loop.
+    /// Senders whose drop ends the accept loops.
     stops: Mutex<Vec<oneshot::Sender<()>>>,
-    /// Each is done when its loop has closed the socket.
+    /// Receivers that are ready when their loop has closed its socket.
     ended: Vec<oneshot::Receiver<()>>,
 }
 
 impl Listening {
-    /// The endpoint as it was given.
+    /// Returns the endpoint as it was given.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The bound addresses; port 0 is replaced by the system's choice.
+    /// Returns the bound addresses; port 0 is replaced by the system's choice.
     pub fn addresses(&self) -> &[LinkAddress] {
         &self.addresses
     }
 
-    /// The bound addresses as they may be announced to peers, with the endpoint's metadata.
+    /// Returns the bound addresses as they may be announced to peers, with the endpoint's metadata.
     pub fn locators(&self) -> Vec<Locator> {
         let at = |address: &LinkAddress| self.endpoint.with_address(&address.to_string()).ok();
         self.addresses
@@ -235,23 +244,23 @@ impl Listening {
             .collect()
     }
 
-    /// Returns the outcomes of introductions so far.
+    /// Returns the counts of handshakes so far, by outcome.
     pub fn counts(&self) -> ListenCounts {
         self.counters.snapshot()
     }
 
-    /// Returns the number of introductions under way.
+    /// Returns the number of handshakes under way.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// Returns the most introductions that may be under way.
+    /// Returns the maximum number of handshakes under way.
     pub fn pending_max(&self) -> usize {
         self.pending.max()
     }
 
-    /// Stops accepting and gives up the introductions under way; links that are open stay. Returns at once, the socket
-    /// is closed soon after.
+    /// Stops accepting and gives up the handshakes under way; open links stay. Returns at once; the
+    /// socket is closed soon after.
     pub fn stop(&self) {
         let stops = std::mem::take(&mut *self.stops.lock().unwrap_or_else(PoisonError::into_inner));
         drop(stops);
@@ -273,7 +282,8 @@ impl Drop for Listening {
     }
 }
 
-/// Listens on `endpoint` with the default limits, from when it returns on.
+/// Starts a listener on `endpoint` with the default limits, which accepts as soon as the call
+/// returns.
 ///
 /// # Errors
 /// The endpoint is unusable, or the system refuses it.
@@ -295,13 +305,13 @@ pub fn listen<R: Runtime, A: Admission>(
     )
 }
 
-/// Listens as [`listen`] does, with other limits.
+/// Starts a listener like [`listen`], with other limits.
 ///
 /// # Errors
 /// The errors of [`listen`].
 ///
 /// # Blocking
-/// It blocks as [`listen`] does.
+/// Blocks like [`listen`].
 pub fn listen_with<R: Runtime, A: Admission>(
     runtime: &R,
     endpoint: &Endpoint,
@@ -339,7 +349,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
     start(reception, sockets)
 }
 
-/// Looks whether this machine could listen on an endpoint, without doing so.
+/// Checks if this machine could listen on an endpoint, without doing so.
 ///
 /// # Errors
 /// The errors of [`listen`], as far as they can be known before.

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Log lines that strangers can cause: of each cause the first one in full, then at most one a minute, which says how many
-//! were left out; where single lines are worth reading, [more of them](LogQuota) or [one for each name](LogByName). Text
-//! that comes from a peer is escaped and cut.
+//! Limits for log lines that unauthenticated peers can cause: of each cause the first line is
+//! logged in full, then at most one a minute, with the number of lines left out; where single lines
+//! are worth reading, [more of them](LogQuota) or [one for each name](LogByName). Text that comes
+//! from a peer is escaped and cut.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two lines of the same cause.
+/// Minimum time between two lines of the same cause.
 pub const PERIOD: Duration = Duration::from_secs(60);
 
-/// The lines of one cause.
+/// Limit for the lines of one cause.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -26,20 +27,21 @@ pub const PERIOD: Duration = Duration::from_secs(60);
 /// ```
 #[derive(Debug, Default)]
 pub struct LogLimit {
-    /// Lines in a period beyond the first.
+    /// Lines in a period in addition to the first.
     more: u32,
     lines: Mutex<Lines>,
 }
 
 #[derive(Debug, Default)]
 struct Lines {
-    /// When the period of the last line began.
+    /// Start of the period of the last line.
     begun: Option<Instant>,
     said: u32,
     left_out: u64,
 }
 
-/// The number of lines of the same cause that were left out; `Display` is empty for none, so that it can end any line.
+/// Number of lines of the same cause that were left out; `Display` is empty for none, so that it
+/// can end any line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeftOut(pub u64);
 
@@ -53,13 +55,13 @@ impl fmt::Display for LeftOut {
 }
 
 impl LogLimit {
-    /// Nothing was logged yet.
+    /// Creates a limit of one line in each [`PERIOD`].
     #[must_use]
     pub const fn new() -> Self {
         LogLimit::several(1)
     }
 
-    /// So many lines of the cause may be logged in each [`PERIOD`]; at least one.
+    /// Creates a limit of `most` lines, at least one, in each [`PERIOD`].
     #[must_use]
     pub const fn several(most: u32) -> Self {
         LogLimit {
@@ -72,7 +74,7 @@ impl LogLimit {
         }
     }
 
-    /// Returns how many lines were left out since the one before if a line may be logged at `now`.
+    /// Returns the number of lines left out since the last one if a line may be logged at `now`.
     pub fn admit(&self, now: Instant) -> Option<LeftOut> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |begun| now.saturating_duration_since(begun) >= PERIOD;
@@ -89,7 +91,8 @@ impl LogLimit {
     }
 }
 
-/// The lines of a cause of which single ones are worth reading: a number of them at once, and later one more for each pause.
+/// Quota for a cause of which single lines are worth reading: a number of them at once, and later
+/// one more for each pause.
 #[derive(Debug)]
 pub struct LogQuota {
     most: u32,
@@ -99,7 +102,7 @@ pub struct LogQuota {
 
 #[derive(Debug, Default)]
 struct Spent {
-    /// When `count` was brought up to date.
+    /// Time of the last update of `count`.
     since: Option<Instant>,
     /// Lines that were logged, less one for each pause since.
     count: u32,
@@ -107,7 +110,7 @@ struct Spent {
 }
 
 impl LogQuota {
-    /// At most so many lines at once, and one more for each `pause`.
+    /// Creates a quota of at most `most` lines at once, and one more for each `pause`.
     #[must_use]
     pub const fn new(most: u32, pause: Duration) -> Self {
         LogQuota {
@@ -121,7 +124,7 @@ impl LogQuota {
         }
     }
 
-    /// Returns how many lines were left out since the one before if a line may be logged at `now`.
+    /// Returns the number of lines left out since the last one if a line may be logged at `now`.
     pub fn admit(&self, now: Instant) -> Option<LeftOut> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let since = *lines.since.get_or_insert(now);
@@ -140,11 +143,11 @@ impl LogQuota {
     }
 }
 
-/// Names that have a limit of their own at a time.
+/// Maximum number of names that have a limit of their own at a time.
 const NAMES_MAX: usize = 16;
 
-/// The lines of a cause that has a name, such as a user who is refused: one a minute for each name. Names that strangers make
-/// up share one limit once there are sixteen.
+/// Limit for a cause that has a name, such as a user who is refused: one line a minute for each
+/// name. Names that unauthenticated peers make up share one limit once there are sixteen.
 #[derive(Debug, Default)]
 pub struct LogByName {
     names: Mutex<HashMap<String, (Instant, LogLimit)>>,
@@ -152,7 +155,8 @@ pub struct LogByName {
 }
 
 impl LogByName {
-    /// Returns how many lines of that kind were left out if a line about `name` may be logged at `now`.
+    /// Returns the number of lines of that kind left out if a line about `name` may be logged at
+    /// `now`.
     pub fn admit(&self, name: &str, now: Instant) -> Option<LeftOut> {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if !names.contains_key(name) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The locks of the message path: in release builds `parking_lot`'s mutex and nothing else, or for a few instructions at a
-//! time a [`SpinMutex`]. In debug builds each thread counts how often it takes one, so that tests can hold the path to its
-//! budget, and panics when it takes one out of the order of `LOCKS.md`.
+//! Locks of the message path: in release builds `parking_lot`'s mutex and nothing else, or for a
+//! few instructions at a time a [`SpinMutex`]. In debug builds each thread counts how often it
+//! takes one, so that tests can check the path's budget of locks, and panics when it takes one out
+//! of the order of `LOCKS.md`.
 
 #[cfg(debug_assertions)]
 mod order;
@@ -11,26 +12,27 @@ use std::ops::{Deref, DerefMut};
 
 pub use self::spin_mutex::{SpinGuard, SpinMutex};
 
-/// The place of a lock in the order in which a thread takes several: the ranks of those that it holds rise.
+/// Rank of a lock in the order in which a thread takes several: each lock has a higher rank than
+/// those that the thread holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
-    /// The state of a node.
+    /// State of a node.
     NodeState,
-    /// The links of one connection.
+    /// Links of one connection.
     Links,
-    /// The socket writer of a connection.
+    /// Socket writer of a connection.
     Writer,
-    /// The lane of a priority.
+    /// Lane of a priority.
     Lane,
-    /// The listeners to events of connections.
+    /// Listeners to events of connections.
     Events,
-    /// What a WebSocket sends.
+    /// Frames that a WebSocket sends.
     Frames,
-    /// All others: nothing else is taken while one of them is held.
+    /// All other locks: a thread that holds one takes no further lock.
     Leaf,
 }
 
-/// A mutex whose uses are counted and put in order in debug builds.
+/// Mutex whose uses are counted and whose order is checked in debug builds.
 #[derive(Debug)]
 pub struct Mutex<T> {
     #[cfg(debug_assertions)]
@@ -39,13 +41,13 @@ pub struct Mutex<T> {
 }
 
 impl<T> Mutex<T> {
-    /// An unlocked mutex while which is held nothing else is taken.
+    /// Creates a mutex under which a thread takes no further lock.
     #[inline]
     pub const fn new(value: T) -> Self {
         Self::ranked(Rank::Leaf, value)
     }
 
-    /// An unlocked mutex of this rank.
+    /// Creates a mutex of this rank.
     #[inline]
     #[cfg_attr(not(debug_assertions), allow(unused_variables))]
     pub const fn ranked(rank: Rank, value: T) -> Self {
@@ -59,7 +61,7 @@ impl<T> Mutex<T> {
     /// Takes the lock.
     ///
     /// # Blocking
-    /// Until the holder lets go.
+    /// Until the holder releases the lock.
     ///
     /// # Panics
     /// In debug builds, if the thread holds a lock of this rank or a higher one.
@@ -74,7 +76,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Takes the lock if nobody holds it, in any order: nothing is waited for.
+    /// Takes the lock if no thread holds it, in any order: the call does not wait.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         #[cfg(debug_assertions)]
@@ -94,7 +96,7 @@ impl<T: Default> Default for Mutex<T> {
     }
 }
 
-/// The right to what is locked, until it is dropped: the guard of the lock itself, and in debug builds its rank.
+/// Guard of a lock: the lock's own guard, and in debug builds its rank.
 #[derive(Debug)]
 #[must_use = "the lock is given back at once if this is dropped"]
 pub struct Guard<G> {
@@ -103,16 +105,16 @@ pub struct Guard<G> {
     _held: order::Held,
 }
 
-/// The guard of a [`Mutex`].
+/// Guard of a [`Mutex`].
 pub type MutexGuard<'a, T> = Guard<parking_lot::MutexGuard<'a, T>>;
 
 impl<T> MutexGuard<'_, T> {
-    /// Gives the lock to a thread that waits for it, if there is one, and takes it back.
+    /// Releases the lock to a thread that waits for it, if there is one, and takes it again.
     pub fn bump(guard: &mut Self) {
         parking_lot::MutexGuard::bump(&mut guard.inner);
     }
 
-    /// Gives the lock back, to a thread that waits for it if there is one.
+    /// Releases the lock, to a thread that waits for it if there is one.
     pub fn unlock_fair(guard: Self) {
         parking_lot::MutexGuard::unlock_fair(guard.inner);
     }
@@ -134,14 +136,14 @@ impl<G: DerefMut> DerefMut for Guard<G> {
     }
 }
 
-/// How often a thread has asked for a lock.
+/// Counts of a thread's uses of locks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Locks taken, however long that took.
+    /// Locks taken, with or without a wait.
     pub locked: u64,
     /// Attempts that would not have waited.
     pub tried: u64,
-    /// Those among both that were for the state of a node, which all its connections share.
+    /// Uses of both kinds for the state of a node, which all its connections share.
     pub node: u64,
 }
 
@@ -158,7 +160,7 @@ impl Taken {
     }
 }
 
-/// What the calling thread has taken since it started. Debug builds only.
+/// Returns the counts of the calling thread since it started. Debug builds only.
 #[cfg(debug_assertions)]
 #[must_use]
 pub fn taken() -> Taken {
@@ -176,7 +178,7 @@ mod count {
     }
 
     pub(super) fn add(count: impl FnOnce(&mut Taken)) {
-        // A thread that is ending has nobody who asks any more.
+        // A thread that is ending is not counted.
         let _ = TAKEN.try_with(|taken| {
             let mut now = taken.get();
             count(&mut now);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Text of a stranger, as it may be shown on a terminal or in a log. The stranger may have put characters in it that move the cursor,
-//! forge a line or turn the text around: such characters are shown by their names.
+//! Text of a peer, made safe for a terminal or a log. The peer may have put characters in it that
+//! move the cursor, forge a line or reverse the text: such characters are replaced by their
+//! escapes.
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// Characters of a peer's text that a line of the log shows.
+/// Maximum characters of a peer's text in a line of the log.
 const SHOWN_MAX: usize = 200;
 
-/// Text in one line, of characters that can be seen: all but these and tabs become `\n` or the like or `\u202e`. Both are what
-/// JSON calls them too, so that text which is JSON stays so.
+/// Returns text in one line, of visible characters: all but these and tabs become `\n` or the like
+/// or `\u202e`. Both are escapes of JSON too, so that text which is JSON stays JSON.
 ///
 /// ```
 /// use zonda_transport::text::plain;
@@ -28,7 +29,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
             '\r' => escaped.push_str("\\r"),
             c if acts(c) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
-                    // a string takes everything
+                    // Writing to a string never fails.
                     let _ = write!(escaped, "\\u{unit:04x}");
                 }
             }
@@ -38,7 +39,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Counts the single-character edits that lead from `a` to `b`.
+/// Returns the number of single-character edits that lead from `a` to `b`.
 ///
 /// ```
 /// assert_eq!(zonda_transport::text::distance("enable_mlts", "enable_mtls"), 2);
@@ -63,7 +64,7 @@ pub fn distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-/// Tells if a character does something else than being seen: one of control, of direction, or without width.
+/// Returns true if a character is not visible: one of control, of direction, or without width.
 fn acts(c: char) -> bool {
     match c {
         '\t' => false,
@@ -94,7 +95,7 @@ fn acts(c: char) -> bool {
     }
 }
 
-/// A peer's text as it may stand in a line of the log: [plain], and cut after 200 characters.
+/// Returns a peer's text for a line of the log: [plain], and cut after 200 characters.
 #[must_use]
 pub fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN_MAX) {

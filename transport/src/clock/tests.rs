@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The virtual time of a simulation, which runs on one thread.
+//! Virtual time of a simulation, which runs on one thread.
 
 use std::{cell::Cell, time::Instant};
 
@@ -7,12 +7,12 @@ thread_local! {
     static NOW: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// The virtual time of this thread, if it simulates.
+/// Returns the virtual time of this thread, if it simulates.
 pub(crate) fn now() -> Option<Instant> {
     NOW.get()
 }
 
-/// Turns the clock of this thread; `None` for the system's.
+/// Sets the clock of this thread; `None` for the system's.
 pub(crate) fn set(now: Option<Instant>) {
     NOW.set(now);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When to try again: waits that grow by a factor up to a limit, apart from those of others. No clock and no sleep in here.
+//! Waits between attempts: they grow by a factor up to a limit, with a random part. The module has
+//! no clock and does not sleep.
 
 use std::time::Duration;
 
@@ -7,17 +8,17 @@ use zonda_codec::Endpoint;
 
 use crate::link::{EndpointProblem, option};
 
-/// A wait shorter than this would be a busy loop of connection attempts.
+/// Minimum wait: a shorter one would be a busy loop of connection attempts.
 const WAIT_MIN: Duration = Duration::from_millis(10);
 
-/// How waits between attempts grow.
+/// Growth of the waits between attempts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetryPolicy {
     /// The first wait. Default 1 s.
     pub init: Duration,
-    /// No wait is longer, except that the first one always counts. Default 4 s.
+    /// Longest wait, except that the first one always counts. Default 4 s.
     pub max: Duration,
-    /// Each wait is this many times the one before; at least 1. Default 2.
+    /// Factor from one wait to the next; at least 1. Default 2.
     pub factor: f64,
 }
 
@@ -32,8 +33,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// This policy with what the endpoint overrides: `retry_period_init_ms`, `retry_period_max_ms` and
-    /// `retry_period_increase_factor`.
+    /// Returns this policy with the options of the endpoint applied: `retry_period_init_ms`,
+    /// `retry_period_max_ms` and `retry_period_increase_factor`.
     ///
     /// # Errors
     /// [`EndpointProblem::Option`] for a value that cannot be.
@@ -67,7 +68,7 @@ impl RetryPolicy {
     }
 }
 
-/// The waits between attempts to reach one endpoint.
+/// Waits between attempts to reach one endpoint.
 ///
 /// ```
 /// use std::time::Duration;
@@ -86,7 +87,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Begins with the policy's first wait.
+    /// Creates a backoff that begins with the policy's first wait.
     pub fn new(policy: RetryPolicy) -> Backoff {
         Backoff {
             policy,
@@ -94,7 +95,7 @@ impl Backoff {
         }
     }
 
-    /// Begins with the defaults and what the endpoint overrides.
+    /// Creates a backoff from the defaults and the options of the endpoint.
     ///
     /// # Errors
     /// As [`RetryPolicy::with_endpoint`].
@@ -104,7 +105,7 @@ impl Backoff {
             .map(Backoff::new)
     }
 
-    /// How long to wait after an attempt that failed; at least 10 ms.
+    /// Returns the wait after an attempt that failed; at least 10 ms.
     pub fn next_wait(&mut self) -> Duration {
         let wait = self.next.max(WAIT_MIN);
         let limit = self.policy.max.max(self.policy.init);
@@ -113,16 +114,16 @@ impl Backoff {
         wait
     }
 
-    /// The same without a random part of at most half of it: many nodes that lost the same router do not all come back to it
-    /// at the same time.
+    /// Returns the wait minus a random part of at most half of it: many nodes that lost the same
+    /// router do not all reconnect at the same time.
     pub fn next_wait_apart(&mut self) -> Duration {
         let half = self.next_wait() / 2;
-        // Where the system has no random numbers they all wait for the whole time.
+        // Where the system has no random numbers, every node waits for the whole time.
         let part = getrandom::u32().map_or(1.0, |number| f64::from(number) / f64::from(u32::MAX));
         half + half.mul_f64(part)
     }
 
-    /// Begins anew, as after an attempt that succeeded.
+    /// Restarts the sequence of waits, as after an attempt that succeeded.
     pub fn reset(&mut self) {
         self.next = self.policy.init;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! In which order addresses are tried, for how long each, and what is said when none answers.
+//! Order of the addresses that are tried, the time for each, and the error when none answers.
 
 use std::io::{Error, ErrorKind};
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn waits_of_many_are_apart() {
     let mut waits: Vec<_> = (0..1000).map(|_| waits().as_millis()).collect();
     waits.sort_unstable();
     assert!(waits[0] >= 500 && waits[999] <= 1000, "{waits:?}");
-    // of a thousand within half a second about two hundred come within a tenth
+    // Of a thousand waits within half a second about two hundred fall within a tenth.
     let fullest = waits.iter().map(|first| {
         waits
             .iter()

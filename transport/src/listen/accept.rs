@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The accept loop, and the task that receives the introduction of one stranger.
+//! Accept loop, and the task that makes the handshake of one connection.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -22,19 +22,19 @@ use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError
 use crate::protocol::parameters::{Established, LocalParameters};
 use crate::text::shown;
 
-/// The longest batch of an introduction: own cookies are short, and other messages fit well.
+/// Longest batch of a handshake: this node's cookies are short, and other messages fit well.
 pub(super) const BATCH_BYTES_MAX: usize = 4096 - 2;
 
-/// The wait after an accept call that failed for want of descriptors or memory.
+/// Wait after an accept call that failed for want of descriptors or memory.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Connections that are accepted before other tasks have their turn.
+/// Connections that are accepted before the task yields to other tasks.
 pub(super) const TURN: u32 = 16;
 
-/// Cookies are sealed with the number of the period in which they were given out.
+/// Length of the periods whose numbers seal the cookies.
 const EPOCH: Duration = Duration::from_secs(10);
 
-/// One listening socket. The socket is closed before its belongings go, as it comes first.
+/// One listening socket. As the first field, the socket is closed before the others are dropped.
 pub(super) struct Door<R: Runtime> {
     pub(super) listener: R::Listener,
     pub(super) address: LinkAddress,
@@ -42,16 +42,16 @@ pub(super) struct Door<R: Runtime> {
     pub(super) _belongings: Option<Box<dyn Any + Send>>,
 }
 
-/// A connection that was accepted, and not heard yet.
+/// Connection that was accepted, and whose peer has sent no message yet.
 struct Stranger {
     arrival: Arrival,
     remote: LinkAddress,
-    /// The address that it connected to.
+    /// Address that the peer connected to.
     listener: LinkAddress,
     entrance: Entrance,
 }
 
-/// The state that the tasks of one listener share.
+/// State that the tasks of one listener share.
 pub(super) struct Reception<R, A> {
     pub(super) runtime: R,
     pub(super) endpoint: Endpoint,
@@ -65,7 +65,8 @@ pub(super) struct Reception<R, A> {
     pub(super) logs: Logs,
 }
 
-/// Waits for `future`, or for the channel's end if that comes first: `Err` with what it brought.
+/// Waits for `future`, or for the channel's end if that comes first: `Err` with the channel's
+/// value.
 pub(super) async fn unless<T, F: Future>(
     end: &mut oneshot::Receiver<T>,
     future: F,
@@ -123,8 +124,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         }
     }
 
-    /// Serves the socket that all who come in by it share, until the listener is stopped and the last of them has gone;
-    /// that it is stopped is said at once.
+    /// Serves a socket that several connections share, until the listener is stopped and the last
+    /// connection has ended; reports the stop at once.
     pub(super) async fn meet_all(
         self: Arc<Self>,
         mut door: Box<Door<R>>,
@@ -149,7 +150,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         }
     }
 
-    /// Notes a failed accept call; returns how long to leave the socket alone.
+    /// Notes a failed accept call; returns the time to leave the socket alone.
     pub(super) fn after_failure(&self, error: &io::Error) -> Duration {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
         count(&self.counters.accept_errors);
@@ -158,21 +159,22 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             error.kind(),
             ConnectionAborted | ConnectionReset | Interrupted | WouldBlock
         ) {
-            // This connection only: the peer had hung up already.
+            // The error concerns this connection only: the peer had hung up already.
             return Duration::ZERO;
         }
         if let Some(left_out) = self.logs.accept.admit(Instant::now()) {
             let endpoint = &self.endpoint;
             tracing::warn!("{endpoint}: accepting fails ({error}); raise `ulimit -n`?{left_out}");
         }
-        // Out of descriptors or memory, most likely: a stranger that is still silent can spare its own.
+        // Descriptors or memory are used up, most likely: evicting a silent connection frees its
+        // descriptor.
         if self.pending.evict() {
             count(&self.counters.evicted);
         }
         PAUSE
     }
 
-    /// Starts the task that receives the introduction of a stranger.
+    /// Starts the task that makes the handshake of an accepted connection.
     fn receive(self: &Arc<Self>, stranger: Stranger) {
         let Some(Entry {
             ticket,
@@ -205,8 +207,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         });
     }
 
-    /// Draws the consequence of the end of an introduction: the listener has stopped, or evicted it, its time was over in that step, or
-    /// it came to its end.
+    /// Handles the end of a handshake: the listener has stopped or evicted it, its time was over in
+    /// that step, or it completed.
     pub(super) fn conclude(
         &self,
         remote: &LinkAddress,
@@ -240,8 +242,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         u32::try_from(self.started.elapsed().as_secs() / EPOCH.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// Returns a random number, with which a stranger has to prove its user. No stranger needs one where no users are asked for and
-    /// one link is all.
+    /// Returns a random number, with which a peer has to prove its user. No peer needs one where
+    /// the listener authenticates no users and each connection has one link.
     pub(super) fn nonce(&self) -> Option<u64> {
         let options = &self.local.options;
         if options.users.is_none() && options.multilink.is_none() {
@@ -305,7 +307,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         exchange.send(&out).await?;
         let (stream, unread) = exchange.finish(&self.runtime)?;
         stream.agree(&established);
-        // Not before: strangers that say nothing cost no more than they must.
+        // Created late: connections whose peers send nothing cost no more than necessary.
         let protocol = listener.protocol();
         let local = protocol.accept(&stream, &self.endpoint, &listener);
         let local = local?;
@@ -357,13 +359,13 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     }
 }
 
-/// A link that is open, and what its owner reserved for it.
+/// Open link, and its owner's reservation for it.
 pub(super) struct Admitted<A: Admission> {
     pub(super) link: Link,
     pub(super) reserved: Reserved<A>,
 }
 
-/// The place that [`Admission::admit`] reserved; given back if the link does not come about, for whatever reason.
+/// Reservation of [`Admission::admit`]; released if the link does not open, for whatever reason.
 pub(super) struct Reserved<A: Admission> {
     pub(super) admission: Arc<A>,
     pub(super) established: Option<Established>,

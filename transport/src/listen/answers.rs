@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A budget for the answers of a listener of datagrams to addresses that have proved nothing.
+//! Budget for the answers of a listener of datagrams to addresses that are not verified.
 //!
-//! An InitAck with its cookie is longer than the InitSyn that it answers, also than that of a stock client, and the address of a
-//! datagram may be forged: the owner of that address gets what is said to it. So the bytes that are said are bounded for each network
-//! and for the listener. A peer that gets no answer repeats its InitSyn, as it does when that is lost.
+//! An InitAck with its cookie is longer than the InitSyn that it answers, even than that of a stock
+//! client, and the address of a datagram may be forged: the owner of that address gets the answer.
+//! The bytes of answers are therefore bounded for each network and for the listener. A peer that
+//! gets no answer repeats its InitSyn, as it does when one is lost.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 /// Bytes a second to one network, about 450 answers.
 const NETWORK_RATE: u64 = 32 * 1024;
 
-/// Bytes to one network that leave at once after a pause: a site whose nodes all start at the same time.
+/// Bytes to one network that leave at once after a pause: enough for a site whose nodes all start
+/// at the same time.
 const NETWORK_BURST: u64 = 128 * 1024;
 
 /// Bytes a second to all networks.
@@ -20,10 +22,10 @@ const TOTAL_RATE: u64 = 1024 * 1024;
 /// Bytes to all networks that leave at once after a pause.
 const TOTAL_BURST: u64 = 4 * 1024 * 1024;
 
-/// Networks that have a budget of their own; further ones share.
+/// Number of networks that have a budget of their own; further ones share.
 const NETWORKS: usize = 1024;
 
-/// The bytes that were said of late.
+/// Bytes that were sent recently.
 #[derive(Debug, Clone, Copy, Default)]
 struct Said {
     bytes: u64,
@@ -31,7 +33,7 @@ struct Said {
 }
 
 impl Said {
-    /// Counts `bytes` if no more than `burst` were said beyond `rate` a second.
+    /// Counts `bytes` and returns true if at most `burst` were sent beyond `rate` a second.
     fn admits(&mut self, bytes: u64, rate: u64, burst: u64, now: Instant) -> bool {
         self.settle(rate, now);
         let admits = self.bytes + bytes <= burst;
@@ -45,7 +47,7 @@ impl Said {
         let since = self.since.get_or_insert(now);
         let nanos = now.saturating_duration_since(*since).as_nanos();
         let paid = nanos.saturating_mul(rate.into()) / Duration::from_secs(1).as_nanos();
-        // A fraction of a byte is paid later.
+        // The fraction of a byte is deducted later.
         if paid > 0 {
             *since = now;
             let paid = u64::try_from(paid).unwrap_or(u64::MAX);
@@ -54,12 +56,12 @@ impl Said {
     }
 }
 
-/// The bytes that a listener may say to addresses that have proved nothing.
+/// Budgets of a listener's answers to addresses that are not verified.
 #[derive(Debug)]
 pub(super) struct Answers {
     total: Said,
     networks: Vec<Said>,
-    /// Keeps strangers from choosing which networks share.
+    /// Secret that keeps peers from choosing which networks share.
     secret: u64,
 }
 
@@ -72,7 +74,7 @@ impl Answers {
         }
     }
 
-    /// Tells if so many bytes may be said to an address now; they count then.
+    /// Counts `bytes` and returns true if they may be sent to an address now.
     pub(super) fn admit(&mut self, to: IpAddr, bytes: usize, now: Instant) -> bool {
         let bytes = bytes as u64;
         if self.networks.is_empty() {
@@ -89,14 +91,14 @@ impl Answers {
     }
 
     fn place(&self, of: IpAddr) -> usize {
-        // An odd factor spreads every bit upwards; the secret decides which networks meet.
+        // An odd factor spreads every bit upwards; the secret decides which networks share.
         let mixed = (network(of) ^ self.secret).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let folded = (mixed ^ mixed >> 29).wrapping_mul(self.secret | 1);
         (folded >> 54) as usize % NETWORKS
     }
 }
 
-/// The network of an address: 24 bits of IPv4, 64 of IPv6.
+/// Returns the network of an address: 24 bits of IPv4, 64 of IPv6.
 fn network(of: IpAddr) -> u64 {
     match of.to_canonical() {
         IpAddr::V4(ip) => u64::from(ip.to_bits() >> 8),

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Counts of the connections that came in, by outcome.
+//! Counts of accepted connections, by outcome.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::log_limit::{LogByName, LogLimit};
 use crate::protocol::handshake::HandshakeError;
 
-/// The number of connections that ended their introduction at a listener, by outcome.
+/// Number of connections whose handshake at a listener has ended, by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ListenCounts {
-    /// Became links.
+    /// Connections that became links.
     pub accepted: u64,
-    /// Gave way to newcomers: too many were pending, or descriptors had run out.
+    /// Connections evicted for newer ones: too many were pending, or descriptors had run out.
     pub evicted: u64,
-    /// Did not complete in time.
+    /// Handshakes that did not complete in time.
     pub timed_out: u64,
-    /// Spoke another version of the protocol.
+    /// Peers that spoke another version of the protocol.
     pub wrong_version: u64,
-    /// Led back to this very node.
+    /// Connections of this node to itself.
     pub own_id: u64,
-    /// Were turned away by this node's owner, as when their id is connected already.
+    /// Peers that this node's owner refused, as when their id is connected already.
     pub turned_away: u64,
-    /// Gave no user, an unknown one, or a wrong password.
+    /// Peers that gave no user, an unknown one, or a wrong password.
     pub unauthenticated: u64,
-    /// Were given up by the peer with a Close.
+    /// Handshakes that the peer ended with a Close.
     pub closed_by_peer: u64,
-    /// Sent something that is no introduction.
+    /// Peers that sent bytes that are no handshake.
     pub malformed: u64,
-    /// Came back with a cookie that this node did not give out.
+    /// Peers that returned a cookie that this node did not issue.
     pub bad_cookie: u64,
-    /// Broke below the protocol.
+    /// Connections that failed below the protocol.
     pub io: u64,
-    /// Agreed on no encryption, or did not show the certificate that they have to show.
+    /// Peers that agreed on no encryption, or did not show a required certificate.
     pub unencrypted: u64,
-    /// Datagrams of addresses that have proved nothing, whose network has used up its budget of answers.
+    /// Datagrams of unverified addresses whose network has used up its budget of answers.
     pub unanswered: u64,
     /// Accept calls that failed, as when descriptors run out.
     pub accept_errors: u64,
 }
 
-/// The counters behind [`ListenCounts`].
+/// Counters behind [`ListenCounts`].
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) accepted: AtomicU64,
@@ -58,29 +58,29 @@ pub(super) struct Counters {
     unencrypted: AtomicU64,
 }
 
-/// The lines of the log that strangers can cause.
+/// Limits of log lines that unauthenticated peers can cause.
 #[derive(Debug, Default)]
 pub(super) struct Logs {
-    /// Accepting fails.
+    /// Failures of accept calls.
     pub(super) accept: LogLimit,
-    /// Introductions give way.
+    /// Evictions of handshakes.
     pub(super) evicted: LogLimit,
-    /// A user was refused.
+    /// Refused users.
     pub(super) unauthenticated: LogByName,
-    /// A peer wants batches that are too small.
+    /// Peers that want batches that are too small.
     pub(super) batch_size: LogLimit,
-    /// An encrypted link did not come about.
+    /// Failures of encrypted links.
     pub(super) unencrypted: LogLimit,
-    /// A peer did not ask for a WebSocket.
+    /// Peers that did not ask for a WebSocket.
     pub(super) upgrade: LogLimit,
-    /// A peer speaks TLS, HTTP, MQTT, or something else that is known.
+    /// Peers that speak TLS, HTTP, MQTT, or another known protocol.
     foreign: [LogLimit; 4],
-    /// An introduction failed for another reason.
+    /// Handshakes that failed for another reason.
     other: LogLimit,
 }
 
 impl Logs {
-    /// The lines about introductions that fail as this one does, which are of interest to a reader who asks for them.
+    /// Returns the limit for lines about handshakes that fail with this kind of error.
     pub(super) fn of_interest(&self, error: &HandshakeError) -> &LogLimit {
         let [tls, http, mqtt, more] = &self.foreign;
         match error {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Listening where there are no connections: one task takes the datagrams of all who are not connected. An InitSyn is
-//! answered and forgotten; who comes back with the cookie gets a socket of its own, if it is let in.
+//! Listening where there are no connections: one task takes the datagrams of all peers that are not
+//! connected. It answers an InitSyn without keeping state; a peer that returns the cookie gets a
+//! socket of its own, if it is admitted.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -20,10 +21,10 @@ use crate::link::{Desk, Flow, Link, LinkAddress, Way};
 use crate::protocol::handshake::{AcceptStep, Acceptor, HandshakeError, Step};
 use crate::protocol::parameters::Established;
 
-/// So many links that came by this listener are remembered before those that have ended are looked for.
+/// Number of remembered links of a listener from which on ended ones are removed.
 const LOOK_FROM: usize = 64;
 
-/// A listening socket, and the links that came by it.
+/// Listening socket, and the links that it accepted.
 pub(super) struct Counter {
     desk: Desk,
     address: LinkAddress,
@@ -33,22 +34,22 @@ pub(super) struct Counter {
 
 #[derive(Default)]
 struct Table {
-    /// The newest link of each address, to each of the listener's.
+    /// Newest link of each pair of a peer's address and a listener's address.
     links: HashMap<Way, Known>,
-    /// Ways whose owners are being let in.
+    /// Pairs of addresses whose peers are being admitted.
     entering: HashSet<Way>,
-    /// The number of links from which on the ended ones are taken out.
+    /// Number of links from which on the ended ones are removed.
     look_at: usize,
 }
 
-/// A link, and how it was opened.
+/// Link, and the message that opened it.
 struct Known {
     open_syn: Vec<u8>,
     open_ack: Vec<u8>,
     flow: Weak<Flow>,
 }
 
-/// A peer that has come back with its cookie.
+/// Peer that has returned its cookie.
 struct Newcomer {
     way: Way,
     open_syn: Vec<u8>,
@@ -77,7 +78,7 @@ impl Counter {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers an address that has proved nothing, within the budget of its network. Tells whether it did.
+    /// Answers an unverified address, within the budget of its network; true if it did.
     fn answer(&self, datagram: &[u8], way: Way) -> bool {
         let answers = self.answers.lock();
         let mut answers = answers.unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +90,8 @@ impl Counter {
         admits
     }
 
-    /// Answers a peer that repeats how it has opened its link. False if it has none that was opened so.
+    /// Answers a peer that repeats the message that opened its link. False if it has no link opened
+    /// by that message.
     fn repeats(&self, datagram: &[u8], way: Way) -> bool {
         let table = self.table();
         let known = table.links.get(&way);
@@ -103,7 +105,7 @@ impl Counter {
         true
     }
 
-    /// Ends the link that an address has, if any, and gives its socket to the next one.
+    /// Ends the link that an address has, if any, and returns its socket for the next one.
     fn replace(&self, way: Way) -> Option<Socket> {
         let known = self.table().links.remove(&way);
         let flow = known.and_then(|known| known.flow.upgrade())?;
@@ -121,14 +123,14 @@ impl Counter {
     }
 }
 
-/// The place of one that is being let in; given back when that is over.
+/// Mark of a peer that is being admitted, removed on drop.
 struct Entering {
     counter: Arc<Counter>,
     way: Way,
 }
 
 impl Entering {
-    /// `None` if its owner is being let in already.
+    /// Returns `None` if the peer is being admitted already.
     fn of(counter: &Arc<Counter>, way: Way) -> Option<Entering> {
         counter.table().entering.insert(way).then(|| Entering {
             counter: Arc::clone(counter),
@@ -144,7 +146,8 @@ impl Drop for Entering {
 }
 
 impl<R: Runtime, A: Admission> Reception<R, A> {
-    /// Receives from all peers that are not connected until the listener is stopped, then closes the socket.
+    /// Receives from all peers that are not connected until the listener is stopped, then closes
+    /// the socket.
     pub(super) async fn receive_all(
         self: Arc<Self>,
         mut door: Box<Door<R>>,
@@ -183,7 +186,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         }
     }
 
-    /// Deals with the datagram of a peer that is not connected, or wants to be anew.
+    /// Handles the datagram of a peer that is not connected, or wants to connect again.
     fn hear_datagram(self: &Arc<Self>, counter: &Arc<Counter>, datagram: &[u8], way: Way) {
         if datagram.is_empty() || counter.repeats(datagram, way) {
             return;
@@ -209,7 +212,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 self.enter(counter, newcomer);
             }
             Err(error) => {
-                // A datagram that is no message at all gets no answer: it may be meant for another program.
+                // A datagram that is no message at all gets no answer: it may be meant for another
+                // program.
                 if !matches!(error, HandshakeError::Undecodable { .. }) {
                     self.note_answered(counter.answer(&out, way));
                 }
@@ -218,14 +222,14 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         }
     }
 
-    /// Counts a datagram that the budget of its network leaves unanswered.
+    /// Counts a datagram that stays unanswered because of its network's budget.
     fn note_answered(&self, is_answered: bool) {
         if !is_answered {
             count(&self.counters.unanswered);
         }
     }
 
-    /// Starts the task that lets a peer in.
+    /// Starts the task that admits a peer.
     fn enter(self: &Arc<Self>, counter: &Arc<Counter>, newcomer: Newcomer) {
         let remote = counter.address.protocol().remote(Some(newcomer.way.from));
         let Some(entering) = Entering::of(counter, newcomer.way) else {
@@ -257,7 +261,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         });
     }
 
-    /// Asks whether a peer is let in, and makes its socket and its link.
+    /// Asks the owner to admit a peer, and creates its socket and its link.
     async fn open(
         self: &Arc<Self>,
         counter: &Arc<Counter>,
@@ -270,7 +274,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             established,
             mut acceptor,
         } = newcomer;
-        // It has begun anew, so it does not know its old link any more.
+        // The peer has connected again, so it does not know its old link any more.
         let old = counter.replace(way);
         self.admission.before_admit(&established, remote).await;
         let mut out = Vec::new();
@@ -317,7 +321,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     fn connect(self: &Arc<Self>, counter: &Arc<Counter>, way: Way) -> io::Result<Socket> {
         let mut astray = Vec::new();
         let socket = {
-            // One at a time.
+            // The table is locked: one peer is connected at a time.
             let _table = counter.table();
             let note = |datagram: &[u8], from| astray.push((datagram.to_vec(), from));
             counter.desk.connect(way, note)?

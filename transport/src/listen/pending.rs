@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The introductions under way, with a way to end each.
+//! Handshakes under way, each with a channel to end it.
 //!
-//! When there is no place left, one of the address that has most of them gives way: first those that have said nothing yet,
-//! of these the oldest. So a crowd from one address pushes out its own, and an honest peer that shares the address is safe
-//! once its first message has come. While no address has a large part, as when a crowd comes from everywhere, the oldest of
-//! all silent ones gives way.
+//! When the listener is full, it evicts a handshake of the address that has most of them: first
+//! those whose peers have sent no message yet, of these the oldest. A crowd from one address
+//! therefore evicts its own, and an honest peer that shares the address is safe once its first
+//! message has arrived. While no address has a large part, as when a crowd comes from everywhere,
+//! the listener evicts the oldest of all silent ones.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,14 +14,16 @@ use zonda_runtime::oneshot;
 
 use crate::link::AddressGroup;
 
-/// The part of all places, one of so many, from which on an address counts as the one that has too many.
+/// Divisor of the maximum: an address with at least that part of all handshakes counts as the one
+/// that has too many.
 const LARGE_PART: usize = 8;
 
-/// Why an introduction is ended from outside: the message is sent when it gives way, and none when the listener stops.
+/// Reason for ending a handshake from outside: the message is sent on eviction, and none when the
+/// listener stops.
 #[derive(Debug)]
 pub(super) struct GiveWay;
 
-/// All introductions under way, at most a fixed number.
+/// All handshakes under way, at most a fixed number.
 #[derive(Debug)]
 pub(super) struct Pending {
     max: usize,
@@ -31,13 +34,13 @@ pub(super) struct Pending {
 struct Table {
     closed: bool,
     next: u64,
-    /// Numbers rise with time, so the first entry is the oldest.
+    /// Handshakes by number; numbers rise with time, so the first entry is the oldest.
     entries: BTreeMap<u64, Stranger>,
-    /// The same by address.
+    /// Handshakes by address.
     groups: HashMap<AddressGroup, Queue>,
-    /// How many each address has.
+    /// Addresses by their number of handshakes.
     sizes: BTreeSet<(usize, AddressGroup)>,
-    /// All that have said nothing yet.
+    /// Handshakes whose peers have sent no message yet.
     silent: BTreeSet<u64>,
 }
 
@@ -47,7 +50,7 @@ struct Stranger {
     end: oneshot::Sender<GiveWay>,
 }
 
-/// The introductions of one address, by number.
+/// Handshakes of one address, by number.
 #[derive(Debug, Default)]
 struct Queue {
     silent: BTreeSet<u64>,
@@ -109,7 +112,7 @@ impl Table {
         }
     }
 
-    /// The one that gives way to a newcomer; `max` is how many there may be.
+    /// Returns the handshake to evict for a new one; `max` is the maximum number.
     fn victim(&self, max: usize) -> Option<u64> {
         let (largest, group) = self.sizes.last()?;
         if largest * LARGE_PART >= max {
@@ -120,7 +123,7 @@ impl Table {
     }
 }
 
-/// The place of one introduction; leaving is dropping it.
+/// Entry of one handshake, removed on drop.
 #[derive(Debug)]
 pub(super) struct Ticket {
     pending: Arc<Pending>,
@@ -128,7 +131,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// The stranger has said something that makes sense.
+    /// Notes that the peer has sent a valid message.
     pub(super) fn note_heard(&self) {
         self.pending.lock().note_heard(self.number);
     }
@@ -141,12 +144,12 @@ impl Drop for Ticket {
     }
 }
 
-/// What a newcomer gets.
+/// Result of entering a handshake.
 pub(super) struct Entry {
     pub(super) ticket: Ticket,
-    /// Done when this introduction has to end.
+    /// Ready when this handshake has to end.
     pub(super) ended: oneshot::Receiver<GiveWay>,
-    /// Whether another one had to make room.
+    /// Set if another handshake was evicted.
     pub(super) evicted: bool,
 }
 
@@ -170,7 +173,8 @@ impl Pending {
         self.lock().entries.len()
     }
 
-    /// Takes a newcomer in, if need be in place of another one; `None` when the listener has stopped.
+    /// Enters a handshake, if need be in place of another one; `None` when the listener has
+    /// stopped.
     pub(super) fn enter(self: &Arc<Self>, group: AddressGroup) -> Option<Entry> {
         let (sender, ended) = oneshot::channel();
         let (number, gone) = {
@@ -196,7 +200,7 @@ impl Pending {
         })
     }
 
-    /// Ends one introduction, to free its descriptor. Whether there was one.
+    /// Evicts one handshake, to free its descriptor; true if there was one.
     pub(super) fn evict(&self) -> bool {
         let gone = self.lock().give_way(self.max);
         let evicted = gone.is_some();
@@ -204,7 +208,7 @@ impl Pending {
         evicted
     }
 
-    /// Ends all introductions and takes no more.
+    /// Ends all handshakes and accepts no more.
     pub(super) fn close(&self) {
         let table = {
             let mut table = self.lock();
@@ -227,7 +231,7 @@ impl Table {
     }
 }
 
-/// Tells an introduction to end, outside of the lock, since that wakes its task.
+/// Signals a handshake to end, outside the lock, because that wakes its task.
 fn end(gone: Option<oneshot::Sender<GiveWay>>) {
     if let Some(sender) = gone {
         sender.send(GiveWay);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The task that introduces this node to a group, again and again: a JOIN is the only sign of life there.
+//! Task that announces this node to a group periodically: a JOIN is the only sign of life there.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -14,19 +14,21 @@ use super::{Group, Presence, of_priority};
 use crate::outbox::Outbox;
 use crate::protocol::parameters::PATCH;
 
-/// Between two introductions, however many come to the group.
+/// Minimum time between two JOINs, however many nodes join the group.
 const GAP: Duration = Duration::from_millis(100);
 
-/// So many frames may wait in queues when a JOIN is sent: it announces their numbers, not those behind them.
+/// Maximum number of queued frames when a JOIN is sent: it announces their numbers, not those
+/// behind them.
 const WAITING: u32 = 16;
 
-/// More than the longest JOIN: a header, an id, a lease, and sequence numbers of eight priorities.
+/// Upper bound of a JOIN's length: a header, an id, a lease, and sequence numbers of eight
+/// priorities.
 const JOIN_BYTES_MAX: usize = 256;
 
-/// The state of the task.
+/// State of the announcing task.
 pub(super) struct Announcer<R> {
     pub(super) runtime: R,
-    /// The socket that sends to the group.
+    /// Socket that sends to the group.
     pub(super) socket: Socket,
     pub(super) group: Arc<Group>,
     pub(super) outbox: Arc<Outbox>,
@@ -35,8 +37,8 @@ pub(super) struct Announcer<R> {
 }
 
 impl<R: Runtime> Announcer<R> {
-    /// Introduces this node until the group is left: after each interval, and soon after a node has come, so that the newcomer need
-    /// not wait.
+    /// Sends JOINs until the group is left: after each interval, and soon after a node has joined,
+    /// so that the newcomer need not wait.
     pub(super) async fn run(self) {
         loop {
             let news = self.group.news.listen();
@@ -61,7 +63,7 @@ impl<R: Runtime> Announcer<R> {
         self.runtime.sleep_until(until)
     }
 
-    /// Sends a JOIN, unless another router has the group.
+    /// Sends a JOIN, unless this router is silent because of another one.
     pub(super) fn introduce(&self) {
         if !self.group.quiet.lock().may_speak(Instant::now()) {
             return;
@@ -107,7 +109,7 @@ impl<R: Runtime> Announcer<R> {
     }
 }
 
-/// Waits for whichever comes first.
+/// Waits for the first of two futures.
 async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|context| match one.as_mut().poll(context) {

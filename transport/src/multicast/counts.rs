@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Counts of what was heard in a group and not taken.
+//! Counts of datagrams and messages that were received in a group and discarded.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$help:meta])* $name:ident,)+) => {
-        /// Counts of what was heard in a group and not taken.
+        /// Counts of datagrams and messages that were received in a group and discarded.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct GroupCounts {
@@ -28,26 +28,29 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Datagrams of nodes that have not introduced themselves.
+    /// Datagrams of nodes that have sent no JOIN.
     unknown,
-    /// Datagrams that are not what the protocol allows, or not to their end; also those whose payload is in shared memory.
+    /// Datagrams that violate the protocol, as a whole or in part, and those whose payload is in
+    /// shared memory.
     malformed,
-    /// Introductions of nodes that cannot be members with this one: clients, routers where this one is a router, other
-    /// versions of the protocol, this node's own id.
+    /// JOINs of nodes that cannot be members with this one: clients, routers where this one is a
+    /// router, other versions of the protocol, this node's own id.
     refused,
-    /// Introductions of nodes for which there was no room (`transport/multicast/max_sessions`, `limits/sessions_per_address`).
+    /// JOINs of nodes for which there was no room (`transport/multicast/max_sessions`,
+    /// `limits/sessions_per_address`).
     over_limit,
     /// Members that were removed for a newcomer: they were silent, or most members came from their address.
     evicted,
-    /// Introductions that contradict an earlier one too soon after the last that did.
+    /// JOINs that contradict an earlier one too soon after the last one that did.
     contradicting,
     /// Members that were silent for their whole lease.
     expired,
-    /// Messages that have no place in a group, such as questions, and keys that are not written out.
+    /// Messages that are not allowed in a group, such as queries, and keys that are not written
+    /// out.
     misplaced,
-    /// Declarations of members: everything is sent to the group anyway, and no questions pass it.
+    /// Declarations of members: every message is sent to the group anyway, and no queries pass it.
     declarations,
-    /// Datagrams of members to which there is a link, by which the same comes.
+    /// Datagrams of members that are also connected by a link, which carries the same messages.
     repeated,
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The members of a group: who was introduced by which address, and what each has begun to say.
+//! Members of a group: the identity of each address, and the receive state of its messages.
 //!
-//! The other implementation leaves a group for good when it meets a datagram that it does not understand, or a JOIN that
-//! contradicts an earlier one. Here the former is counted, and the latter begins the member anew, as a restart would: at most
-//! once in an interval between JOINs.
+//! The reference leaves a group for good when it receives a datagram that it does not understand,
+//! or a JOIN that contradicts an earlier one. This implementation counts the former, and restarts
+//! the member for the latter: at most once in an interval between JOINs.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -28,24 +28,25 @@ use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{Established, PATCH};
 use crate::protocol::rx::{Flow, Pause, PeerMisbehaved, Receiver};
 
-/// A member that announces a number so far behind the last one heard was restarted at its old address.
+/// Distance of an announced number behind the last received one from which on the member was
+/// restarted at its old address.
 const RESTART: u32 = 1024;
 
-/// Intervals between JOINs after which a newcomer gets the place of a member that says nothing.
+/// Intervals between JOINs after which a silent member is evicted for a newcomer.
 const SILENT: f32 = 1.5;
 
 /// Another node in a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its id.
+    /// Id of the node.
     pub zid: ZenohId,
-    /// Its role.
+    /// Role of the node.
     pub whatami: WhatAmI,
-    /// The source of its datagrams.
+    /// Source address of its datagrams.
     pub address: LinkAddress,
 }
 
-/// The announcement of a member, which stays the same as long as the member runs.
+/// Announcement of a member, constant as long as the member runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     zid: ZenohId,
@@ -69,32 +70,32 @@ impl Identity {
     }
 }
 
-/// A member, and what it has said so far.
+/// Member with its receive state.
 struct Present {
     identity: Identity,
     receiver: Receiver,
-    /// When it was heard last.
+    /// Time of the last datagram.
     heard: Instant,
-    /// When its numbers were taken from a JOIN last.
+    /// Time at which its numbers were last taken from a JOIN.
     begun: Instant,
     lease: Duration,
 }
 
-/// The members of a group, by the addresses that they send from.
+/// Members of a group, by their source addresses.
 pub(super) struct Members {
     presence: Presence,
     share: Arc<Share>,
     group: Arc<Group>,
     present: HashMap<SocketAddr, Present>,
     places: Places,
-    /// The number of times that a member has come or gone.
+    /// Number of times that a member has come or gone.
     changes: u64,
-    /// The number of times that a member has come.
+    /// Number of times that a member has come.
     came: u64,
     logs: Logs,
 }
 
-/// Lines that strangers can cause, one limit for each cause.
+/// Limits of log lines that unauthenticated nodes can cause, one for each cause.
 #[derive(Default)]
 struct Logs {
     malformed: LogLimit,
@@ -122,8 +123,9 @@ impl Members {
         }
     }
 
-    /// Looks at a datagram from `from`: an introduction is dealt with here. Tells whether there is more in it, for
-    /// [`deliver`](Self::deliver). `is_linked` tells whether there is a link to a node.
+    /// Examines a datagram from `from`, and processes a JOIN in it. Returns true if it has more
+    /// content, for [`deliver`](Self::deliver). `is_linked` returns true for a node with a link to
+    /// this one.
     pub(super) fn hear(
         &mut self,
         from: SocketAddr,
@@ -174,7 +176,8 @@ impl Members {
         }
     }
 
-    /// Takes a JOIN. One that contradicts an earlier one from the same address is that of a node that was restarted.
+    /// Processes a JOIN. One that contradicts an earlier one from the same address comes from a
+    /// restarted node.
     fn introduced(&mut self, from: SocketAddr, join: &Join<'_>, now: Instant) {
         let identity = Identity::of(join);
         let mut has_come = true;
@@ -208,7 +211,7 @@ impl Members {
         self.group.news.notify(usize::MAX);
     }
 
-    /// Makes sure that there is a place for a newcomer; false if there is none.
+    /// Makes room for a newcomer; false if there is none.
     fn make_room(&mut self, from: SocketAddr, zid: ZenohId, now: Instant) -> bool {
         let present = self.present.iter();
         let heard = present.map(|(at, member)| (*at, member.heard));
@@ -239,7 +242,8 @@ impl Members {
         }
     }
 
-    /// Says that a member may not hear this node, as the other implementation takes only batches of its own size.
+    /// Logs that a member may not receive this node's batches, as the reference takes only batches
+    /// of its own size.
     fn compare_batch_size(&self, from: SocketAddr, join: &Join<'_>, now: Instant) {
         let own = self.presence.local.batch_size.min(super::GROUP_BATCH_SIZE);
         if join.batch_size == own {
@@ -320,7 +324,8 @@ impl Members {
             .starting_at(next)
     }
 
-    /// Hands the messages of a datagram on, from where a pause interrupted that. `None` when that is done.
+    /// Delivers the messages of a datagram, from the point where a pause interrupted it. `None`
+    /// when all are delivered.
     pub(super) fn deliver<H: GroupHandler>(
         &mut self,
         from: SocketAddr,
@@ -370,7 +375,7 @@ impl Members {
         }
     }
 
-    /// A member whose unfinished message has no room is begun anew with its next introduction.
+    /// Removes a member whose unfinished message has no room; its next JOIN adds it again.
     fn give_up_hopeless(&mut self, from: SocketAddr) {
         let member = self.present.get_mut(&from);
         if member.is_some_and(|member| member.receiver.hopeless(Instant::now).is_some()) {
@@ -411,17 +416,17 @@ impl Members {
         }
     }
 
-    /// Returns how often a member has come.
+    /// Returns the number of times that a member has come.
     pub(super) fn came(&self) -> u64 {
         self.came
     }
 
-    /// Returns how often a member has come or gone.
+    /// Returns the number of times that a member has come or gone.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Makes the list that other tasks see.
+    /// Updates the list that other tasks read.
     fn publish(&mut self) {
         self.changes += 1;
         let member = |(from, present): (&SocketAddr, &Present)| Member {
@@ -438,7 +443,7 @@ impl Members {
 }
 
 impl Present {
-    /// Tells if a JOIN is that of another node, or of one that was restarted.
+    /// Returns true if a JOIN comes from another node, or from one that was restarted.
     fn contradicts(&self, identity: &Identity, join: &Join<'_>) -> bool {
         let last = self.receiver.next_sn(Priority::Data);
         let behind = last.wrapping_sub(join.next_sn.reliable) & identity.mask();

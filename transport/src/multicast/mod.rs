@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A multicast group: several nodes that hear each other without connections. There is no handshake: every node repeats a
-//! JOIN that says who it is and what its next sequence numbers are, and who has not been heard for the lease that it
-//! announced is gone.
+//! Multicast group: several nodes that receive each other's datagrams without connections. There is
+//! no handshake: every node repeats a JOIN with its id and its next sequence numbers, and a node
+//! expires when no datagram has come from it for the lease that it announced.
 //!
-//! One outbox sends to all of them. The address that a datagram comes from says which of the `members` has sent it; each has
-//! sequence numbers and unfinished messages of its own. Nothing that a member sends, and nothing that comes from
-//! elsewhere, costs more than the datagram that it is in.
+//! One outbox sends to all members. The source address of a datagram identifies its sender among
+//! the `members`; each has sequence numbers and unfinished messages of its own. No datagram, of a
+//! member or of another node, costs more than itself.
 
 mod announce;
 mod counts;
@@ -43,40 +43,41 @@ use quiet::Quiet;
 pub use receive::LOOK_AFTER;
 use receive::Receiving;
 
-/// The batch size that members of a group announce, and keep.
+/// Batch size that members of a group announce, and keep.
 pub const GROUP_BATCH_SIZE: u16 = 8192;
 
-/// The role of this node in its groups, and the limits it keeps there.
+/// Role of this node in its groups, and its limits there.
 #[derive(Debug, Clone)]
 pub struct Presence {
-    /// This node, its lease, its resolution, and the largest message. The batch size is [`GROUP_BATCH_SIZE`] at most; `qos`
-    /// says whether priorities are used.
+    /// Parameters of this node: its lease, its resolution, and the largest message. The batch size
+    /// is [`GROUP_BATCH_SIZE`] at most; `qos` is set if priorities are used.
     pub local: LocalParameters,
-    /// Between two JOINs.
+    /// Time between two JOINs.
     pub join_interval: Duration,
-    /// The most other nodes that may be in the group.
+    /// Maximum number of other nodes in the group.
     pub members_max: usize,
-    /// The most of them that may have the same address (IPv6: the same /64).
+    /// Maximum number of nodes with the same address (IPv6: the same /64).
     pub members_per_address: usize,
-    /// Bytes of the unfinished messages of a member.
+    /// Maximum bytes of a member's unfinished messages.
     pub unfinished_max: usize,
-    /// The longest time for which a member may say nothing but signs of life amid a message.
+    /// Longest time for which a member may send only signs of life in the middle of a message.
     pub unfinished_time: Duration,
 }
 
-/// Takes what members of a group say. All calls come from one task, one at a time.
+/// Receiver of a group's messages. One task makes all calls, one at a time.
 pub trait GroupHandler: Handler {
-    /// Returns `true` if the messages of this member come by a link of its own as well, so that they are not taken from the group.
+    /// Returns true if the messages of this member arrive by its own link as well, so that those
+    /// from the group are discarded.
     fn hears_otherwise(&self, member: &ZenohId) -> bool;
 
-    /// Notes that a member has come or gone: these are there now.
+    /// Notes the current members after one has come or gone.
     fn members_changed(&mut self, members: &[Member]);
 
-    /// Notes that a member has come since this was called last, which is at least [`LOOK_AFTER`] ago.
+    /// Notes that a member has come since the last call, which was at least [`LOOK_AFTER`] ago.
     fn members_came(&mut self);
 }
 
-/// The sockets of a group that is joined, and what this node sends by there.
+/// Sockets of a joined group, and the parameters for sending to it.
 #[derive(Debug)]
 pub struct Joined {
     endpoint: Endpoint,
@@ -84,7 +85,7 @@ pub struct Joined {
     established: Established,
 }
 
-/// Joins the group of an endpoint; nothing is said or heard yet.
+/// Joins the group of an endpoint; no datagram is sent or received yet.
 ///
 /// # Errors
 /// The endpoint is unusable, or the system refuses it.
@@ -100,7 +101,7 @@ pub fn join(endpoint: &Endpoint, presence: &Presence) -> Result<Joined, ListenEr
     getrandom::fill(&mut number).map_err(no_random)?;
     getrandom::fill(&mut first).map_err(no_random)?;
     let established = Established {
-        // A group has no id; this one stands for it in this node's own lists.
+        // A group has no id; this one represents it in this node's own lists.
         zid: ZenohId::random_from(u128::from_le_bytes(number)),
         whatami: WhatAmI::Peer,
         batch_size: local.batch_size.min(GROUP_BATCH_SIZE),
@@ -126,7 +127,7 @@ impl Joined {
         &self.established
     }
 
-    /// The link that sends to the group.
+    /// Returns the link that sends to the group.
     #[must_use]
     pub fn stream(&self) -> &LinkStream {
         &self.sockets.stream
@@ -138,27 +139,27 @@ impl Joined {
         LinkAddress::internet(Protocol::Udp, self.sockets.own)
     }
 
-    /// Returns their destination.
+    /// Returns the destination of this node's datagrams.
     #[must_use]
     pub fn group(&self) -> LinkAddress {
         LinkAddress::internet(Protocol::Udp, self.sockets.group)
     }
 }
 
-/// A group that this node is in.
+/// Group that this node is in.
 #[derive(Debug)]
 pub struct Group {
     endpoint: Endpoint,
     members: Mutex<Vec<Member>>,
     counters: Counters,
-    /// Notified when a newcomer is there, to which this node is to introduce itself soon.
+    /// Event of a newcomer, for which this node has to send a JOIN soon.
     news: Event,
-    /// The times at which this router says nothing, as another one is in the group.
+    /// Times at which this router sends no JOIN, as another router is in the group.
     quiet: Mutex<Quiet>,
 }
 
 impl Group {
-    /// The endpoint as it was given.
+    /// Returns the endpoint as it was given.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
@@ -170,29 +171,29 @@ impl Group {
         self.members.lock().clone()
     }
 
-    /// Returns the counts of what was received so far and not taken.
+    /// Returns the counts of what was received so far and discarded.
     #[must_use]
     pub fn counts(&self) -> GroupCounts {
         self.counters.snapshot()
     }
 }
 
-/// The parts of which the tasks of a group are made.
+/// Parts of the tasks of a group.
 pub struct Meeting<H> {
-    /// The sockets.
+    /// Sockets of the group.
     pub joined: Joined,
-    /// This node's role and limits.
+    /// Role and limits of this node.
     pub presence: Presence,
-    /// The way out to the group.
+    /// Outbox that sends to the group.
     pub outbox: Arc<Outbox>,
-    /// The node's memory, of which unfinished messages are a part.
+    /// Share of the node's memory for unfinished messages.
     pub share: Arc<Share>,
-    /// Gets what is heard.
+    /// Receiver of the group's messages.
     pub handler: H,
 }
 
-/// Starts the tasks of a group: one that sends, one that introduces this node again and again, one that receives.
-/// They end when the outbox is closed, or when nothing can be received from the group any more.
+/// Starts the tasks of a group: one that sends, one that repeats the JOIN, one that receives. They
+/// end when the outbox is closed, or when the receiving socket fails for good.
 ///
 /// # Errors
 /// The operating system's, if it has no descriptor left.
@@ -238,7 +239,7 @@ pub fn start<R: Runtime, H: GroupHandler>(
         presence: presence.clone(),
         batch_size: established.batch_size,
     };
-    // A first introduction stands in front of everything that is sent.
+    // The first JOIN precedes everything else that is sent.
     announcer.introduce();
     let divisor = 1;
     let lease = presence.local.lease;
@@ -261,14 +262,14 @@ pub fn start<R: Runtime, H: GroupHandler>(
     Ok(group)
 }
 
-/// The sockets' place in the group.
+/// Addresses and socket of this node in the group.
 struct Place {
-    /// Its own address, which what it says comes from.
+    /// Own address, the source of this node's datagrams.
     own: SocketAddr,
     receiving: Socket,
 }
 
-/// The numbers of all priorities, or of the only lane for all of them.
+/// Returns the item of a priority, or the only one where one lane serves all.
 fn of_priority<T: Copy>(lanes: &[T], priority: Priority) -> Option<T> {
     let found = lanes.get(priority as usize);
     found.or_else(|| lanes.first()).copied()

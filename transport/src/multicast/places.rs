@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The places of a group: the most members in all and from one address, and the member whose place a newcomer gets.
+//! Admission to a group: the most members in all and from one address, and the choice of the member
+//! that is evicted for a newcomer.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -7,23 +8,25 @@ use std::time::{Duration, Instant};
 
 use crate::link::AddressGroup;
 
-/// A newcomer finds one of these.
+/// Decision about a newcomer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A place that no member has.
+    /// The group has a free place.
     Free,
-    /// The place of this member, which is removed.
+    /// The newcomer replaces this member, which is removed.
     Of(SocketAddr),
-    /// No place: all members of its address are alive, and no other address has more of them.
+    /// The newcomer is refused: all members of its address are alive, and no other address has more
+    /// of them.
     None,
 }
 
-/// The number of members of each address, and the limits.
+/// Number of members of each address, and the limits.
 #[derive(Debug)]
 pub(super) struct Places {
     max: usize,
     per_address: usize,
-    /// A newcomer gets the place of a member that was not heard for so long, even where no address has more members than its own.
+    /// Silence after which a member is evicted for a newcomer, even where no address has more
+    /// members than its own.
     silence: Duration,
     taken: HashMap<AddressGroup, usize>,
 }
@@ -38,7 +41,8 @@ impl Places {
         }
     }
 
-    /// Finds a place for a newcomer at `from`. `present` are the members, and when each was heard last.
+    /// Decides about a newcomer at `from`. `present` are the members, and the time of the last
+    /// datagram of each.
     pub(super) fn find(
         &self,
         from: SocketAddr,
@@ -51,7 +55,7 @@ impl Places {
         if !is_over_share && present.len() < self.max {
             return Place::Free;
         }
-        // Over its share an address makes room among its own members only.
+        // An address beyond its share makes room among its own members only.
         let candidates =
             present.filter(|(at, _)| !is_over_share || AddressGroup::of(at.ip()) == own);
         let rank = |at: SocketAddr, heard: Instant| {
@@ -94,7 +98,7 @@ mod tests {
 
     const SILENCE: Duration = Duration::from_secs(4);
 
-    /// Members by address, each with the seconds since it was heard.
+    /// Members by address, each with the seconds since its last datagram.
     struct Bench {
         places: Places,
         present: Vec<(SocketAddr, u64)>,

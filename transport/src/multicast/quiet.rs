@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When a router says nothing of itself in a group.
+//! Silence of a router in a group with another router.
 //!
-//! The other implementation takes two routers in a group so ill that it never says anything there again. So a router first
-//! listens for another one, and keeps quiet while that one lives. Any node can claim to be a router, so the claim is
-//! believed as little as this purpose allows:
+//! The reference never sends to a group again once it has seen two routers there. A router
+//! therefore first listens for another one, and sends no JOIN while that one is alive. Any node can
+//! claim to be a router, so the claim is believed only as far as this purpose needs:
 //!
-//! * A router that has introduced itself goes on: a node that receives both has received it first.
+//! * A router that has sent a JOIN continues: a node that receives both has received it first.
 //! * Each JOIN is believed for three intervals, whatever lease it announces.
-//! * Two that claim it at a time are no router of the other implementation, which would not have survived the first.
-//! * Two routers with a link to each other would deliver everything twice. The one with the greater id keeps quiet.
+//! * Two simultaneous claims are not of routers of the reference, which would have left the group
+//!   after the first.
+//! * Two routers with a link to each other would deliver everything twice. The one with the greater
+//!   id sends no JOIN.
 
 use std::time::{Duration, Instant};
 
@@ -16,32 +18,33 @@ use zonda_codec::ZenohId;
 
 use crate::protocol::parameters::LEASE_MAX;
 
-/// Intervals between two JOINs for which one is believed.
+/// Intervals between JOINs for which one JOIN is believed.
 const BELIEVED: u32 = 3;
 
-/// A JOIN of another router.
+/// JOIN of another router.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
     pub(super) zid: ZenohId,
-    /// The lease, as far as it is accepted.
+    /// Lease of the router, as far as it is accepted.
     pub(super) lease: Duration,
-    /// There is a link to a node with this id.
+    /// Set if this node has a link to a node with this id.
     pub(super) is_linked: bool,
 }
 
-/// The knowledge of a node about other routers in a group.
+/// Knowledge of a node about other routers in a group.
 #[derive(Debug)]
 pub(super) struct Quiet {
     own: ZenohId,
     believed_max: Duration,
     until: Option<Instant>,
     has_spoken: bool,
-    /// The router that this one keeps quiet for, and until when.
+    /// Router for which this one is silent, and the end of the silence.
     other: Option<(ZenohId, Instant)>,
 }
 
 impl Quiet {
-    /// Of a node with this id that introduces itself once in an interval; a router listens for one first.
+    /// Creates the initial state of a node with the id `own` that sends a JOIN once in an
+    /// `interval`; a router first listens for another one.
     pub(super) fn at_first(
         own: ZenohId,
         is_router: bool,
@@ -57,7 +60,7 @@ impl Quiet {
         }
     }
 
-    /// Notes what another router claims. Tells whether this one keeps quiet for it.
+    /// Notes the claim of another router. Returns true if this one is silent because of it.
     pub(super) fn hear_router(&mut self, claim: Claim, now: Instant) -> bool {
         let until = later(now, claim.lease.min(self.believed_max));
         if claim.is_linked && claim.zid < self.own {
@@ -81,7 +84,7 @@ impl Quiet {
         }
     }
 
-    /// Returns `true` if this node may introduce itself at `now`; it does so then.
+    /// Returns true if this node may send a JOIN at `now`, and counts it as sent.
     pub(super) fn may_speak(&mut self, now: Instant) -> bool {
         let may = self.until.is_none_or(|until| now >= until);
         self.has_spoken |= may;

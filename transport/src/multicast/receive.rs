@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The task that receives from a group: one socket, datagram by datagram.
+//! Task that receives from a group: one socket, datagram by datagram.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -17,32 +17,32 @@ use super::{GroupHandler, Place};
 use crate::ended::Ended;
 use crate::outbox::Outbox;
 
-/// Room for any datagram.
+/// Maximum size of a datagram.
 const DATAGRAM_BYTES_MAX: usize = 65_536;
 
-/// Datagrams in a row before other tasks have their turn.
+/// Datagrams in a row before the task yields to other tasks.
 const TURN: u32 = 32;
 
-/// The time between two looks at who has come and who is gone.
+/// Time between two checks for members that have come or expired.
 pub const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// The longest delay of such a look, while there is always something to read.
+/// Longest delay of such a check while the socket always has datagrams.
 const FLOOD_MAX: Duration = Duration::from_secs(5);
 
-/// The pause after the system has failed to give a datagram.
+/// Pause after an error of the receiving socket.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// State of the task.
+/// State of the receiving task.
 pub(super) struct Receiving<R, H> {
     pub(super) runtime: R,
     pub(super) outbox: Arc<Outbox>,
     pub(super) members: Members,
     pub(super) handler: H,
-    /// The number that had come at the last look.
+    /// Count of members that had come at the last check.
     pub(super) came: u64,
 }
 
-/// The event that ended a wait.
+/// Event that ended a wait.
 enum Event {
     Datagram(usize, SocketAddr),
     Failed,
@@ -50,10 +50,10 @@ enum Event {
     Over,
 }
 
-/// The means to receive.
+/// Receiving socket.
 struct Ear<L> {
     listener: L,
-    /// Another handle of its socket.
+    /// Another handle of the same socket.
     socket: UdpSocket,
     buffer: Vec<u8>,
 }
@@ -85,7 +85,8 @@ impl<L> Ear<L> {
 }
 
 impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
-    /// Receives until the group is left. `writing` is the other half of the socket that sends, or why there is none.
+    /// Receives until the group is left. `writing` is the other half of the socket that sends, or
+    /// the error of opening it.
     pub(super) async fn run<W>(mut self, place: Place, writing: io::Result<W>) {
         let ended = match writing {
             Ok(_writing) => match self.hear_all(place).await {
@@ -111,7 +112,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
         loop {
             let look = Instant::now() + LOOK_AFTER;
             let mut due = pin!(runtime.sleep_until(look));
-            // Until it is time to look at the members.
+            // Receives until the next check of the members.
             loop {
                 if outbox.is_closing() {
                     over.await;
@@ -119,7 +120,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
                 }
                 match ear.next(&runtime, over.as_mut(), due.as_mut()).await {
                     Event::Over => return Ok(self.why_closed()),
-                    // Nothing waits to be read that could show that a member lives.
+                    // The socket is empty: no unread datagram could show that a member is alive.
                     Event::Due => {
                         self.look();
                         break;
@@ -134,7 +135,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
                 if in_a_row >= TURN {
                     in_a_row = 0;
                     runtime.yield_now().await;
-                    // A flood keeps no silent member alive.
+                    // A flood does not postpone the expiry of a silent member.
                     if Instant::now() > look + FLOOD_MAX {
                         self.look();
                         break;
@@ -148,7 +149,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
         self.outbox.ended().cloned().unwrap_or(Ended::Local)
     }
 
-    /// Removes members that were silent for too long, and has newcomers greeted.
+    /// Removes expired members, and notifies the handler of newcomers.
     fn look(&mut self) {
         let before = self.members.changes();
         self.members.expire(Instant::now());
@@ -159,7 +160,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
         }
     }
 
-    /// Tells the handler who is there, if that is not the same as before so many changes.
+    /// Notifies the handler of the current members, if they have changed since `before`.
     fn tell_since(&mut self, before: u64) {
         if self.members.changes() != before {
             let members = self.members.list();
@@ -167,13 +168,14 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
         }
     }
 
-    /// Deals with one datagram of another node.
+    /// Processes one datagram of another node.
     async fn hear(&mut self, from: SocketAddr, datagram: &[u8]) {
         let before = self.members.changes();
         let handler = &self.handler;
         let is_linked = |zid: &ZenohId| handler.hears_otherwise(zid);
         if self.members.hear(from, datagram, Instant::now(), is_linked) {
-            // Memory of its own: what subscribers keep of it is as large as what was sent.
+            // The datagram is copied: a subscriber that keeps a part of it keeps no more than was
+            // sent.
             self.deliver(from, &ZSlice::from(datagram.to_vec())).await;
         }
         self.tell_since(before);
@@ -193,7 +195,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
     }
 }
 
-/// Tells if two addresses are the same but for the interface.
+/// Returns true if two addresses are equal but for the interface.
 fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
     (one.ip(), one.port()) == (other.ip(), other.port())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A sieve for the messages of members: it drops those that have no place in a group.
+//! Filter for the messages of members, which drops those that are not allowed in a group.
 
 use zonda_codec::{NetworkMessage, Push, PushRun};
 
@@ -7,7 +7,7 @@ use super::GroupHandler;
 use super::counts::{Counters, count};
 use crate::protocol::rx::{Context, Deliver};
 
-/// Lets through what has a place in a group: data with its whole key.
+/// Handler that passes only data with its whole key.
 pub(super) struct Sieve<'a, H> {
     pub(super) handler: &'a mut H,
     pub(super) is_muted: bool,
@@ -40,8 +40,8 @@ impl<H: GroupHandler> Deliver for Sieve<'_, H> {
         }
     }
 
-    /// Declarations say what a member wants; everything is sent to the group anyway, and no questions pass it. Nothing else
-    /// belongs here.
+    /// Declarations announce a member's interests; every message is sent to the group anyway, and
+    /// no queries pass it. All other messages are not allowed here.
     fn message(&mut self, message: NetworkMessage<'_>, _context: &Context<'_>) {
         match message {
             NetworkMessage::Declare(_) => count(&self.counters.declarations),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Debug builds check the order of locks: two threads that take two locks in the same order never wait for each other.
+//! Check of the order of locks in debug builds: two threads that take two locks in the same order
+//! never deadlock.
 
 use std::cell::Cell;
 
@@ -17,18 +18,18 @@ const RANKS: [Rank; 7] = [
 ];
 
 thread_local! {
-    /// How many locks of each rank the thread holds.
+    /// Number of locks of each rank that the thread holds.
     static HELD: Cell<[u8; RANKS.len()]> = const { Cell::new([0; RANKS.len()]) };
 }
 
-/// A lock that the thread holds, until this is dropped.
+/// Lock that the thread holds, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Held {
     rank: Rank,
 }
 
 impl Held {
-    /// A lock that the thread is about to wait for.
+    /// Notes a lock that the thread is about to wait for.
     ///
     /// # Panics
     /// If the thread holds a lock of this rank or a higher one.
@@ -48,7 +49,7 @@ impl Held {
         Self::in_any_order(rank)
     }
 
-    /// A lock that the thread has got without waiting.
+    /// Notes a lock that the thread has got without waiting.
     pub(super) fn in_any_order(rank: Rank) -> Held {
         change(rank, 1);
         Held { rank }
@@ -76,7 +77,7 @@ mod tests {
 
     use super::super::{Mutex, Rank, SpinMutex};
 
-    /// Whether the one is taken while the other is held without a panic.
+    /// Returns true if `second` is taken without a panic while `first` is held.
     fn is_in_order(first: Rank, second: Rank) -> bool {
         catch_unwind(|| {
             let (first, second) = (Mutex::ranked(first, ()), SpinMutex::ranked(second, ()));
@@ -94,7 +95,7 @@ mod tests {
         assert!(!is_in_order(Rank::Lane, Rank::Writer));
         assert!(!is_in_order(Rank::Lane, Rank::Lane));
         assert!(!is_in_order(Rank::Leaf, Rank::NodeState));
-        // nothing is held after the panics
+        // No lock is held after the panics.
         assert!(is_in_order(Rank::NodeState, Rank::Links));
     }
 

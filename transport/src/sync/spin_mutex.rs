@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A lock that is held for a few instructions, and taken with every message.
+//! Lock that is held for a few instructions, and taken with every message.
 //!
-//! Letting go of it is a plain store, where a lock whose waiters sleep in a queue has to ask with a second locked
-//! instruction whether anybody is in it: that cost more than any other single thing of a put. Who finds it taken looks
-//! again at once, for as long as the holder should need. After that it sleeps for moments, so that a holder that was
-//! interrupted gets the processor also from a thread of a real-time class.
+//! Unlocking is a plain store, where a lock whose waiters sleep in a queue needs a second locked
+//! instruction to find out if there are any: that cost more than any other single step of a put. A
+//! thread that finds the lock taken spins for as long as the holder should need it. After that it
+//! sleeps for moments, so that a holder that was interrupted gets the processor even from a thread
+//! of a real-time class.
 
 use std::{cell::Cell, time::Duration};
 
@@ -12,16 +13,16 @@ use spin::{mutex, relax::RelaxStrategy};
 
 use super::{Guard, Rank};
 
-/// Looks before a sleep.
+/// Spins before a sleep.
 const LOOKS: u8 = 64;
 
-/// How long a sleep is meant to take.
+/// Intended length of a sleep.
 const MOMENT: Duration = Duration::from_micros(50);
 
-/// The guard of a [`SpinMutex`].
+/// Guard of a [`SpinMutex`].
 pub type SpinGuard<'a, T> = Guard<mutex::SpinMutexGuard<'a, T>>;
 
-/// A mutex whose uses are counted and put in order in debug builds.
+/// Mutex whose uses are counted and whose order is checked in debug builds.
 #[derive(Debug)]
 pub struct SpinMutex<T> {
     #[cfg(debug_assertions)]
@@ -30,7 +31,7 @@ pub struct SpinMutex<T> {
 }
 
 impl<T> SpinMutex<T> {
-    /// An unlocked mutex of this rank.
+    /// Creates a mutex of this rank.
     #[inline]
     #[cfg_attr(not(debug_assertions), allow(unused_variables))]
     pub const fn ranked(rank: Rank, value: T) -> Self {
@@ -60,7 +61,7 @@ impl<T> SpinMutex<T> {
         }
     }
 
-    /// Takes the lock if nobody holds it, in any order: nothing is waited for.
+    /// Takes the lock if no thread holds it, in any order: the call does not wait.
     #[inline]
     pub fn try_lock(&self) -> Option<SpinGuard<'_, T>> {
         #[cfg(debug_assertions)]
@@ -74,7 +75,7 @@ impl<T> SpinMutex<T> {
     }
 }
 
-/// What a thread does that found the lock taken.
+/// Strategy of a thread that found the lock taken.
 #[derive(Debug)]
 struct Patience;
 
@@ -84,7 +85,7 @@ impl RelaxStrategy for Patience {
         thread_local! {
             static LOOKED: Cell<u8> = const { Cell::new(0) };
         }
-        // A thread that is ending looks on.
+        // A thread that is ending continues to spin.
         let looked = LOOKED.try_with(|looked| {
             looked.set((looked.get() + 1) % LOOKS);
             looked.get()
@@ -100,7 +101,7 @@ impl RelaxStrategy for Patience {
 mod tests {
     use super::{Rank, SpinMutex};
 
-    /// Also when the holder gives up the processor now and then.
+    /// Includes holders that yield the processor now and then.
     #[test]
     fn it_is_held_by_one_at_a_time() {
         const ROUNDS: u32 = 20_000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who gives way when too many introduce themselves.
+//! Choice of the evicted handshake when there are too many.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn group(last: u8) -> AddressGroup {
     AddressGroup::of([127, 0, 0, last].into())
 }
 
-/// Whether an introduction had to end.
+/// Returns true if a handshake had to end.
 fn gave_way(entry: &Entry) -> bool {
     !entry
         .ticket
@@ -44,7 +44,7 @@ fn closing_ends_all_without_a_reason_and_takes_no_more() {
     assert!(!pending.evict());
 }
 
-/// The address that has most pushes out its own, however many come.
+/// The address that has most handshakes evicts its own, however many come.
 #[test]
 fn a_crowd_does_not_push_out_another_address() {
     let pending = Arc::new(Pending::new(100));
@@ -57,7 +57,7 @@ fn a_crowd_does_not_push_out_another_address() {
     assert!(crowd.iter().rev().take(99).all(|entry| !gave_way(entry)));
 }
 
-/// On the same address an introduction that has said something stays before those that have not.
+/// A handshake with a received message survives silent ones of the same address.
 #[test]
 fn the_silent_give_way_before_those_that_were_heard() {
     let pending = Arc::new(Pending::new(100));
@@ -69,7 +69,7 @@ fn the_silent_give_way_before_those_that_were_heard() {
     assert!(!gave_way(&honest));
 }
 
-/// A crowd that says something is pushed out in turn, the oldest first.
+/// A crowd that has sent messages is evicted in turn, the oldest first.
 #[test]
 fn among_those_that_were_heard_the_oldest_gives_way() {
     let pending = Arc::new(Pending::new(3));
@@ -82,7 +82,7 @@ fn among_those_that_were_heard_the_oldest_gives_way() {
     assert_eq!(gone, [true, false, false]);
 }
 
-/// Where no address has a large part the oldest silent one of all gives way.
+/// The oldest silent handshake of all is evicted where no address has a large part.
 #[test]
 fn a_crowd_from_everywhere_pushes_out_its_silent_ones() {
     let pending = Arc::new(Pending::new(100));
