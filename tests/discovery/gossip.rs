@@ -7,12 +7,12 @@ use zonda::{Config, Session, Wait};
 
 use crate::scene::{Tally, are_linked, endpoint, linked, open, peer, router, told, until};
 
-/// A peer that is told of one node only.
+/// Returns the configuration of a peer that connects to `other` only.
 fn beside(other: &Session) -> Config {
     told(peer()).connect([endpoint(other)])
 }
 
-/// A peer that stays with what it is told.
+/// Returns the configuration of a peer that does not connect to nodes that it learns of by gossip.
 fn staying(other: &Session) -> Config {
     beside(other).with("scouting/gossip/autoconnect", "[]")
 }
@@ -73,7 +73,7 @@ fn peers_of_one_peer_find_each_other() {
     for peer in &peers {
         until("one link each", || peer.info().links().len() == peers.len());
     }
-    // nobody goes on dialling
+    // no peer continues to dial
     let attempts: u64 = peers
         .iter()
         .map(|peer| peer.info().discovery().candidates.attempts)

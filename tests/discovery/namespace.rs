@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Networks of a test's own: it runs itself again in a fresh network namespace, where nobody else is and nothing leads
-//! outside. Needs Linux with `unshare` and `ip`, and a system that permits them; elsewhere the test is skipped, and says
-//! so.
+//! Networks of a test's own: the test runs itself again in a fresh network namespace without other
+//! nodes and without routes to the outside. Needs Linux with `unshare` and `ip`, and a system that
+//! permits them; elsewhere the test is skipped and reports that.
 
 use std::io::{self, Write};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Says to the inner run which test it is.
+/// Variable that names the test to the inner run.
 const INSIDE: &str = "ZONDA_TEST_INSIDE";
 
-/// What there is inside.
+/// Interfaces of the namespace.
 #[allow(dead_code, reason = "not every program that includes this needs each")]
 #[derive(Clone, Copy)]
 pub enum Network {
@@ -20,11 +20,11 @@ pub enum Network {
     Loopback,
     /// Loopback, and an interface with the address 10.249.62.1 whose cable leads nowhere.
     Usual,
-    /// As usual, with 10.249.63.1 on another interface.
+    /// `Usual`, with 10.249.63.1 on another interface.
     TwoSubnets,
 }
 
-/// The address that others than loopback see.
+/// Address outside of loopback.
 #[allow(dead_code, reason = "not every program that includes this needs it")]
 pub const ADDRESS: &str = "10.249.62.1";
 
@@ -73,7 +73,7 @@ pub fn inside(test: &str, network: Network, body: impl FnOnce()) {
     );
 }
 
-/// Whether this system lets a test make what it needs.
+/// Returns true if this system permits the namespaces.
 fn is_permitted() -> bool {
     static PERMITTED: OnceLock<bool> = OnceLock::new();
     *PERMITTED.get_or_init(|| {
@@ -85,9 +85,10 @@ fn is_permitted() -> bool {
     })
 }
 
-/// Says so past the capture of test output: nobody shall take the silence for success.
+/// Reports a skipped test past the capture of test output, so that silence is not taken for
+/// success.
 fn skipped(test: &str) {
     let line = format!("\nSKIPPED: {test} (no network namespaces with veth here)\n");
-    // with standard error closed there is nobody to tell
+    // with standard error closed the report has no reader
     let _ = io::stderr().write_all(line.as_bytes());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What `open` waits for.
+//! Conditions that `open` waits for.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use zonda::{Config, Session, Wait};
 use crate::namespace::{Network, inside};
 use crate::scene::{endpoint, linked, open, peer, router, told, until};
 
-/// An endpoint that accepts connections and never says anything.
+/// Returns an endpoint that accepts connections and never sends anything.
 fn silent() -> (TcpListener, String) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let at = listener.local_addr().expect("its address");
@@ -107,8 +107,8 @@ fn a_short_delay_is_all_that_is_waited_for_nobody() {
     });
 }
 
-/// What an application waits for when it starts, with everything else as it is by default. Other programs may take the
-/// processor, so the best of many counts.
+/// Bounds the time that an application waits for at its start, with the default configuration.
+/// Other programs may take the processor, so the best of many runs counts.
 #[test]
 fn a_loopback_endpoint_is_open_within_five_milliseconds() {
     let body = || {

@@ -19,7 +19,7 @@ pub fn open(config: Config) -> Session {
         .unwrap_or_else(|e| panic!("it does not open: {e}"))
 }
 
-/// A peer that listens on any port of loopback, and knows nobody.
+/// Returns the configuration of a peer that listens on any port of loopback, and knows no node.
 pub fn peer() -> Config {
     Config::peer().listen(["tcp/127.0.0.1:0"])
 }
@@ -29,7 +29,7 @@ pub fn router() -> Config {
     Config::router().listen(["tcp/127.0.0.1:0"])
 }
 
-/// The same without multicast, and with a short pause between attempts.
+/// Disables multicast and shortens the pause between attempts.
 pub fn told(config: Config) -> Config {
     config
         .with("scouting/multicast/enabled", "false")
@@ -89,7 +89,7 @@ impl Tally {
         }
     }
 
-    /// What has come, in the order in which it came.
+    /// Returns the received numbers in the order of their arrival.
     pub fn numbers(&self) -> Vec<u64> {
         self.numbers.lock().expect("nobody panics with it").clone()
     }

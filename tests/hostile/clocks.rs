@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Neighbours that say little: nothing in the middle of a message, few bytes that are many messages, and datagrams in the name of
-//! another address.
+//! Neighbours that send little: silence in the middle of a message, few bytes that are many
+//! messages, and datagrams in the name of another address.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ fn scene(key: &str, value: &str) -> Scene {
     Scene::of(config)
 }
 
-/// One that begins a message and then says nothing at all keeps its bytes for `limits/unfinished_ms`, however long its lease.
+/// A neighbour that begins a message and then falls silent keeps its bytes for
+/// `limits/unfinished_ms`, however long its lease.
 #[test]
 fn s35_silence_in_the_middle_of_a_message() {
     let scene = scene("limits/unfinished_ms", "500");
@@ -104,7 +105,8 @@ fn small_init_syn() -> Vec<u8> {
     whole.to_vec().expect("it has a wire form")
 }
 
-/// An address that has proved nothing gets few answers, whatever is sent in its name; links and newcomers go on.
+/// An address without a cookie gets few answers, whatever is sent in its name; links and new
+/// connections are not affected.
 #[test]
 fn s37_answers_to_an_address_that_proves_nothing() {
     const SENT: usize = 20_000;
@@ -135,12 +137,12 @@ fn s37_answers_to_an_address_that_proves_nothing() {
     println!("{heard} bytes for {} of the question", SENT * asked.len());
     assert!(heard <= most, "{heard} bytes, {most} at most");
     stage.honest_pass("strangers that ask");
-    // A newcomer repeats its word until it is heard.
+    // A new peer repeats its InitSyn until it is answered.
     drop(stage.liar(LEASE));
     stage.honest_pass("a newcomer beside them");
 }
 
-/// A Close that comes from the address of a peer that goes on is not the peer's.
+/// A Close from the address of a peer that continues to send is not the peer's.
 #[test]
 fn s37_a_close_in_the_name_of_a_peer_that_goes_on() {
     let stage = Stage::of("udp");
@@ -173,7 +175,8 @@ fn s37_a_close_in_the_name_of_a_peer_that_goes_on() {
     assert!(stage.scene.link(peer.zid).is_some(), "its link goes on");
 }
 
-/// One that has said Close and says nothing more is gone, also where its system does not tell that.
+/// A peer that has sent a Close and is silent is removed, also where its system does not report the
+/// end.
 #[test]
 fn s37_a_close_of_a_peer_that_is_silent() {
     let stage = Stage::of("udp");

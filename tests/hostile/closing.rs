@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sessions beside routers that come and go, and peers that do not listen to a goodbye.
+//! Sessions next to routers that come and go, and peers that do not read a Close.
 
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;

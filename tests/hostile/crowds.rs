@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A thousand strangers that say nothing do not delay an honest client, and do not stay for ever.
+//! A thousand silent connections do not delay an honest client, and do not stay for ever.
 
 use std::time::{Duration, Instant};
 
 use crate::hand::Hand;
 use crate::scene::{Scene, client, router, until};
 
-/// What an honest client may take with the crowd at the door; alone it takes a few milliseconds.
+/// Time limit for an honest client while the crowd is connected; without it a client takes a few
+/// milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Both ends of each connection are in this process.

@@ -99,7 +99,7 @@ fn keys_that_take_long_to_read() {
     is_served_and_forgotten(&scene, guest);
 }
 
-/// Keys with as many chunks and wildcards as are allowed, each against all others.
+/// Keys with as many chunks and wildcards as are allowed, each against all other ones.
 #[test]
 fn wild_keys_against_wild_keys() {
     let scene = Scene::open();
@@ -219,7 +219,8 @@ fn questions_without_listening() {
     scene.is_rid_of(&mut guest);
 }
 
-/// It asks in one frame for more than can be told in a minute, and reads all it gets. Meanwhile nobody waits for long.
+/// A guest requests more in one frame than can be sent in a minute, and reads all it gets. No
+/// honest node waits for long during that time.
 #[test]
 fn questions_with_listening() {
     let scene = Scene::open();
@@ -328,7 +329,7 @@ fn every_request_has_exactly_one_end() {
         }
         ends.len() == REQUESTS as usize
     }));
-    // One more, whose end is behind all others.
+    // One more, whose end follows all other ends.
     assert!(guest.frame(&bytes(&Request::new(
         REQUESTS,
         WireExpr::full("last"),

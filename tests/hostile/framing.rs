@@ -15,7 +15,7 @@ fn push(key: &str) -> Vec<u8> {
     ))
 }
 
-/// A part of a message that goes on.
+/// Sends a fragment that is not the last.
 fn part(guest: &mut Hand, priority: Priority, first: bool, payload: &[u8]) -> bool {
     let sn = guest.sn(priority);
     let reliability = Reliability::Reliable;
@@ -184,7 +184,7 @@ fn numbers_out_of_line() {
     for away in [0, 0, mask / 2 + 10, mask, mask - 5, 1 << 20] {
         assert!(guest.frame_numbered(&message, Some(next.wrapping_add(away) & mask)));
     }
-    // The last one accepted is the one to go on from.
+    // The number of the last accepted frame is the one to continue from.
     let on = next.wrapping_add((1 << 20) + 1) & mask;
     assert!(guest.frame_numbered(&message, Some(on)));
     let mut beyond = scene.guest();

@@ -19,7 +19,7 @@ use zonda_transport::protocol::parameters::{Established, LocalParameters};
 
 use crate::scene::LONG;
 
-/// Ids of hands, beside those of honest nodes, which are random.
+/// Ids of hands, distinct from the ids of honest nodes, which are random.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 pub struct Hand {
@@ -31,7 +31,7 @@ pub struct Hand {
     next_request: u32,
     /// Held while something is written: several threads may write to one connection.
     writing: Arc<Mutex<()>>,
-    /// How long it takes for each batch of its introduction.
+    /// Delay before each batch of its handshake.
     pub delay: Duration,
 }
 
@@ -46,18 +46,18 @@ pub fn bytes(message: &impl Encode) -> Vec<u8> {
 }
 
 impl Hand {
-    /// Connected, nothing said.
+    /// Connects without sending anything.
     pub fn connect(address: SocketAddr) -> Hand {
         Hand::connect_as(address, u128::from(next_id()))
     }
 
-    /// The same with the id that follows from a number.
+    /// Connects with the id that follows from a number.
     pub fn connect_as(address: SocketAddr, number: u128) -> Hand {
         let stream = TcpStream::connect(address).expect("the router listens");
         Hand::on(stream, number)
     }
 
-    /// The same on a connection that is there already.
+    /// Uses an existing connection.
     pub fn on(stream: TcpStream, number: u128) -> Hand {
         stream.set_read_timeout(Some(LONG)).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
@@ -85,7 +85,7 @@ impl Hand {
         self.parameters.zid
     }
 
-    /// What was agreed, once let in.
+    /// Returns the agreed parameters after the handshake.
     pub fn agreed(&self) -> &Established {
         self.agreed.as_ref().expect("introduced")
     }
@@ -115,7 +115,7 @@ impl Hand {
         self.send(&out);
     }
 
-    /// Says that it is alive; tells whether the router still took it.
+    /// Sends a keep-alive; returns true if the socket accepted it.
     pub fn is_kept_alive(&mut self) -> bool {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut framed = Vec::new();
@@ -160,7 +160,7 @@ impl Hand {
         self.try_raw(bytes);
     }
 
-    /// Tells whether the router still took them.
+    /// Returns true if the socket accepted the bytes.
     pub fn try_raw(&mut self, bytes: &[u8]) -> bool {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         match (&self.stream).write_all(bytes) {
@@ -210,7 +210,7 @@ impl Hand {
         self.frame_of(priority, sn, messages)
     }
 
-    /// The same with a sequence number of the test's choice.
+    /// Sends a frame with a sequence number of the test's choice.
     pub fn frame_numbered(&mut self, messages: &[u8], sn: Option<u32>) -> bool {
         let priority = Priority::Data;
         let sn = sn.unwrap_or_else(|| self.sn(priority));
@@ -229,7 +229,7 @@ impl Hand {
         self.try_raw(&framed)
     }
 
-    /// As many frames as it takes for these messages.
+    /// Sends the messages in as many frames as they need.
     pub fn messages(&mut self, messages: impl IntoIterator<Item = Vec<u8>>) -> bool {
         let mut pending = Vec::new();
         for message in messages {
@@ -301,8 +301,8 @@ impl Hand {
         true
     }
 
-    /// Reads on, giving every message to `look`, until that says it has seen what it wants. False if the router
-    /// hung up before.
+    /// Reads and passes every message to `look` until that returns true. Returns false if the
+    /// router closed the link before.
     pub fn read_until(&mut self, mut look: impl FnMut(&NetworkMessage<'_>) -> bool) -> bool {
         while let Some(batch) = self.receive() {
             let mut reader = Reader::new(&batch);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Neighbours that lie on links of every kind: what is said within an established link, what is said beneath it, and what is said
-//! before it. Each lie costs its own link at most, and is counted; honest neighbours on links of the same kind and of another one
-//! notice nothing. What a neighbour may say wrongly on any link has its cases in [`crate::framing`].
+//! Neighbours that violate the protocol on links of every kind: within an established link, in the
+//! layer below it, and before it. Each lie costs its own link at most, and is counted; honest
+//! neighbours on links of the same kind and of another one notice nothing. Violations that are
+//! possible on any link have their cases in [`crate::framing`].
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
@@ -42,7 +43,7 @@ pub struct Stage {
     at: Endpoint,
     runtime: ThreadsRuntime,
     pub honest: Session,
-    /// Liars that may go on: an end of theirs would count as another liar's.
+    /// Liars that may stay: the end of one would be counted as that of another.
     staying: RefCell<Vec<Liar>>,
     authority: Authority,
 }
@@ -120,7 +121,7 @@ impl Stage {
         }
     }
 
-    /// Has a neighbour tell this lie, and looks what becomes of it.
+    /// Lets a neighbour send this lie, and asserts its fate.
     #[track_caller]
     fn tell(&self, name: &str, fate: Fate, lie: impl Fn(&mut Liar)) {
         match fate {
@@ -168,7 +169,8 @@ impl Stage {
         counted.map(Sample::value).sum()
     }
 
-    /// A frame before any introduction costs the one who says it its connection, which `speak` sees the end of.
+    /// Sends a frame before any handshake and asserts that it is counted; `speak` checks that the
+    /// connection ends.
     #[track_caller]
     fn hears_early(&self, speak: impl FnOnce(&[u8])) {
         let mut early = Vec::new();
@@ -318,7 +320,7 @@ fn an_introduction_changes_nothing(stage: &Stage) {
     stage.staying.borrow_mut().push(liar);
 }
 
-/// Says something beneath a link, which its kind does not allow.
+/// Sends bytes in the layer below a link, which its kind does not allow.
 fn lie_beneath(stage: &Stage, name: &str, lie: &[u8]) {
     stage.tell(name, Fate::Cut, |liar| {
         (&liar.beneath).write_all(lie).expect("it is sent");

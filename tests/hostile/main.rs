@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Peers that misbehave, by accident or on purpose: a router serves an honest publisher and an honest subscriber
-//! while raw connections do what the protocol does not allow. After each the offender is gone or ignored, as the
-//! protocol says, and the honest ones have lost nothing.
+//! Peers that misbehave, by accident or on purpose: a router serves an honest publisher and an
+//! honest subscriber while raw connections do what the protocol does not allow. After each case the
+//! offender is closed or ignored, as the protocol demands, and the honest clients have lost no
+//! message.
 //!
-//! Cases in one process look at a [`scene`]. Cases with router, honest clients and attackers in processes of their own
-//! look at a [`world`], which says how to write one; [`attacks`] holds them, and the adversary.
+//! Cases in one process look at a [`scene`]. Cases with router, honest clients and attackers in
+//! processes of their own look at a [`world`], which explains how to write one; [`attacks`] holds
+//! them, and the adversary.
 #![cfg(unix)]
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Places that are taken, closed, or not there: one line that says what, where, and what to try.
+//! Addresses that are taken, closed, or missing: one line with the problem, the address, and a
+//! hint.
 
 use std::fmt::Display;
 use std::net::TcpListener;
@@ -9,7 +10,7 @@ use zonda::{Config, Wait};
 
 use crate::scene::{Scene, node, router, until};
 
-/// A port of this machine where nobody listens.
+/// Returns a port of this machine without a listener.
 fn closed_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     listener.local_addr().expect("bound").port()

@@ -32,7 +32,7 @@ fn response(rid: u32, wire_expr: WireExpr<'_>, payload: &str, responder: &Hand) 
     let head = ResponseHead {
         rid,
         wire_expr,
-        // Whatever an answer says of this, it goes as the question went.
+        // The reply is sent with the quality of service of the query, whatever it asks for.
         qos: Qos::DATA,
         timestamp: None,
         responder: Some(EntityGlobalId {
@@ -71,7 +71,7 @@ fn a_flood_of_questions_that_nobody_answers() {
     let scene = Scene::open();
     let mut deaf = answerer(&scene, "flood/q");
     let mut guest = scene.guest();
-    // It takes what it is asked, and says nothing to it.
+    // It reads its queries and answers none.
     let reading = thread::spawn(move || {
         let mut count = 0;
         assert!(deaf.read_until(|message| {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The scene of cases within one process: a router, and two honest sessions whose messages are counted. It shows that
-//! the router goes on and which neighbours it cuts off. Memory, descriptors and times belong to a process, so the cases about these
-//! are in [`crate::world`].
+//! The scene of cases within one process: a router, and two honest sessions whose messages are
+//! counted. It shows that the router still works and which neighbours it closes. Memory,
+//! descriptors and times belong to a process, so the cases about these are in [`crate::world`].
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use crate::hand::Hand;
 /// By then anything must have happened, also on a busy machine.
 pub const LONG: Duration = Duration::from_secs(30);
 
-/// Messages that the honest publisher may be ahead of the subscriber: they go on, but leave the processor to others.
+/// Messages that the honest publisher may be ahead of the subscriber: enough to keep it busy, with
+/// processor time left for the rest.
 const AHEAD_MAX: u64 = 32;
 
 /// Waits for a condition, with a deadline.
@@ -53,7 +54,7 @@ pub fn client(address: SocketAddr) -> Session {
         .expect("the router is there")
 }
 
-/// What the honest subscriber has seen.
+/// Observations of the honest subscriber.
 #[derive(Default)]
 struct Ledger {
     received: AtomicU64,
@@ -142,7 +143,7 @@ impl Scene {
         );
     }
 
-    /// The longest time without an honest message until `over` says that it was long enough.
+    /// Returns the longest time without an honest message until `over` returns true.
     pub fn longest_silence(&self, mut over: impl FnMut() -> bool) -> Duration {
         let (mut longest, mut since) = (Duration::ZERO, Instant::now());
         let mut last = self.ledger.received.load(Ordering::Acquire);
@@ -171,7 +172,7 @@ impl Scene {
         }
     }
 
-    /// The offender is no neighbour any more, and nobody else noticed.
+    /// Asserts that the offender is no neighbour any more, and that honest nodes are not affected.
     #[track_caller]
     pub fn is_rid_of(&self, guest: &mut Hand) {
         assert!(guest.is_hung_up_on(), "the link is closed");

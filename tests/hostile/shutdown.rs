@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ends of programs: as late as they say, and with the truth about what is lost. Each in a process of its own.
+//! Ends of programs: within their time limits, and with correct counts of lost messages. Each in a
+//! process of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -62,7 +63,7 @@ impl Program {
         assert!(sent.is_ok_and(|status| status.success()));
     }
 
-    /// Its exit code and what it said on standard error.
+    /// Returns the exit code and the text on standard error.
     fn ended(mut self) -> (Option<i32>, String) {
         let mut errors = String::new();
         let err = self.0.stderr.as_mut().expect("it is piped");
@@ -227,7 +228,7 @@ fn a_publisher_says_what_is_lost_at_the_end_of_its_input() {
     assert_eq!(code, Some(1), "{errors}");
     assert_eq!(errors.matches("error: ").count(), 1, "{errors}");
     assert!(errors.contains(" messages, "), "{errors}");
-    // Its one count of outcomes agrees with the error, and no line of the log says the loss again.
+    // Its one count of outcomes agrees with the error, and no log line reports the loss twice.
     let lost = between(&errors, "lost: ", " messages, ").rsplit_once('(');
     let lost = lost.map_or("", |(_, count)| count);
     assert!(

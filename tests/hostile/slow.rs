@@ -16,7 +16,8 @@ use zonda_codec::NetworkMessage;
 use crate::hand::Hand;
 use crate::scene::{LONG, Scene, client, router, until};
 
-/// A publisher of `flood/x` with a subscriber that keeps up, beside a guest that subscribed and does not read.
+/// A publisher of `flood/x` with a subscriber that keeps up, and a guest that subscribed and does
+/// not read.
 struct Flood {
     source: Session,
     _witness: Session,
@@ -90,7 +91,8 @@ fn under_drop_it_misses_messages_and_they_are_counted() {
         flood.witnessed.load(Ordering::Relaxed) > 0,
         "the one who reads is served"
     );
-    // What was queued for it is still there once it reads, and what comes then arrives as well.
+    // The messages that were queued for the guest are still there once it reads, and later ones
+    // arrive as well.
     let last = flood
         .source
         .declare_publisher("flood/last")

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What `zenoh.ext` and `zonda::ext` say to each other: history, recovery, losses, late publishers, serialized values.
+//! `zenoh.ext` and `zonda::ext` with each other: history, recovery, losses, late publishers,
+//! serialized values.
 //!
-//! A publisher whose samples go to its own session only stands for a link that loses them: its cache, its heartbeats and its
-//! token are heard all the same, and single samples are sent in its name.
+//! A publisher whose samples go to its own session only stands for a link that loses them: its
+//! cache, its heartbeats and its token arrive all the same, and single samples are sent in its
+//! name.
 
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, channel};
@@ -33,7 +35,7 @@ enum Publishing {
     Theirs(Rc<Reference>, String, String),
 }
 
-/// What a publisher is declared with.
+/// Options of a publisher.
 #[derive(Clone, Copy)]
 struct Manner {
     kept: usize,
@@ -274,7 +276,7 @@ fn plays(open: fn() -> Scene) {
     for case in cases {
         let scene = open();
         case(&scene);
-        // what it says of samples that it was meant to lose
+        // reports about samples that the test dropped on purpose
         scene.complains_only_of(&["Sample missed"]);
     }
 }

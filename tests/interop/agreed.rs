@@ -10,9 +10,9 @@ use crate::party::{Party, Setup};
 use crate::router::{Router, free_endpoint};
 use crate::wait::until;
 
-/// An option of links, and what can be sent by those that have it.
+/// An option of links, and the messages that links with it can carry.
 pub struct Agreed {
-    /// What our links are said to have.
+    /// Name of the option in the info of our links.
     pub name: &'static str,
     /// The keys of the configuration, and their values.
     pub keys: &'static [(&'static str, &'static str)],
@@ -22,7 +22,7 @@ pub struct Agreed {
     pub less: usize,
     /// Their router takes links without the option too.
     pub is_optional: bool,
-    /// The reference tells of its links that have the option.
+    /// The reference reports its links that have the option.
     pub is_told: bool,
 }
 
@@ -34,7 +34,7 @@ impl Agreed {
         }
     }
 
-    /// Our router, with these flags beside.
+    /// Starts our router, with these flags in addition.
     pub fn our_router(&self, more: &[&str]) -> Router {
         let keys = self.keys.iter();
         let options: Vec<String> = keys.map(|(key, json)| format!("{key}:{json}")).collect();
@@ -109,11 +109,11 @@ pub fn exchange(a: &Party, b: &Party, largest: usize) {
     }
 }
 
-/// One message of each size up to the largest, the next when the one before has come. Returns the key that they have in
-/// common, which nobody else has.
+/// Sends one message of each size up to the largest, each when the one before has come. Returns
+/// their common key, which no other exchange uses.
 pub fn pass_each_size(from: &Party, to: &Party, largest: usize) -> String {
     static EXCHANGES: AtomicUsize = AtomicUsize::new(0);
-    // keys of their own: nobody is matched by what is about to end
+    // keys of their own: no publisher is matched by a subscription that is about to end
     let key = format!("options/{}", EXCHANGES.fetch_add(1, Ordering::Relaxed));
     let subscription = to.subscribe(&format!("{key}/*"));
     let publisher = from.matched_publisher(&format!("{key}/x"));
@@ -133,7 +133,7 @@ pub fn pass_each_size(from: &Party, to: &Party, largest: usize) -> String {
     key
 }
 
-/// Whether each link of ours has exactly these options.
+/// Returns true if each link of ours has exactly these options.
 pub fn have(party: &Party, names: &[&str]) -> bool {
     let Party::Ours(session) = party else {
         return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Those who answer, of either implementation: queryables, and the queries that come to them.
+//! Repliers of either implementation: queryables, and the queries that come to them.
 
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, channel};
@@ -15,7 +15,7 @@ use crate::party::{Given, Party, joined, receipt};
 use crate::reference::Reference;
 use crate::wait::LONG;
 
-/// A queryable, which answers as the test tells it to.
+/// A queryable, which replies as the test orders.
 pub enum Answering {
     Ours {
         queryable: Queryable<()>,
@@ -36,13 +36,13 @@ pub struct Asked {
     pub parameters: String,
     pub body: Option<Content>,
     pub encoding: Option<String>,
-    /// As hexadecimal text.
+    /// Attachment as hexadecimal text.
     pub attachment: Option<String>,
     /// `<node>:<entity>:<number>`
     pub source: Option<String>,
     /// Answers may have any key.
     pub any_key: bool,
-    /// The reference does not tell.
+    /// Priority of the query; the reference does not report it.
     pub priority: Option<u8>,
     to: Asker,
 }
@@ -85,7 +85,7 @@ impl Answering {
         }
     }
 
-    /// Who it is in what it answers: `<node>:<entity>`.
+    /// Returns its id in its replies: `<node>:<entity>`.
     pub fn id(&self) -> String {
         match self {
             Answering::Ours { queryable, .. } => {
@@ -189,7 +189,7 @@ impl Asked {
         }
     }
 
-    /// There is nothing more to say.
+    /// Ends the query; no more replies follow.
     pub fn finish(self) {
         match self.to {
             Asker::Ours { query, .. } => drop(query),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must hold in every scene, whoever publishes and whoever subscribes.
+//! Properties that hold in every scene, for any publisher and any subscriber.
 
 use zonda::qos::{CongestionControl, Priority, Reliability};
 
@@ -107,7 +107,7 @@ impl Scene {
             .map(|sn| format!("{}:{sn}", receipt.source));
         assert_eq!(seen.source, source, "{context}");
         match (&self.router, message.stamp_shift) {
-            // a router stamps puts that have no timestamp, and keeps those that are possible
+            // a router stamps puts without a timestamp, and keeps valid timestamps
             (Some(router), None) if !message.delete => {
                 assert_eq!(seen.stamped_by(), Some(router.zid.as_str()), "{context}");
             }
@@ -213,7 +213,7 @@ pub fn wildcards_match_alike(scene: &Scene) {
             .from
             .publish(key, Service::BLOCK, &Message::put(Pattern::short(1)));
     }
-    // a publication on many keys at once reaches whoever has one of them
+    // a publication on many keys at once reaches subscribers of any one of them
     scene
         .from
         .publish("w/*/y/**", Service::BLOCK, &Message::delete());

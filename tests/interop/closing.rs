@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who leaves is missed at once: the link is gone and publishers know that nobody listens, long before a lease ends.
+//! The end of a node is noticed at once: the link is closed and publishers know that no subscriber
+//! is left, long before a lease ends.
 
 use crate::environment;
 use crate::party::{Party, Subscription};
 use crate::scene::{self, Scene};
 use crate::wait::{SOON, until_within};
 
-/// The subscribing party leaves; the publishing one and whoever listens there notice.
+/// Closes the subscribing party; the publishing one and its subscribers notice.
 fn it_is_missed(scene: Scene, leave: fn(Party, Subscription)) {
     let subscription = scene.to.subscribe("closing/*");
     let publisher = scene.from.matched_publisher("closing/now");
@@ -46,7 +47,7 @@ fn a_close_is_seen_at_once() {
     }
 }
 
-/// A process of theirs that is killed says nothing; its sockets do.
+/// A process of theirs that is killed sends nothing; its sockets are closed.
 #[test]
 fn a_killed_process_is_seen_at_once() {
     if environment::python().is_some() {

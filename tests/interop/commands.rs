@@ -43,7 +43,7 @@ fn next(running: &mut Running) -> Value {
     object(&running.line())
 }
 
-/// A session of ours at the same router, which tells whether that knows of a command.
+/// Opens a session of ours at the same router, to observe when the router knows of a command.
 fn beside(router: &Router) -> Party {
     Party::Ours(Setup::client(&router.endpoint).ours())
 }

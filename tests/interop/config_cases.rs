@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must hold in every arrangement for sessions that are configured otherwise: timestamps and namespaces.
+//! Properties that hold in every arrangement for sessions with other configurations: timestamps and
+//! namespaces.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -21,7 +22,8 @@ fn put(seed: u64) -> Message {
     Message::put(Pattern::short(seed))
 }
 
-/// A session that is told to stamps what it publishes, deletes too, and leaves stamps that it is given.
+/// A session that is configured to stamps its publications, deletes too, and keeps timestamps that
+/// it is given.
 pub fn sessions_stamp_when_told_to(arrangement: Arrangement) -> Scene {
     let scene = arrangement.open_with(STAMPING, NOTHING);
     let subscription = scene.to.subscribe("stamped/*");
@@ -49,7 +51,8 @@ pub fn sessions_stamp_when_told_to(arrangement: Arrangement) -> Scene {
     scene
 }
 
-/// Waits until everything that a party has said so far is known to the other one. Each sees the key in its own way.
+/// Waits until all earlier declarations of one party are known to the other one. Each sees the key
+/// in its own way.
 fn settles(heard: (&Party, &str), known: (&Party, &str)) {
     static ROUND: AtomicU32 = AtomicU32::new(0);
     let round = ROUND.fetch_add(1, Ordering::Relaxed);
@@ -59,7 +62,8 @@ fn settles(heard: (&Party, &str), known: (&Party, &str)) {
     marker.undeclare();
 }
 
-/// Keys of a session with a namespace begin with it for others; what others say outside of it does not exist for it.
+/// Keys of a session with a namespace begin with it for other sessions; messages outside of it do
+/// not exist for the session.
 pub fn namespaces_hold_for_publications(arrangement: Arrangement) -> Scene {
     let scene = arrangement.open_with(INSIDE, NOTHING);
     let (inside, outside) = (&scene.from, &scene.to);
@@ -87,7 +91,7 @@ pub fn namespaces_hold_for_publications(arrangement: Arrangement) -> Scene {
     scene
 }
 
-/// The same for queries and their answers.
+/// Namespaces hold for queries and their replies.
 pub fn namespaces_hold_for_queries(arrangement: Arrangement) -> Scene {
     let scene = arrangement.open_with(INSIDE, NOTHING);
     let (inside, outside) = (&scene.from, &scene.to);
@@ -114,7 +118,7 @@ pub fn namespaces_hold_for_queries(arrangement: Arrangement) -> Scene {
     scene
 }
 
-/// The same for liveliness.
+/// Namespaces hold for liveliness.
 pub fn namespaces_hold_for_liveliness(arrangement: Arrangement) -> Scene {
     let scene = arrangement.open_with(INSIDE, NOTHING);
     let (inside, outside) = (&scene.from, &scene.to);

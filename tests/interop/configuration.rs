@@ -15,8 +15,8 @@ use crate::environment;
 /// The reference whose file is looked for.
 const PACKAGE: &str = "zenoh-1.10.2";
 
-/// What of the file has no effect here yet: each is one warning, and nothing else is. A key that learns to be honoured
-/// leaves this list.
+/// Returns true for keys of the file without effect here: each is one warning, and no other key is.
+/// A key that is implemented leaves this list.
 fn is_expected(key: &str) -> bool {
     key.starts_with("transport/shared_memory/")
 }
@@ -38,7 +38,7 @@ fn the_reference_s_own_file_is_taken_as_it_is() {
     let Some(file) = shipped() else {
         let line = "\nSKIPPED: the reference's own configuration file (its sources are not unpacked: cargo fetch \
                     --manifest-path peers/zenoh/Cargo.toml)\n";
-        // with standard error closed there is nobody to tell
+        // with standard error closed the report has no reader
         let _ = io::stderr().write_all(line.as_bytes());
         return;
     };
@@ -55,7 +55,7 @@ fn the_reference_s_own_file_is_taken_as_it_is() {
     assert_ne!(examined.config.settings().metadata, "null");
 }
 
-/// What the reference says to each line of `input`.
+/// Returns the reference's answer to each line of `input`.
 fn ask(python: &Path, script: &str, input: &str) -> Value {
     let mut child = Command::new(python)
         .args(["-c", script])
@@ -87,7 +87,7 @@ for line in sys.stdin:
 print(json.dumps({'all': json.loads(str(zenoh.Config())), 'refused': refused}))
 ";
 
-/// What a value may be given for.
+/// Roles that a value may be given for.
 const ROLES: [&str; 3] = ["router", "peer", "client"];
 
 /// The paths and values of everything that is not a section.
@@ -102,7 +102,7 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
     }
 }
 
-/// What keys begin with that the reference does not have.
+/// Prefixes of keys that the reference does not have.
 const ONLY_OURS: [&str; 6] = [
     "runtime",
     "isolation/",

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the reference runs: a virtual environment in the build folder for each release, made on first use.
-//!
-//! It is made under a name of its own and renamed when it is complete, so that neither a broken installation nor
-//! another test run at the same time leaves half of one behind.
+//! Installation of the reference: a virtual environment in the build folder for each release, made
+//! on first use.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -11,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 
-/// What to set to `skip` where the reference cannot be installed, and to `all` to run every test.
+/// Variable to set to `skip` where the reference cannot be installed, and to `all` to run every
+/// test.
 const SWITCH: &str = "ZONDA_INTEROP";
 
 /// A release of the reference.
@@ -23,7 +22,7 @@ pub enum Release {
 }
 
 impl Release {
-    /// The one that tests run against if they do not say.
+    /// Release that tests run against by default.
     pub const NEWEST: Release = Release::V1_10;
 
     pub const ALL: [Release; 3] = [Release::V1_8, Release::V1_9, Release::V1_10];
@@ -37,7 +36,7 @@ impl Release {
         }
     }
 
-    /// As the module of its tests is called.
+    /// Returns the name of the module of its tests.
     pub fn module(self) -> &'static str {
         match self {
             Release::V1_8 => "v1_8",
@@ -68,7 +67,8 @@ impl Extent {
         Extent::Short
     }
 
-    /// Of what runs with the newest release, and with the others when everything is asked for.
+    /// Returns the extent of tests that run with the newest release, and with the older ones when
+    /// all tests are requested.
     pub fn of_newest(release: Release) -> Extent {
         if release == Release::NEWEST {
             Extent::Short
@@ -84,7 +84,7 @@ impl Extent {
 }
 
 thread_local! {
-    /// What the test on this thread runs against.
+    /// Release that the test on this thread runs against.
     static AGAINST: Cell<Release> = const { Cell::new(Release::NEWEST) };
 }
 
@@ -155,13 +155,14 @@ fn find(release: Release) -> Result<Option<PathBuf>, String> {
     }
 }
 
-/// Says once what is not tested, past the capture of test output: nobody shall take the silence for success.
+/// Reports once which tests are skipped, past the capture of test output, so that silence is not
+/// taken for success.
 fn skipped(what: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut said = SAID.lock().unwrap_or_else(|e| e.into_inner());
     if said.insert(what.to_owned()) {
         let line = format!("\nSKIPPED: {what}\n");
-        // with standard error closed there is nobody to tell
+        // with standard error closed the report has no reader
         let _ = io::stderr().write_all(line.as_bytes());
     }
 }
@@ -180,7 +181,7 @@ fn install(system: &str, release: Release, environment: &Path) -> Result<(), Str
     if installed.is_ok() && std::fs::rename(&building, environment).is_ok() {
         return Ok(());
     }
-    // it failed, or another test run was faster; what is left over is in nobody's way
+    // the installation failed, or another test run was faster; leftover files do no harm
     let _ = std::fs::remove_dir_all(&building);
     match installed {
         Ok(()) if environment.is_dir() => Ok(()),
@@ -244,8 +245,8 @@ pub fn of_release(test: &str, release: Release) -> String {
     }
 }
 
-/// Runs a module's tests, which are against the newest release, against the older ones too: `module::release::test`. Those behind
-/// `v1_9` are not run against still older ones.
+/// Runs a module's tests, which are against the newest release, against the older ones too:
+/// `module::release::test`. Tests behind `v1_9` are not run against still older ones.
 macro_rules! against_older {
     ($($test:ident)+) => {
         crate::environment::against_older! { $($test)+; v1_9: }

@@ -3,7 +3,7 @@
 
 use crate::environment::Release;
 
-/// Where the two implementations meet.
+/// Arrangement of the two implementations.
 pub struct Position {
     pub name: &'static str,
     /// The scenes that make it up.
@@ -59,7 +59,7 @@ pub struct Meshed {
     pub test: &'static str,
     /// The first release that it is tested with.
     pub since: Release,
-    /// Why not with others.
+    /// Reason for not testing other releases.
     pub reason: &'static str,
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What nobody wants is not sent: publishers know that nobody listens, whoever told them.
+//! Unwanted messages are not sent: publishers know that there is no subscriber, whichever node
+//! reported it.
 
 use zonda::config::WhatAmI;
 
@@ -9,7 +10,8 @@ use crate::party::{Party, Setup};
 use crate::proxy::{Proxy, Said, Speaker};
 use crate::router::{Router, free_endpoint};
 
-/// A publisher that dials through `wire`, and whoever may listen at the other end of it.
+/// Asserts that a publisher that dials through `wire` sends only messages with a subscriber at the
+/// other end.
 fn nothing_unwanted_is_sent(from: &Party, to: &Party, wire: &Proxy) {
     let unwanted = from.publisher("filter/unwanted", Service::BLOCK);
     let wanted = to.subscribe("filter/wanted");

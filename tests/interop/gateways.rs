@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two routers that are linked to each other, and two peers that are linked to both of them and to each other: what anybody sends
-//! comes once to everybody.
+//! Two routers that are linked to each other, and two peers that are linked to both of them and to
+//! each other: each message comes once to every other node.
 //!
-//! Where the reference's router has the lesser id it passes on itself what ours, the greater one, passes on to it: what its side gets
-//! of peers is not looked at there.
+//! A reference's router with the lesser id forwards again what ours, the greater one, has
+//! forwarded to it: messages of peers to its side are not checked there.
 
 use std::iter;
 use std::time::Instant;
@@ -92,7 +92,8 @@ impl Pair {
         }
     }
 
-    /// How often each message came that one of them sent, by receiver: of all, if everything is as it should be, once.
+    /// Counts how often each message of one node came to each receiver: once to all of them if the
+    /// mesh is correct.
     fn counted(&self, from: usize, key: &str) -> Vec<Option<u64>> {
         let count = |key: &str| -> Vec<Count> {
             let others = self.others(from).into_iter();
@@ -127,7 +128,8 @@ impl Pair {
             .collect()
     }
 
-    /// Messages of each of them come once. The routers have to have heard first to which of them the peers are linked.
+    /// Asserts that messages of each node come once. The routers must know first which of them the
+    /// peers are linked to.
     fn messages_come_once(&self, what: &str) {
         for from in 0..self.everyone.len() {
             let once = vec![Some(MESSAGES); self.others(from).len()];
@@ -174,9 +176,11 @@ impl Pair {
         }
     }
 
-    /// Each one that watches sees each token come once and go once. The reference's routers tell a peer again that a token has gone which
-    /// another gateway told it of, and its sessions take that for news. The two peers hear of each other by their own link and by the
-    /// gateways, in any order, so that a token may seem to come back there: only what they see in the end is looked at.
+    /// Asserts that each watcher sees each token appear once and vanish once. The reference's
+    /// routers send a peer the end of a token again that another gateway has sent it, and its
+    /// sessions report it as new. The two peers learn of each other by their own link and by the
+    /// gateways, in any order, so that a token may seem to come back there: only the final state is
+    /// checked.
     fn tokens_come_and_go_once(&self) {
         for from in 0..self.everyone.len() {
             let key = |number| format!("alive/{from}/{number}");
@@ -210,8 +214,9 @@ impl Pair {
             sees(1, true);
             let second = self.everyone[from].token(&key(2));
             sees(2, true);
-            // The lesser router hears of a peer's token from the peer and from the other router. A client of it sees a token twice that the
-            // peer undeclares before the other router has told of it, so that is waited for.
+            // The lesser router receives a peer's token from the peer and from the other router.
+            // Its client sees a token twice that the peer undeclares before the other router has
+            // announced it, so the test waits for the announcement.
             settles(&self.everyone[GREATER], &self.everyone[LESSER]);
             first.undeclare();
             sees(1, false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Gossip between the implementations: peers that know a common router or peer find each other, and what goes on between
-//! them then comes once. In networks of the tests' own: the reference tells nobody of addresses on loopback.
+//! Gossip between the implementations: peers that know a common router or peer find each other, and
+//! messages between them then come once. In networks of the tests' own: the reference does not
+//! announce addresses on loopback.
 
 use zonda::config::WhatAmI;
 
@@ -19,7 +20,8 @@ enum Side {
 
 use Side::{Ours, Theirs};
 
-/// A peer that others can reach, and that knows one node. Two of them connect to each other, often at the same moment.
+/// Opens a peer with a reachable address that knows one node. Two of them connect to each other,
+/// often at the same moment.
 fn peer_beside(side: Side, endpoint: &str) -> Party {
     let setup = Setup {
         listen: vec![format!("tcp/{ADDRESS}:0")],
@@ -31,9 +33,9 @@ fn peer_beside(side: Side, endpoint: &str) -> Party {
     }
 }
 
-/// A router on the address that others see.
+/// Starts a router on the address outside of loopback.
 fn router(side: Side) -> Router {
-    // theirs does not tell which port it was given
+    // theirs does not report which port it was given
     match side {
         Ours => Router::process_at(&format!("tcp/{ADDRESS}:0")),
         Theirs => Router::theirs_at(&format!("tcp/{ADDRESS}:17447")),
@@ -44,8 +46,9 @@ fn are_linked(one: &Party, other: &Party) -> bool {
     one.linked().contains(&other.zid()) && other.linked().contains(&one.zid())
 }
 
-/// What one party gets of another. Declared before the two are linked: a router between them tells the publisher of a
-/// subscriber too, perhaps before the subscriber itself does, and by then leaves the delivery to the two of them.
+/// Messages of one party that another one received. Declared before the two are linked: a router
+/// between them announces the subscriber to the publisher too, perhaps before the subscriber itself
+/// does, and by then leaves the delivery to the two of them.
 struct Receipts {
     key: String,
     all: Count,

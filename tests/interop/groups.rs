@@ -35,7 +35,8 @@ fn grouped(test: &str, body: impl FnOnce()) {
     }
 }
 
-/// Says it until it is heard: who has just come is not known everywhere, and datagrams get lost.
+/// Publishes the message until it is received: a new node is not known everywhere yet, and
+/// datagrams get lost.
 fn reaches(from: &Party, to: &Subscription, message: &Message) {
     until_within(LONG, "it is heard", || {
         from.publish("test/group", Service::BLOCK, message);

@@ -84,7 +84,7 @@ fn a_node_does_not_connect_to_its_own_id() {
     }
 }
 
-/// Peers that dial each other at once end up with one link, whoever wins.
+/// Peers that dial each other at once end up with one link, whichever side wins.
 #[test]
 fn peers_that_dial_each_other_keep_one_link() {
     if environment::python().is_some() {
@@ -95,7 +95,8 @@ fn peers_that_dial_each_other_keep_one_link() {
         };
         let ours = ours(&both(&first, &second));
         let theirs = theirs(&both(&second, &first));
-        // A key for each direction, so that nobody's publisher is matched by a subscriber of its own.
+        // A key for each direction, so that no publisher is matched by a subscriber of its own
+        // session.
         for (key, from, to) in [("to/theirs", &ours, &theirs), ("to/ours", &theirs, &ours)] {
             let subscription = to.subscribe(key);
             let publisher = from.matched_publisher(key);

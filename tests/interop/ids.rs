@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Key expression ids on the wire: what is said often is said briefly, by both implementations in both directions,
-//! and each understands the other's ids and its own in the other's mouth.
+//! Key expression ids on the wire: both implementations send frequent keys by id in both
+//! directions, and each understands the other's ids, and its own when the other one uses them.
 
 use zonda::config::WhatAmI;
 
@@ -11,7 +11,7 @@ use crate::proxy::{Proxy, Said, Speaker, Spelling};
 use crate::router::{Router, free_endpoint};
 use crate::wait::until;
 
-/// A party at one end of the wire, and whoever is at the other end or behind it.
+/// A party at one end of the wire, and the node at the other end or behind it.
 struct Wire {
     near: Party,
     far: Party,
@@ -87,7 +87,7 @@ impl Wire {
         said.filter_map(pushed).collect()
     }
 
-    /// How many pushes of an end name a key by its own id, and how many by the other end's.
+    /// Counts the pushes of an end that name a key by its own id, and by the other end's.
     fn brief(&self, speaker: Speaker) -> (usize, usize) {
         let pushed = self.pushed(speaker);
         let count = |own| {
@@ -118,7 +118,7 @@ impl Wire {
     }
 }
 
-/// Ours says briefly what it publishes, whatever is at the other end.
+/// Asserts that ours publishes by key id, with any party at the other end.
 fn ours_is_brief(wire: &Wire, speaker: Speaker) {
     wire.exchange();
     wire.declares_before_use(speaker);
@@ -181,7 +181,7 @@ fn their_peer_and_ours() {
     }
 }
 
-/// A close is said, not only done.
+/// A close is sent, not only done.
 #[test]
 fn our_close_is_on_the_wire() {
     if environment::python().is_some() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Listeners of either implementation that tell whether somebody matches a publisher or a querier.
+//! Listeners of either implementation that report matches of a publisher or a querier.
 
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, channel};
@@ -48,13 +48,13 @@ impl Listening {
         }
     }
 
-    /// The next thing that it tells.
+    /// Returns the next status that it reports.
     pub fn next(&self) -> bool {
         self.next_within(LONG)
             .unwrap_or_else(|| panic!("no change within {LONG:?}"))
     }
 
-    /// What it has told already.
+    /// Returns a status that it has reported already.
     pub fn try_next(&self) -> Option<bool> {
         self.next_within(Duration::ZERO)
     }

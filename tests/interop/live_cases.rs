@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must hold for liveliness in every scene, whoever watches (`from`) and whoever is alive (`to`).
+//! Properties of liveliness in every scene, for any watcher (`from`) and any owner of tokens
+//! (`to`).
 
 use crate::message::Pattern;
 use crate::party::{Party, Subscription};
@@ -120,7 +121,7 @@ pub fn tokens_of_one_key_are_one(scene: &Scene) {
     assert_eq!(next(&watcher), vanished("live/marker"));
 }
 
-/// Whoever crashes is not alive any more, and everybody hears of it.
+/// Tokens of a node that crashes end, and every watcher is notified.
 pub fn a_crash_ends_liveliness(scene: &Scene) {
     let _tokens = ["live/crash/1", "live/crash/2"].map(|key| scene.to.token(key));
     let watcher = scene.from.watch("live/**", true);
@@ -131,7 +132,7 @@ pub fn a_crash_ends_liveliness(scene: &Scene) {
     let mut seen = [(); 2].map(|()| next(&watcher));
     seen.sort_unstable();
     assert_eq!(seen, ["live/crash/1", "live/crash/2"].map(vanished));
-    // a client that has nobody left to ask waits until there is somebody
+    // a client without any queryable to ask waits until there is one
     if scene.router.is_some() {
         until_within(SOON, "nothing is alive", || {
             alive(scene, "live/**").is_empty()

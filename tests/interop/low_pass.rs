@@ -71,7 +71,7 @@ fn publications_pass_alike(from: &Party, to: &Party) {
 
 fn pass(from: &Party, to: &Party, is_narrow: bool) {
     let seen = to.subscribe("**");
-    // The publisher may still hear of a subscriber of the pass before, so it is matched too early.
+    // The publisher may still know a subscriber of the pass before, so it is matched too early.
     let publisher = from.matched_publisher("other/first");
     until("the first one arrives", || {
         publisher.publish(&put(1, None));

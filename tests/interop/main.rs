@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! This project and the reference, as processes that talk to each other over loopback.
+//! Tests of this project and the reference, as processes that talk to each other over loopback.
 //!
-//! The reference is installed on first use, see [`environment`]; where there is no Python, every test here is skipped
-//! and says so.
+//! The reference is installed on first use, see [`environment`]; where there is no Python, every
+//! test here is skipped and reports that.
 
 #[cfg(feature = "ext")]
 mod advanced;

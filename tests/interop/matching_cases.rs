@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must hold for matching in every scene: whoever publishes or asks (`from`) knows whether anybody is there.
+//! Properties of matching in every scene: any publisher or querier (`from`) knows whether a match
+//! exists.
 
 use crate::listening::Listening;
 use crate::message::{Message, Pattern, Service};
@@ -8,13 +9,14 @@ use crate::scene::Scene;
 pub use crate::scene::play;
 use crate::wait::until;
 
-/// A listener tells of this change, and the status says the same.
+/// Asserts that the listener reports this change, and that the status agrees.
 fn tells(listener: &Listening, status: impl Fn() -> bool, matching: bool) {
     assert_eq!(listener.next(), matching);
     assert_eq!(status(), matching);
 }
 
-/// A publisher's listener tells when the first subscriber comes and when the last one goes, and nothing else.
+/// A publisher's listener reports the first subscriber and the end of the last one, and nothing
+/// else.
 pub fn publishers_know_whether_anybody_listens(scene: &Scene) {
     let publisher = scene.from.publisher("match/pub/a", Service::BLOCK);
     let listener = publisher.listen();
@@ -39,7 +41,7 @@ pub fn publishers_know_whether_anybody_listens(scene: &Scene) {
     assert!(listener.try_next().is_none(), "it told something twice");
 }
 
-/// A publisher's listener tells when whoever listened crashes.
+/// A publisher's listener reports the crash of the subscriber.
 pub fn publishers_know_of_a_crash(scene: &Scene) {
     let publisher = scene.from.publisher("match/crash", Service::BLOCK);
     let listener = publisher.listen();
@@ -49,7 +51,7 @@ pub fn publishers_know_of_a_crash(scene: &Scene) {
     tells(&listener, || publisher.is_matched(), false);
 }
 
-/// The same for queriers and queryables.
+/// A querier's listener reports the first queryable and the end of the last one.
 pub fn queriers_know_whether_anybody_answers(scene: &Scene) {
     let querier = scene.from.querier("match/q/a", Conditions::default());
     let listener = querier.listen();
@@ -75,7 +77,7 @@ pub fn queriers_know_whether_anybody_answers(scene: &Scene) {
     assert!(listener.try_next().is_none(), "it told something twice");
 }
 
-/// A querier that wants complete queryables is matched by those that have all of its key.
+/// A querier for complete queryables is matched by queryables that cover all of its key.
 pub fn queriers_of_complete_queryables_wait_for_them(scene: &Scene) {
     let querier = scene
         .from

@@ -39,7 +39,7 @@ fn named(feature: &Feature, position: usize, release: Release) -> Vec<String> {
     }
 }
 
-/// What stands in the table. The scenes stand in its head.
+/// Returns the text of a cell. The scenes are in the table's head.
 fn shown(feature: &Feature, position: usize, release: Release) -> String {
     match feature.cells {
         Cells::Case(case) => format!("`{case}`"),

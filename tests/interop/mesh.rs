@@ -96,8 +96,9 @@ impl Mesh {
         }
     }
 
-    /// What the reference's routers complain of. Once the mesh has come to rest ours say again what has ended, and theirs say of a queryable
-    /// that they have heard so before: that is left out.
+    /// Returns the complaints of the reference's routers. Once the mesh has settled our routers
+    /// repeat their undeclarations, and theirs log that they know those of queryables already:
+    /// these lines are left out.
     pub fn complaints(&self) -> Vec<String> {
         let heard_before = "Queryable undeclaration in router region with no info";
         let theirs = self.routers.iter().filter_map(|(router, _)| match router {
@@ -184,8 +185,9 @@ fn a_ring_finds_another_way() {
     comes_once("ring/broken");
 }
 
-/// Their router tells a neighbour nothing any more that is lost and back while it waits to compute its trees anew, as it does
-/// when somebody else has just come. Ours stays away for long enough.
+/// Their router sends a neighbour no declarations any more that is lost and back while it waits to
+/// compute its trees anew, as it does when another node has just joined. Ours stays away for long
+/// enough.
 #[test]
 fn a_router_that_comes_back_hears_everything_again() {
     if python().is_none() {

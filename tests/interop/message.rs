@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the tests publish, and what they see of it at the other end, the same for both implementations.
+//! Messages that the tests publish, and their form at the other end, the same for both
+//! implementations.
 
 use std::rc::Rc;
 
@@ -15,7 +16,7 @@ use crate::reference::Reference;
 pub struct Message {
     pub delete: bool,
     pub pattern: Pattern,
-    /// As text, such as `text/plain;utf-8`.
+    /// Encoding as text, such as `text/plain;utf-8`.
     pub encoding: Option<&'static str>,
     pub attachment: Option<&'static [u8]>,
     /// A timestamp so many seconds from now.
@@ -88,7 +89,7 @@ impl Pattern {
     }
 }
 
-/// How messages are to be carried.
+/// Quality of service of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Service {
     pub priority: Priority,
@@ -117,7 +118,7 @@ impl Service {
     }
 }
 
-/// What a publisher tells of what it sent.
+/// A publisher's report about a sent message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// The timestamp it gave.
@@ -141,7 +142,7 @@ pub struct Seen {
     pub attachment: Option<String>,
     /// `<node>:<entity>:<number>`
     pub source: Option<String>,
-    /// The reference does not tell.
+    /// Reliability of the sample; the reference does not report it.
     pub reliability: Option<Reliability>,
 }
 
@@ -157,7 +158,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// What the reference told of a payload.
+    /// Returns the content of a payload that the reference reports.
     pub fn theirs(process: &Rc<Reference>, told: &Value) -> Content {
         let sha256 = told["sha256"].as_str().expect("a digest").to_owned();
         Content::Digest {
@@ -167,7 +168,7 @@ impl Content {
         }
     }
 
-    /// Whether it is this pattern, to the last byte.
+    /// Returns true if it is this pattern, to the last byte.
     pub fn is(&self, pattern: Pattern) -> bool {
         match self {
             Content::Bytes(bytes) => bytes.as_slice() == pattern.bytes(),
@@ -182,7 +183,7 @@ impl Content {
         }
     }
 
-    /// Whether it is this text.
+    /// Returns true if it is this text.
     pub fn is_text(&self, text: &str) -> bool {
         match self {
             Content::Bytes(bytes) => bytes.as_slice() == text.as_bytes(),
@@ -233,7 +234,7 @@ impl Seen {
         }
     }
 
-    /// Whether the payload is this pattern, to the last byte.
+    /// Returns true if the payload is this pattern, to the last byte.
     pub fn carries(&self, pattern: Pattern) -> bool {
         self.content.is(pattern)
     }

@@ -79,7 +79,7 @@ fn exchange_on_both_and_on_one(ours_listens: bool, role: WhatAmI) {
     for relay in &pair.relays {
         let before = pair.places();
         relay.cut();
-        // what is sent before the loss is noticed is lost; whoever has dialled restores the link
+        // messages sent before the loss is noticed are lost; the opener restores the link
         until("the loss is noticed", || {
             let now = pair.places();
             now.len() < 2 || now.iter().any(|place| !before.contains(place))

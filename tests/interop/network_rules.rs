@@ -42,7 +42,7 @@ fn their_router() -> Router {
     })
 }
 
-/// What publications ask for.
+/// Quality of service that publications ask for.
 const ASKED: Service = Service {
     priority: Priority::DataLow,
     congestion: CongestionControl::Drop,
@@ -95,7 +95,7 @@ fn publications_are_carried(
     publications: &[(&'static str, Message, Carried)],
 ) {
     let seen = to.subscribe("**");
-    // The publisher may still hear of a subscriber of the pass before, so it is matched too early.
+    // The publisher may still know a subscriber of the pass before, so it is matched too early.
     let publisher = from.matched_publisher("first");
     until("the first one arrives", || {
         publisher.publish(&put(1));
@@ -121,7 +121,8 @@ fn publications_are_carried(
     }
 }
 
-/// Queries are carried as the router says, which a queryable of the reference does not tell.
+/// Queries have the router's quality of service, which a queryable of the reference does not
+/// report.
 fn queries_are_carried(from: &Party, to: &Party) {
     let answering = to.queryable("**");
     for (key, priority) in [
@@ -175,7 +176,7 @@ fn their_router_has_messages_carried() {
     everywhere(their_router);
 }
 
-/// A session says how what it sends is carried, and what comes to it.
+/// A session sets the quality of service of its own messages, and of messages to it.
 #[test]
 fn sessions_have_messages_carried_alike() {
     if environment::python().is_none() {

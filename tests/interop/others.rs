@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whoever declares and asks what nobody has is answered at once, and publishing goes on.
+//! Declarations and queries without a counterpart end at once, and publishing continues.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;

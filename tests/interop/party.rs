@@ -28,7 +28,7 @@ macro_rules! served {
     };
 }
 
-/// Somebody who publishes and subscribes.
+/// A node that publishes and subscribes.
 pub enum Party {
     Ours(Session),
     Theirs(Theirs),
@@ -41,7 +41,7 @@ pub struct Theirs {
     zid: String,
 }
 
-/// How a party is connected.
+/// Connections of a party.
 pub struct Setup {
     pub role: WhatAmI,
     pub listen: Vec<String>,
@@ -96,7 +96,7 @@ impl Setup {
             .with_mode(self.role)
             .listen(&self.listen)
             .connect(&self.connect)
-            // parties meet whom the test wants them to
+            // parties connect only as the test configures
             .with("scouting/multicast/enabled", "false")
             .with("connect/retry/period_init_ms", "50")
             .with("connect/retry/period_max_ms", "200");
@@ -265,7 +265,7 @@ impl Party {
         }
     }
 
-    /// A publisher that somebody listens to.
+    /// Returns a publisher that has a subscriber.
     pub fn matched_publisher(&self, key: &str) -> Publishing {
         let publisher = self.publisher(key, Service::BLOCK);
         until("the publisher is matched", || publisher.is_matched());
@@ -328,7 +328,7 @@ impl Party {
     }
 }
 
-/// What a message of ours is given.
+/// Metadata of a message of ours.
 pub struct Given {
     pub timestamp: Option<Timestamp>,
     entity: EntityGlobalId,
@@ -428,7 +428,7 @@ pub enum Count {
     },
 }
 
-/// How many messages came, and the first that was not the next.
+/// Number of messages that came, and the first one that was not the next.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Counted {
     pub count: u64,
@@ -486,7 +486,7 @@ pub enum Publishing {
 }
 
 impl Publishing {
-    /// Whether it knows of a subscriber.
+    /// Returns true if it knows of a subscriber.
     pub fn is_matched(&self) -> bool {
         match self {
             Publishing::Ours { publisher, .. } => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One of ours and one of theirs over a kind of link, in every position: as clients of a router, and as peers of which either
-//! listens. What is called here does nothing where there is no reference.
+//! One of ours and one of theirs over a kind of link, in every position: as clients of a router,
+//! and as peers of which either listens. These functions do nothing without an installed reference.
 
 use zonda::config::WhatAmI;
 
@@ -58,7 +58,7 @@ pub fn linked(ours: &Party, theirs: &Party) {
     });
 }
 
-/// Whether the reference is there.
+/// Returns true if the reference is installed.
 pub fn has_reference() -> bool {
     environment::python().is_some()
 }

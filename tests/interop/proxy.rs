@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A wire that can be read: passes everything on, and tells what the two ends said to each other.
+//! A wire that can be read: a proxy that forwards all bytes, and records the messages of the two
+//! ends.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,13 +11,13 @@ use zonda_codec::{
     Declaration, Declare, Mapping, NetworkMessage, Reader, TransportMessage, WireExpr,
 };
 
-/// A way to somebody's endpoint, for one connection.
+/// A proxy to an endpoint, for one connection.
 pub struct Proxy {
     pub endpoint: String,
     said: [Arc<Mutex<Vec<u8>>>; 2],
 }
 
-/// Who speaks.
+/// An end of the wire.
 #[derive(Clone, Copy)]
 pub enum Speaker {
     /// The end that connected to the proxy.
@@ -31,7 +32,7 @@ pub struct Spelling {
     /// The id, or 0.
     pub scope: u16,
     pub suffix: String,
-    /// Whether the speaker declared the id.
+    /// True if the speaker declared the id.
     pub own: bool,
 }
 
@@ -45,7 +46,7 @@ impl Spelling {
     }
 }
 
-/// What one end said, as far as keys go.
+/// A recorded message of one end, as far as it is about keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// From now on an id stands for a text.
@@ -84,10 +85,10 @@ impl Proxy {
         proxy
     }
 
-    /// Everything that an end has said so far.
+    /// Returns all messages of an end so far.
     ///
     /// # Panics
-    /// It said something that is not of the protocol.
+    /// The end has sent bytes that are not of the protocol.
     pub fn said(&self, speaker: Speaker) -> Vec<Said> {
         let bytes = self.said[speaker as usize]
             .lock()

@@ -27,7 +27,7 @@ fn put(seed: u64) -> Message {
     Message::put(Pattern::short(seed))
 }
 
-/// Every answer is to be heard as it comes.
+/// Returns conditions under which every reply is delivered as it comes.
 fn all_answers() -> Conditions {
     Conditions::consolidated(Consolidation::None)
 }
@@ -288,7 +288,8 @@ pub fn targets_choose_queryables(scene: &Scene) {
     }
 }
 
-/// Lets queryables finish every query until a question ends, and tells which of them were asked.
+/// Lets queryables finish every query until a get ends, and returns the indices of those that
+/// received one.
 fn who_is_asked(queryables: &[Answering], asking: &Asking) -> Vec<usize> {
     let mut who = Vec::new();
     until("the question ends", || {
@@ -399,11 +400,11 @@ pub fn queries_time_out(scene: &Scene) {
         took >= Duration::from_millis(390) && took < SOON,
         "{took:?}"
     );
-    // a router on the way has its own clock and may say so, too
+    // a router on the way has its own clock and may report a timeout, too
     while let Heard::Fault(fault) = asking.next() {
         assert!(fault.content.is_text("Timeout"), "{fault:?}");
     }
-    // who answers may or may not have learnt of it
+    // the queryable may or may not know of it
     let _ = asked.try_reply("q/slow", &put(2));
     asked.finish();
     let next = asks(scene, "q/slow");
@@ -538,7 +539,7 @@ pub fn queries_are_cancelled(scene: &Scene) {
     assert!(asking.reply().sample.carries(Pattern::short(1)));
     asking.cancel();
     asking.ends();
-    // who answers may or may not have learnt of it
+    // the queryable may or may not know of it
     let _ = asked.try_reply("q/cancelled", &put(2));
     asked.finish();
     let next = asks(scene, "q/cancelled");

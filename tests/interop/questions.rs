@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Those who ask, of either implementation: questions, queriers, and what they hear.
+//! Queries of either implementation: gets, queriers, and the replies that they receive.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -79,7 +79,7 @@ impl Target {
     }
 }
 
-/// Which answers on one key are to be heard.
+/// Consolidation of the replies on one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consolidation {
     Auto,
@@ -99,7 +99,7 @@ impl Consolidation {
     }
 }
 
-/// How questions are put: what a querier is declared with.
+/// Conditions of queries: the options of a querier.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Conditions {
     pub target: Option<Target>,
@@ -156,11 +156,11 @@ impl Conditions {
     }
 }
 
-/// What a single question carries.
+/// Content of a single query.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Question {
     pub body: Option<Pattern>,
-    /// As text, such as `text/plain;utf-8`.
+    /// Encoding as text, such as `text/plain;utf-8`.
     pub encoding: Option<&'static str>,
     pub attachment: Option<&'static [u8]>,
     /// A source info with this number.
@@ -205,7 +205,7 @@ impl Question {
     }
 }
 
-/// What whoever asks hears.
+/// An event of a get.
 #[derive(Debug)]
 pub enum Heard {
     Reply(Replied),
@@ -221,7 +221,7 @@ pub struct Replied {
     pub replier: Option<String>,
 }
 
-/// An answer that says that there is none.
+/// A reply with an error.
 #[derive(Debug)]
 pub struct Fault {
     pub content: Content,
@@ -266,7 +266,7 @@ impl Heard {
     }
 }
 
-/// What is heard next, within some time; it is disconnected after the last.
+/// Source of the next event, within some time; it is disconnected after the last one.
 type Hear = Box<dyn Fn(Duration) -> Result<Heard, RecvTimeoutError>>;
 
 /// A question that was asked.
@@ -275,13 +275,13 @@ pub enum Asking {
         hear: Hear,
         source: EntityGlobalId,
         token: Option<CancellationToken>,
-        /// The end was heard.
+        /// True after the end of the get.
         over: Cell<bool>,
     },
     Theirs {
         process: Rc<Reference>,
         name: String,
-        /// `<node>:<entity>`, of whoever asks, in source infos.
+        /// Id of the querying entity in source infos: `<node>:<entity>`.
         source: String,
     },
 }
@@ -296,13 +296,13 @@ impl Asking {
         }
     }
 
-    /// The next thing that is heard.
+    /// Returns the next event.
     pub fn next(&self) -> Heard {
         self.next_within(LONG)
             .unwrap_or_else(|| panic!("nothing within {LONG:?}"))
     }
 
-    /// What has been heard already.
+    /// Returns an event that has come already.
     pub fn try_next(&self) -> Option<Heard> {
         self.next_within(Duration::ZERO)
     }
@@ -369,7 +369,7 @@ impl Asking {
         keys
     }
 
-    /// Who asks, in source infos: `<node>:<entity>`.
+    /// Returns the id of the querying entity in source infos: `<node>:<entity>`.
     pub fn source(&self) -> String {
         match self {
             Asking::Ours { source, .. } => format!("{}:{}", source.zid, source.eid),
@@ -431,7 +431,7 @@ impl Querying {
         }
     }
 
-    /// Whether it knows of a queryable.
+    /// Returns true if it knows of a queryable.
     pub fn is_matched(&self) -> bool {
         match self {
             Querying::Ours { querier, .. } => {
@@ -518,7 +518,7 @@ impl Party {
     }
 }
 
-/// Who asks, in the source infos of this session.
+/// Returns the id of the querying entity in the source infos of this session.
 fn entity(session: &Session) -> EntityGlobalId {
     EntityGlobalId {
         zid: session.zid(),

@@ -7,7 +7,8 @@ use crate::positions::{clients_exchange, clients_pass, has_reference, peers_exch
 use crate::router::Router;
 use crate::tls::Trust;
 
-/// What the locators of both ends say; the case that says nothing has streams where the release has them.
+/// Metadata of the locators of both ends; the case without any has streams where the release has
+/// them.
 const STREAMS: [&str; 2] = ["multistream=1", "multistream=0"];
 
 /// Nothing is repeated on such links.

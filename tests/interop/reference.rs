@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use crate::environment;
 use crate::wait::LONG;
 
-/// Lines of its log that say nothing of the other side: tests do not let it wait for scouting, nor listen needlessly.
+/// Lines of its log that are not about the other side: tests do not let it wait for scouting, nor
+/// listen needlessly.
 const OWN_AFFAIRS: [&str; 2] = [
     "Scouting delay elapsed before start conditions are met",
     "Starting with no listener endpoints",
@@ -33,7 +34,7 @@ pub struct Reference {
     log: RefCell<Vec<String>>,
     /// The number of the last command.
     last: Cell<u64>,
-    /// How many names were given.
+    /// Number of names that were given.
     named: Cell<u64>,
     /// It was ended on purpose.
     killed: Cell<bool>,
@@ -82,7 +83,7 @@ impl Reference {
         }
     }
 
-    /// Gives a command; its number tells the [answer](Reference::answer).
+    /// Sends a command; its number identifies the [answer](Reference::answer).
     pub fn begin(&self, verb: &str, mut command: Value) -> u64 {
         let n = self.last.get() + 1;
         self.last.set(n);
@@ -152,7 +153,7 @@ impl Reference {
             .push_back(line);
     }
 
-    /// What it has complained of so far: the other side does not keep to the protocol.
+    /// Returns its complaints so far: violations of the protocol by the other side.
     pub fn complaints(&self) -> Vec<String> {
         if !self.killed.get() {
             // its answer comes after everything that it logged before
@@ -171,7 +172,7 @@ impl Reference {
         child.wait().expect("it is this process's child");
     }
 
-    /// Its log, and what it said on standard error.
+    /// Takes its log, and its lines on standard error.
     fn last_words(&self) -> Vec<String> {
         self.log.borrow_mut().extend(self.errors.try_iter());
         self.log.take()
@@ -190,7 +191,7 @@ impl Drop for Reference {
     }
 }
 
-/// Reads lines on a thread of its own, so that whoever writes them never waits.
+/// Reads lines on a thread of its own, so that their writer never waits.
 pub fn each_line<T: Send + 'static>(
     from: impl Read + Send + 'static,
     make: impl Fn(String) -> T + Send + 'static,

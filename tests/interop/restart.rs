@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The other side goes away and comes back at the same place: whoever is left connects again, tells again what it
-//! has declared, and goes on as if nothing had been.
+//! Restarts of a node at the same address: the remaining nodes reconnect, send their declarations
+//! again, and continue as before.
 
 use zonda::config::WhatAmI;
 
@@ -96,7 +96,8 @@ fn their_client_survives_an_orderly_restart_of_our_router() {
     }
 }
 
-/// A get that is asked while the router is being replaced waits for the one who answers, who is back later.
+/// A get that is sent while the router is being replaced waits for the queryable, which is back
+/// later.
 fn a_get_waits(router: fn(&str) -> Router) {
     let endpoint = free_endpoint();
     let setup = Setup::client(&endpoint);

@@ -15,8 +15,9 @@ use zonda::{Session, Wait};
 use crate::party::{Setup, Theirs, linked};
 use crate::reference::each_line;
 
-/// A free port, for routers that cannot tell which one they were given. It is below the ports that the system gives
-/// out by itself, so that no connection of another test gets it before it is listened on, or while a router restarts.
+/// Returns an endpoint with a free port, for routers that do not report which port the system gave
+/// them. It is below the ports that the system gives out by itself, so that no connection of
+/// another test gets it before it is listened on, or while a router restarts.
 pub fn free_endpoint() -> String {
     static TAKEN: AtomicU16 = AtomicU16::new(0);
     let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -62,7 +63,7 @@ impl Router {
         Router::process_with(&["-l", endpoint])
     }
 
-    /// `zonda router` with these flags; on any free port if they do not say.
+    /// Starts `zonda router` with these flags; on any free port if they have none.
     pub fn process_with(flags: &[&str]) -> Router {
         let port = ["-l", "tcp/127.0.0.1:0"];
         let port = &port[..if flags.contains(&"-l") { 0 } else { 2 }];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who publishes, who subscribes, and what is between them: every arrangement in which both implementations meet.
+//! Publisher, subscriber, and the nodes between them: every arrangement in which both
+//! implementations meet.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,12 +15,12 @@ pub struct Scene {
     pub from: Party,
     pub to: Party,
     pub router: Option<Router>,
-    /// What the one that subscribes is.
+    /// Role of the subscribing party.
     pub role: WhatAmI,
 }
 
 impl Scene {
-    /// What anybody who takes part has to say about the others.
+    /// Returns the complaints of all parties about the other ones.
     pub fn complaints(&self) -> Vec<String> {
         let mut complaints: Vec<String> = self.router.iter().flat_map(Router::complaints).collect();
         for party in [&self.from, &self.to] {
@@ -47,32 +48,33 @@ impl Scene {
         Some(at_router(side, router, self.role, NOTHING))
     }
 
-    /// Waits until everything that `to` has said so far is known wherever `from` may ask for it.
+    /// Waits until all earlier declarations of `to` are known wherever `from` may query them.
     pub fn settles(&self) {
         settles(&self.to, &self.from);
     }
 
-    /// Waits until everything that this party has said so far is known wherever `from` may ask for it.
+    /// Waits until all earlier declarations of this party are known wherever `from` may query them.
     pub fn settles_with(&self, party: &Party) {
         settles(party, &self.from);
     }
 
-    /// Waits until everything that `from` has said so far is known wherever `to` may ask for it.
+    /// Waits until all earlier declarations of `from` are known wherever `to` may query them.
     pub fn settles_back(&self) {
         settles(&self.from, &self.to);
     }
 }
 
-/// Waits until everything that one party has said so far is known wherever another one may ask for it.
+/// Waits until all earlier declarations of one party are known wherever another one may query them.
 pub fn settles(speaker: &Party, hearer: &Party) {
-    // what is said on one link is heard in order, so whoever knows of this knows of everything before it
+    // a link keeps the order, so a node that knows this subscriber knows every declaration before
+    // it
     let key = format!("settled/{}", ROUND.fetch_add(1, Ordering::Relaxed));
     let marker = speaker.subscribe(&key);
     drop(hearer.matched_publisher(&key));
     marker.undeclare();
 }
 
-/// How often something was waited for.
+/// Number of waits so far.
 static ROUND: AtomicU32 = AtomicU32::new(0);
 
 /// Which implementation a party has.
@@ -94,7 +96,7 @@ impl Side {
     }
 }
 
-/// What is between two parties.
+/// Connection of two parties.
 #[derive(Clone, Copy)]
 enum Between {
     Router(fn() -> Router),
@@ -115,7 +117,7 @@ pub type Options = &'static [(&'static str, &'static str)];
 
 pub const NOTHING: Options = &[];
 
-/// Who takes part in a scene, and how they reach each other.
+/// Parties of a scene, and the connections between them.
 #[derive(Clone, Copy)]
 pub struct Arrangement {
     from: (Side, WhatAmI),
@@ -184,7 +186,7 @@ impl Arrangement {
     }
 }
 
-/// Opens a scene, plays something in it, and hears whether anybody complains.
+/// Opens a scene, plays a case in it, and asserts that no node complains.
 pub fn play(arrangement: Arrangement, case: fn(&Scene)) {
     let scene = arrangement.open();
     case(&scene);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two nodes of the reference that share memory, with ours between and beside them: it never takes part, and what it gets and
-//! passes on is whole.
+//! Two nodes of the reference that share memory, with ours between and next to them: ours never
+//! takes part, and the messages that it receives and forwards are whole.
 
 use crate::message::{Message, Pattern};
 use crate::party::{Party, Setup};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who stamps what: routers stamp puts that have no timestamp or an impossible one, and nothing else.
+//! Timestamps by routers: they stamp puts that have no timestamp or an impossible one, and nothing
+//! else.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -40,7 +41,7 @@ fn a_router_stamps(scene: &Scene) {
             "{shift} s"
         );
     }
-    // the clock has seen 0.2 s from now, and goes on from there
+    // the clock has seen 0.2 s from now, and continues from there
     publisher.publish(&put(None));
     let stamp = ticks(subscription.next().timestamp.as_deref());
     assert!(stamp > last && seconds_from_now(stamp) < 1.0);
@@ -89,7 +90,8 @@ fn our_router_stamps() {
     }
 }
 
-/// The same expectations against the reference's router, which shows that they are the protocol's and not ours.
+/// The reference's router meets the same expectations, which shows that they are the protocol's and
+/// not ours.
 #[test]
 fn their_router_stamps_alike() {
     if environment::python().is_some() {
@@ -97,7 +99,7 @@ fn their_router_stamps_alike() {
     }
 }
 
-/// Nobody stamps between peers, and no timestamp is too strange to be passed on.
+/// Peers add no timestamps, and pass on even impossible ones.
 #[test]
 fn peers_stamp_nothing() {
     if environment::python().is_some() {
@@ -112,7 +114,7 @@ fn peers_stamp_nothing() {
     }
 }
 
-/// What a router publishes itself is stamped, deletes too.
+/// Publications of a router itself are stamped, deletes too.
 #[test]
 fn a_router_stamps_its_own() {
     if environment::python().is_some() {

@@ -18,7 +18,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// The same where the locators of both ends say this.
+    /// Adds this metadata to the locators of both ends.
     pub fn saying(self, metadata: &str) -> Trust {
         let said = |endpoint: &str| endpoint.replacen('#', &format!("?{metadata}#"), 1);
         Trust {

@@ -50,7 +50,7 @@ impl Party {
         }
     }
 
-    /// Subscribes to the coming and going of tokens; with a history also of those that are there already.
+    /// Subscribes to new and ended tokens; with a history also to existing ones.
     pub fn watch(&self, key: &str, history: bool) -> Subscription {
         match self {
             Party::Ours(session) => {

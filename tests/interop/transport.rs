@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What two neighbours agree on below the messages: sizes, widths, features that one side lacks, a link that idles,
-//! traffic that crosses.
+//! Parameters that two neighbours agree on below the messages: sizes, widths, features that one
+//! side lacks, a link that idles, traffic that crosses.
 
 use zonda::config::WhatAmI;
 

@@ -11,7 +11,7 @@ use crate::party::{Party, Setup};
 use crate::positions::{clients_exchange, has_reference, peers_exchange};
 use crate::router::Router;
 
-/// A path that nobody else has; what is left there goes with it.
+/// A path that no other test uses; its file is removed with it.
 struct Place(PathBuf);
 
 impl Place {

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 /// Longer than anything that works takes, on a busy machine.
 pub const LONG: Duration = Duration::from_secs(20);
 
-/// What is to happen at once, on a busy machine; less than the lease after which a silent link is given up (10 s).
+/// Time limit for immediate effects, on a busy machine; less than the lease after which a silent
+/// link is closed (10 s).
 pub const SOON: Duration = Duration::from_secs(4);
 
 /// Waits until something holds.

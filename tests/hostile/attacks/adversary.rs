@@ -27,7 +27,7 @@ const ATTACKERS: usize = 3;
 /// Time after the attackers have left: messages that stand in queues then are late, and count.
 const AFTERMATH: Duration = Duration::from_secs(4);
 
-/// How often progress is shown.
+/// Interval of the progress output.
 const PROGRESS: Duration = Duration::from_secs(5);
 
 /// Ids of the honest routers.
@@ -198,8 +198,8 @@ const BUDGET_MIB: u64 = 128;
 const BOUNDS: Bounds = Bounds {
     silence_ms: 600 * (ATTACKERS * ROUTERS.len()) as u64,
     growth_mib: BUDGET_MIB + 64,
-    // Introductions that were reset have a descriptor until their task runs; 79 beside two for each connection were seen
-    // once in an hour. What bounds them is `transport/unicast/accept_pending`.
+    // Handshakes that were reset keep a descriptor until their task runs; 79 in addition to two for
+    // each connection were seen once in an hour. Their bound is `transport/unicast/accept_pending`.
     descriptors: 256,
     ..Bounds::USUAL
 };

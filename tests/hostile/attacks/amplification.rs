@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A little that is sent and much that is kept: by the ones who are there, and of those who are gone.
+//! Memory amplification: small messages that make the router store much, for neighbours that are
+//! linked and for those that have left.
 
 use zonda_codec::{
     Fragment, Interest, InterestMode, InterestOptions, Mapping, Priority, Push, PushBody, Put, Qos,
@@ -48,7 +49,8 @@ pub fn visitors(stage: &Stage) {
     stage.wait();
 }
 
-/// The same with visitors that go without having read some megabytes. The argument is the number of visits.
+/// Opens sessions that close without having read some megabytes. The argument is the number of
+/// sessions.
 pub fn visitors_that_do_not_read(stage: &Stage) {
     let visits = stage.number(100) as u16;
     let mut publisher = stage.guest();
@@ -86,7 +88,7 @@ pub fn long_keys(stage: &Stage) {
     stage.wait();
 }
 
-/// The same with short chunks that are as many as are allowed: more keys of fewer chunks.
+/// Uses as many short chunks as are allowed: more keys of fewer chunks.
 pub fn bushy_keys(stage: &Stage) {
     let mut guest = stage.guest();
     let key = |number: u64| format!("attack/{number}/{}", vec!["a"; 100].join("/"));
@@ -160,8 +162,8 @@ pub fn unfinished_messages(stage: &Stage) {
     stage.wait();
 }
 
-/// Subscribers that never read, and a publisher under Drop of messages that stand in their queues, each with others
-/// beside it that nobody wants. The argument is how many subscribers.
+/// Subscribes without ever reading, and publishes messages under Drop that wait in the subscribers'
+/// queues, each surrounded by messages without a subscriber. The argument is how many subscribers.
 pub fn pinned_blocks(stage: &Stage) {
     let guests: Vec<Hand> = (0..stage.number(8))
         .map(|_| {
@@ -279,8 +281,9 @@ fn s11_bushy_keys() {
     frugally("bushy_keys", "20000");
 }
 
-/// An honest client that declares little is not paused for those that hear of it and do not read, however many. The process grows
-/// by 95 to 112 MiB in most runs and by 128 or 129 in some, of which the node counts at most its budget.
+/// An honest client that declares little is not paused for neighbours that are sent its
+/// declarations and do not read, however many. The process grows by 95 to 112 MiB in most runs and
+/// by 128 or 129 in some, of which the node counts at most its budget.
 #[test]
 fn s10_listeners_that_do_not_read() {
     let attack = ["listeners_that_do_not_read", "40"];
@@ -294,7 +297,7 @@ fn s11_unfinished_messages() {
 
 #[test]
 fn s11_pinned_blocks() {
-    // who hears everything would want what nobody wants here
+    // a subscriber to everything would receive messages that must have no subscriber here
     let load = Load {
         everything: false,
         ..Load::usual()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Strangers in the way of others: they take all places, all introductions, another's id; they make peers dial
-//! elsewhere, and they make the router write.
+//! Resource exhaustion by unknown peers: they take all places, all handshakes, the id of another
+//! node; they make peers dial other addresses, and they make the router log.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 /// Another address of this machine: what is counted for each address is counted apart from honest clients.
 const ELSEWHERE: &str = "127.66.0.1";
 
-/// As many sessions as the argument says, each with a lease of a year, after which nothing more is said.
+/// Opens as many sessions as the argument says, each with a lease of a year, and then sends nothing
+/// more.
 pub fn sessions_for_a_year(stage: &Stage) {
     let mut guests = Vec::new();
     let mut refused = 0;
@@ -36,7 +37,7 @@ pub fn sessions_for_a_year(stage: &Stage) {
     stage.wait();
 }
 
-/// Connections that say nothing, as many as one thread can open; the newest thousand stay open.
+/// Opens silent connections, as many as one thread can; the newest thousand stay open.
 pub fn silent_connections(stage: &Stage) {
     let mut open = std::collections::VecDeque::new();
     stage.say("attacking");
@@ -49,8 +50,9 @@ pub fn silent_connections(stage: &Stage) {
     });
 }
 
-/// A client with a long way to the router comes again and again. The argument is the milliseconds it takes for each
-/// of its two batches; it says how often it came and how often it was let in.
+/// Connects again and again as a client with a long way to the router. The argument is the delay in
+/// milliseconds of each of its two batches; reports how often it connected and how often it was
+/// admitted.
 pub fn client_far_away(stage: &Stage) {
     let delay = Duration::from_millis(stage.number(100));
     let (mut came, mut let_in) = (0, 0);
@@ -63,7 +65,7 @@ pub fn client_far_away(stage: &Stage) {
     stage.say(&format!("let in {let_in} of {came}"));
 }
 
-/// A peer that tells of many others, which all live at one address: it counts who comes there.
+/// Announces many peers by gossip that all share one address; counts the connections to it.
 pub fn gossip_of_many(stage: &Stage) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let place = listener.local_addr().expect("bound").to_string();
@@ -101,7 +103,7 @@ pub fn gossip_of_many(stage: &Stage) {
     stage.wait();
 }
 
-/// Connections that say something that is worth a line, with text of the stranger's choice.
+/// Opens connections that cause a log line, with text of the attacker's choice.
 pub fn noisy_strangers(stage: &Stage) {
     stage.say("attacking");
     let mut number = 0_u64;
@@ -117,7 +119,7 @@ pub fn noisy_strangers(stage: &Stage) {
                 let _ = hand.try_introduce();
             }
             2 => {
-                // the key is no key: the router says so, once for each stranger
+                // the key is invalid: the router logs it, once for each connection
                 let text = format!("attack//a-line-of-the-strangers-choice/{number}");
                 if hand.is_let_in() {
                     hand.frame(&drop_put(&text, b"x"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ordinary trouble instead of attacks: neighbours that stop, read slowly, all start at once, or whose links break.
-//! The others must hardly notice. The same cases run against the reference's router: `docs/reliability.md` has both
-//! tables.
+//! Ordinary trouble instead of attacks: neighbours that stop, read slowly, all start at once, or
+//! whose links break. The other neighbours must hardly notice. The same cases run against the
+//! reference's router: `docs/reliability.md` has both tables.
 
 use std::collections::VecDeque;
 use std::net::Shutdown;
@@ -35,7 +35,7 @@ pub fn member(stage: &Stage) {
     stage.wait();
 }
 
-/// As many subscribers as the argument says that read nothing and say that they are alive.
+/// Connects as many subscribers as the argument says that read nothing and send keep-alives.
 pub fn dead_consumers(stage: &Stage) {
     let mut consumers = Vec::new();
     for _ in 0..stage.number(10) {
@@ -53,8 +53,8 @@ pub fn dead_consumers(stage: &Stage) {
     stage.wait();
 }
 
-/// As many sessions as the argument says, each with fifty entities, all at the same time. Says how long the last
-/// one took until it was served.
+/// Opens as many sessions as the argument says, each with fifty entities, all at the same time.
+/// Reports the time until the last one is served.
 pub fn starters(stage: &Stage) {
     const LANES: u64 = 10;
     let each = stage.number(200) / LANES;
@@ -74,7 +74,8 @@ pub fn starters(stage: &Stage) {
     stage.wait();
 }
 
-/// They speak at once and are heard one after the other.
+/// Opens sessions that send their declarations at once; returns when the router has served all of
+/// them.
 fn start_some(stage: &Stage, count: u64) -> Vec<Hand> {
     let start = |_| {
         let mut guest = stage.guest();
@@ -95,7 +96,8 @@ fn start_some(stage: &Stage, count: u64) -> Vec<Hand> {
     guests
 }
 
-/// Neighbours whose links break in five ways, as many as the argument says. Says how many of them were let in.
+/// Opens links that break in five ways, as many as the argument says. Reports how many of them were
+/// admitted.
 pub fn cuts(stage: &Stage) {
     let mut chance = Chance::of(stage.seed);
     let mut dead = VecDeque::new();
@@ -154,8 +156,8 @@ fn cuttable(stage: &Stage, number: u128) -> Option<Hand> {
     (guest.is_let_in() && guest.messages(entities)).then_some(guest)
 }
 
-/// As many clients as the argument says, which lose their router. Says when the last one is back, and how many came
-/// back within the fullest tenth of a second.
+/// Opens as many clients as the argument says, which lose their router. Reports the time until the
+/// last one has reconnected, and how many reconnected within the busiest tenth of a second.
 pub fn returners(stage: &Stage) {
     let count = stage.number(100) as usize;
     let back = Arc::new(Mutex::new(Vec::new()));
@@ -192,7 +194,7 @@ pub fn returners(stage: &Stage) {
     stage.wait();
 }
 
-/// Whether a case for the long run is to run now.
+/// Returns true in the long run; other runs skip the case.
 fn is_long() -> bool {
     let is_long = std::env::var_os("ZONDA_LONG").is_some();
     if !is_long {
@@ -201,13 +203,13 @@ fn is_long() -> bool {
     is_long
 }
 
-/// Three subscribers that go on beside the trouble.
+/// Returns a load with three subscribers that continue during the disturbance.
 fn load(flow: Flow) -> Load {
     let flows = vec![flow, Flow::drop(8, 100).priority(1)];
     Load::of("load", flows).subscribers(3)
 }
 
-/// One of four subscribers is stopped for three seconds and goes on.
+/// Stops one of four subscribers for three seconds and resumes it.
 #[track_caller]
 fn one_of_four_is_stopped(flow: Flow) {
     let mut world = World::open(Setup::router());

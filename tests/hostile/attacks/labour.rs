@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Little that is said and much that has to be done for it: keys that take long to compare, declarations and interests
-//! that multiply, questions about everything, churn.
+//! Processor exhaustion: short messages that cause much work, such as keys that take long to
+//! compare, declarations and interests that multiply, queries for everything, churn.
 
 use std::time::Duration;
 
@@ -74,8 +74,8 @@ pub fn interests_in_one_for_all(stage: &Stage) {
     stage.wait();
 }
 
-/// Declares subscribers, as many as the argument says, and asks ever new interests that cover all of them, each in one
-/// declaration for all, or in each.
+/// Declares subscribers, as many as the argument says, and sends ever new interests that cover all
+/// of them, each in one declaration for all, or in each.
 pub fn interests_in_what_it_has(stage: &Stage) {
     let mut guest = stage.guest();
     read_beside(stage, &guest);
@@ -129,8 +129,9 @@ fn large_table(stage: &Stage, mut act: impl FnMut(&mut Hand, u32) -> bool) {
     stage.wait();
 }
 
-/// As many neighbours as the argument says, interested in all declarations, and one who declares and undeclares many
-/// in each of its frames. Says in how many batches one of the listeners got how many declarations.
+/// Opens as many neighbours as the argument says, interested in all declarations, and one that
+/// declares and undeclares many entities in each of its frames. Reports in how many batches one of
+/// the neighbours received how many declarations.
 pub fn many_who_listen_to_churn(stage: &Stage) {
     const DECLARATIONS: u32 = 4000;
     let mut guests: Vec<Hand> = (0..stage.number(200)).map(|_| stage.guest()).collect();
@@ -175,7 +176,8 @@ fn patterns(word: &str) -> Vec<String> {
     all
 }
 
-/// Neighbours as many as the argument says, each interested in tokens on ten thousand patterns that one key matches.
+/// Opens as many neighbours as the argument says, each interested in tokens on ten thousand
+/// patterns that one key matches.
 pub fn many_interests_in_one_key(stage: &Stage) {
     let (firsts, seconds) = (patterns("honest"), patterns("usual"));
     let guests: Vec<Hand> = (0..stage.number(3))
@@ -211,7 +213,8 @@ pub fn many_interests_in_one_key(stage: &Stage) {
     drop(guests);
 }
 
-/// Sessions as many as the argument says, and one that asks for the admin space again and again.
+/// Opens as many sessions as the argument says, and one that queries the admin space again and
+/// again.
 pub fn admin_space(stage: &Stage) {
     crowd(
         stage,
@@ -228,8 +231,8 @@ pub fn admin_space(stage: &Stage) {
     stage.wait();
 }
 
-/// Declares and undeclares subscribers and key ids with a table behind it, each change of which may outdate what
-/// others have looked up.
+/// Declares and undeclares subscribers and key ids with a table of entities behind them, each
+/// change of which may invalidate the cached routes of other neighbours.
 pub fn churn_with_a_table(stage: &Stage) {
     let mut guest = stage.guest();
     narrow(&guest);
@@ -268,7 +271,7 @@ fn s3_keys_of_many_chunks() {
     harmless("keys_of_many_chunks", "16000 100");
 }
 
-/// As many chunks as are allowed, and many such keys.
+/// Keys of as many chunks as are allowed, and many such keys.
 #[test]
 fn s3_keys_of_some_chunks() {
     harmless("keys_of_many_chunks", "120 4000");
@@ -277,7 +280,7 @@ fn s3_keys_of_some_chunks() {
 #[test]
 fn s3_interests_in_one_for_all() {
     let mut world = World::open(Setup::router());
-    // nobody else may subscribe to these keys: the first one who does would be the answer
+    // these keys must have no other subscriber: the first one would be the answer
     world.honest(Load {
         everything: false,
         ..Load::usual()
@@ -315,8 +318,8 @@ fn s16_wild_questions() {
     harmless("wild_questions", "");
 }
 
-/// A neighbour that is interested in a few keys hears of a change before those with thousands of interests in it, and the
-/// client that made the change does not wait for them.
+/// A neighbour with a few interests is sent a change before neighbours with thousands of matching
+/// interests, and the client that made the change does not wait for them.
 #[test]
 fn s16_many_interests_in_one_key() {
     let mut world = World::open(Setup::router());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A stranger that says it is a router, in a mesh of honest routers with a client each. Each honest message comes to each
-//! subscriber once, and soon, whatever the stranger says of the honest routers.
+//! An attacker in the role of a router, in a mesh of honest routers with a client each. Each honest
+//! message comes to each subscriber once, and soon, whatever the attacker announces about the
+//! honest routers.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -222,7 +223,7 @@ impl Mesh {
         }
     }
 
-    /// A stranger that says it is a router, and reads what comes.
+    /// Connects an attacker in the role of a router that reads its input.
     fn stranger(&self, at: usize) -> Stranger {
         self.stranger_as(at, zid(0)).expect("the router lets it in")
     }
@@ -234,7 +235,7 @@ impl Mesh {
     }
 }
 
-/// A hand that reads what comes and says that it is alive until it is dropped.
+/// A hand that reads its input and sends keep-alives until it is dropped.
 struct Stranger(Hand);
 
 impl Stranger {
@@ -385,7 +386,7 @@ fn subscriber_of(number: u16, key: &str) -> Vec<u8> {
     })
 }
 
-/// Says again and again until the time is over.
+/// Repeats `act` until the time of the attack is over.
 fn go_on(mut act: impl FnMut(u64)) {
     let begin = Instant::now();
     let mut round = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Attackers in processes of their own, and the cases that watch what they do to others ([`crate::world`]).
+//! Attackers in processes of their own, and the cases that watch their effects on honest nodes
+//! ([`crate::world`]).
 
 mod adversary;
 mod amplification;
@@ -18,7 +19,7 @@ mod words;
 
 use crate::roles::Stage;
 
-/// What an attacker does.
+/// Work of an attacker.
 pub type Attack = fn(&Stage);
 
 /// All attackers by name.

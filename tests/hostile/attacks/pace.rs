@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Neighbours that take less than they are sent: frozen, slow, coming back again and again, with tiny batches. What
-//! they subscribe to is published by an honest source, whose other subscribers must hardly notice.
+//! Neighbours that read less than they are sent: frozen, slow, reconnecting again and again, with
+//! tiny batches. An honest source publishes on the keys that they subscribe to; its other
+//! subscribers must hardly notice.
 
 use std::time::Duration;
 
@@ -14,19 +15,19 @@ use crate::hand::Hand;
 use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, Verdict, World, seconds};
 
-/// A subscriber that is stuck costs the others of its source this much at most, once.
+/// Cost of a stuck subscriber to the other subscribers of its source, at most, once.
 pub(super) const STUCK: Bounds = Bounds {
     silence_ms: 600,
     ..Bounds::USUAL
 };
 
-/// A source of large messages at speed, and urgent ones beside.
+/// Returns a load of large messages at speed, and urgent small ones.
 fn large() -> Load {
     let flows = vec![Flow::block(1 << 20, 40), Flow::drop(8, 100).priority(1)];
     Load::of("load", flows)
 }
 
-/// A source of small messages at speed, and urgent ones beside.
+/// Returns a load of small messages at speed, and urgent ones.
 fn fast() -> Load {
     let flows = vec![Flow::block(1000, 0), Flow::drop(8, 100).priority(1)];
     Load::of("load", flows)
@@ -107,7 +108,7 @@ pub fn churn(stage: &Stage) {
     stage.wait();
 }
 
-/// An innocent one on a slow line that is interested in what others declare.
+/// Connects as an innocent neighbour on a slow line that is interested in all declarations.
 pub fn slow_listener(stage: &Stage) {
     let mut guest = stage.guest();
     narrow(&guest);
@@ -121,8 +122,8 @@ pub fn slow_listener(stage: &Stage) {
     stage.wait();
 }
 
-/// Connects to a peer as a peer and never says that its declarations are over. Reads for three seconds, says how
-/// many bytes came in the last one, and then reads nothing more.
+/// Connects to a peer as a peer and never ends its declarations. Reads for three seconds, reports
+/// how many bytes came in the last one, and then stops reading.
 pub fn peer_without_a_word(stage: &Stage) {
     let mut guest = stage.visitor();
     guest.parameters.whatami = WhatAmI::Peer;
@@ -185,7 +186,7 @@ fn stuck(load: Load, attack: &str, argument: &str) {
     beside(load, attack, argument).holds(&STUCK);
 }
 
-/// What a load sees of an attack.
+/// Measures a load during an attack.
 pub(super) fn beside(load: Load, attack: &str, argument: &str) -> Verdict {
     let mut world = World::open(Setup::router());
     world.honest(load);
@@ -249,12 +250,13 @@ fn s8_a_frozen_peer() {
     world.verdict().holds(&STUCK);
 }
 
-/// Batches of 32 bytes are refused; those of 1024 cost the others little.
+/// Batches of 32 bytes are refused; batches of 1024 bytes cost the honest clients little.
 #[test]
 fn s9_tiny_batches() {
     for size in ["32", "1024"] {
         let mut world = World::open(Setup::router());
-        // As much as an unoptimised build forwards to three subscribers on two processors, and has some time left.
+        // A rate that an unoptimised build forwards to three subscribers on two processors with
+        // some time to spare.
         let flows = vec![Flow::drop(1000, 10_000), Flow::drop(8, 100).priority(1)];
         world.honest(Load::of("load", flows));
         world.quiet(seconds(2.0));

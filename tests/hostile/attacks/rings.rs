@@ -14,10 +14,11 @@ use crate::world::{Process, Setup};
 
 const ROUTERS: usize = 5;
 
-/// How many routers a message passes after its first one: with two, each link carries what two routers have to say.
+/// Number of routers that a message passes after its first one: with two, each link carries
+/// messages from two routers.
 const HOPS: usize = 2;
 
-/// How long the flows are watched.
+/// Time for which the flows are watched.
 const WATCHED: Duration = Duration::from_secs(3);
 
 /// Routers, each linked to the next one, and where they listen.
@@ -40,11 +41,12 @@ fn client(place: &str) -> Session {
     zonda::open(config).wait().expect("the router is there")
 }
 
-/// What came of the messages of one publisher.
+/// Counts of the messages of one publisher.
 #[derive(Default)]
 struct Flow {
     received: AtomicU64,
-    /// The number of the next message. Those before the first one may be lost: the mesh had not heard of the subscriber.
+    /// Number of the next message. Messages before the first received one may be lost: the mesh did
+    /// not know the subscriber yet.
     next: AtomicU64,
     missed: AtomicU64,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An attacker that does nothing: what the bounds say of a world without harm.
+//! An attacker that does nothing: the bounds hold without an attack.
 
 use crate::roles::Stage;
 use crate::world::{Bounds, Load, Setup, World, seconds};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lengths that are longer written than they have to be: what the router reads in one way and forwards, others must
-//! not read in another way.
+//! Lengths that are encoded longer than necessary: the router that forwards a message and its
+//! receivers must parse it alike.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,15 @@ use crate::hand::Hand;
 use crate::roles::Stage;
 use crate::world::{Bounds, Load, Setup, World, seconds};
 
-/// Publications on a key of its own. The first ends with an empty payload whose length is written as `80 00`; the next
-/// are alike, with lengths behind the `80` that mean one thing to the one who takes the `80` for a part of the head,
-/// and another to everybody else. Behind that length lie messages in the router's name.
+/// Publishes on a key of its own. The first ends with an empty payload whose length is written as
+/// `80 00`; the next are alike, with lengths behind the `80` that mean one thing to a parser that
+/// takes the `80` for a part of the head, and another to all other parsers. Behind that length are
+/// messages in the router's name.
 pub fn smuggler(stage: &Stage) {
     stage.say("attacking");
     let empty = drop_put("attack/own", b"");
-    // what must not reach others as the router's own words: the end of the link, and declarations
+    // messages that must not reach subscribers as the router's own: the end of the link, and
+    // declarations
     let close = [0x03, 0x00];
     let hidden = [
         drop_put("attack/hidden", b"open").repeat(4),
@@ -70,11 +72,11 @@ fn s1_overlong_lengths() {
     world.verdict().holds(&Bounds::USUAL);
 }
 
-/// Where the attackers below publish, and what they say when they have said all.
+/// Key of the attackers below, and the content of their last message.
 const OWN: &str = "plant/own";
 const END: &str = "plant/end";
 
-/// What is hidden in a payload.
+/// Returns the messages that are hidden in a payload.
 fn hidden() -> [Vec<u8>; 3] {
     [
         vec![0x03, 0x00],
@@ -108,7 +110,8 @@ pub fn length_of_nothing(stage: &Stage) {
     stage.wait();
 }
 
-/// An extension longer than its field: the reference goes on reading behind the field, at the length of a longer payload.
+/// Sends an extension longer than its field: the reference continues to parse behind the field, at
+/// the length of a longer payload.
 pub fn surplus_in_an_extension(stage: &Stage) {
     for hidden in hidden() {
         let mut guest = stage.guest();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The soak: ordinary sessions come, take part and go for as long as wanted, at two linked routers under honest load. What one of
-//! them leaves behind adds up, so the memory and the descriptors of the watched router must stay as they are.
+//! The soak: ordinary sessions connect, take part and close for as long as wanted, at two linked
+//! routers under honest load. Leaks of each session add up, so the memory and the descriptors of
+//! the watched router must stay as they are.
 //!
 //! An hour in `./check --long`; left out elsewhere. By hand:
 //!
@@ -29,8 +30,9 @@ const LANES: u64 = 1;
 /// The time is looked at in so many parts.
 const PARTS: usize = 12;
 
-/// How much more the router may keep in the last third of the time than in the second one. The first one is for what grows
-/// to its size once: pools, caches and what the allocator keeps of the largest moment.
+/// Limit for the router's growth from the second third of the time to the last one. The first third
+/// is for memory that grows to its size once: pools, caches and the pages that the allocator keeps
+/// of the peak.
 const GROWTH_MAX: u64 = 6 << 20;
 
 /// Looks at the router's descriptors differ by what comes and goes at that moment.
@@ -39,7 +41,8 @@ const DESCRIPTORS_MAX: usize = 24;
 /// Sizes of what is published.
 const SIZES: [usize; 5] = [0, 8, 1000, 65_536, 300_000];
 
-/// Sessions come, take part and go, in lanes. Says once in a while how many have been there.
+/// Opens sessions, lets them take part and closes them, in lanes. Reports once in a while how many
+/// there have been.
 pub fn daily_life(stage: &Stage) {
     let lives = AtomicU64::new(0);
     stage.say("attacking");
@@ -71,7 +74,7 @@ fn life_of_a_session(stage: &Stage, number: u64, chance: &mut Chance) {
     let answers = session.declare_queryable(own("answer"));
     let answers = answers
         .callback(|query| {
-            // the one who asked may be gone
+            // the node that sent the query may have left
             let _ = query.reply(query.key_expr().clone(), "yes").wait();
         })
         .wait()
@@ -96,7 +99,7 @@ fn life_of_a_session(stage: &Stage, number: u64, chance: &mut Chance) {
         }
         // the session goes with all that it has
         1 => session.close().wait().expect("open"),
-        // nobody says anything
+        // dropped without a close
         _ => {}
     }
 }
@@ -138,7 +141,7 @@ fn life_of_a_hand(stage: &Stage, number: u64, chance: &mut Chance) {
     }
 }
 
-/// Some of everything, at a pace that leaves the processors to others for an hour.
+/// Returns a load of every kind of traffic, at a pace that leaves processor time free for an hour.
 fn honest() -> Load {
     let flows = vec![
         Flow::block(8, 100),
@@ -152,7 +155,7 @@ fn honest() -> Load {
     }
 }
 
-/// What the router had in one part of the time: the medians of looks.
+/// Usage of the router in one part of the time: medians of its samples.
 struct Part {
     memory: u64,
     descriptors: usize,
@@ -213,9 +216,10 @@ fn soak() {
     drop((near, beyond));
     let (second, last) = (&parts[PARTS / 3..PARTS * 2 / 3], &parts[PARTS * 2 / 3..]);
     let bounds = Bounds {
-        // what sessions beside the honest ones take of two processors is no fault
+        // the processor time of other sessions is no fault of the router
         throughput: 0.0,
-        // other cases measure silences; here it shows that nobody was left alone for long within an hour
+        // other cases measure silences; this bound shows that no client was without service for
+        // long within an hour
         silence_ms: 2000,
         lines: Bounds::USUAL.lines.max(10 * length / 60),
         ..Bounds::USUAL

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What attackers say and how they listen, in pieces.
+//! Messages of attackers and ways of reading, as building blocks.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -81,7 +81,7 @@ pub fn put(key: &str, payload: &[u8]) -> Vec<u8> {
     bytes(&push)
 }
 
-/// The same under Drop.
+/// Returns a put under Drop.
 pub fn drop_put(key: &str, payload: &[u8]) -> Vec<u8> {
     bytes(&Push::new(
         WireExpr::full(key),
@@ -139,7 +139,7 @@ pub fn narrow(hand: &Hand) {
     socket.set_recv_buffer_size(32 * 1024).expect("a socket");
 }
 
-/// Reads at this pace at most until the case or the link ends; tells whether the link did.
+/// Reads at this pace at most until the case or the link ends; returns true if the link did.
 pub fn read_slowly(stage: &Stage, stream: &TcpStream, bytes_per_second: u64) -> bool {
     let begin = Instant::now();
     let mut total = 0_u64;
@@ -157,7 +157,7 @@ pub fn read_slowly(stage: &Stage, stream: &TcpStream, bytes_per_second: u64) -> 
     }
 }
 
-/// Reads all that comes until the case or the link ends; tells whether the link did.
+/// Reads all input until the case or the link ends; returns true if the link did.
 pub fn read_all(stage: &Stage, stream: &TcpStream) -> bool {
     let mut buffer = vec![0; 1 << 18];
     loop {
@@ -207,7 +207,8 @@ fn read(stage: &Stage, mut stream: &TcpStream, buffer: &mut [u8]) -> Option<usiz
     }
 }
 
-/// Waits without reading until the router hangs up or the case ends; tells whether the router did.
+/// Waits without reading until the router closes the link or the case ends; returns true if the
+/// router did.
 pub fn sleep_on(stage: &Stage, hand: &Hand) -> bool {
     let mut other = hand.other();
     while other.is_kept_alive() {

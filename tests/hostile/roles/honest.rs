@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Honest clients in one process: a source with subscribers of its own, one who asks and one who answers, one that
-//! comes to life and dies again and one who watches. Each is a session of its own. A line `window` on standard input
-//! makes them report and begin anew, `stop` makes them end: what was put under Block must then have arrived.
+//! Honest clients in one process: a source with subscribers of its own, a session that queries and
+//! one that replies, a session that declares and undeclares a token and one that watches it. Each
+//! role is a session of its own. A line `window` on standard input makes them report and begin
+//! anew, `stop` makes them end: messages under Block must then have arrived.
 
 use std::io::BufRead;
 use std::net::SocketAddr;
@@ -31,7 +32,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What all of them note together.
+/// State shared by all roles.
 #[derive(Default)]
 struct Notes {
     over: AtomicBool,
@@ -48,12 +49,12 @@ struct Notes {
     oversleep_ms: AtomicU64,
     /// Since when a question or a token is under way.
     asked: Mutex<Option<Instant>>,
-    /// How far the question has come.
+    /// Progress of the current query.
     leg: Mutex<Leg>,
     changed: Mutex<Option<Instant>>,
 }
 
-/// The ways of a question: when it came to the one who answers, and when the answer was back.
+/// Times of a query: its arrival at the queryable, its reply, and the arrival of the reply.
 #[derive(Debug, Clone, Copy, Default)]
 struct Leg {
     heard: Option<Instant>,
@@ -61,11 +62,11 @@ struct Leg {
     back: Option<Instant>,
 }
 
-/// A question that takes longer has its ways told.
+/// Time after which a query's times are printed.
 const SLOW: Duration = Duration::from_millis(500);
 
 impl Notes {
-    /// Says where a slow question has spent its time.
+    /// Prints where a slow query has spent its time.
     fn explain(&self, begin: Instant) {
         if begin.elapsed() >= SLOW {
             let leg = *lock(&self.leg);
@@ -152,7 +153,7 @@ fn publish(session: &Session, index: usize, load: &Load, notes: &Notes, begin: &
         .wait()
         .expect("open");
     while !begin.load(Ordering::Relaxed) && !notes.is_over() {
-        // who does not know the source yet is greeted again
+        // greets again until each subscriber knows the source
         let _ = publisher.put(payload(GREETING, flow.size)).wait();
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -182,7 +183,7 @@ fn publish(session: &Session, index: usize, load: &Load, notes: &Notes, begin: &
     }
 }
 
-/// One who answers, and one who asks it again and again.
+/// Replies in one session, and queries it again and again from another one.
 fn ask(asking: &Session, answering: &Session, name: &str, notes: &Arc<Notes>) {
     let key = format!("honest/{name}/ask");
     let (answer, heard) = (key.clone(), Arc::clone(notes));
@@ -218,7 +219,7 @@ fn ask(asking: &Session, answering: &Session, name: &str, notes: &Arc<Notes>) {
         most(&notes.question_ms, begin.elapsed());
         notes.explain(begin);
         *lock(&notes.asked) = None;
-        // the first ones may come before the one who answers is known
+        // the first queries may be sent before the queryable is known
         if right == 0 && notes.questions.load(Ordering::Relaxed) == 0 && number < 500 {
             continue;
         }
@@ -230,7 +231,7 @@ fn ask(asking: &Session, answering: &Session, name: &str, notes: &Arc<Notes>) {
     }
 }
 
-/// One that comes to life and dies again and again, and one who watches.
+/// Declares and undeclares a token again and again in one session, and watches it in another one.
 fn live(living: &Session, watching: &Session, name: &str, notes: &Notes) {
     let key = format!("honest/{name}/alive");
     let seen = Arc::new(AtomicU64::new(0));
@@ -272,7 +273,7 @@ fn live(living: &Session, watching: &Session, name: &str, notes: &Notes) {
     }
 }
 
-/// What the machine does to everybody.
+/// Measures the delays that the machine causes for all processes.
 fn sleep_again_and_again(notes: &Notes) {
     const NAP: Duration = Duration::from_millis(1);
     while !notes.is_over() {
@@ -288,7 +289,7 @@ struct Honest {
     subscribers: Vec<Subscriber>,
     advanced: Option<Arc<Line>>,
     working: Vec<JoinHandle<()>>,
-    /// The sum of what earlier reports said.
+    /// Sums of the earlier reports.
     published: Vec<u64>,
     since: Instant,
 }
@@ -421,7 +422,7 @@ impl Honest {
         self.working.push(std::thread::spawn(task));
     }
 
-    /// Says what was seen since the last time.
+    /// Prints the observations since the last report.
     fn window(&mut self) {
         let now = Instant::now();
         let seconds = now.duration_since(self.since).as_secs_f64();
@@ -484,7 +485,7 @@ impl Honest {
         tell(&report);
     }
 
-    /// Ends all work, and says what never came.
+    /// Ends all work, and prints the messages that never came.
     fn stop(&mut self) {
         self.notes.over.store(true, Ordering::Relaxed);
         for thread in self.working.drain(..) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What one subscriber has seen of one flow: numbers in order, and the times between them.
+//! Observations of one flow by one subscriber: numbers in order, and the times between them.
 
 use std::time::{Duration, Instant};
 
 use crate::world::{Flow, FlowReport};
 
-/// The number of a greeting, which tells that a subscriber is known and is no part of the flow.
+/// Number of a greeting, which shows that a subscriber is known and is no part of the flow.
 pub const GREETING: u64 = u64::MAX;
 
 /// The payload with a number: the number, then bytes that follow from it.
@@ -19,7 +19,7 @@ fn filler(number: u64) -> u8 {
     (number as u8).wrapping_mul(31).wrapping_add(7)
 }
 
-/// The number of a payload; `None` if nobody honest made it.
+/// Returns the number of a payload, or `None` if no honest source made it.
 pub fn number_of(payload: &[u8], size: usize) -> Option<u64> {
     let (number, rest) = payload.split_first_chunk()?;
     let number = u64::from_le_bytes(*number);
@@ -83,7 +83,8 @@ impl Ledger {
         }
     }
 
-    /// What was seen since the last report. A silence that lasts is part of this one and of the next.
+    /// Takes the observations since the last report. A silence that lasts is part of this report
+    /// and of the next one.
     pub fn report(&mut self, now: Instant) -> FlowReport {
         self.pause(now);
         let mut report = std::mem::take(&mut self.report);
@@ -92,7 +93,7 @@ impl Ledger {
         report
     }
 
-    /// Whether all up to this number came, or were given up.
+    /// Returns true if all messages up to this number came, or were given up.
     pub fn has_all(&self, published: u64) -> bool {
         self.next >= published
     }

@@ -16,11 +16,11 @@ use crate::attacks::ATTACKS;
 use crate::world::{Load, Process};
 pub use stage::Stage;
 
-/// Where a process finds its part, and an argument for it.
+/// Variables with a process's role, and an argument for it.
 const PART: &str = "ZONDA_HOSTILE_PART";
 const ARGUMENT: &str = "ZONDA_HOSTILE_ARGUMENT";
 
-/// Lines to the case begin with this; the others are the test harness's.
+/// Prefix of lines to the case; lines without it are the test harness's.
 const MARK: &str = "@ ";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

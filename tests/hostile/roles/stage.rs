@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an attacker has: where the router is, a source of chance, and a line to the case.
+//! Resources of an attacker: the router's address, a source of chance, and a line to the case.
 
 use std::io::BufRead;
 use std::net::{IpAddr, SocketAddr};
@@ -12,11 +12,11 @@ use crate::hand::Hand;
 
 #[derive(Clone)]
 pub struct Stage {
-    /// Where the router listens.
+    /// Address of the router.
     pub address: SocketAddr,
     /// All chance of this attacker comes from this.
     pub seed: u64,
-    /// What the case gave.
+    /// Argument from the case.
     pub argument: String,
     over: Arc<(Mutex<bool>, Condvar)>,
 }
@@ -54,7 +54,7 @@ impl Stage {
         *self.over.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something again and again until the case ends, or the thing says false.
+    /// Repeats `act` until the case ends, or `act` returns false.
     pub fn while_on(&self, mut act: impl FnMut() -> bool) {
         while !self.is_over() && act() {}
     }
@@ -64,7 +64,7 @@ impl Stage {
         while !self.pause(Duration::from_secs(1)) {}
     }
 
-    /// Waits this long at most; tells whether the case has ended.
+    /// Waits this long at most; returns true if the case has ended.
     pub fn pause(&self, length: Duration) -> bool {
         let over = self.over.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.over.1.wait_timeout_while(over, length, |over| !*over);
@@ -81,19 +81,20 @@ impl Stage {
         self.argument.parse().unwrap_or(default)
     }
 
-    /// A stranger who has said nothing yet.
+    /// Connects without sending anything.
     pub fn visitor(&self) -> Hand {
         Hand::connect_as(self.address, self.zid())
     }
 
-    /// A stranger who was let in as a client.
+    /// Connects and is admitted as a client.
     pub fn guest(&self) -> Hand {
         let mut hand = self.visitor();
         hand.introduce();
         hand
     }
 
-    /// A stranger who comes from this address of the machine; `None` if the router takes no more connections.
+    /// Connects from this address of the machine; returns `None` if the router accepts no more
+    /// connections.
     pub fn visitor_from(&self, from: &str) -> Option<Hand> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a descriptor");
         let from: IpAddr = from.parse().expect("an address");

@@ -19,13 +19,14 @@ pub fn machine_ms(oversleep_ms: u64, queued_ms: u64) -> u64 {
     4 * oversleep_ms + queued_ms.min(QUEUED_MS_MAX)
 }
 
-/// Costs that an attack may have. The usual ones are what Zonda promises; a case that allows more says why.
+/// Costs that an attack may have. The usual ones are what Zonda promises; a case that allows more
+/// gives a reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// The worst silence of honest clients. What the machine does to everybody is allowed beside: the silence that was
-    /// there without the attack, and what [`machine_ms`] says of the same seconds.
+    /// The worst silence of honest clients. Delays by the machine are allowed in addition: the
+    /// silence without the attack, and [`machine_ms`] of the same seconds.
     pub silence_ms: u64,
-    /// Messages per second of each flow beside those without the attack.
+    /// Messages per second of each flow, relative to those without the attack.
     pub throughput: f64,
     /// Growth of the router's memory: its budget and 64 MiB.
     pub growth_mib: u64,
@@ -82,8 +83,9 @@ impl Verdict {
         all.max().unwrap_or(0).min(USUAL_MS_MAX)
     }
 
-    /// The worst of all flows at all subscribers: messages per second with the attack, by those without. A flow that is as
-    /// fast as the machine lets it is not blamed for processor time of other processes meanwhile, and had not before.
+    /// Returns the worst ratio of all flows at all subscribers: messages per second with the
+    /// attack, divided by those without. For a flow without a fixed rate the divisor is reduced by
+    /// the processor time that other processes took during the attack.
     pub fn throughput(&self) -> f64 {
         let mut worst = f64::INFINITY;
         let left = (self.attacked.left() / self.quiet.left()).min(1.0);
@@ -93,7 +95,7 @@ impl Verdict {
             let seen = before.zip(after).zip(quiet.rates.iter().cycle());
             for ((before, after), rate) in seen.filter(|((b, _), _)| b.received > 0) {
                 let before = before.received as f64 / quiet.seconds;
-                // of a few messages in a short time there may be one more than the rate says
+                // a few messages in a short time may be one more than the rate allows
                 let before = match *rate {
                     0 => before * left,
                     rate => before.min(rate.into()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What honest clients do, and what they report about it.
+//! Work of honest clients, and their reports.
 
 use std::net::SocketAddr;
 
@@ -43,7 +43,7 @@ impl Flow {
     }
 }
 
-/// What one honest process does.
+/// Work of one honest process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Load {
     /// Its keys are `honest/NAME/...`; the flow with index 2 publishes on `honest/NAME/2`.
@@ -52,11 +52,11 @@ pub struct Load {
     pub flows: Vec<Flow>,
     /// Sessions that each subscribe to all flows.
     pub subscribers: usize,
-    /// Whether one more session subscribes to `**`, and so hears attackers as well.
+    /// One more session subscribes to `**`, and so receives attackers' messages as well.
     pub everything: bool,
-    /// Whether a session asks another one, 50 times a second.
+    /// A session queries another one, 50 times a second.
     pub questions: bool,
-    /// Whether a session declares and undeclares liveliness tokens that another one watches.
+    /// A session declares and undeclares liveliness tokens that another one watches.
     pub tokens: bool,
     /// The source publishes on [`ADVANCED`] as well, with numbers and a cache, for one subscriber that recovers.
     pub advanced: bool,
@@ -127,7 +127,7 @@ impl Load {
     }
 }
 
-/// What one subscriber saw of one flow.
+/// Observations of one flow by one subscriber.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FlowReport {
     pub received: u64,
@@ -139,7 +139,7 @@ pub struct FlowReport {
     pub reordered: u64,
 }
 
-/// What an honest process saw within a time.
+/// Observations of an honest process within a time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     pub seconds: f64,
@@ -151,7 +151,7 @@ pub struct Report {
     pub put_ms: u64,
     /// For each subscriber, for each flow; the last one is that of the advanced publisher, if there is one.
     pub seen: Vec<Vec<FlowReport>>,
-    /// Messages that nobody honest has sent.
+    /// Messages that no honest source has sent.
     pub forged: u64,
     /// Links of honest clients that were lost.
     pub links_lost: u64,
@@ -166,11 +166,11 @@ pub struct Report {
     pub oversleep_ms: u64,
     /// The worst silence without what the machine did to everybody.
     pub excess_ms: u64,
-    /// What the machine did to everybody in the latest of the times.
+    /// Delay that the machine caused in the latest of the times.
     pub machine_ms: u64,
     /// Under which congestion control each flow is.
     pub blocks: Vec<bool>,
-    /// What each flow's rate is; 0 for as many as the source gets rid of.
+    /// Rate of each flow; 0 for as many messages as the source can send.
     pub rates: Vec<u32>,
 }
 

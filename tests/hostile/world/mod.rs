@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A world of processes: a router, honest clients and attackers, each in a process of its own, so that the memory,
-//! the descriptors, the processor time and the log of the router are its own and nobody else's.
+//! A world of processes: a router, honest clients and attackers, each in a process of its own, so
+//! that the memory, the descriptors, the processor time and the log of the router are its own.
 //!
 //! # How to write a case
-//! 1. Write what the attacker does as a function `fn name(stage: &Stage)` and name it in [`crate::attacks::ATTACKS`].
+//! 1. Write the attacker's work as a function `fn name(stage: &Stage)` and name it in [`crate::attacks::ATTACKS`].
 //!    It runs in a process of its own: this test program starts itself again and plays that role
 //!    ([`crate::roles`]). It ends when the function returns, or when the case drops the [`Attack`]
-//!    ([`Stage::is_over`] says so; endless attacks look at it). What the case has to know, the attacker says with
-//!    [`Stage::say`], and [`Attack::said`] waits for it.
+//!    ([`Stage::is_over`] returns true then; endless attacks poll it). The attacker reports to the case with
+//!    [`Stage::say`], and [`Attack::said`] waits for a report.
 //! 2. Write the case:
 //!
 //! ```ignore
@@ -27,16 +27,16 @@
 //! `attack.is_running()` and [`Attack::ended`] look at the attacker. [`World::router_lines`] has the router's log.
 //!
 //! # What is measured
-//! - *The honest ones* ([`Load`], [`Report`]): each flow has a key, size, priority and congestion control of its own,
-//!   all flows of a load come from one session, each subscriber is another one. Numbers in the payloads show what is
-//!   lost, doubled, reordered or forged. A silence is the time between two messages of a flow at one subscriber beyond
-//!   the flow's own period. Questions and liveliness tokens have their longest wait.
-//! - *Others*: how much of the processors neither this program nor what it started had, from `/proc/stat`. A flow that is as
-//!   fast as the machine lets it is compared with what was left.
-//! - *The machine*: a thread of the honest process that sleeps for 1 ms again and again; by how much it oversleeps is
-//!   what the machine, not the router, does to everybody. [`Bounds`] allows for it.
-//! - *The router*: memory, descriptors, processor time, every 20 ms from `/proc`; lines of its log; and how long its
-//!   threads waited for a processor that others had, which is the machine's doing as well.
+//! - *Honest clients* ([`Load`], [`Report`]): each flow has a key, size, priority and congestion control of its own,
+//!   all flows of a load come from one session, each subscriber is another one. Numbers in the payloads show
+//!   lost, doubled, reordered and forged messages. A silence is the time between two messages of a flow at one subscriber beyond
+//!   the flow's own period. Queries and liveliness tokens have their longest wait.
+//! - *Other programs*: the processor time of all processes except this program and its children, from `/proc/stat`. A flow
+//!   without a fixed rate is compared relative to the time that was left.
+//! - *The machine*: a thread of the honest process sleeps for 1 ms again and again; the machine, not the router, causes
+//!   the time by which it oversleeps. [`Bounds`] allows for it.
+//! - *The router*: memory, descriptors, processor time, every 20 ms from `/proc`; lines of its log; and the time that its
+//!   threads waited for a processor that another process had, which the machine causes as well.
 //!
 //! # Another router
 //! `ZONDA_HOSTILE_ROUTER=PROGRAM` puts another program in the place of the router: a build of `zonda` or `zondad`, or
@@ -68,7 +68,7 @@ pub fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// How the router is started.
+/// Options of the router's start.
 #[derive(Clone, Default)]
 pub struct Setup {
     configuration: Vec<String>,
@@ -89,7 +89,7 @@ impl Setup {
         self
     }
 
-    /// The same for a key that only Zonda has.
+    /// Adds a configuration key that only Zonda has.
     pub fn own(mut self, value: &str) -> Setup {
         self.own.push(value.to_owned());
         self
@@ -165,23 +165,23 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// Waits until the attacker says something that begins with `what`; gives the rest of it.
+    /// Waits for a line of the attacker that begins with `what`; returns the rest of it.
     #[track_caller]
     pub fn said(&self, what: &str) -> String {
         self.process.said(what)
     }
 
-    /// Whether it has said something that begins with `what`, so far.
+    /// Returns true if a line that begins with `what` has come so far.
     pub fn has_said(&self, what: &str) -> bool {
         self.process.has_said(what)
     }
 
-    /// The latest of what it said that begins with `what`.
+    /// Returns the rest of the latest line that begins with `what`.
     pub fn latest(&self, what: &str) -> String {
         self.process.latest(what)
     }
 
-    /// Whether it has not ended yet.
+    /// Returns true if it has not ended yet.
     pub fn is_running(&mut self) -> bool {
         self.process.is_running()
     }
@@ -191,7 +191,7 @@ impl Attack {
         self.process.signal("STOP");
     }
 
-    /// Lets a stopped process go on.
+    /// Resumes a stopped process.
     pub fn thaw(&self) {
         self.process.signal("CONT");
     }
@@ -223,7 +223,7 @@ pub struct World {
     quiet: Sighting,
     attacked: Sighting,
     seed: u64,
-    // the last field: others go on when everything here has ended
+    // the last field: other cases start when every process here has ended
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -325,7 +325,7 @@ impl World {
         self.attack_at(address, name, argument)
     }
 
-    /// The same against a router of the case's own.
+    /// Starts an attack against a router of the case's own.
     #[track_caller]
     pub fn attack_at(&mut self, address: SocketAddr, name: &str, argument: &str) -> Attack {
         self.seed += 1;
@@ -345,7 +345,8 @@ impl World {
         self.measure(length, false);
     }
 
-    /// Measures for this long; what is seen is the attackers' doing. Tells the worst silence of this time.
+    /// Measures for this long, with the results ascribed to the attackers. Returns the worst
+    /// silence of this time.
     pub fn attacked(&mut self, length: Duration) -> Duration {
         self.measure(length, true)
     }
@@ -396,7 +397,7 @@ impl World {
             .collect()
     }
 
-    /// What was seen up to now.
+    /// Returns the observations up to now.
     pub fn so_far(&self) -> Verdict {
         let report = |honest: &Honest| {
             let reports = (honest.quiet.clone(), honest.attacked.clone());
@@ -415,13 +416,13 @@ impl World {
         }
     }
 
-    /// What the honest processes wrote to their standard errors so far.
+    /// Returns the lines that the honest processes wrote to standard error so far.
     fn said(&self) -> Vec<String> {
         let errors = self.honest.iter().map(|honest| honest.process.errors());
         errors.flatten().collect()
     }
 
-    /// What the router wrote to its log so far.
+    /// Returns the lines that the router wrote to its log so far.
     pub fn router_lines(&self) -> Vec<String> {
         let watched = self.router.as_ref().unwrap_or(&self.honest[0].process);
         watched.errors()

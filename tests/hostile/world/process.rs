@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// By then a process has said what it is waited for, also on a busy machine.
+/// Time limit for an expected line of a process, also on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Lines of a log that are kept; all are counted.
 const KEPT: usize = 2000;
 
-/// What a process wrote to standard error.
+/// Lines of a process on standard error.
 #[derive(Default)]
 struct Log {
     lines: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Process {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
-    /// Lines that were read while others were waited for.
+    /// Lines that were read while another line was expected.
     early: RefCell<VecDeque<String>>,
     log: Arc<Mutex<Log>>,
 }
@@ -49,7 +49,7 @@ impl Process {
         let output = child.stdout.take().expect("it is piped");
         each_line(output, move |line| {
             if let Some((_, line)) = line.split_once(mark) {
-                // nobody may want it any more
+                // the receiver may be gone
                 let _ = sender.send(line.to_owned());
             }
         });
@@ -103,7 +103,7 @@ impl Process {
         }
     }
 
-    /// Whether it has said a line that begins with `what`, so far.
+    /// Returns true if a line that begins with `what` has come so far.
     pub fn has_said(&self, what: &str) -> bool {
         let mut early = self.early.borrow_mut();
         early.extend(self.lines.try_iter());
@@ -141,7 +141,7 @@ impl Process {
         self.child.try_wait().expect("it is our child").is_none()
     }
 
-    /// Waits until it ends by itself; tells whether it succeeded.
+    /// Waits until it ends by itself; returns true if it succeeded.
     #[track_caller]
     pub fn ended(&mut self) -> bool {
         crate::scene::until("the process ends", || !self.is_running());

@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often it is looked at.
+/// Sampling interval.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Processor time is counted in these.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// What a process used, at its worst within a time.
+/// Peak usage of a process within a time.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Sighting {
     /// Resident memory in bytes, the most.
@@ -31,7 +31,7 @@ pub struct Sighting {
     pub connections: usize,
     /// Seconds of processor time.
     pub processor: f64,
-    /// Seconds of processor time that others had: neither this program nor what it started.
+    /// Seconds of processor time of other processes: neither this program nor its children.
     pub elsewhere: f64,
     /// Seconds of processor time that there were.
     pub capacity: f64,
@@ -42,7 +42,7 @@ pub struct Sighting {
 }
 
 impl Sighting {
-    /// The part of the machine that others left.
+    /// Returns the part of the machine's processor time that other processes left.
     pub fn left(&self) -> f64 {
         match self.capacity > 0.0 {
             true => (1.0 - self.elsewhere / self.capacity).clamp(0.05, 1.0),
@@ -77,7 +77,7 @@ impl Sighting {
     }
 }
 
-/// Where to look.
+/// Paths of the sampled files.
 #[derive(Clone)]
 struct Place {
     process: PathBuf,
@@ -142,7 +142,7 @@ impl Place {
     }
 }
 
-/// What the system says of a process, from its state on.
+/// Returns the fields of a process's `stat` file, from its state on.
 fn fields(process: &Path) -> Vec<String> {
     let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
     let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
@@ -155,7 +155,8 @@ fn used(fields: &[String], numbers: usize) -> f64 {
     ticks.filter_map(|t| t.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
 }
 
-/// Seconds of processor time that all others had since the machine began: neither this program nor what it started.
+/// Returns the seconds of processor time since the machine's start of all processes except this
+/// program and its children.
 fn elsewhere() -> f64 {
     let all = fs::read_to_string("/proc/stat").unwrap_or_default();
     let all: Vec<f64> = all
@@ -178,7 +179,7 @@ fn elsewhere() -> f64 {
     busy / TICKS_PER_SECOND - own
 }
 
-/// How many seconds of processor time the machine has in a second.
+/// Returns the number of processors: seconds of processor time within a second.
 fn processors() -> f64 {
     std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64)
 }
@@ -228,7 +229,7 @@ impl Watch {
         }
     }
 
-    /// What was seen since the last call.
+    /// Takes the observations since the last call.
     pub fn take(&mut self) -> Sighting {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sighting = std::mem::take(&mut *seen);

@@ -12,7 +12,7 @@ use crate::attacks::chance::Chance;
 use crate::hand::{Hand, bytes};
 
 impl Game<'_> {
-    /// A guest with whom compression was agreed on.
+    /// Connects with compression agreed on.
     fn packing(&mut self) -> Option<Hand> {
         let mut hand = self.visitor()?;
         hand.parameters.options = Arc::new(LocalOptions {

@@ -89,7 +89,7 @@ pub fn tiny_batches(game: &mut Game<'_>) {
     }
 }
 
-/// Leases of any length, with nothing said afterwards.
+/// Opens sessions with leases of any length, and sends nothing afterwards.
 pub fn long_leases(game: &mut Game<'_>) {
     let mut held = Vec::new();
     while game.dawdles(10) && held.len() < 300 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Beside an advanced publisher and its subscriber: numbers far from its own, publishers that do not exist, answerers that are
-//! mute, and questions to its cache. Numbers close to its own are left alone: by the protocol any client may say them.
+//! Attacks on an advanced publisher and its subscriber: numbers far from the publisher's,
+//! publishers that do not exist, queryables that never reply, and queries to the cache. Numbers
+//! close to the publisher's are not used: by the protocol any client may send them.
 
 use zonda_codec::{
     EntityGlobalId, NetworkMessage, Push, PushBody, Put, SourceInfo, WireExpr, ZenohId,
@@ -23,7 +24,8 @@ fn sample(key: &str, id: EntityGlobalId, sn: u32, payload: &[u8]) -> Vec<u8> {
     bytes(&Push::new(WireExpr::full(key), PushBody::Put(put)))
 }
 
-/// A guest that has heard the honest publisher, and the publisher's id.
+/// Connects and receives a sample of the honest publisher; returns the connection and the
+/// publisher's id.
 fn witness(game: &mut Game<'_>) -> Option<(Hand, EntityGlobalId)> {
     let mut guest = game.guest()?;
     guest.frame(&subscriber(1, ADVANCED));
@@ -95,7 +97,8 @@ pub fn false_sources(game: &mut Game<'_>) {
     }
 }
 
-/// Answerers for histories that never answer, beside numbers that make subscribers ask.
+/// Declares queryables for histories that never reply, and sends numbers that make subscribers
+/// query.
 pub fn mute_answerers(game: &mut Game<'_>) {
     let mut mute = Vec::new();
     for _ in 0..=game.chance.below(4) {
@@ -122,8 +125,9 @@ pub fn mute_answerers(game: &mut Game<'_>) {
     }
 }
 
-/// Questions to the honest publisher's cache, read or left. Each brings a hundred samples: a few hundred questions a second are all
-/// that an unoptimised publisher answers beside its flows, and its share for a neighbour has a test of its own.
+/// Queries the honest publisher's cache, with the replies read or left. Each query returns a
+/// hundred samples: an unoptimised publisher can answer only a few hundred queries a second in
+/// addition to its flows, and its share for a neighbour has a test of its own.
 pub fn questions_to_caches(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A stranger that says it is a router, and anything else. It claims the ids of honest routers, their links and the declarations
-//! made at them; it does not offer a better way between two of them, which any router may do.
+//! An attacker in the role of a router that announces anything. It claims the ids of honest
+//! routers, their links and the declarations made at them; it does not offer a better path between
+//! two of them, which any router may do.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,7 +28,7 @@ impl Game<'_> {
     }
 }
 
-/// The id that belongs to a number in what the stranger says.
+/// Returns the id that belongs to a number in the attacker's announcements.
 fn id_of(number: u64, own: ZenohId) -> ZenohId {
     match number {
         0 => own,
@@ -148,7 +149,8 @@ fn introduction(own: ZenohId) -> Vec<u8> {
     link_states_of(&bytes(&LinkStates(&states)))
 }
 
-/// Says anything of itself, of honest routers and of invented ones, declares in their names, and leaves.
+/// Announces anything about itself, honest routers and invented ones, declares in their names, and
+/// leaves.
 pub fn lying_router(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut router) = game.router() else {

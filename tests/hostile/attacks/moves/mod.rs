@@ -88,12 +88,12 @@ pub const MOVES: &[(&str, Move)] = &[
 ];
 
 impl Game<'_> {
-    /// Gives whether the move goes on.
+    /// Returns true while the move has time left.
     fn goes_on(&self) -> bool {
         Instant::now() < self.end && !self.stage.is_over()
     }
 
-    /// Waits for a while by chance; gives whether the move goes on.
+    /// Waits for a random time; returns true if the move has time left.
     fn dawdles(&mut self, ms_max: usize) -> bool {
         let pause = Duration::from_millis(self.chance.up_to(ms_max) as u64);
         !self.stage.pause(pause) && self.goes_on()
