@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Telling neighbours what exists: all of it to gateways and fellow peers, and to served nodes what their interests
-//! cover. An entity stays announced as long as one source that may be passed on to the neighbour is left.
+//! Announcements of entities to neighbours: gateways and fellow peers receive every entity, served
+//! nodes those that their interests cover. An entity stays announced while one source is left that
+//! may be passed on to the neighbour.
 
 use zonda_codec::{Declaration, QueryableInfo, WireExpr};
 
@@ -16,21 +17,22 @@ use crate::table::{
     policy::Relation,
 };
 
-/// The news of an entity that a face is to get.
+/// Extent of the changes of an entity that a face receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hears {
-    /// Everything.
+    /// All changes.
     All,
-    /// Everything; if it is a new one, as the answer to this interest.
+    /// All changes; a new entity is sent as an answer to this interest.
     Answer(u32),
-    /// How one it knows changes and that it ends, but of no new one.
+    /// Changes and the end of an entity that was announced to the face, but no new entity.
     Known,
-    /// Nothing; but what was announced to it before is taken back when it is no longer true.
+    /// No news; an earlier announcement is still taken back once it is no longer true.
     Nothing,
 }
 
 impl ForwardingTable {
-    /// Tells everybody concerned how the sources of an entity changed, and forgets it if none is left.
+    /// Announces a change of the sources of an entity to all faces concerned; forgets the entity if
+    /// no source is left.
     pub(super) fn apply(
         &mut self,
         entity: EntityRef,
@@ -46,7 +48,7 @@ impl ForwardingTable {
         self.announce_change(entity, change, actions);
     }
 
-    /// Announces a change that alters no route: that of a face that is gone already.
+    /// Announces a change that alters no route, because its face is already gone.
     pub(super) fn announce_change(
         &mut self,
         entity: EntityRef,
@@ -71,8 +73,10 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets an entity that has no sources, and says its end to every face that still knows it. A face whose interest has ended
-    /// hears of it too: another interest in the key may be on its way, and the face takes what it heard before for its answer.
+    /// Forgets an entity without sources, and sends its undeclaration to every face that has an id
+    /// for it. A face whose interest has ended receives the undeclaration too: its next interest in
+    /// the key may be under way, and the face counts earlier declarations as answers to that
+    /// interest.
     pub(super) fn forget_entity(
         &mut self,
         EntityRef { kind, index }: EntityRef,
@@ -89,7 +93,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Announces the end of a token to a face that never heard of it, as it asked for changes after that.
+    /// Undeclares a token to a face that has no id for it, since its interest was in later changes
+    /// only.
     pub(super) fn end_unannounced(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) {
         if let Some(face) = self.topology.at(slot) {
             let spelling = face.ids.spell_declared(key);
@@ -99,7 +104,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells the session's listeners what concerns them, after the sources of an entity changed.
+    /// Notifies the session's listeners that a change of the sources of an entity concerns.
     fn notify_session(&mut self, entity: EntityRef, change: Change, actions: &mut Vec<Action>) {
         let EntityRef { kind, index } = entity;
         match kind {
@@ -112,7 +117,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells a new neighbour of the north of every entity of the south.
+    /// Announces every entity of the south to a new neighbour of the north.
     pub(super) fn announce_everything(&mut self, slot: u32, actions: &mut Vec<Action>) {
         for kind in Kind::ALL {
             let mut all = Vec::new();
@@ -125,7 +130,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Brings what `slot` knows of an entity up to date.
+    /// Brings the announcements of an entity to `slot` up to date.
     pub(super) fn refresh(
         &mut self,
         entity: EntityRef,
@@ -134,6 +139,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let EntityRef { kind, index } = entity;
+        // // A mesh keeps the promise with the entity, not with the face.
         let Some(face) = self.topology.at(slot) else {
             return;
         };
@@ -143,6 +149,7 @@ impl ForwardingTable {
             return self.refresh_in_mesh(entity, now, actions);
         }
         let before = face.announced.get(entity);
+        // // Send only the difference between what the face has and what it may see now.
         match (now, before) {
             (Some(info), None) => match hears {
                 Hears::All => self.announce(entity, info, slot, None, actions),
@@ -166,7 +173,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells `slot` of an entity under the id it knows it by, or a new one.
+    /// Declares an entity to `slot` under the id that the face already has for it, or a new one.
     pub(super) fn announce(
         &mut self,
         entity: EntityRef,
@@ -179,10 +186,12 @@ impl ForwardingTable {
         let Some(key) = self.entities(kind).key(index) else {
             return;
         };
+        // // The key's id, if it gets one, is declared before the entity.
         let spelling = self.spell_for(kind, slot, &key, actions);
         let Some(face) = self.topology.at_mut(slot) else {
             return;
         };
+        // // A face keeps the id of an entity for as long as the entity stays announced to it.
         let known = face.announced.get(entity).map(|known| known.id);
         let others = self.interests.announced_groups(slot);
         let id = known.unwrap_or_else(|| face.announced.next_id(others));
@@ -194,8 +203,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Spells the key of an entity of this kind for `slot`. A token gets no id of its own: no data goes to its key, and tokens
-    /// that come and go would use the ids up.
+    /// Spells the key of an entity of this kind for `slot`. A token gets no key id of its own: no
+    /// data goes to its key, and tokens that come and go would use the ids up.
     pub(super) fn spell_for(
         &mut self,
         kind: Kind,
@@ -210,13 +219,15 @@ impl ForwardingTable {
         face.map_or(Spelling::full(), |face| face.ids.spell_declared(key))
     }
 
-    /// Spells a key for `slot` in a declaration or an interest. Declares an id for its plain beginning first
-    /// if the neighbour may get one: always in the north, in the south where an interest asks for it.
+    /// Spells a key for `slot` in a declaration or an interest. Declares an id for the key's plain
+    /// beginning first if the neighbour may get one: always in the north, in the south where an
+    /// interest asks for it.
     pub(super) fn spell(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) -> Spelling {
         let own_key_ids_max = self.limits.own_key_ids_max;
         let Some(face) = self.topology.at_mut(slot) else {
             return Spelling::full();
         };
+        // // The ids declared so far may be enough, or the neighbour gets no more.
         let written = face.ids.spell_declared(key);
         let prefix = beginning(key);
         if written.skip >= prefix.len()
@@ -230,6 +241,7 @@ impl ForwardingTable {
         let Some(id) = face.ids.declare(prefix) else {
             return written;
         };
+        // // Routes that spell keys below the new id are built again with it.
         let wire_expr = WireExpr::full(prefix);
         let body = Declaration::KeyExpr { id, wire_expr };
         message::declare(face.id, None, body, actions);
@@ -238,7 +250,7 @@ impl ForwardingTable {
         spelling
     }
 
-    /// Tells if a face knows of an entity.
+    /// Returns true if a face has an id for an entity.
     pub(super) fn is_announced(&self, slot: u32, entity: EntityRef) -> bool {
         let face = self.topology.at(slot);
         face.is_some_and(|face| face.announced.get(entity).is_some())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What was declared to a face, and under which ids.
+//! Entities that were declared to a face, and their ids.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use zonda_codec::QueryableInfo;
 
 use crate::table::kind::{EntityRef, Kind, PerKind};
 
-/// What a face knows of an entity.
+/// Declaration of an entity to a face.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Announced {
     pub(super) id: u32,
@@ -19,9 +19,9 @@ pub(super) struct Announced {
 #[derive(Debug, Default)]
 pub(super) struct AnnouncedIds {
     entities: PerKind<HashMap<u32, Announced>>,
-    /// The highest id that was given out.
+    /// The highest id used so far.
     last: u32,
-    /// Ids from the round before that were in use when this round began. Empty in the first one.
+    /// Ids of the previous round that were in use when this round began. Empty in the first round.
     before: HashSet<u32>,
 }
 
@@ -38,17 +38,18 @@ impl AnnouncedIds {
         self.entities.of_mut(kind).remove(&index)
     }
 
-    /// How many entities the face knows.
+    /// Returns the number of entities declared to the face.
     pub(super) fn len(&self) -> usize {
         self.entities.values().map(HashMap::len).sum()
     }
 
-    /// A fresh id: none that the face knows an entity by, nor one of `others`, which it knows groups by.
+    /// Returns a fresh id: none that the face has for an entity, nor one of `others`, its ids of
+    /// groups.
     pub(super) fn next_id(&mut self, others: impl Iterator<Item = u32>) -> u32 {
         let mut others = Some(others);
         loop {
             let id = self.last.wrapping_add(1).max(1);
-            // All ids were given out once: those that are in use now are left out of the next round.
+            // Every id has been used once: the next round skips the ids that are in use now.
             if id < self.last
                 && let Some(others) = others.take()
             {
@@ -63,13 +64,13 @@ impl AnnouncedIds {
         }
     }
 
-    /// The entities of a kind that the face knows.
+    /// Returns the entities of a kind that were declared to the face.
     pub(super) fn of(&self, kind: Kind) -> impl Iterator<Item = (u32, QueryableInfo)> {
         let known = self.entities.of(kind).iter();
         known.map(|(index, known)| (*index, known.info))
     }
 
-    /// The entities that the face knows.
+    /// Returns the entities that were declared to the face.
     pub(super) fn into_entities(self) -> impl Iterator<Item = EntityRef> {
         self.entities.into_each().flat_map(|(kind, known)| {
             let indexes = known.into_keys();

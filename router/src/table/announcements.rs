@@ -1,60 +1,64 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The changes that are being announced, and whose turn it is.
+//! Changes that are being announced in slices, and the order in which the faces that made them have
+//! their turns.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::table::{kind::EntityRef, search::Search};
 
-/// Changes that are being announced, by the place of the face that made them: one waits for its own, not for those of others.
+/// Changes that are being announced, by the slot of the face that made them: a face waits for its
+/// own changes only.
 #[derive(Debug, Default)]
 pub(super) struct Announcements {
-    /// Those that faces with few interests are to hear of.
+    /// Changes that faces with few interests have not received yet.
     to_few: BTreeMap<u32, VecDeque<EntityRef>>,
     by_face: BTreeMap<u32, VecDeque<Announcement>>,
-    /// The entities that they are about.
+    /// The entities that changed.
     waiting: HashMap<EntityRef, Waiting>,
-    /// The face whose turn it was, and whether faces with few interests heard of its change.
+    /// The face that had the last turn, and whether that turn was for faces with few interests.
     turn: u32,
     was_for_few: bool,
 }
 
-/// The face that made the changes which a slice announces, and which faces hear of them.
+/// The face that made the changes which a slice announces, and the faces that receive them.
 pub(super) struct Turn {
     pub(super) slot: u32,
     pub(super) is_for_few: bool,
 }
 
-/// What is known of an entity whose changes are being announced.
+/// State of an entity whose changes are being announced.
 #[derive(Debug)]
 struct Waiting {
     came: Came,
-    /// There was a change since the round began.
+    /// True if the entity changed again since the round began.
     again: bool,
     key: Arc<str>,
     /// The face that made the change.
     slot: u32,
-    /// The place of the next face that is looked at as one of few interests; `None` after the last of them.
+    /// Slot of the next face to be checked for few interests; `None` after the last one.
     few_at: Option<u32>,
 }
 
-/// Changes that are still being announced to faces with many interests when the face that made them goes on.
+/// Number of a face's own changes that may still be on their way to faces with many interests when
+/// its next message is handled.
 const OWN_MAX: usize = 16;
 
-/// The faces for which an entity is new, among those that asked for changes only.
+/// Faces for which an entity is new, among those with interests in changes only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Came {
-    /// For everybody.
+    /// All faces.
     All,
-    /// For everybody but those who wait for the answer that a gateway tells of it in: it was there when they asked.
+    /// All faces but those whose interest is still open at the gateway that declared it: it existed
+    /// when they asked.
     Answer,
-    /// For one face, if at all.
+    /// One face, if any.
     Only(Option<u32>),
 }
 
 impl Came {
-    /// Whether it is new for the face at `slot`.
+    /// Returns true if the entity is new for the face at `slot`.
     pub(super) fn is_for(self, slot: u32) -> bool {
         match self {
             Came::All | Came::Answer => true,
@@ -76,8 +80,9 @@ impl Announcements {
         self.by_face.is_empty() && self.to_few.is_empty()
     }
 
-    /// The face whose turn it is, and whether faces with few interests are to hear of its change. They have every second
-    /// turn, or the others would hear of nothing beside a face that changes something without end.
+    /// Returns the face that has the next turn, and whether the turn is for faces with few
+    /// interests. Every second turn is: a face that makes changes without end would keep the
+    /// announcer busy with these faces otherwise.
     pub(super) fn next_turn(&mut self) -> Option<Turn> {
         let may_be = !self.was_for_few || self.by_face.is_empty();
         let is_for_few = may_be && !self.to_few.is_empty();
@@ -90,19 +95,19 @@ impl Announcements {
         Some(Turn { slot, is_for_few })
     }
 
-    /// The turn of one face.
+    /// Returns the turn of one face.
     pub(super) fn turn_of(&self, slot: u32) -> Turn {
         let is_for_few = self.to_few.contains_key(&slot);
         Turn { slot, is_for_few }
     }
 
-    /// Whether what a face changed keeps it from going on.
+    /// Returns true if no other message of a face may be handled because of changes that it made.
     pub(super) fn holds(&self, slot: u32) -> bool {
         let rest = self.by_face.get(&slot).map_or(0, VecDeque::len);
         self.to_few.contains_key(&slot) || rest > OWN_MAX
     }
 
-    /// Has the faces with few interests hear of an entity's change, from the first one on.
+    /// Queues a change of an entity for the faces with few interests, from the first face on.
     pub(super) fn begin_few(&mut self, entity: EntityRef) {
         if let Some(waiting) = self.waiting.get_mut(&entity)
             && waiting.few_at.replace(0).is_none()
@@ -112,12 +117,12 @@ impl Announcements {
         }
     }
 
-    /// The entity of a face whose turn it is.
+    /// Returns the first entity that a face changed and faces with few interests have not received.
     pub(super) fn first_for_few(&self, slot: u32) -> Option<EntityRef> {
         self.to_few.get(&slot)?.front().copied()
     }
 
-    /// The faces with few interests have heard of it.
+    /// Ends the announcement of the first queued change of a face to the faces with few interests.
     pub(super) fn end_few(&mut self, slot: u32) {
         let queue = self.to_few.get_mut(&slot);
         let first = queue.and_then(VecDeque::pop_front);
@@ -138,17 +143,18 @@ impl Announcements {
         one
     }
 
-    /// Goes on with it at the next turn of its face.
+    /// Queues the announcement for the next turn of its face.
     pub(super) fn put_back(&mut self, slot: u32, one: Announcement) {
         self.by_face.entry(slot).or_default().push_front(one);
     }
 
-    /// Whether a change of an entity is being announced.
+    /// Returns true if a change of an entity is being announced.
     pub(super) fn has(&self, entity: EntityRef) -> bool {
         self.waiting.contains_key(&entity)
     }
 
-    /// The same; if so there will be another round, after this further change.
+    /// Returns true if a change of an entity is being announced, and then schedules another round
+    /// for this further change.
     pub(super) fn again(&mut self, entity: EntityRef, came: Came) -> bool {
         let Some(waiting) = self.waiting.get_mut(&entity) else {
             return false;
@@ -176,7 +182,8 @@ impl Announcements {
         self.by_face.entry(slot).or_default().push_back(one);
     }
 
-    /// A round is over: whether there is another one. If not, nothing is announced of the entity any more.
+    /// Ends a round. Returns true if there is another one; otherwise the announcement of the entity
+    /// has ended.
     pub(super) fn end_round(&mut self, entity: EntityRef) -> bool {
         let waiting = self.waiting.get_mut(&entity);
         let again = waiting.is_some_and(|waiting| std::mem::take(&mut waiting.again));
@@ -186,13 +193,15 @@ impl Announcements {
         again
     }
 
-    /// The place of the next face that is looked at as one of few interests, and the key of the entity.
+    /// Returns the slot of the next face to be checked for few interests, and the key of the
+    /// entity.
     pub(super) fn few_at(&self, entity: EntityRef) -> Option<(u32, Arc<str>)> {
         let waiting = self.waiting.get(&entity)?;
         Some((waiting.few_at?, Arc::clone(&waiting.key)))
     }
 
-    /// Goes on with the faces of few interests at this place; false if nothing is announced of the entity.
+    /// Stores the slot of the next face to be checked for few interests; false if no change of the
+    /// entity is being announced.
     pub(super) fn set_few_at(&mut self, entity: EntityRef, at: u32) -> bool {
         let waiting = self.waiting.get_mut(&entity);
         waiting.is_some_and(|waiting| {
@@ -201,14 +210,14 @@ impl Announcements {
         })
     }
 
-    /// The faces that an entity is new for whose changes are being announced.
+    /// Returns the faces for which an entity that is being announced is new.
     pub(super) fn came(&self, entity: EntityRef) -> Came {
         let waiting = self.waiting.get(&entity);
         waiting.map_or(Came::Only(None), |waiting| waiting.came)
     }
 }
 
-/// The face behind `turn`, or the first one.
+/// Returns the face behind `turn`, or the first one.
 fn next_in<T>(by_face: &BTreeMap<u32, T>, turn: u32) -> Option<u32> {
     let mut later = by_face.range(turn.saturating_add(1)..);
     let next = later.next().or_else(|| by_face.first_key_value());

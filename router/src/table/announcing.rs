@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Telling served nodes of changes that their interests cover.
+//! Announcements of changes to served nodes whose interests cover them.
 //!
-//! Changes that concern so many interests that announcing them at once would keep everybody else waiting are announced
-//! in slices. Each slice brings those up to date whose interests it comes to, by what is true then, so further changes in
-//! between cost nothing but one more round. An entity without sources is forgotten when its last change has been announced.
+//! A change that so many interests cover that one announcement would hold the table's lock too long
+//! is announced in slices. Each slice brings the faces of the interests that it reaches up to date
+//! with the state at that time, so further changes cost no more than one more round. An entity
+//! without sources is forgotten when its last change has been announced.
 //!
-//! A round begins with the faces that have few interests, and each change begins there anew: what a face is interested in
-//! delays itself, not the others. The face that made the changes waits until those have heard of them; for the rest only if
-//! many of its changes are still being announced.
+//! A round begins with the faces that have few interests, and each change begins there anew: the
+//! number of a face's interests delays that face, not all faces. The face that made the changes
+//! waits until the faces with few interests have received them, and for the rest only if many of
+//! its changes are still being announced.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -27,19 +29,19 @@ use crate::table::{
     search::Search,
 };
 
-/// A face with more interests than this does not hear of changes among the first.
+/// Number of interests up to which a face receives changes among the first.
 const FEW: usize = 32;
 
 /// An interest that covers the key of an entity that changed.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Concerned {
-    /// Its face.
+    /// The face that has the interest.
     slot: u32,
     /// The key of its group.
     group: Option<Arc<str>>,
-    /// It is about changes only.
+    /// True if the interest is in changes only.
     is_late: bool,
-    /// The interest, if it waits for what gateways answer; that one comes first.
+    /// The interest, if gateways have not answered it yet; such an interest sorts first.
     awaits: Reverse<Option<u32>>,
 }
 
@@ -59,15 +61,15 @@ impl Concerned {
 struct Changed<'k> {
     entity: EntityRef,
     key: &'k str,
-    /// The place of the face that made the change.
+    /// Slot of the face that made the change.
     by: u32,
     came: Came,
 }
 
-/// With more interests in all keys than this, all interests are looked at by their numbers.
+/// Number of interests in all keys beyond which a search goes through all interests by number.
 const IN_ALL_MAX: usize = 1000;
 
-/// Whether an interest is about entities of a kind and covers the key of a pattern.
+/// Returns true if an interest covers entities of a kind on the key of a pattern.
 fn is_concerned(kept: &Kept, kind: Kind, pattern: &Pattern<'_>, steps: &Steps) -> bool {
     let key = kept.key.as_deref();
     steps.spend(key.map_or(0, str::len) / 8);
@@ -75,7 +77,8 @@ fn is_concerned(kept: &Kept, kind: Kind, pattern: &Pattern<'_>, steps: &Steps) -
 }
 
 impl ForwardingTable {
-    /// Tells the served nodes whose interests cover an entity how its sources changed, now or in slices.
+    /// Announces a change of the sources of an entity to the served nodes whose interests cover it,
+    /// at once or in slices.
     pub(super) fn announce_to_interested(
         &mut self,
         entity: EntityRef,
@@ -83,10 +86,11 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let EntityRef { kind, index } = entity;
-        // With two or more sources before and after, everybody sees the entity as before; with one before or left,
-        // only that one's view can differ, or nobody's if it sees its own. What queryables promise can change with
-        // any source. What is not seen by all does not count: what comes from a peer that is kept apart, and tokens that
-        // another gateway of a peer tells it of.
+        // With two or more sources before and after, every face sees the entity as before; with one
+        // before or left, only the view of that source's face can differ, or no view if it sees its
+        // own. The promises of queryables can change with any source. Sources that not all faces
+        // see do not count: those of peers that are kept apart, and tokens that a peer gets from
+        // another gateway.
         let is_seen = |source: &&Source| {
             source.slot != change.slot && self.topology.is_seen_by_all(kind, source)
         };
@@ -111,7 +115,7 @@ impl ForwardingTable {
         if self.announcing.again(entity, came) {
             return;
         }
-        // Without anybody to tell, the key need not be put together.
+        // The key is put together only if there is an interest.
         if !self.interests.is_empty()
             && let Some(key) = self.entities(kind).key(index)
         {
@@ -142,7 +146,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Announces the end of a token to faces that never heard of it, as a gateway does; it says the key.
+    /// Announces the end of a token to faces it was not declared to, with its key, as a gateway
+    /// does.
     pub(super) fn end_unannounced_key(&mut self, key: &str, actions: &mut Vec<Action>) {
         let (mut search, steps) = (self.search_in_interests(), Steps::unlimited());
         let (concerned, _) = self.next_concerned(Kind::Token, key, &mut search, &steps);
@@ -153,7 +158,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Announces a change that the face at `slot` made bit by bit.
+    /// Announces a change that the face at `slot` made in slices.
     fn announce_later(&mut self, slot: u32, entity: EntityRef, key: Arc<str>, came: Came) {
         let search = self.search_in_interests();
         let one = Announcement {
@@ -171,7 +176,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Goes on for a slice with what one face changed, or the next one; true if there is more to tell.
+    /// Announces a slice of the changes of one face, or of the face with the next turn; true if
+    /// more is left.
     pub(super) fn announce_on(&mut self, slot: Option<u32>, actions: &mut Vec<Action>) -> bool {
         let turn = match slot {
             Some(slot) => Some(self.announcing.turn_of(slot)),
@@ -180,10 +186,13 @@ impl ForwardingTable {
         let Some(Turn { slot, is_for_few }) = turn else {
             return false;
         };
+        // // Faces with few interests come first.
         if is_for_few && let Some(entity) = self.announcing.first_for_few(slot) {
             self.announce_to_few(slot, entity, actions);
             return !self.announcing.is_empty();
         }
+        // // Then the interests that the search reaches in this slice, by the state of the entity
+        // now.
         let Some(mut one) = self.announcing.take(slot) else {
             return false;
         };
@@ -200,6 +209,7 @@ impl ForwardingTable {
         for concerned in concerned {
             self.announce_to(concerned, &changed, &steps, actions);
         }
+        // // The rest waits for the next turn; further changes since then need another round.
         if !done {
             self.announcing.put_back(slot, one);
         } else if self.announcing.end_round(entity) {
@@ -211,7 +221,8 @@ impl ForwardingTable {
         !self.announcing.is_empty()
     }
 
-    /// A slice of the faces that have few interests; the change was made by the face at `slot`.
+    /// Announces a change that the face at `slot` made to a slice of the faces that have few
+    /// interests.
     fn announce_to_few(&mut self, slot: u32, entity: EntityRef, actions: &mut Vec<Action>) {
         let Some((mut at, key)) = self.announcing.few_at(entity) else {
             return self.announcing.end_few(slot);
@@ -219,6 +230,8 @@ impl ForwardingTable {
         let steps = Steps::new(self.limits.announce_steps_max.max(1));
         let (pattern, mut concerned) = (Pattern::new(&key), Vec::new());
         let end = self.topology.places();
+        // // Collect the interests that cover the key, face by face, for as long as the slice
+        // lasts.
         while at < end && !steps.are_over() {
             if self.interests.count(at) <= FEW {
                 for (interest, kept) in self.interests.of(at) {
@@ -230,6 +243,7 @@ impl ForwardingTable {
             at += 1;
             steps.spend(1 + pattern.take_work());
         }
+        // // Bring their faces up to date.
         let (key, came) = (&key, self.announcing.came(entity));
         let changed = Changed {
             entity,
@@ -240,6 +254,7 @@ impl ForwardingTable {
         for concerned in concerned {
             self.announce_to(concerned, &changed, &steps, actions);
         }
+        // // The next slice continues with the next face.
         if at >= end || !self.announcing.set_few_at(entity, at) {
             self.announcing.end_few(slot);
         }
@@ -265,6 +280,8 @@ impl ForwardingTable {
     ) {
         let EntityRef { kind, index } = entity;
         let is_gone = self.entities(kind).sources(index).is_empty();
+        // // A face with an interest in changes only receives the end of a token that it has no id
+        // for.
         if kind == Kind::Token && is_gone && is_late && !self.is_announced(slot, entity) {
             let face = self.topology.at(slot);
             if face.is_some_and(|face| !self.topology.leaves(kind, by, face)) {
@@ -272,6 +289,8 @@ impl ForwardingTable {
             }
             return;
         }
+        // // What the face receives depends on its interest: entities of a group are announced with
+        // the group.
         let hears = match awaits.0.filter(|_| came == Came::Answer) {
             _ if group.is_some() || is_late && !came.is_for(slot) => Hears::Known,
             Some(interest) => Hears::Answer(interest),
@@ -283,7 +302,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Some more interests in a kind that cover a key, and whether they are the last.
+    /// Returns some more interests in a kind that cover a key; true with them if they are the last.
     fn next_concerned(
         &self,
         kind: Kind,
@@ -291,6 +310,8 @@ impl ForwardingTable {
         search: &mut Search,
         steps: &Steps,
     ) -> (Vec<Concerned>, bool) {
+        // // Collects an interest that is in this kind and, where the search has not compared the
+        // keys, covers the key.
         let pattern = Pattern::new(key);
         let mut all = Vec::new();
         let mut note = |interest: InterestRef, meets: Option<&Pattern<'_>>| {
@@ -304,6 +325,7 @@ impl ForwardingTable {
                 all.push(Concerned::new(interest, kept, kind));
             }
         };
+        // // Search the tree of keys; a tree that changed below the search is left for the numbers.
         if let Search::Tree(walk) = search {
             let found = &mut |interest| note(interest, None);
             match self.interests.search(&pattern, walk, steps, found) {
@@ -316,6 +338,7 @@ impl ForwardingTable {
                 }
             }
         }
+        // // Go through all interests by number.
         let end = self.interests.numbers();
         if let Search::From { place, .. } = search {
             while *place < end && !steps.are_over() {
@@ -330,7 +353,8 @@ impl ForwardingTable {
         (all, true)
     }
 
-    /// All interests that cover the entity were looked at. Faces that heard of it under another one hear of its end here.
+    /// Ends an announcement that has reached all interests. Faces that know the entity by an
+    /// interest that no longer covers it receive its end here.
     fn end_announcement(&mut self, entity: EntityRef, actions: &mut Vec<Action>) {
         let EntityRef { kind, index } = entity;
         for slot in self.entities(kind).announced(index).to_vec() {
@@ -341,13 +365,14 @@ impl ForwardingTable {
         }
     }
 
-    /// Whether nothing else of a face should be handled: an answer to it, or what it changed, is still being sent.
+    /// Returns true if no other message of a face should be handled yet: an answer to it, or a
+    /// change that it made, is still being sent.
     pub fn is_busy(&self, face: FaceId) -> bool {
         let holds = self.announcing.holds(face.index);
         self.is_answering(face) || holds && self.face(face).is_some()
     }
 
-    /// Goes on with that; true if there is more.
+    /// Continues that answer or announcement; true if more is left.
     pub fn work_on(&mut self, face: FaceId, actions: &mut Vec<Action>) -> bool {
         if !self.answer_on(face, actions) && self.face(face).is_some() {
             self.announce_on(Some(face.index), actions);

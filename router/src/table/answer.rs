@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Answers to interests: what exists and matches, sent in slices, so that no answer keeps the others waiting for long,
-//! however much there is to tell. Between two slices the table may change; what it then tells by itself and what the
-//! rest of the answer tells is together what is true at the end.
+//! Answers to interests: existing entities that match, sent in slices, so that the table's lock is
+//! held for a short time however long an answer is. The table may change between two slices; the
+//! changes that are announced and the rest of the answer together give the state at the end.
 
 use zonda_codec::{Declaration, InterestMode, InterestOptions};
 
@@ -18,14 +18,14 @@ use crate::table::{
     topology::Topology,
 };
 
-/// Bytes of declarations after which a slice ends, however few they are.
+/// Bytes of declarations after which a slice ends, however few the declarations are.
 const SLICE_BYTES: usize = 256 * 1024;
 
-/// The rest of a slice.
+/// Budget of a slice that is left.
 struct Slice {
     tells: usize,
     looks: usize,
-    /// The place of the next action to be weighed.
+    /// Index of the next action whose bytes are to be counted.
     weighed: usize,
     bytes: usize,
 }
@@ -41,8 +41,9 @@ impl Slice {
 }
 
 impl ForwardingTable {
-    /// Goes on with an answer that was too long for one slice; true if there is more to tell. While there is, no other
-    /// message of this neighbour should be handled: an interest would be kept waiting for the whole of it.
+    /// Continues an answer that was too long for one slice; true if more is left. While it is, no
+    /// other message of this neighbour should be handled: an interest would wait for the whole
+    /// answer.
     pub fn answer_on(&mut self, face: FaceId, actions: &mut Vec<Action>) -> bool {
         if self.face(face).is_none() {
             return false;
@@ -54,12 +55,13 @@ impl ForwardingTable {
         self.is_answering(face)
     }
 
-    /// Tells if [`answer_on`](Self::answer_on) has something to do.
+    /// Returns true if [`answer_on`](Self::answer_on) has something to send.
     pub fn is_answering(&self, face: FaceId) -> bool {
         self.face(face).is_some() && self.interests.is_answering(face.index)
     }
 
-    /// Tells what is known and matches, as answers to the interest, or the first part of it, and ends it if it can.
+    /// Sends the entities that match an interest, or the first slice of them, as answers, and ends
+    /// the answer if it can.
     pub(super) fn answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
         let answer = Answer {
             asking,
@@ -92,7 +94,7 @@ impl ForwardingTable {
         self.end_answer(face, answer.asking, actions);
     }
 
-    /// Tells of some entities of a kind; false if it was the last of them.
+    /// Sends some entities of a kind; false if the last of them was sent.
     fn answer_some(
         &mut self,
         face: FaceId,
@@ -101,6 +103,8 @@ impl ForwardingTable {
         slice: &mut Slice,
         actions: &mut Vec<Action>,
     ) -> bool {
+        // // The first slice of a kind chooses between the group of the interest and the list of
+        // entities.
         let asking = &answer.asking;
         let rest = match &mut answer.rest {
             Some(rest) => rest,
@@ -122,6 +126,7 @@ impl ForwardingTable {
                 })
             }
         };
+        // // Send what is left of it, up to the end of the slice.
         match rest {
             Rest::Group(key, search) => {
                 let (slot, id, key) = (face.index, asking.id, key.clone());
@@ -151,7 +156,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells of one entity if the asker may see it.
+    /// Sends one entity if the asking face may see it.
     fn answer_one(
         &mut self,
         face: FaceId,
@@ -163,6 +168,7 @@ impl ForwardingTable {
             return false;
         };
         let EntityRef { kind, index } = entity;
+        // // A current interest has no ids; each key is sent once.
         let sources = self.entities(kind).sources(index);
         if asking.mode == InterestMode::Current {
             let is_told = self.topology.tells_now(sources, asker);
@@ -171,6 +177,7 @@ impl ForwardingTable {
             }
             return is_told;
         }
+        // // Any other interest gets the entity under an id.
         let Some(info) = self.topology.visible(kind, sources, asker) else {
             return false;
         };
@@ -178,7 +185,7 @@ impl ForwardingTable {
         true
     }
 
-    /// One token of an answer that is not kept, once for each key, whether this node or a gateway knows of it.
+    /// Sends one token of a current answer, once per key, even if a gateway sends it as well.
     pub(super) fn announce_current(
         &mut self,
         face: FaceId,
@@ -186,7 +193,7 @@ impl ForwardingTable {
         key: &str,
         actions: &mut Vec<Action>,
     ) {
-        // Without gateways there is no other to tell of it.
+        // Without gateways no other node sends the same token.
         let may_be_told_again = !self.topology.gateways().is_empty();
         let told_max = self.limits.tokens_max;
         if !may_be_told_again || self.wants.tell((face, interest_id), key, told_max) {
@@ -194,7 +201,7 @@ impl ForwardingTable {
         }
     }
 
-    /// The id of a token of an answer that is not kept means nothing and is 0.
+    /// Sends a token of a current answer. Its id has no meaning and is 0.
     fn announce_token(
         &mut self,
         face: FaceId,
@@ -212,7 +219,8 @@ impl ForwardingTable {
         }
     }
 
-    /// All that this node knows by itself has been sent.
+    /// Ends an answer when everything that this node has was sent; gateways may still have to
+    /// answer.
     fn end_answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
         let id = asking.id;
         let relation = self.relation(face);
@@ -230,7 +238,7 @@ impl ForwardingTable {
                     kept.answering = false;
                     kept.unanswered
                 }
-                // A served node's interest that is not kept any more has nothing to end.
+                // The interest of a served node that is gone has no answer to end.
                 None => is_served,
             }
         };
@@ -239,7 +247,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Current alone is served for tokens only; the reference answers nothing else.
+    /// Returns true if a current interest with these options is answered: for tokens only, as in
+    /// the reference.
     pub(super) fn answers_current(options: InterestOptions) -> bool {
         options.contains(InterestOptions::TOKENS)
             && !options.contains(InterestOptions::SUBSCRIBERS)

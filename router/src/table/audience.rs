@@ -1,48 +1,49 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The recipients of what the session publishes and asks: which kind of them, and where they are.
+//! Recipients of the session's publications and queries: their kind and their place.
 
 use zonda_codec::Target;
 
 use crate::table::kind::Kind;
 
-/// Which nodes a message passes between, seen from a session.
+/// Nodes between which a message passes, seen from a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Locality {
     /// Within the session only.
     SessionLocal,
-    /// Between the session and everybody else, but not within it.
+    /// Between the session and other sessions and nodes, but not within it.
     Remote,
-    /// Both.
+    /// Within the session and beyond it.
     #[default]
     Any,
 }
 
 impl Locality {
-    /// Whether it passes within the session.
+    /// Returns true if messages pass within the session.
     pub const fn is_within(self) -> bool {
         !matches!(self, Locality::Remote)
     }
 
-    /// Whether it passes between the session and others.
+    /// Returns true if messages pass between the session and other sessions and nodes.
     pub const fn is_beyond(self) -> bool {
         !matches!(self, Locality::SessionLocal)
     }
 }
 
-/// Those that something of the session is for.
+/// Kind of the entities that match a publisher or querier of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Counterpart {
     /// Of a publisher: subscribers on keys that intersect its own.
     Subscribers,
     /// Of a querier: queryables on keys that intersect its own.
     Queryables,
-    /// Of a querier that asks all complete ones: queryables that are complete, on keys that include its own.
+    /// Of a querier whose target is all complete queryables: complete queryables on keys that
+    /// include its own.
     CompleteQueryables,
 }
 
 impl Counterpart {
-    /// Those that a query for `target` is for.
+    /// Returns the counterpart of a query for `target`.
     pub const fn of_target(target: Target) -> Counterpart {
         match target {
             Target::AllComplete => Counterpart::CompleteQueryables,
@@ -50,7 +51,7 @@ impl Counterpart {
         }
     }
 
-    /// Those of them that are in `destination`.
+    /// Returns the counterparts that are in `destination`.
     pub const fn within(self, destination: Locality) -> Audience {
         Audience {
             what: self,
@@ -66,11 +67,11 @@ impl Counterpart {
     }
 }
 
-/// Those that something of the session is for: what they are, and where.
+/// Counterparts of a publisher or querier of the session, by kind and place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Audience {
-    /// What they are.
+    /// Their kind.
     pub what: Counterpart,
-    /// Where they are.
+    /// Their place.
     pub destination: Locality,
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! When the table wants to be called again.
+//! Time of the next call that the table needs.
 
 use std::time::Instant;
 
-/// When [`crate::table::ForwardingTable::expire`] wants to be called.
+/// Time at which [`crate::table::ForwardingTable::expire`] has to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deadline {
-    /// As soon as possible: something waits to be timed.
+    /// At once: a new deadline has to be set.
     Now,
     /// At this time.
     At(Instant),

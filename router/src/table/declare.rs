@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Declarations of neighbours: what they have, recorded per face and id, and summed up per key.
+//! Declarations of neighbours: entities recorded per face and id, and aggregated per key.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::table::{
     policy::{INITIAL, Relation},
 };
 
-/// Tells if a key has wildcards.
+/// Returns true if a key has wildcards.
 fn is_wild(key: &str) -> bool {
     key.contains('*')
 }
 
-/// The id of a token in an answer that is not kept: it says nothing of how the token ends.
+/// Id of a token in an answer to a current interest, which is not kept: its end is not declared.
 const ANSWER: u32 = 0;
 
 impl ForwardingTable {
-    /// A DECLARE from a neighbour.
+    /// Handles a DECLARE from a neighbour.
     pub fn handle_declare(
         &mut self,
         face: FaceId,
@@ -42,6 +42,7 @@ impl ForwardingTable {
             source.counters.misplaced += 1;
             return;
         }
+        // // Each kind of entity is recorded under the id that the face gave it.
         match declare.body {
             Declaration::KeyExpr { id, wire_expr } => self.learn_key(face, id, wire_expr),
             Declaration::UndeclareKeyExpr { id } => self.forget_key(face, id),
@@ -72,7 +73,8 @@ impl ForwardingTable {
         }
     }
 
-    /// A D_KEYEXPR. It has no mapping bit: a scope in it counts as one of the receiver's ids, as the reference has it.
+    /// Handles a D_KEYEXPR. It has no mapping bit: a scope in it counts as one of the receiver's
+    /// ids, as in the reference.
     pub(super) fn learn_key(&mut self, face: FaceId, id: u16, expr: WireExpr<'_>) {
         let expr = WireExpr {
             mapping: Mapping::Receiver,
@@ -83,16 +85,19 @@ impl ForwardingTable {
         let (Some(key), Some(source)) = (key, self.topology.face_mut(face)) else {
             return;
         };
+        // // Id 0 means no id on the wire.
         if id == 0 {
             source.counters.bad_keys += 1;
             return;
         }
+        // // A new id counts against the limits of the face.
         let known = source.ids.text(id, Mapping::Sender).is_some();
         let memory = key_memory(key.as_str());
         let count = source.ids.their_count();
         if !known && source.is_full(count, limits.key_ids_max, memory, &limits) {
             return self.notes.extend(source.note_of_full());
         }
+        // // Routes that spell keys below the new id are built again with it.
         let text: Arc<str> = Arc::from(key);
         let learned = self.topology.learn_id(face, id, Arc::clone(&text));
         if learned == Some(Learned::New) {
@@ -118,6 +123,8 @@ impl ForwardingTable {
         let (Some(key), Some(source)) = (key, self.face_mut(face)) else {
             return;
         };
+        // // Tokens of answers: served nodes may not send them, and those of a gateway are relayed
+        // to the asking node.
         let Declared { kind, id, .. } = new;
         let relation = source.relation;
         match (kind, interest_id, relation) {
@@ -133,6 +140,7 @@ impl ForwardingTable {
             }
             _ => {}
         }
+        // // A gateway may send more than this node wants.
         if relation == Relation::Upstream && !self.wants.is_wanted(kind, key.as_str()) {
             return;
         }
@@ -140,13 +148,13 @@ impl ForwardingTable {
         self.add_entity(face, Declared { is_answer, ..new }, key, actions);
     }
 
-    /// Finds the entity that a face declared under its id.
+    /// Returns the entity that a face declared under this id.
     pub(super) fn entity_of(&self, face: FaceId, kind: Kind, id: u32) -> Option<u32> {
         self.face(face)?;
         self.entities.by_id(face.index, kind, id)
     }
 
-    /// Finds the entity that a face declared on exactly this key, where it goes by its keys.
+    /// Returns the entity that a face declared on exactly this key, for faces without ids.
     pub(super) fn entity_on(&self, face: FaceId, kind: Kind, key: &str) -> Option<u32> {
         let index = self.entities(kind).on(key)?;
         self.entity_of(face, kind, index)
@@ -161,6 +169,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let Declared { kind, id, info, .. } = new;
+        // // The same declaration again changes no more than the promise.
         let known = match id {
             Some(id) => self.entity_of(face, kind, id),
             None => self.entity_on(face, kind, key.as_str()),
@@ -172,6 +181,7 @@ impl ForwardingTable {
             self.apply(EntityRef { kind, index }, change, actions);
             return;
         }
+        // // A new one counts against the limits of the face.
         let limits = self.limits;
         let memory = key_memory(key.as_str());
         let count = self.entities.count(face.index, kind);
@@ -188,6 +198,7 @@ impl ForwardingTable {
                 return self.notes.extend(note);
             }
         }
+        // // Record it by key and by id, and announce the change.
         source.charge(memory, is_wild);
         let source = Source::new(source, info);
         let index = self.entities_mut(kind).find_or_add(key.as_str());
@@ -202,7 +213,8 @@ impl ForwardingTable {
         self.apply(entity, change, actions);
     }
 
-    /// A U_TOKEN. A gateway writes the key of a token that it never declared, for neighbours that asked for changes only.
+    /// Handles a U_TOKEN. A gateway adds the key of a token that it never declared, for interests
+    /// in changes only.
     fn end_token(
         &mut self,
         face: FaceId,
@@ -226,7 +238,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets the entity a face declared under `id`.
+    /// Forgets the entity that a face declared under `id`.
     pub(super) fn remove_entity(
         &mut self,
         face: FaceId,
@@ -238,14 +250,14 @@ impl ForwardingTable {
             return;
         };
         let Some(index) = self.entities.remove_id(face.index, kind, id) else {
-            // A gateway ends what it declared under an interest that has ended meanwhile as well.
+            // A gateway may undeclare an entity of an interest that has ended in between.
             source.counters.unknown_ids += u64::from(!source.relation.conduct().ask);
             return;
         };
         self.release_entity(face, EntityRef { kind, index }, actions);
     }
 
-    /// Takes back one declaration of an entity that the face's tables no longer mention.
+    /// Takes back one declaration of an entity that the face's tables no longer hold.
     pub(super) fn release_entity(
         &mut self,
         face: FaceId,

@@ -15,18 +15,19 @@ use crate::table::{
 #[derive(Debug, Default)]
 pub(super) struct Entities {
     kinds: PerKind<EntityTree>,
-    /// The declarations of each face, by the face's place.
+    /// Declarations of each face, by the face's slot.
     faces: HashMap<u32, Declarations>,
-    /// The node's own session: what it knows of its subscribers and queryables beside their keys.
+    /// Data of the session's own subscribers and queryables in addition to their keys.
     pub(super) session: SessionEntities,
 }
 
 /// The declarations of one face.
 #[derive(Debug, Default)]
 pub(super) struct Declarations {
-    /// By the face's ids.
+    /// Entities by the face's ids.
     by_id: PerKind<IdMap>,
-    /// Entities whose id it declared again on another key: they stay until the face goes.
+    /// Entities whose id the face declared again on another key: they stay until the face is
+    /// removed.
     orphans: PerKind<Vec<u32>>,
 }
 
@@ -39,30 +40,30 @@ impl Entities {
         self.kinds.of_mut(kind)
     }
 
-    /// Bytes of memory of all of them.
+    /// Returns the bytes of memory of all entities.
     pub(super) fn memory(&self) -> usize {
         self.kinds.values().map(EntityTree::memory).sum()
     }
 
-    /// The cost of all searches so far.
+    /// Returns the cost of all searches so far.
     pub(super) fn steps(&self) -> u64 {
         let kinds = self.kinds.values().map(|kind| kind.tree().steps());
         kinds.sum::<u64>() + self.session.steps()
     }
 
-    /// The entity that the face in a place declared under an id.
+    /// Returns the entity that the face at a slot declared under an id.
     pub(super) fn by_id(&self, slot: u32, kind: Kind, id: u32) -> Option<u32> {
         self.faces.get(&slot)?.by_id.of(kind).get(id)
     }
 
-    /// Records that the face in a place declared an entity under an id.
+    /// Records that the face at a slot declared an entity under an id.
     pub(super) fn insert_id(&mut self, slot: u32, id: u32, EntityRef { kind, index }: EntityRef) {
         let face = self.faces.entry(slot).or_default();
         let orphan = face.by_id.of_mut(kind).insert(id, index);
         face.orphans.of_mut(kind).extend(orphan);
     }
 
-    /// Forgets an id of a face, and gives back what it stood for.
+    /// Removes an id of a face and returns its entity.
     pub(super) fn remove_id(&mut self, slot: u32, kind: Kind, id: u32) -> Option<u32> {
         self.faces.get_mut(&slot)?.by_id.of_mut(kind).remove(id)
     }
@@ -75,7 +76,7 @@ impl Entities {
         })
     }
 
-    /// The places of the faces that have declared a subscriber or a queryable.
+    /// Returns the slots of the faces that have declared a subscriber or a queryable.
     pub(super) fn takers(&self) -> impl Iterator<Item = u32> {
         let takes = |slot: &u32| {
             self.count(*slot, Kind::Subscriber) > 0 || self.count(*slot, Kind::Queryable) > 0
@@ -89,7 +90,7 @@ impl Entities {
         face.map_or(0, |face| face.by_id.values().map(IdMap::len).sum())
     }
 
-    /// The entities of a kind that a face declared, once for each declaration.
+    /// Returns the entities of a kind that a face declared, once per declaration.
     pub(super) fn declared(&self, slot: u32, kind: Kind) -> impl Iterator<Item = u32> {
         let face = self.faces.get(&slot);
         face.into_iter().flat_map(move |face| {
@@ -98,7 +99,8 @@ impl Entities {
         })
     }
 
-    /// Forgets the declarations of a face that are of these entities, and gives the entities back, once for each, in order.
+    /// Removes the declarations of a face that are of these entities, and returns the entities,
+    /// once per declaration, in order.
     pub(super) fn take(
         &mut self,
         slot: u32,
@@ -120,14 +122,15 @@ impl Entities {
         taken
     }
 
-    /// Forgets the ids of a face that is gone. The entities are to be forgotten one by one.
+    /// Removes and returns the ids of a face that is gone. The caller removes the entities one by
+    /// one.
     pub(super) fn remove_face(&mut self, slot: u32) -> Declarations {
         self.faces.remove(&slot).unwrap_or_default()
     }
 }
 
 impl Declarations {
-    /// The entities, once for each declaration.
+    /// Returns the entities, once per declaration.
     pub(super) fn into_entities(self) -> impl Iterator<Item = EntityRef> {
         let by_id = self.by_id.into_each();
         by_id

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Subscribers, queryables and tokens: one entity per key and kind, with the faces that declared it
-//! (its sources) and the faces that know it.
+//! (its sources) and the faces that have an id for it.
 
 use zonda_codec::QueryableInfo;
 
@@ -13,14 +13,14 @@ use crate::table::{
     slots::Slots,
 };
 
-/// Something that a face declares on a key.
+/// Declaration of an entity by a face.
 #[derive(Clone, Copy)]
 pub(super) struct Declared {
     pub(super) kind: Kind,
-    /// The id that the face gives it; `None` if it goes by its key.
+    /// The id that the face gave it; `None` if the face identifies it by its key.
     pub(super) id: Option<u32>,
     pub(super) info: QueryableInfo,
-    /// It is the answer to an interest: it was there before.
+    /// True if the declaration answers an interest, so that the entity existed before.
     pub(super) is_answer: bool,
 }
 
@@ -34,7 +34,7 @@ impl Declared {
         }
     }
 
-    /// Known by its key only.
+    /// Returns a declaration that is identified by its key only.
     pub(super) fn on_key(kind: Kind, info: QueryableInfo) -> Self {
         Declared {
             id: None,
@@ -42,7 +42,7 @@ impl Declared {
         }
     }
 
-    /// Without anything to know beside its key.
+    /// Returns a declaration without a promise.
     pub(super) fn plain(kind: Kind, id: u32) -> Self {
         Declared::new(kind, id, QueryableInfo::default())
     }
@@ -52,11 +52,11 @@ impl Declared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) slot: u32,
-    /// The number of its ids that declare it.
+    /// Number of the face's ids that declare the entity.
     count: u32,
     distance: u16,
     complete: bool,
-    /// The face belongs to this node's own side.
+    /// True if the face belongs to this node's own side.
     pub(super) south: bool,
     /// The value of [`Face::is_apart`].
     pub(super) is_apart: bool,
@@ -82,22 +82,23 @@ impl Source {
     }
 }
 
-/// Finds the place of the source of a face among those of an entity, or the place where it belongs.
+/// Returns the index of a face's source among those of an entity, or the index where it belongs.
 fn find(sources: &Few<Source>, slot: u32) -> Result<usize, usize> {
     let sources = sources.as_slice();
     sources.binary_search_by_key(&slot, |source| source.slot)
 }
 
-/// A key on which something is declared.
+/// A key on which an entity is declared.
 #[derive(Debug)]
 struct Entity {
-    /// The place of its key in the tree.
+    /// Place of the key in the tree.
     place: u32,
-    /// The promise of this node's own side that the other routers of a mesh know, or would know if there were any.
+    /// Promise of this node's own side that was sent to the other routers of a mesh, or would be if
+    /// there were any.
     in_mesh: Option<QueryableInfo>,
-    /// Sorted by slot.
+    /// Sources, sorted by slot.
     sources: Few<Source>,
-    /// The faces that know it by an id of this node; mostly none.
+    /// Faces that have an id of this node for the entity; mostly none.
     announced: Few<u32>,
 }
 
@@ -121,15 +122,15 @@ pub(super) struct Change {
 pub(super) struct EntityTree {
     tree: KeyTree<u32>,
     slots: Slots<Entity>,
-    /// The number of faces that know one by an id, all together.
+    /// Number of announced ids of all entities together.
     announced: usize,
 }
 
-/// Bytes of memory that it takes to know by which id a face knows an entity, in the face and in the entity.
+/// Bytes of memory of one announced id, in the face and in the entity.
 pub(super) const ANNOUNCED_BYTES: usize = 32;
 
 impl EntityTree {
-    /// The entity on this key, which is made if there is none.
+    /// Returns the entity on this key; creates it if there is none.
     pub(super) fn find_or_add(&mut self, key: &str) -> u32 {
         let place = self.tree.place(key);
         if let Some(entity) = self.tree.first_at(place) {
@@ -145,17 +146,17 @@ impl EntityTree {
         entity
     }
 
-    /// The keys, each with the number of its entity.
+    /// Returns the keys, each with the number of its entity.
     pub(super) const fn tree(&self) -> &KeyTree<u32> {
         &self.tree
     }
 
-    /// The entity on exactly this key.
+    /// Returns the entity on exactly this key.
     pub(super) fn on(&self, key: &str) -> Option<u32> {
         self.tree.get(key).first().copied()
     }
 
-    /// Removes an entity without sources; gives back the faces that still had an id for it.
+    /// Removes an entity without sources; returns the faces that still had an id for it.
     pub(super) fn remove(&mut self, entity: u32) -> Few<u32> {
         let Some(removed) = self.slots.remove(entity) else {
             return Few::None;
@@ -167,7 +168,7 @@ impl EntityTree {
         removed.announced
     }
 
-    /// The key of an entity, put together anew.
+    /// Returns the key of an entity, put together from its chunks.
     pub(super) fn key(&self, entity: u32) -> Option<String> {
         let mut key = String::new();
         self.write_key(entity, &mut key).then_some(key)
@@ -182,30 +183,30 @@ impl EntityTree {
         })
     }
 
-    /// Gives the memory that an entity's key counts as.
+    /// Returns the memory that an entity's key counts as.
     pub(super) fn key_memory(&self, entity: u32) -> usize {
         let found = self.slots.get(entity);
         found.map_or(0, |found| self.tree.key_memory(found.place))
     }
 
-    /// Bytes of memory of all of them: keys, the faces that declared them, the faces that know them.
+    /// Returns the bytes of memory of all entities: keys, sources and announced ids.
     pub(super) fn memory(&self) -> usize {
         self.tree.memory() + self.slots.memory() + self.announced * ANNOUNCED_BYTES
     }
 
-    /// Tells if the key of an entity has wildcards.
+    /// Returns true if the key of an entity has wildcards.
     pub(super) fn is_wild(&self, entity: u32) -> bool {
         let found = self.slots.get(entity);
         found.is_some_and(|found| self.tree.is_wild(found.place))
     }
 
-    /// Tells if there is an entity of this number with this key.
+    /// Returns true if there is an entity of this number with this key.
     pub(super) fn has_key(&self, entity: u32, key: &str) -> bool {
         let found = self.slots.get(entity);
         found.is_some_and(|found| self.tree.is_key_of(found.place, key))
     }
 
-    /// All entities have numbers below this.
+    /// Returns a bound: all entities have numbers below it.
     pub(super) fn places(&self) -> u32 {
         self.slots.places()
     }
@@ -217,12 +218,12 @@ impl EntityTree {
         }
     }
 
-    /// Tells if the face at this place alone has declared an entity.
+    /// Returns true if only the face at this slot has declared an entity.
     pub(super) fn is_alone(&self, entity: u32, slot: Option<u32>) -> bool {
         slot.is_some_and(|slot| owner(&self.slots, entity) == Owner::face(slot))
     }
 
-    /// Notes the owner of an entity in the tree.
+    /// Records the owner of an entity in the tree.
     fn settle_owner(&mut self, entity: u32) {
         let slots = &self.slots;
         if let Some(found) = slots.get(entity)
@@ -233,12 +234,12 @@ impl EntityTree {
         }
     }
 
-    /// Returns the promise that other routers know of an entity on this node's own side.
+    /// Returns the promise of this node's own side that other routers have for an entity.
     pub(super) fn in_mesh(&self, entity: u32) -> Option<QueryableInfo> {
         self.slots.get(entity)?.in_mesh
     }
 
-    /// Notes the promise that they know. Gives back the one of before.
+    /// Stores that promise. Returns the previous one.
     pub(super) fn set_in_mesh(
         &mut self,
         entity: u32,
@@ -248,13 +249,13 @@ impl EntityTree {
         std::mem::replace(&mut entity.in_mesh, info)
     }
 
-    /// The faces that know an entity by an id of this node.
+    /// Returns the faces that have an id of this node for an entity.
     pub(super) fn announced(&self, entity: u32) -> &[u32] {
         let found = self.slots.get(entity);
         found.map_or(&[], |entity| entity.announced.as_slice())
     }
 
-    /// Adds one declaration of a face. `None` if nothing changes for anybody else.
+    /// Adds one declaration of a face. `None` if the view of no other face changes.
     pub(super) fn add_source(&mut self, entity: u32, new: Source) -> Option<Change> {
         let sources = &mut self.slots.get_mut(entity)?.sources;
         let before = sources.as_slice().len();
@@ -280,7 +281,7 @@ impl EntityTree {
         }
     }
 
-    /// Changes what a face's declaration promises. `None` if nothing changes.
+    /// Changes the promise of a face's declaration. `None` if the promise is the same.
     pub(super) fn set_info(
         &mut self,
         entity: u32,
@@ -300,7 +301,7 @@ impl EntityTree {
         })
     }
 
-    /// Takes back one declaration of a face, or all. `None` if nothing changes for anybody else.
+    /// Removes one declaration of a face, or all. `None` if the view of no other face changes.
     pub(super) fn remove_source(&mut self, entity: u32, slot: u32, all: bool) -> Option<Change> {
         let sources = &mut self.slots.get_mut(entity)?.sources;
         let at = find(sources, slot).ok()?;
@@ -322,7 +323,7 @@ impl EntityTree {
         })
     }
 
-    /// Notes that it was declared to a face.
+    /// Records that an entity was declared to a face.
     pub(super) fn add_announced(&mut self, entity: u32, slot: u32) {
         if let Some(entity) = self.slots.get_mut(entity) {
             entity.announced.push(slot);
@@ -330,7 +331,7 @@ impl EntityTree {
         }
     }
 
-    /// Notes that a face has no id for it any more.
+    /// Records that a face has no id for an entity any more.
     pub(super) fn remove_announced(&mut self, entity: u32, slot: u32) {
         if let Some(entity) = self.slots.get_mut(entity)
             && entity.announced.remove(&slot)
@@ -340,7 +341,7 @@ impl EntityTree {
     }
 }
 
-/// The face that alone has declared an entity.
+/// Returns the face that alone has declared an entity.
 fn owner(slots: &Slots<Entity>, entity: u32) -> Owner {
     match slots.get(entity).map(|entity| entity.sources.as_slice()) {
         None | Some([]) => Owner::NOBODY,

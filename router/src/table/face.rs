@@ -20,16 +20,16 @@ use crate::table::{
     wants::SentInterests,
 };
 
-/// What is noted of a face the first time, and only counted then.
+/// Events of a face that are logged the first time and only counted later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Noted {
-    /// One of its keys cannot be used.
+    /// A key of the face cannot be used.
     BadKey,
-    /// It declares too much.
+    /// The face declares too much.
     Full,
-    /// It has too many keys with wildcards.
+    /// The face has too many keys with wildcards.
     TooWild,
-    /// It sends too many queries.
+    /// The face sends too many queries.
     Refused,
 }
 
@@ -41,34 +41,34 @@ pub(super) struct Face {
     pub(super) relation: Relation,
     /// Key expression ids of both directions.
     pub(super) ids: KeyIds,
-    /// What was declared to it.
+    /// Entities that were declared to the face.
     pub(super) announced: AnnouncedIds,
-    /// What this node asked it, if it is a gateway.
+    /// Interests that this node sent to the face, if it is a gateway.
     pub(super) sent: SentInterests,
-    /// It has declared all it had when the link came up (peers and routers).
+    /// True once the face has declared all that it had when the link came up (peers and routers).
     pub(super) final_zero: bool,
-    /// As long as it has not: when it was asked first, and how much it had declared when that was looked at last.
+    /// Until then: the time of the first check, and the number of declarations at the last one.
     initial: Option<(Instant, usize)>,
-    /// The nodes behind the numbers it uses in gossip.
+    /// Nodes behind the numbers that the face uses in gossip.
     pub(super) known_nodes: HashMap<u64, KnownNode>,
-    /// The nodes it says it is linked to.
+    /// Nodes that the face has links to, by its own link states.
     pub(super) neighbours: HashSet<ZenohId>,
-    /// The routers that it has as gateways beside this node, if it is a served peer.
+    /// Routers that the face has as gateways in addition to this node, if it is a served peer.
     pub(super) gateways: Gateways,
-    /// It is noted which kept routes come from it.
+    /// True if the table has recorded which kept routes come from the face.
     pub(super) is_noted_as_source: bool,
-    /// Bytes of memory that the keys it declared take.
+    /// Bytes of memory of the keys that the face declared.
     key_memory: usize,
-    /// Those of them that are behind ids.
+    /// Bytes of those keys that have ids.
     id_memory: usize,
-    /// How many of the keys it declared something on have wildcards.
+    /// Number of keys with wildcards on which the face declared entities.
     wild_keys: usize,
-    /// Routes that somebody keeps lead, or led, to it.
+    /// True if a kept route leads, or led, to the face.
     pub(super) is_on_routes: bool,
     pub(super) counters: FaceCounters,
-    /// Of what there was a note.
+    /// Events that were logged.
     noted: HashSet<Noted>,
-    /// Nothing passes between it and others that are apart.
+    /// True if no message passes between this face and other faces that are apart.
     pub(super) is_apart: bool,
 }
 
@@ -97,17 +97,18 @@ impl Face {
         }
     }
 
-    /// Bytes of memory that the keys behind its ids take.
+    /// Returns the bytes of memory of the keys that have ids.
     pub(super) const fn id_memory(&self) -> usize {
         self.id_memory
     }
 
-    /// Bytes of memory that the keys it declared take, and what was declared to it.
+    /// Returns the bytes of memory of the keys that the face declared, and of what was declared to
+    /// it.
     pub(super) fn memory(&self) -> usize {
         self.key_memory + self.announced.len() * ANNOUNCED_BYTES
     }
 
-    /// It declares an id for a key.
+    /// Records an id that the face declared for a key.
     pub(super) fn learn_id(&mut self, id: u16, key: Arc<str>) -> Learned {
         let memory = key_memory(&key);
         let learned = self.ids.learn(id, key);
@@ -122,7 +123,7 @@ impl Face {
         learned
     }
 
-    /// It takes an id back; gives back its key, and whether a route is spelled with it.
+    /// Removes an id; returns its key, and true if a route is spelled with it.
     pub(super) fn forget_id(&mut self, id: u16) -> Option<(Arc<str>, bool)> {
         let Some((key, is_used)) = self.ids.forget(id) else {
             self.counters.unknown_ids += 1;
@@ -133,19 +134,19 @@ impl Face {
         Some((key, is_used))
     }
 
-    /// It declares something on a key of this size, or asks for it.
+    /// Counts the memory of a key on which the face declared an entity or an interest.
     pub(super) const fn charge(&mut self, memory: usize, is_wild: bool) {
         self.key_memory += memory;
         self.wild_keys += is_wild as usize;
     }
 
-    /// It takes that back.
+    /// Takes back what [`charge`](Self::charge) counted.
     pub(super) const fn discharge(&mut self, memory: usize, is_wild: bool) {
         self.key_memory -= memory;
         self.wild_keys -= is_wild as usize;
     }
 
-    /// Whether messages from it may go to `to` at all.
+    /// Returns true if messages from this face may go to `to` at all.
     pub(super) fn reaches(&self, to: &Face) -> bool {
         let relayed = self.relation == Relation::Served && to.relation == Relation::Served;
         let sourced = self.relation == Relation::Routed;
@@ -158,8 +159,9 @@ impl Face {
             && !self.meets(to)
     }
 
-    /// Whether the two hear each other in a multicast group: one is the group, and the other a member or another group.
-    /// From one group nothing goes to another, where the same nodes may be.
+    /// Returns true if the two exchange messages in a multicast group: one is the group, and the
+    /// other a member or another group. No message passes from one group to another, as both may
+    /// have the same members.
     fn meets(&self, to: &Face) -> bool {
         match (self.info.kind, to.info.kind) {
             (FaceKind::Group, FaceKind::Group) => true,
@@ -169,8 +171,9 @@ impl Face {
         }
     }
 
-    /// Whether one more key that takes `memory` exceeds what this face may occupy, `count` being how many of its kind
-    /// there are. Counts the refusal. A session of this node may declare what it likes.
+    /// Returns true if one more key that takes `memory` exceeds what this face may occupy, where
+    /// `count` is the number of entities of its kind. Counts the refusal. Sessions of this node
+    /// have no such limit.
     pub(super) fn is_full(
         &mut self,
         count: usize,
@@ -186,14 +189,14 @@ impl Face {
         full
     }
 
-    /// The log line about the first key of this neighbour that cannot be used.
+    /// Returns the log line about the first key of this neighbour that cannot be used.
     pub(super) fn note_of(&mut self, bad: &BadKey) -> Option<Note> {
         self.note(Noted::BadKey, NoteCause::BadKey, |zid| {
             format!("what {zid} sends on a key is ignored: {bad}; more of this is only counted")
         })
     }
 
-    /// The log line about the first declaration of this neighbour that is one too many.
+    /// Returns the log line about the first declaration of this neighbour beyond its limits.
     pub(super) fn note_of_full(&mut self) -> Option<Note> {
         self.note(Noted::Full, NoteCause::Declarations, |zid| {
             format!(
@@ -202,7 +205,7 @@ impl Face {
         })
     }
 
-    /// The log line about the first query of this neighbour that is one too many.
+    /// Returns the log line about the first query of this neighbour beyond its limit.
     pub(super) fn note_of_refused_query(&mut self, limit: usize) -> Option<Note> {
         self.note(Noted::Refused, NoteCause::Queries, |zid| {
             format!(
@@ -211,7 +214,7 @@ impl Face {
         })
     }
 
-    /// The log line about the first of something; the others are only counted.
+    /// Returns the log line about the first event of a kind; later ones are only counted.
     fn note(
         &mut self,
         what: Noted,
@@ -222,8 +225,9 @@ impl Face {
         Some(Note { cause, text })
     }
 
-    /// Whether one more key with wildcards exceeds what this face may have, beside `others` that count as its own. Counts the
-    /// refusal, and gives the log line about the first one.
+    /// Returns true if one more key with wildcards exceeds what this face may have, where `others`
+    /// keys of other faces count as its own. Counts the refusal, and returns the log line about the
+    /// first one.
     pub(super) fn has_too_wild(&mut self, others: usize, limits: &Limits) -> (bool, Option<Note>) {
         let limit = limits.wild_keys_max;
         if self.relation == Relation::Local || self.wild_keys + others < limit {
@@ -239,16 +243,17 @@ impl Face {
         (true, note)
     }
 
-    /// Whether it goes on declaring what it has since the link came up: it has `declared` more than when this was asked last,
-    /// and may take until `limit` after the first time.
+    /// Returns true if the face still declares what it has had since the link came up: `declared`
+    /// has grown since the last call, and the first call is less than `limit` ago.
     pub(super) fn goes_on(&mut self, declared: usize, now: Instant, limit: Duration) -> bool {
         let (since, before) = self.initial.unwrap_or((now, 0));
         self.initial = Some((since, declared));
         declared > before && now.saturating_duration_since(since) < limit
     }
 
-    /// Whether it delivers to the other face by itself, as the two are linked directly. It knows best, and says so on
-    /// the link that its data comes by; the other face's word counts if it never says anything.
+    /// Returns true if this face delivers to the other one itself, as the two are linked directly.
+    /// The link states of this face decide; those of the other face count if this one never sent
+    /// any.
     pub(super) fn is_linked_to(&self, other: &Face) -> bool {
         let is_silent = self.known_nodes.is_empty();
         self.neighbours.contains(&other.info.zid)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How the node names a face to the table, what it says about it, and what the table asks of the node.
+//! Names of faces between the node and the table, and the actions that the table requests.
 
 use std::fmt;
 
@@ -8,9 +8,10 @@ use zonda_codec::{WhatAmI, ZenohId};
 
 use crate::table::notice::Notice;
 
-/// One neighbour (or the node's own session) as the table knows it.
+/// One neighbour (or the node's own session) in the table.
 ///
-/// The generation tells a new face from an old one in the same place, so an id kept too long names nothing.
+/// The generation distinguishes a new face from an old one in the same slot, so an outdated id
+/// names no face.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FaceId {
     pub(super) index: u32,
@@ -18,17 +19,17 @@ pub struct FaceId {
 }
 
 impl FaceId {
-    /// The face's place: small, dense, and reused after the face is gone.
+    /// Returns the face's slot: small, dense, and reused after the face is gone.
     pub const fn index(self) -> usize {
         self.index as usize
     }
 
-    /// What a session calls by this id.
+    /// Returns the reference to an entity of this session.
     pub const fn own(self, id: u32) -> OwnRef {
         OwnRef { face: self, id }
     }
 
-    /// How many faces stood in this place before.
+    /// Returns the number of faces that had this slot before.
     pub const fn generation(self) -> u32 {
         self.generation
     }
@@ -40,32 +41,34 @@ impl fmt::Display for FaceId {
     }
 }
 
-/// Something of a session, such as a publisher.
+/// Reference to an entity of a session, such as a publisher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OwnRef {
     /// The session.
     pub face: FaceId,
-    /// The id that the session gives it.
+    /// The id that the session gave it.
     pub id: u32,
 }
 
-/// Where a face's messages come from and go to.
+/// Kind of a face: the source and destination of its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaceKind {
-    /// The node's own session: its declarations are made by calls, nothing is ever sent to it.
+    /// The node's own session: its declarations are made by calls, no message is ever sent to it.
     Local,
     /// A connected node.
     Remote,
-    /// A multicast group: whatever is sent to it, all its members hear.
+    /// A multicast group: a message sent to it reaches all its members.
     Group,
-    /// A router of the mesh, be it a neighbour or further off: what it declared is its own, by whichever link it came. Nothing
-    /// is sent to it, but to the neighbour that leads there.
+    /// A router of the mesh, a neighbour or further off: owner of its declarations, whichever link
+    /// they came by. Messages are sent not to this face but to the neighbour that leads to the
+    /// router.
     Beyond,
-    /// All other routers of the mesh together: what this node's own side has is declared to them.
+    /// All other routers of the mesh together: the entities of this node's own side are declared to
+    /// them.
     Mesh,
 }
 
-/// Who stands behind a face.
+/// Node behind a face.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FaceInfo {
     /// The neighbour's id; the node's own for a local face.
@@ -76,7 +79,7 @@ pub struct FaceInfo {
     pub kind: FaceKind,
 }
 
-/// Something the node must do for the table. In the order given, per face.
+/// Request of the table to the node. The node carries them out in the order given, per face.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -87,7 +90,7 @@ pub enum Action {
         /// One encoded network message.
         bytes: Vec<u8>,
     },
-    /// Tell a listener of the session something: in the order given for each listener, with no lock held.
+    /// Notify a listener of the session: in the order given for each listener, with no lock held.
     Notify {
         /// The session's id of the listener.
         listener: u32,
@@ -97,7 +100,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// About how many bytes it takes, for callers that bound how much is done in one go.
+    /// Returns the approximate bytes it takes, for callers that bound the work of one call.
     pub(super) fn weight(&self) -> usize {
         match self {
             Action::Send { bytes, .. } => bytes.len(),

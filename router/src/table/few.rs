@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A list of few values: up to one needs no allocation.
+//! List of few values: up to one needs no allocation.
 
-/// Few values, in an order that its user gives them.
+/// List of few values, in an order that its user chooses.
 #[derive(Debug)]
 pub(super) enum Few<T> {
     None,
@@ -31,12 +31,12 @@ impl<T> Few<T> {
         }
     }
 
-    /// Adds a value behind the others.
+    /// Appends a value.
     pub(super) fn push(&mut self, value: T) {
         self.insert(self.as_slice().len(), value);
     }
 
-    /// Adds a value at a place.
+    /// Inserts a value at an index.
     pub(super) fn insert(&mut self, at: usize, value: T) {
         *self = match std::mem::replace(self, Few::None) {
             Few::None => Few::One(value),
@@ -52,7 +52,7 @@ impl<T> Few<T> {
         };
     }
 
-    /// Removes the value at a place; the others keep their order.
+    /// Removes the value at an index; the rest keep their order.
     pub(super) fn remove_at(&mut self, at: usize) {
         match self {
             Few::None | Few::One(_) => *self = Few::None,
@@ -74,7 +74,7 @@ impl<T> Few<T> {
 }
 
 impl<T: PartialEq> Few<T> {
-    /// Adds a value if it is not in it; tells whether it was not.
+    /// Inserts `value`; returns true if it was absent.
     pub(super) fn insert_new(&mut self, value: T) -> bool {
         let is_new = !self.as_slice().contains(&value);
         if is_new {
@@ -83,7 +83,7 @@ impl<T: PartialEq> Few<T> {
         is_new
     }
 
-    /// Removes a value, not keeping the order of the others; tells whether it was there.
+    /// Removes `value` and does not keep the order of the rest; returns true if it was present.
     pub(super) fn remove(&mut self, value: &T) -> bool {
         let Some(at) = self.as_slice().iter().position(|other| other == value) else {
             return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`ForwardingTable`]: the state, and the coming and going of faces. What messages do to it stands in the
-//! files of this folder named after them.
+//! [`ForwardingTable`]: the state, and the insertion and removal of faces. Each kind of message has
+//! its own file in this folder.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,13 +33,14 @@ use crate::table::{
 /// Bytes of memory that an open query takes.
 const QUERY_BYTES: usize = 160;
 
-/// Who declared what, who asked for what, and hence where each message goes.
+/// Declarations and interests of all neighbours, and hence the destinations of each message.
 ///
-/// It owns the parts that know these things, and lets each hear of what the others have to know: what a neighbour declares
-/// is announced to those whose interests cover it, and ends the routes that it changes.
+/// The table owns the parts that hold this state and passes changes between them: a declaration of
+/// a neighbour is announced to the faces whose interests cover it, and ends the routes that it
+/// changes.
 ///
-/// Calls for a face that is gone do nothing. Nothing a neighbour sends makes a call fail: what makes no
-/// sense is ignored and counted ([`counters`](Self::counters)).
+/// Calls for a face that is gone do nothing. No input of a neighbour makes a call fail: invalid
+/// input is ignored and counted ([`counters`](Self::counters)).
 #[derive(Debug)]
 pub struct ForwardingTable {
     pub(super) limits: Limits,
@@ -47,34 +48,34 @@ pub struct ForwardingTable {
     pub(super) topology: Topology,
     /// The other routers, if this node is one.
     pub(super) mesh: Mesh,
-    /// What they and the session have declared.
+    /// Entities that neighbours, other routers and the session have declared.
     pub(super) entities: Entities,
-    /// What the neighbours want to hear of.
+    /// Interests of the neighbours.
     pub(super) interests: Interests,
     /// Changes that are announced in slices.
     pub(super) announcing: Announcements,
-    /// What this node wants to hear of from its gateways.
+    /// Interests of this node at its gateways.
     pub(super) wants: Wants,
     /// The session's listeners.
     pub(super) listeners: Listeners,
     pub(super) queries: Queries,
     /// The keys on which routes are kept.
     pub(super) kept: KeptKeys,
-    /// Faces that are gone, with what is left to forget of them.
+    /// Faces that are gone, with the state that is still to be removed.
     pub(super) leaving: VecDeque<Leaving>,
-    /// Peers that another gateway passes on for, or does no more, and what they are to hear because of that.
+    /// Peers whose gateway changes, and the announcements that they are to receive because of that.
     pub(super) retellings: Retellings,
     admin_key: KeyExpr<'static>,
     pub(super) notes: Vec<Note>,
 }
 
 impl ForwardingTable {
-    /// A table without faces for the node `zid` of role `role`.
+    /// Returns a table without faces for the node `zid` of role `role`.
     pub fn new(zid: ZenohId, role: WhatAmI) -> Self {
         ForwardingTable::with_limits(zid, role, Limits::default())
     }
 
-    /// A table without faces, with limits of its own.
+    /// Returns a table without faces, with limits of its own.
     pub fn with_limits(zid: ZenohId, role: WhatAmI, limits: Limits) -> Self {
         let admin_key = KeyExpr::new(format!("@/{zid}/{role}"))
             .expect("an id is hexadecimal and a role a word");
@@ -101,25 +102,28 @@ impl ForwardingTable {
         table
     }
 
-    /// From now on nothing passes between two served peers that come. Without this it does unless they are linked to each other.
+    /// Stops messages between any two served peers that connect from now on. By default two peers
+    /// that are linked to each other are excluded only.
     pub const fn keep_peers_apart(&mut self) {
         self.topology.keep_peers_apart();
     }
 
-    /// The key under which the node describes itself: `@/<zid>/<role>`. On routers everything below it counts as
-    /// a queryable that neighbours can see.
+    /// Returns the key under which the node describes itself: `@/<zid>/<role>`. On routers
+    /// everything below it counts as a queryable that neighbours can see.
     pub fn admin_key(&self) -> &KeyExpr<'static> {
         &self.admin_key
     }
 
-    /// Bytes of memory that it holds, about: what was declared and asked for, and who knows of it.
+    /// Returns the approximate bytes of memory that it holds: declarations, interests and announced
+    /// ids.
     pub fn memory(&self) -> usize {
         let keys = self.interests.memory() + self.wants.memory() + self.topology.id_memory();
         self.entities.memory() + keys + self.kept.memory() + self.mesh.memory()
     }
 
-    /// Bytes of memory that it holds because of one neighbour and of the routers behind it, as if that were alone. More than all
-    /// of [`memory`](Self::memory) if many declare the same.
+    /// Returns the bytes of memory that it holds because of one neighbour and of the routers behind
+    /// it, as if that neighbour were alone. The sum exceeds [`memory`](Self::memory) if many
+    /// declare the same.
     pub fn memory_of(&self, face: FaceId) -> usize {
         let queries = self.queries.count(face.index) * QUERY_BYTES;
         let behind = self.mesh.charge(face).map_or(0, Charge::memory);
@@ -127,30 +131,33 @@ impl ForwardingTable {
         own.map_or(0, |own| own + queries + behind)
     }
 
-    /// Tells if neighbours may declare nothing more.
+    /// Returns true if neighbours may not declare anything more.
     pub fn is_short_of_memory(&self) -> bool {
         self.limits.is_short_of_memory
     }
 
-    /// From now on neighbours may declare or ask for nothing more, or may again.
+    /// Refuses further declarations and interests of neighbours, or accepts them again.
     pub fn set_short_of_memory(&mut self, is_short: bool) {
         self.limits.is_short_of_memory = is_short;
     }
 
-    /// A new neighbour. Appends what is sent over a new link: to a gateway the live interests and everything this side has,
-    /// to a fellow peer everything and the D_FINAL that ends it, from router to router what there is of a mesh.
+    /// Adds a new neighbour. Appends the messages of a new link: to a gateway the live interests
+    /// and all entities of this side, to a fellow peer all entities and the D_FINAL that ends them,
+    /// from router to router the state of the mesh.
     pub fn add_face(&mut self, info: FaceInfo, actions: &mut Vec<Action>) -> FaceId {
         let relation = Relation::between(self.topology.role(), &info);
         let conduct = relation.conduct();
         let id = self.topology.add(info);
         if relation == Relation::RouterToRouter {
+            // // Queries that wait for a gateway are retried, and every route may have a new hop.
             self.link_router(id, info.zid, actions);
         }
         self.queries.welcome(info.zid, conduct.ask);
         if conduct.announces_unasked {
-            // Everything goes there that it has not said it does not want.
+            // Every message goes to the neighbour unless it declares that it does not want it.
             self.outdate_all();
         }
+        // // Ask first, so that the answers are under way while the declarations are sent.
         if conduct.ask {
             self.ask_everything(id.index, actions);
             self.ask_held_queries(actions);
@@ -158,6 +165,7 @@ impl ForwardingTable {
         if conduct.announces_unasked {
             self.announce_everything(id.index, actions);
         }
+        // // Peers end their initial declarations with a D_FINAL, and wait for the neighbour's.
         if conduct.initial_exchange {
             message::declare(id, Some(0), Declaration::Final, actions);
             self.wants.wait_for(id, INITIAL);
@@ -165,21 +173,21 @@ impl ForwardingTable {
         id
     }
 
-    /// Data may come to a neighbour before the declarations that were sent before it.
+    /// Handles data of a neighbour that may overtake declarations sent before it.
     pub fn expect_reordering(&mut self, face: FaceId) {
         if let Some(face) = self.face_mut(face) {
             face.ids.expect_reordering();
         }
     }
 
-    /// A neighbour is gone: nothing is routed to it any more. What it declared and asked is forgotten by
-    /// [`sweep`](Self::sweep).
+    /// Removes a neighbour: no route leads to it any more. Its declarations and interests are
+    /// removed by [`sweep`](Self::sweep).
     pub fn remove_face(&mut self, face: FaceId, actions: &mut Vec<Action>) {
         let Some(gone) = self.topology.remove(face) else {
             return;
         };
         let slot = face.index;
-        // Each part lets go of the face; what it leaves behind is forgotten later.
+        // Each part releases the face now; the rest is removed in slices.
         let interests = self.interests.remove_face(slot);
         let declared = self.entities.remove_face(slot);
         self.queries.remove_face(slot, gone.info.zid);
@@ -197,15 +205,15 @@ impl ForwardingTable {
         }
     }
 
-    /// The full key of what `face` wrote. `None` if it uses an id that was not declared, or is no canonical
-    /// key expression, or exceeds what [`Limits`] say of keys.
+    /// Returns the full key of an expression from `face`. `None` if it uses an undeclared id, is no
+    /// canonical key expression, or exceeds the [`Limits`] of keys.
     pub fn key(&self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
         let key = self.resolve(self.face(face)?, expr).ok()?;
         Some(key.into_owned())
     }
 
-    /// The same for what `face` pushes: a key that cannot be used is counted, and the first one of a neighbour
-    /// [noted](Self::take_notes).
+    /// Returns the full key of a push from `face`: a key that cannot be used is counted, and the
+    /// first one of a neighbour [noted](Self::take_notes).
     pub fn push_key(&mut self, face: FaceId, expr: &WireExpr<'_>) -> Option<KeyExpr<'static>> {
         let key = self.resolve(self.face(face)?, expr);
         key.map(KeyExpr::into_owned)
@@ -219,7 +227,8 @@ impl ForwardingTable {
             .ok()
     }
 
-    /// The same for what `face` declares, asks or replies.
+    /// Returns the full key of a declaration, query or reply from `face`; counts and notes one that
+    /// cannot be used.
     pub fn declared_key<'e>(&mut self, face: FaceId, expr: &WireExpr<'e>) -> Option<KeyExpr<'e>> {
         let key = self.resolve(self.face(face)?, expr);
         key.map_err(|bad| {
@@ -232,14 +241,14 @@ impl ForwardingTable {
         .ok()
     }
 
-    /// Lines for the log since the last call, for the node's operator. They are not logged in here, as a log may be
-    /// user code, and the table may be locked.
+    /// Returns the lines for the log since the last call, for the node's operator. The caller logs
+    /// them without the table's lock, as the logger may be user code.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
     }
 
-    /// Tells if the table takes a key of the node's own session; the neighbours would have to ignore what exceeds these
-    /// limits.
+    /// Checks a key of the node's own session against the limits; neighbours would ignore a key
+    /// that exceeds them.
     ///
     /// # Errors
     /// The first limit that it exceeds.
@@ -247,19 +256,20 @@ impl ForwardingTable {
         self.limits.check(key.as_str())
     }
 
-    /// What all searches in its tables have cost so far, in steps: one for each place that is looked at, and one more for
-    /// each 64 chunks of the key that is searched.
+    /// Returns the cost of all searches in its tables so far, in steps: one for each place that is
+    /// visited, and one more for each 64 chunks of the key that is searched.
     pub fn steps(&self) -> u64 {
         let keys = self.interests.steps() + self.wants.steps();
         self.entities.steps() + keys + self.kept.steps()
     }
 
-    /// What a neighbour sent and the table ignored; `None` if it is gone.
+    /// Returns the counts of input from a neighbour that the table ignored; `None` if the neighbour
+    /// is gone.
     pub fn counters(&self, face: FaceId) -> Option<FaceCounters> {
         Some(self.face(face)?.counters)
     }
 
-    /// What the node behind a face is to this node; `None` if it is gone.
+    /// Returns the relation of the node behind a face to this node; `None` if the face is gone.
     pub fn relation(&self, face: FaceId) -> Option<Relation> {
         Some(self.face(face)?.relation)
     }
@@ -297,7 +307,7 @@ impl ForwardingTable {
         Ok(KeyExpr::from_shared(text)?)
     }
 
-    /// The admin space is a local face of its own, so that it never mixes with the session's ids.
+    /// Adds the admin space, a local face of its own, so that its ids never mix with the session's.
     pub fn add_admin_space(&mut self) {
         let info = FaceInfo {
             zid: self.topology.zid(),

@@ -1,38 +1,41 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The other gateways of a peer that this node serves: routers of the same mesh that the peer is linked to as well.
+//! Other gateways of a peer that this node serves: routers of the same mesh that the peer is linked
+//! to as well.
 //!
-//! One of them all, the one with the greatest id, passes on what the peer sends; what the others get of it they drop, as it comes to them
-//! by the mesh. What entered the mesh at one of them that one delivers to the peer by itself, and everything else the first.
+//! The gateway with the greatest id forwards the peer's messages into the mesh; the other gateways
+//! drop their copies, as the messages reach them by the mesh. A message that entered the mesh at
+//! one of the gateways is delivered to the peer by that gateway, any other message by the first
+//! one.
 
 use std::collections::BTreeSet;
 
 use zonda_codec::ZenohId;
 
-/// A node that a peer speaks of.
+/// Node in the link states of a peer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownNode {
     pub(super) zid: ZenohId,
-    /// It is a router, so that it may be a gateway of that peer.
+    /// True if the node is a router, so that it may be a gateway of that peer.
     pub(super) is_router: bool,
 }
 
-/// Routers that one peer may list. Of more the greatest count.
+/// Number of routers that one peer may list. Of more the greatest ids count.
 const LISTED_MAX: usize = 64;
 
-/// The gateways of one peer beside this node. Of other neighbours there are none.
+/// Gateways of one peer in addition to this node. Other neighbours have none.
 #[derive(Debug, Default)]
 pub(super) struct Gateways {
-    /// The routers that the peer says it is linked to.
+    /// Routers that the peer is linked to, by its own link states.
     listed: BTreeSet<ZenohId>,
-    /// Those of them that this node reaches.
+    /// The listed routers that this node reaches.
     others: BTreeSet<ZenohId>,
-    /// One of these goes before this node.
+    /// True if one of these has precedence over this node.
     is_left: bool,
 }
 
 impl Gateways {
-    /// The peer says it is linked to these routers.
+    /// Replaces the routers that the peer is linked to.
     pub(super) fn list(&mut self, routers: impl Iterator<Item = ZenohId>) {
         self.listed = routers.collect();
         while self.listed.len() > LISTED_MAX {
@@ -40,12 +43,12 @@ impl Gateways {
         }
     }
 
-    /// Whether the peer has listed any router.
+    /// Returns true if the peer has listed any router.
     pub(super) fn has_listed(&self) -> bool {
         !self.listed.is_empty()
     }
 
-    /// Looks again at which of those that the peer lists this node, `own`, reaches. True if anything has changed.
+    /// Updates which of the listed routers this node, `own`, reaches. True if anything has changed.
     pub(super) fn regard(&mut self, own: ZenohId, is_reached: impl Fn(&ZenohId) -> bool) -> bool {
         let reached = self.listed.iter().filter(|zid| **zid != own);
         let others: BTreeSet<ZenohId> = reached.filter(|zid| is_reached(zid)).copied().collect();
@@ -57,17 +60,18 @@ impl Gateways {
         true
     }
 
-    /// Whether there are any.
+    /// Returns true if the peer has other gateways.
     pub(super) fn are_several(&self) -> bool {
         !self.others.is_empty()
     }
 
-    /// Whether what the peer sends is left to another one.
+    /// Returns true if another gateway forwards the peer's messages.
     pub(super) const fn is_left(&self) -> bool {
         self.is_left
     }
 
-    /// Whether another one delivers to the peer what entered the mesh at this router.
+    /// Returns true if another gateway delivers messages that entered the mesh at this router to
+    /// the peer.
     pub(super) fn leave(&self, root: &ZenohId) -> bool {
         self.is_left || self.others.contains(root)
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Gossip: what nodes tell each other of each other is in [`Gossip`]. Here is what the table takes from it: which of the
-//! peers this node serves are linked to each other directly. Data between such two is theirs to deliver; a gateway that
-//! passed it on as well would deliver it twice.
+//! Gossip: link states between nodes are in [`Gossip`]. This file has what the table takes from
+//! them: the served peers that are linked to each other directly. Such peers deliver to each other;
+//! a gateway that forwarded between them would deliver twice.
 
 mod nodes;
 #[cfg(test)]
@@ -19,8 +19,8 @@ use crate::table::{
 };
 
 impl ForwardingTable {
-    /// Whether a neighbour has declared all that it had when the link came up. Peers say so, and routers to each other; of
-    /// others nothing is awaited.
+    /// Returns true if a neighbour has declared all that it had when the link came up. Peers and
+    /// routers end these declarations with a D_FINAL; other neighbours are not waited for.
     pub fn has_declared_all(&self, face: FaceId) -> bool {
         self.face(face).is_some_and(|face| match face.relation {
             Relation::PeerToPeer | Relation::RouterToRouter => face.final_zero,
@@ -28,8 +28,8 @@ impl ForwardingTable {
         })
     }
 
-    /// Link states of a neighbour. Those of a served peer say between which peers this node passes nothing on and which other
-    /// gateways it has, those of another router what the mesh looks like; others are ignored.
+    /// Handles link states of a neighbour. A served peer's name the peers it is linked to and its
+    /// other gateways, a router's describe the mesh; those of other neighbours are ignored.
     pub fn handle_link_states(
         &mut self,
         face: FaceId,
@@ -51,7 +51,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A message of a neighbour cannot be understood: it is counted.
+    /// Counts a message of a neighbour that cannot be understood.
     pub fn count_misplaced(&mut self, face: FaceId) {
         if let Some(source) = self.face_mut(face) {
             source.counters.misplaced += 1;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Multicast groups: one face for each group. Everything that may go there does, whether a member wants it or not, as
-//! nothing tells what they want for sure: so the group has a subscriber on all keys.
+//! Multicast groups, with one face for each. A group gets every message that may go there, as
+//! members have no reliable way to declare what they want: the group has a subscriber on all keys.
 //!
-//! Subscribers are declared to the group all the same, for routers of the other implementation that ask their neighbours for
-//! no more than somebody wants: without ids, with whole keys, again whenever somebody has come. They are never taken back.
+//! Subscribers are declared to the group all the same, for routers of the reference that ask their
+//! neighbours for no more than is subscribed to: without ids, with whole keys, again whenever a
+//! member has joined. They are never undeclared.
 
 use zonda_codec::{Declaration, KeyExpr, WireExpr, ZenohId};
 
@@ -19,11 +20,12 @@ use crate::table::{
 /// All keys.
 const EVERYTHING: &str = "**";
 
-/// The id of its subscriber.
+/// Id of the group's subscriber.
 const SUBSCRIBER: u32 = 0;
 
 impl ForwardingTable {
-    /// This node has joined a group. Nothing is declared to it, and it asks nothing.
+    /// Adds a group that this node has joined. The group receives no initial declarations or
+    /// interests.
     pub fn add_group(&mut self, info: FaceInfo, actions: &mut Vec<Action>) -> FaceId {
         let kind = FaceKind::Group;
         let group = self.add_face(FaceInfo { kind, ..info }, actions);
@@ -34,15 +36,17 @@ impl ForwardingTable {
         group
     }
 
-    /// These are in a group now, beside this node. What one of them sends to this node by another way is not passed on to
-    /// the group, nor what is said there to it: it says and hears that itself.
+    /// Sets the members of a group, without this node. A message that a member sends to this node
+    /// over another link is not forwarded to the group, nor a message in the group to that member:
+    /// it takes part in the group itself.
     pub fn set_members(&mut self, group: FaceId, members: impl Iterator<Item = ZenohId>) {
         for slot in self.topology.set_members(group, members.collect()) {
             self.outdate_subscriptions(slot);
         }
     }
 
-    /// Says to a group, in which somebody is new, what this node's own side and those that it passes on to subscribe to.
+    /// Declares the subscribers of this node's own side, and of nodes it forwards for, to a group
+    /// with a new member.
     pub fn announce_to_group(&self, group: FaceId, actions: &mut Vec<Action>) {
         let mut all = Vec::new();
         let tree = self.entities(Kind::Subscriber).tree();
@@ -52,7 +56,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Says the same of an entity that is new, to every group.
+    /// Declares a new subscriber to every group.
     pub(super) fn announce_to_groups(&self, entity: EntityRef, actions: &mut Vec<Action>) {
         if entity.kind == Kind::Subscriber {
             for &slot in self.topology.groups() {
@@ -67,7 +71,7 @@ impl ForwardingTable {
             return;
         };
         let is_south = group.relation.conduct().south;
-        // What other groups want is everything, and nothing is passed on between groups.
+        // A group subscribes to all keys, and no message passes between groups.
         let of_node = |slot| {
             let face = self.topology.at(slot);
             face.is_some_and(|face| face.info.kind != FaceKind::Group)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The nodes that wait as well while the node does not read a source.
+//! Nodes that wait as well while the node does not read a source.
 
 use zonda_codec::WhatAmI;
 
@@ -9,7 +9,7 @@ use crate::table::{
     forwarding::ForwardingTable,
 };
 
-/// The faces that a source has something for: messages, questions, or answers to what they asked.
+/// Faces that a source may have something for: messages, queries, or replies to their queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takers {
     /// No face.
@@ -21,9 +21,10 @@ pub enum Takers {
 }
 
 impl ForwardingTable {
-    /// The faces that a source may have something for: each face but its own that has a subscriber, a queryable or an open
-    /// question, whatever the key. Behind a router there are other sources, and a peer has links of its own: while this node
-    /// does not read one of these, nodes wait that it cannot see, so the answer is [`Takers::Several`].
+    /// Returns the faces that a source may have something for: each face but its own that has a
+    /// subscriber, a queryable or an open query, whatever the key. A router may forward for more
+    /// sources, and a peer has links of its own: while this node does not read one of these, nodes
+    /// wait that it cannot see, so the answer is [`Takers::Several`].
     pub fn takers_beside(&self, source: FaceId) -> Takers {
         let is_seen_whole = self.face(source).is_some_and(|face| match face.info.kind {
             FaceKind::Local => true,

@@ -10,22 +10,23 @@ use zonda_codec::{Mapping, WireExpr};
 
 use crate::table::face_id::FaceId;
 
-/// One neighbour a message goes to, and how to write the key for it.
+/// One neighbour that a message goes to, and the spelling of the key for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hop {
     /// The neighbour.
     pub face: FaceId,
     /// A declared key expression id, or 0.
     pub scope: u16,
-    /// Whose id the scope is.
+    /// Side that declared the id.
     pub mapping: Mapping,
     /// Text behind the scope.
     pub suffix: Suffix,
-    /// To another router: the number of the one where the message entered the mesh. Else, and for this node itself, 0.
+    /// Number of the router where the message entered the mesh, towards another router; 0 towards
+    /// any other neighbour and this node.
     pub node_id: u16,
 }
 
-/// The end of a key. All hops of a route share its text.
+/// End of a key. All hops of a route share its text.
 #[derive(Clone, Default)]
 pub struct Suffix {
     pub(super) key: Arc<str>,
@@ -56,12 +57,12 @@ impl fmt::Debug for Suffix {
 }
 
 impl Hop {
-    /// The id of the neighbour that the key is spelled with, if it is one.
+    /// Returns the neighbour's id that the key is spelled with, if there is one.
     pub(super) fn their_id(&self) -> Option<u16> {
         (self.scope != 0 && self.mapping == Mapping::Receiver).then_some(self.scope)
     }
 
-    /// The key as it is written to this neighbour.
+    /// Returns the key as it is written to this neighbour.
     pub fn wire_expr(&self) -> WireExpr<'_> {
         WireExpr {
             scope: self.scope,
