@@ -139,7 +139,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let EntityRef { kind, index } = entity;
-        // // A mesh keeps the promise with the entity, not with the face.
+        // A mesh keeps the promise with the entity, not with the face.
         let Some(face) = self.topology.at(slot) else {
             return;
         };
@@ -149,7 +149,7 @@ impl ForwardingTable {
             return self.refresh_in_mesh(entity, now, actions);
         }
         let before = face.announced.get(entity);
-        // // Send only the difference between what the face has and what it may see now.
+        // Send only the difference between what the face has and what it may see now.
         match (now, before) {
             (Some(info), None) => match hears {
                 Hears::All => self.announce(entity, info, slot, None, actions),
@@ -186,12 +186,12 @@ impl ForwardingTable {
         let Some(key) = self.entities(kind).key(index) else {
             return;
         };
-        // // The key's id, if it gets one, is declared before the entity.
+        // The key's id, if it gets one, is declared before the entity.
         let spelling = self.spell_for(kind, slot, &key, actions);
         let Some(face) = self.topology.at_mut(slot) else {
             return;
         };
-        // // A face keeps the id of an entity for as long as the entity stays announced to it.
+        // A face keeps the id of an entity for as long as the entity stays announced to it.
         let known = face.announced.get(entity).map(|known| known.id);
         let others = self.interests.announced_groups(slot);
         let id = known.unwrap_or_else(|| face.announced.next_id(others));
@@ -227,7 +227,7 @@ impl ForwardingTable {
         let Some(face) = self.topology.at_mut(slot) else {
             return Spelling::full();
         };
-        // // The ids declared so far may be enough, or the neighbour gets no more.
+        // The ids declared so far may be enough, or the neighbour gets no more.
         let written = face.ids.spell_declared(key);
         let prefix = beginning(key);
         if written.skip >= prefix.len()
@@ -241,7 +241,7 @@ impl ForwardingTable {
         let Some(id) = face.ids.declare(prefix) else {
             return written;
         };
-        // // Routes that spell keys below the new id are built again with it.
+        // Routes that spell keys below the new id are built again with it.
         let wire_expr = WireExpr::full(prefix);
         let body = Declaration::KeyExpr { id, wire_expr };
         message::declare(face.id, None, body, actions);

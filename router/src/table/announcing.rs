@@ -186,12 +186,12 @@ impl ForwardingTable {
         let Some(Turn { slot, is_for_few }) = turn else {
             return false;
         };
-        // // Faces with few interests come first.
+        // Faces with few interests come first.
         if is_for_few && let Some(entity) = self.announcing.first_for_few(slot) {
             self.announce_to_few(slot, entity, actions);
             return !self.announcing.is_empty();
         }
-        // // Then the interests that the search reaches in this slice, by the state of the entity
+        // Then the interests that the search reaches in this slice, by the state of the entity
         // now.
         let Some(mut one) = self.announcing.take(slot) else {
             return false;
@@ -209,7 +209,7 @@ impl ForwardingTable {
         for concerned in concerned {
             self.announce_to(concerned, &changed, &steps, actions);
         }
-        // // The rest waits for the next turn; further changes since then need another round.
+        // The rest waits for the next turn; further changes since then need another round.
         if !done {
             self.announcing.put_back(slot, one);
         } else if self.announcing.end_round(entity) {
@@ -230,7 +230,7 @@ impl ForwardingTable {
         let steps = Steps::new(self.limits.announce_steps_max.max(1));
         let (pattern, mut concerned) = (Pattern::new(&key), Vec::new());
         let end = self.topology.places();
-        // // Collect the interests that cover the key, face by face, for as long as the slice
+        // Collect the interests that cover the key, face by face, for as long as the slice
         // lasts.
         while at < end && !steps.are_over() {
             if self.interests.count(at) <= FEW {
@@ -243,7 +243,7 @@ impl ForwardingTable {
             at += 1;
             steps.spend(1 + pattern.take_work());
         }
-        // // Bring their faces up to date.
+        // Bring their faces up to date.
         let (key, came) = (&key, self.announcing.came(entity));
         let changed = Changed {
             entity,
@@ -254,7 +254,7 @@ impl ForwardingTable {
         for concerned in concerned {
             self.announce_to(concerned, &changed, &steps, actions);
         }
-        // // The next slice continues with the next face.
+        // The next slice continues with the next face.
         if at >= end || !self.announcing.set_few_at(entity, at) {
             self.announcing.end_few(slot);
         }
@@ -280,7 +280,7 @@ impl ForwardingTable {
     ) {
         let EntityRef { kind, index } = entity;
         let is_gone = self.entities(kind).sources(index).is_empty();
-        // // A face with an interest in changes only receives the end of a token that it has no id
+        // A face with an interest in changes only receives the end of a token that it has no id
         // for.
         if kind == Kind::Token && is_gone && is_late && !self.is_announced(slot, entity) {
             let face = self.topology.at(slot);
@@ -289,7 +289,7 @@ impl ForwardingTable {
             }
             return;
         }
-        // // What the face receives depends on its interest: entities of a group are announced with
+        // What the face receives depends on its interest: entities of a group are announced with
         // the group.
         let hears = match awaits.0.filter(|_| came == Came::Answer) {
             _ if group.is_some() || is_late && !came.is_for(slot) => Hears::Known,
@@ -310,7 +310,7 @@ impl ForwardingTable {
         search: &mut Search,
         steps: &Steps,
     ) -> (Vec<Concerned>, bool) {
-        // // Collects an interest that is in this kind and, where the search has not compared the
+        // Collects an interest that is in this kind and, where the search has not compared the
         // keys, covers the key.
         let pattern = Pattern::new(key);
         let mut all = Vec::new();
@@ -325,7 +325,7 @@ impl ForwardingTable {
                 all.push(Concerned::new(interest, kept, kind));
             }
         };
-        // // Search the tree of keys; a tree that changed below the search is left for the numbers.
+        // Search the tree of keys; a tree that changed below the search is left for the numbers.
         if let Search::Tree(walk) = search {
             let found = &mut |interest| note(interest, None);
             match self.interests.search(&pattern, walk, steps, found) {
@@ -338,7 +338,7 @@ impl ForwardingTable {
                 }
             }
         }
-        // // Go through all interests by number.
+        // Go through all interests by number.
         let end = self.interests.numbers();
         if let Search::From { place, .. } = search {
             while *place < end && !steps.are_over() {

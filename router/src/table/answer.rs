@@ -103,7 +103,7 @@ impl ForwardingTable {
         slice: &mut Slice,
         actions: &mut Vec<Action>,
     ) -> bool {
-        // // The first slice of a kind chooses between the group of the interest and the list of
+        // The first slice of a kind chooses between the group of the interest and the list of
         // entities.
         let asking = &answer.asking;
         let rest = match &mut answer.rest {
@@ -126,7 +126,7 @@ impl ForwardingTable {
                 })
             }
         };
-        // // Send what is left of it, up to the end of the slice.
+        // Send what is left of it, up to the end of the slice.
         match rest {
             Rest::Group(key, search) => {
                 let (slot, id, key) = (face.index, asking.id, key.clone());
@@ -168,7 +168,7 @@ impl ForwardingTable {
             return false;
         };
         let EntityRef { kind, index } = entity;
-        // // A current interest has no ids; each key is sent once.
+        // A current interest has no ids; each key is sent once.
         let sources = self.entities(kind).sources(index);
         if asking.mode == InterestMode::Current {
             let is_told = self.topology.tells_now(sources, asker);
@@ -177,7 +177,7 @@ impl ForwardingTable {
             }
             return is_told;
         }
-        // // Any other interest gets the entity under an id.
+        // Any other interest gets the entity under an id.
         let Some(info) = self.topology.visible(kind, sources, asker) else {
             return false;
         };

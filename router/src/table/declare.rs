@@ -42,7 +42,7 @@ impl ForwardingTable {
             source.counters.misplaced += 1;
             return;
         }
-        // // Each kind of entity is recorded under the id that the face gave it.
+        // Each kind of entity is recorded under the id that the face gave it.
         match declare.body {
             Declaration::KeyExpr { id, wire_expr } => self.learn_key(face, id, wire_expr),
             Declaration::UndeclareKeyExpr { id } => self.forget_key(face, id),
@@ -85,19 +85,19 @@ impl ForwardingTable {
         let (Some(key), Some(source)) = (key, self.topology.face_mut(face)) else {
             return;
         };
-        // // Id 0 means no id on the wire.
+        // Id 0 means no id on the wire.
         if id == 0 {
             source.counters.bad_keys += 1;
             return;
         }
-        // // A new id counts against the limits of the face.
+        // A new id counts against the limits of the face.
         let known = source.ids.text(id, Mapping::Sender).is_some();
         let memory = key_memory(key.as_str());
         let count = source.ids.their_count();
         if !known && source.is_full(count, limits.key_ids_max, memory, &limits) {
             return self.notes.extend(source.note_of_full());
         }
-        // // Routes that spell keys below the new id are built again with it.
+        // Routes that spell keys below the new id are built again with it.
         let text: Arc<str> = Arc::from(key);
         let learned = self.topology.learn_id(face, id, Arc::clone(&text));
         if learned == Some(Learned::New) {
@@ -123,7 +123,7 @@ impl ForwardingTable {
         let (Some(key), Some(source)) = (key, self.face_mut(face)) else {
             return;
         };
-        // // Tokens of answers: served nodes may not send them, and those of a gateway are relayed
+        // Tokens of answers: served nodes may not send them, and those of a gateway are relayed
         // to the asking node.
         let Declared { kind, id, .. } = new;
         let relation = source.relation;
@@ -140,7 +140,7 @@ impl ForwardingTable {
             }
             _ => {}
         }
-        // // A gateway may send more than this node wants.
+        // A gateway may send more than this node wants.
         if relation == Relation::Upstream && !self.wants.is_wanted(kind, key.as_str()) {
             return;
         }
@@ -169,7 +169,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let Declared { kind, id, info, .. } = new;
-        // // The same declaration again changes no more than the promise.
+        // The same declaration again changes no more than the promise.
         let known = match id {
             Some(id) => self.entity_of(face, kind, id),
             None => self.entity_on(face, kind, key.as_str()),
@@ -181,7 +181,7 @@ impl ForwardingTable {
             self.apply(EntityRef { kind, index }, change, actions);
             return;
         }
-        // // A new one counts against the limits of the face.
+        // A new one counts against the limits of the face.
         let limits = self.limits;
         let memory = key_memory(key.as_str());
         let count = self.entities.count(face.index, kind);
@@ -198,7 +198,7 @@ impl ForwardingTable {
                 return self.notes.extend(note);
             }
         }
-        // // Record it by key and by id, and announce the change.
+        // Record it by key and by id, and announce the change.
         source.charge(memory, is_wild);
         let source = Source::new(source, info);
         let index = self.entities_mut(kind).find_or_add(key.as_str());

@@ -149,7 +149,7 @@ impl ForwardingTable {
         let conduct = relation.conduct();
         let id = self.topology.add(info);
         if relation == Relation::RouterToRouter {
-            // // Queries that wait for a gateway are retried, and every route may have a new hop.
+            // Queries that wait for a gateway are retried, and every route may have a new hop.
             self.link_router(id, info.zid, actions);
         }
         self.queries.welcome(info.zid, conduct.ask);
@@ -157,7 +157,7 @@ impl ForwardingTable {
             // Every message goes to the neighbour unless it declares that it does not want it.
             self.outdate_all();
         }
-        // // Ask first, so that the answers are under way while the declarations are sent.
+        // Ask first, so that the answers are under way while the declarations are sent.
         if conduct.ask {
             self.ask_everything(id.index, actions);
             self.ask_held_queries(actions);
@@ -165,7 +165,7 @@ impl ForwardingTable {
         if conduct.announces_unasked {
             self.announce_everything(id.index, actions);
         }
-        // // Peers end their initial declarations with a D_FINAL, and wait for the neighbour's.
+        // Peers end their initial declarations with a D_FINAL, and wait for the neighbour's.
         if conduct.initial_exchange {
             message::declare(id, Some(0), Declaration::Final, actions);
             self.wants.wait_for(id, INITIAL);

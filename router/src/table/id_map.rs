@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Entities by the ids that a neighbour gave them. Neighbours count, so most ids are found by index, in the order in which
-//! they were declared; a neighbour that gives others costs a hash table instead, not more.
+//! Entities by the ids that a neighbour gave them. Neighbours count upwards, so most ids are found
+//! by index, in the order of their declarations; ids out of order cost an entry in a hash table.
 
 use std::collections::HashMap;
 
-/// In place of an entity where there is none. No entity has this number.
+/// Mark of an index without an entity. No entity has this number.
 const NONE: u32 = u32::MAX;
 
 /// A map from ids to entities.
 #[derive(Debug, Default)]
 pub(super) struct IdMap {
-    /// By index. At most about twice as long as there were ids when it grew.
+    /// Entities by index. The vector is at most about twice as long as there were ids when it grew.
     dense: Vec<u32>,
     sparse: HashMap<u32, u32>,
     len: usize,
 }
 
 impl IdMap {
-    /// How many ids there are.
+    /// Returns the number of ids.
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -26,13 +26,13 @@ impl IdMap {
     pub(super) fn get(&self, id: u32) -> Option<u32> {
         match self.dense.get(id as usize) {
             Some(&entity) if entity != NONE => Some(entity),
-            // not even a hash of the id where nobody needs one
+            // no hash of the id is computed while the table is empty
             _ if self.sparse.is_empty() => None,
             _ => self.sparse.get(&id).copied(),
         }
     }
 
-    /// Gives back what the id stood for.
+    /// Inserts an entity under an id; returns the previous one.
     pub(super) fn insert(&mut self, id: u32, entity: u32) -> Option<u32> {
         if let Some(known) = self.place(id) {
             return Some(std::mem::replace(known, entity));
@@ -64,7 +64,7 @@ impl IdMap {
         Some(entity)
     }
 
-    /// Forgets the ids whose entities `keep` does not want to keep.
+    /// Removes the ids for whose entities `keep` returns false.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
         let gone: Vec<u32> = self
             .iter()
@@ -76,14 +76,14 @@ impl IdMap {
         }
     }
 
-    /// Ids and entities, in no particular order.
+    /// Returns the ids and entities, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         let dense = (0..).zip(self.dense.iter().copied());
         let sparse = self.sparse.iter().map(|(id, entity)| (*id, *entity));
         dense.filter(|(_, entity)| *entity != NONE).chain(sparse)
     }
 
-    /// The entities, those that were found by index first and in the order of their ids.
+    /// Returns the entities: those found by index first, in the order of their ids.
     pub(super) fn into_entities(self) -> impl Iterator<Item = u32> {
         let dense = self.dense.into_iter().filter(|entity| *entity != NONE);
         dense.chain(self.sparse.into_values())
@@ -102,7 +102,7 @@ impl IdMap {
 mod tests {
     use super::*;
 
-    /// Numbers without a pattern.
+    /// Returns a number without a pattern.
     fn mix(number: u32) -> u32 {
         let mixed = (number ^ 0x9e37_79b9).wrapping_mul(0x85eb_ca6b);
         (mixed ^ (mixed >> 13)).wrapping_mul(0xc2b2_ae35)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Key expression ids of one face: those the neighbour declared and those this node declared to it, two
-//! separate spaces, distinguished by the mapping bit of each use.
+//! Key expression ids of one face: those the neighbour declared and those this node declared to it,
+//! two separate spaces, distinguished by the mapping bit of each use.
 //!
-//! Ids this node declared are never taken back while the face lives: an U_KEYEXPR travels on the control lane and could
-//! overtake data that still uses the id.
+//! This node undeclares none of its ids while the face lives: a U_KEYEXPR travels on the control
+//! lane and could overtake data that still uses the id.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,39 +13,41 @@ use zonda_codec::{Mapping, WireExpr, key_expr};
 
 use crate::table::key_tree::KeyTree;
 
-/// Interests without an answer that are remembered for what their answers tell.
+/// Number of open interests whose answers confirm ids.
 const ASKED_MAX: usize = 1024;
 
-/// The ids in both directions, and the way from a text to the best of them.
+/// Ids in both directions, and the search for the best of them by a text.
 #[derive(Debug, Default)]
 pub(super) struct KeyIds {
     theirs: HashMap<u16, Theirs>,
     ours: HashMap<u16, Arc<str>>,
     texts: KeyTree<(Mapping, u16)>,
-    /// The highest id given out by this node.
+    /// The highest id declared by this node.
     last: u16,
-    /// The part of them that the neighbour knows, where data may come to it before their declarations. In a box, as it is rarely there.
+    /// Ids of this node that the neighbour has received, where data may overtake declarations. In a
+    /// box, as few faces have it.
     heard: Option<Box<Heard>>,
 }
 
-/// Ids of this node that the neighbour knows for sure: it answers an interest after all that was declared before it.
+/// Ids of this node that the neighbour has confirmed: it answers an interest after it has received
+/// all earlier declarations.
 #[derive(Debug, Default)]
 struct Heard {
-    /// It knows them up to this one.
+    /// The last confirmed id; the neighbour has all before it too.
     last: u16,
     /// Interests without an answer, each with the last id that was declared before it.
     asked: VecDeque<(u32, u16)>,
 }
 
-/// An id the neighbour declared.
+/// An id that the neighbour declared.
 #[derive(Debug)]
 struct Theirs {
     text: Arc<str>,
-    /// A route that somebody keeps is spelled with it.
+    /// True if a kept route is spelled with it.
     is_used: bool,
 }
 
-/// The spelling of a key: an id, and the byte from which on the text follows.
+/// Spelling of a key: an id, and the byte offset where the text after it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spelling {
     pub(super) scope: u16,
@@ -54,7 +56,7 @@ pub(super) struct Spelling {
 }
 
 impl Spelling {
-    /// All as text.
+    /// Returns the spelling of a key in full.
     pub(super) const fn full() -> Self {
         Spelling {
             scope: 0,
@@ -72,7 +74,7 @@ impl Spelling {
     }
 }
 
-/// The fate of a declaration of an id by the neighbour.
+/// Outcome of the declaration of an id by the neighbour.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Learned {
     New,
@@ -82,7 +84,7 @@ pub(super) enum Learned {
 }
 
 impl KeyIds {
-    /// The text of an id of either space.
+    /// Returns the text of an id of either space.
     pub(super) fn text(&self, scope: u16, mapping: Mapping) -> Option<&Arc<str>> {
         match mapping {
             Mapping::Sender => self.theirs.get(&scope).map(|id| &id.text),
@@ -114,21 +116,21 @@ impl KeyIds {
         }
     }
 
-    /// Forgets an id of the neighbour; gives back its text, and whether a route is spelled with it.
+    /// Removes an id of the neighbour; returns its text, and true if a route is spelled with it.
     pub(super) fn forget(&mut self, id: u16) -> Option<(Arc<str>, bool)> {
         let Theirs { text, is_used } = self.theirs.remove(&id)?;
         self.texts.remove(&text, (Mapping::Receiver, id));
         Some((text, is_used))
     }
 
-    /// Notes that a route is spelled with an id of the neighbour.
+    /// Records that a route is spelled with an id of the neighbour.
     pub(super) fn note_used(&mut self, id: u16) {
         if let Some(id) = self.theirs.get_mut(&id) {
             id.is_used = true;
         }
     }
 
-    /// Takes the next id that neither side uses for `text`, if one is left.
+    /// Declares `text` under the next id that neither side uses, if one is left.
     pub(super) fn declare(&mut self, text: &str) -> Option<u16> {
         let id = (self.last.checked_add(1)?..=u16::MAX).find(|id| !self.theirs.contains_key(id))?;
         self.last = id;
@@ -137,12 +139,12 @@ impl KeyIds {
         Some(id)
     }
 
-    /// Data may come to the neighbour before the declaration of an id that is in it.
+    /// Requires a confirmation of each id before data uses it, as data may overtake declarations.
     pub(super) fn expect_reordering(&mut self) {
         self.heard.get_or_insert_default();
     }
 
-    /// An interest is sent to the neighbour.
+    /// Records that an interest was sent to the neighbour.
     pub(super) fn note_asked(&mut self, interest: u32) {
         if let Some(heard) = self.heard.as_mut().filter(|heard| heard.last < self.last) {
             heard.asked.push_back((interest, self.last));
@@ -152,7 +154,8 @@ impl KeyIds {
         }
     }
 
-    /// The neighbour has answered an interest: it has heard all that was declared before that one.
+    /// Records that the neighbour has answered an interest, which confirms all ids declared before
+    /// it.
     pub(super) fn note_answered(&mut self, interest: u32) {
         let Some(heard) = &mut self.heard else {
             return;
@@ -163,8 +166,9 @@ impl KeyIds {
         }
     }
 
-    /// The best spelling of a key in data to the neighbour: by the longest text that has an id, of two for the same text by the
-    /// neighbour's. An id that the neighbour may not know when the data comes is none.
+    /// Returns the best spelling of a key in data to the neighbour: the longest text that has an
+    /// id, and the neighbour's of two ids for that text. Ids that the neighbour has not confirmed
+    /// are not used.
     pub(super) fn spell(&self, key: &str) -> Spelling {
         let Some(heard) = &self.heard else {
             return self.spell_with(key, |_| true);
@@ -189,7 +193,8 @@ impl KeyIds {
         }
     }
 
-    /// The spelling of a key in a declaration: by an id for its whole [`beginning`], or in full.
+    /// Returns the spelling of a key in a declaration: by an id for its whole [`beginning`], or in
+    /// full.
     pub(super) fn spell_declared(&self, key: &str) -> Spelling {
         let best = self.spell_with(key, |_| true);
         if best.skip >= beginning(key).len() {
@@ -200,7 +205,8 @@ impl KeyIds {
     }
 }
 
-/// The part of a key that an id is declared for: all before its first chunk with a wildcard.
+/// Returns the part of a key that an id is declared for: all before its first chunk with a
+/// wildcard.
 pub(super) fn beginning(key: &str) -> &str {
     key_expr::literal_prefix(key).0
 }
@@ -230,7 +236,7 @@ mod tests {
         assert_eq!(spell(&ids, "a/c"), (1, Mapping::Sender, "/c".into()));
     }
 
-    /// Declarations come in their order, so these may be spelled with it at once.
+    /// Declarations arrive in order, so they may use the id at once.
     #[test]
     fn data_that_may_overtake_is_spelled_with_an_own_id_once_the_neighbour_has_answered() {
         let mut ids = KeyIds::default();

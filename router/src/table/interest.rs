@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Interests of neighbours: answered with what is known, and for served nodes kept, so that changes follow.
+//! Interests of neighbours: answered with the entities that match, and those of served nodes kept,
+//! so that changes follow.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -24,10 +25,10 @@ use crate::table::{
 };
 
 impl ForwardingTable {
-    /// An INTEREST from a neighbour. If there is much to tell, the answer only begins:
-    /// [`answer_on`](Self::answer_on) goes on with it.
-    /// Those of served nodes are kept; those of fellow peers are answered only, as
-    /// peers tell each other of changes anyway; others are not this node's to answer.
+    /// Handles an INTEREST from a neighbour. A long answer only begins here:
+    /// [`answer_on`](Self::answer_on) continues it. Interests of served nodes are kept; those of
+    /// fellow peers are answered only, as peers announce changes to each other anyway; those of
+    /// gateways and of routers in the mesh are counted as misplaced.
     pub fn handle_interest(
         &mut self,
         face: FaceId,
@@ -43,6 +44,7 @@ impl ForwardingTable {
             source.counters.misplaced += 1;
             return;
         }
+        // The end of a kept interest ends its groups and its requests at gateways.
         if interest.mode == InterestMode::Final {
             let user = InterestRef {
                 slot: face.index,
@@ -53,6 +55,7 @@ impl ForwardingTable {
             self.stop_asking(WantUser::Interest(user), actions);
             return;
         }
+        // A key that cannot be used ends the answer at once.
         let key = interest
             .wire_expr
             .map(|expr| self.declared_key(face, &expr));
@@ -70,6 +73,7 @@ impl ForwardingTable {
             options: interest.options,
             key: key.map(Arc::from),
         };
+        // Answer from the table; interests in changes are kept for nodes that this node serves.
         match interest.mode {
             InterestMode::Current if !Self::answers_current(asking.options) => {}
             InterestMode::Current => self.answer(face, asking, actions),
@@ -78,7 +82,7 @@ impl ForwardingTable {
         }
     }
 
-    /// The neighbour gets the end of the answer that it waits for, also if the interest itself is ignored.
+    /// Ends the answer that the neighbour waits for although the interest itself is ignored.
     fn end_refused(&mut self, face: FaceId, interest: &Interest<'_>, actions: &mut Vec<Action>) {
         if interest.mode != InterestMode::Current || Self::answers_current(interest.options) {
             message::declare(face, Some(interest.id), Declaration::Final, actions);
@@ -103,8 +107,8 @@ impl ForwardingTable {
             future_only: asking.mode == InterestMode::Future,
             place: 0,
         };
-        // An id in use is used anew. The old interest leaves its groups and its gateways when the new one is there, so
-        // that what both have in common stays as it is.
+        // An interest under an id in use replaces the old one. The old one leaves its groups and
+        // its gateways after the new one has joined, so that groups and requests of both continue.
         let (slot, id) = (face.index, asking.id);
         let user = InterestRef { slot, id };
         for group in kept.groups() {
@@ -112,6 +116,7 @@ impl ForwardingTable {
         }
         let left = self.retract(user);
         let count = self.interests.count(slot);
+        // An interest beyond the limits is ignored, and its answer ended.
         let Some(source) = self.topology.face_mut(face) else {
             return;
         };
@@ -133,6 +138,7 @@ impl ForwardingTable {
             options: asking.options,
             key: asking.key.clone(),
         };
+        // Gateways are asked before this node answers, and their answers end the interest.
         self.end_groups(face, left, actions);
         let waits = self.ask_for(WantUser::Interest(user), want, actions);
         if let Some(kept) = self.interests.get_mut(user) {
@@ -145,8 +151,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets a kept interest, if there is one under this id; gives back its groups without members, with the ids of their
-    /// declarations.
+    /// Removes a kept interest, if there is one under this id; returns its groups without members,
+    /// with the ids of their declarations.
     fn retract(&mut self, user: InterestRef) -> Vec<(GroupKey, u32)> {
         let mut left = Vec::new();
         if let Some(kept) = self.interests.remove(user) {
@@ -161,8 +167,8 @@ impl ForwardingTable {
         left
     }
 
-    /// Declares the end of groups. The neighbour may have another interest in the key, or one on its way, and take the
-    /// declaration for its answer.
+    /// Undeclares groups. The neighbour may have another interest in the key, or one under way, and
+    /// count the earlier declaration as its answer.
     fn end_groups(&self, face: FaceId, left: Vec<(GroupKey, u32)>, actions: &mut Vec<Action>) {
         for (GroupKey { kind, .. }, announced) in left {
             let end = message::undeclaration(kind, announced);
@@ -170,7 +176,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets an interest of a face that is gone.
+    /// Removes an interest of a face that is gone.
     pub(super) fn forget_interest(
         &mut self,
         user: InterestRef,
@@ -181,8 +187,8 @@ impl ForwardingTable {
         self.stop_asking(WantUser::Interest(user), actions);
     }
 
-    /// One declaration stands for all that match. Goes on with the search for one that the face may know of; false if there
-    /// is more to look at.
+    /// Answers an aggregate interest with one declaration for all entities that match. Continues
+    /// the search for one that the face may see; false if more places are left to search.
     pub(super) fn answer_group(
         &mut self,
         asker: InterestRef,
@@ -211,8 +217,9 @@ impl ForwardingTable {
         true
     }
 
-    /// Brings what a face knows of a group up to date, after the sources of an entity that matches changed. If another one
-    /// has to be found and the steps are over, [`seek_on`](Self::seek_on) goes on with it.
+    /// Updates the declaration of a group after a change of the sources of a matching entity. If
+    /// another example has to be found and the steps are over, [`seek_on`](Self::seek_on) continues
+    /// the search.
     pub(super) fn refresh_group(
         &mut self,
         slot: u32,
@@ -221,6 +228,7 @@ impl ForwardingTable {
         steps: &Steps,
         actions: &mut Vec<Action>,
     ) {
+        // A new example replaces a missing one; a lost example needs a search.
         for sought in [Sought::Member, Sought::Complete] {
             let fits = self.is_example(slot, &group, sought, entity, steps);
             let Some(known) = self.interests.group_mut(slot, &group) else {
@@ -236,12 +244,13 @@ impl ForwardingTable {
         self.settle_group(slot, group, actions);
     }
 
-    /// Goes on looking for examples of groups, for a slice.
+    /// Continues the search for examples of groups, for a slice.
     pub(super) fn seek_on(&mut self, actions: &mut Vec<Action>) {
         let steps = Steps::new(self.limits.announce_steps_max);
         while !steps.are_over()
             && let Some(mut seeking) = self.interests.next_seeking()
         {
+            // The group may have ended, or have found an example, since the search was queued.
             steps.spend(1);
             let Seeking {
                 slot,
@@ -253,6 +262,7 @@ impl ForwardingTable {
             if known.is_none_or(|known| !known.example(*sought).is_looking) {
                 continue;
             }
+            // An unfinished search stays first in the queue.
             match self.seek(*slot, group, *sought, search, &steps) {
                 Some(found) => {
                     self.found(*slot, group, *sought, found);
@@ -263,7 +273,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Looks for another example of a group, now as far as the steps go, and else [later](Self::seek_on).
+    /// Searches for another example of a group, now as far as the steps reach, and else
+    /// [later](Self::seek_on).
     fn seek_another(&mut self, slot: u32, group: &GroupKey, sought: Sought, steps: &Steps) {
         let mut search = Search::except(slot);
         if let Some(found) = self.seek(slot, group, sought, &mut search, steps) {
@@ -277,7 +288,7 @@ impl ForwardingTable {
         });
     }
 
-    /// Looks for an example of a group. `None` if the steps are over.
+    /// Searches for an example of a group. `None` if the steps are over.
     fn seek(
         &self,
         slot: u32,
@@ -299,7 +310,8 @@ impl ForwardingTable {
         done.then_some(example)
     }
 
-    /// Whether an entity that matches the key of a group is an example of what is sought.
+    /// Returns true if an entity that matches the key of a group is an example of the kind that is
+    /// sought.
     fn is_example(
         &self,
         slot: u32,
@@ -333,7 +345,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Declares to a face what has changed of a group.
+    /// Declares the changes of a group to its face.
     fn settle_group(&mut self, slot: u32, group: GroupKey, actions: &mut Vec<Action>) {
         let Some(face) = self.topology.at(slot) else {
             return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Who asked for what: the interests that are kept, by key and by face, and the groups of those that want one declaration
-//! for all that matches.
+//! Kept interests by key and by face, and groups of aggregate interests, which get one declaration
+//! for all entities that match.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -23,40 +23,40 @@ use zonda_codec::InterestOptions;
 #[derive(Debug, Default)]
 pub(super) struct Interests {
     by_key: KeyTree<InterestRef>,
-    /// Those in all keys.
+    /// Interests in all keys.
     in_all: HashSet<InterestRef>,
     by_number: Slots<InterestRef>,
-    /// Those of each face, by the face's place.
+    /// Interests of each face, by the face's slot.
     faces: HashMap<u32, FaceInterests>,
-    /// Groups for which something to stand for is being looked for.
+    /// Groups that need another example.
     seeking: VecDeque<Seeking>,
 }
 
 /// The interests of one face.
 #[derive(Debug, Default)]
 struct FaceInterests {
-    /// By the face's ids.
+    /// Interests by the face's ids.
     kept: HashMap<u32, Kept>,
-    /// The answer to an interest that is not sent in full yet.
+    /// Answer to an interest that has not been sent in full yet.
     answer: Option<Box<Answer>>,
-    /// The aggregate interests, by kind and key.
+    /// Groups of aggregate interests, by kind and key.
     groups: HashMap<GroupKey, Group>,
-    /// The interests that permit D_KEYEXPR, by key.
+    /// Interests that permit D_KEYEXPR, by key.
     granting: KeyTree<u32>,
-    /// How many interests permit D_KEYEXPR for every key.
+    /// Number of interests that permit D_KEYEXPR for every key.
     grants_all: usize,
 }
 
-/// What it costs to announce something to a face, beside finding it.
+/// Steps of one announcement to a face, in addition to those of its search.
 pub(super) const FOUND_STEPS: usize = 4;
 
 impl Interests {
-    /// Bytes of memory of the keys.
+    /// Returns the bytes of memory of the keys.
     pub(super) fn memory(&self) -> usize {
         self.by_key.memory()
     }
 
-    /// What all searches so far have cost.
+    /// Returns the cost of all searches so far.
     pub(super) fn steps(&self) -> u64 {
         self.by_key.steps()
     }
@@ -65,12 +65,12 @@ impl Interests {
         self.by_key.is_empty() && self.in_all.is_empty()
     }
 
-    /// How many interests are in all keys.
+    /// Returns the number of interests in all keys.
     pub(super) fn in_all(&self) -> usize {
         self.in_all.len()
     }
 
-    /// How many interests of a face are kept.
+    /// Returns the number of kept interests of a face.
     pub(super) fn count(&self, slot: u32) -> usize {
         self.faces.get(&slot).map_or(0, |face| face.kept.len())
     }
@@ -84,14 +84,14 @@ impl Interests {
         face.kept.get_mut(&interest.id)
     }
 
-    /// The interests of a face.
+    /// Returns the interests of a face.
     pub(super) fn of(&self, slot: u32) -> impl Iterator<Item = (InterestRef, &Kept)> {
         let face = self.faces.get(&slot);
         let all = face.into_iter().flat_map(|face| face.kept.iter());
         all.map(move |(&id, kept)| (InterestRef { slot, id }, kept))
     }
 
-    /// Keeps an interest, whose groups the face has [entered](Self::enter_group) already.
+    /// Inserts an interest, whose groups the face has [entered](Self::enter_group) already.
     pub(super) fn insert(&mut self, interest: InterestRef, mut kept: Kept) {
         kept.place = self.by_number.insert(interest);
         match &kept.key {
@@ -108,7 +108,7 @@ impl Interests {
         face.kept.insert(interest.id, kept);
     }
 
-    /// Forgets an interest, but not that it is a member of its groups.
+    /// Removes an interest, but not its membership of its groups.
     pub(super) fn remove(&mut self, interest: InterestRef) -> Option<Kept> {
         let face = self.faces.get_mut(&interest.slot)?;
         let kept = face.kept.remove(&interest.id)?;
@@ -122,7 +122,7 @@ impl Interests {
         Some(kept)
     }
 
-    /// Forgets where an interest is that its face does not list any more.
+    /// Removes an interest that its face no longer lists from the indexes.
     pub(super) fn unregister(&mut self, interest: InterestRef, kept: &Kept) {
         self.by_number.remove(kept.place);
         match &kept.key {
@@ -131,8 +131,8 @@ impl Interests {
         }
     }
 
-    /// A face is gone: no search finds its interests any more. They are to be [unregistered](Self::unregister) one by one;
-    /// they come in the order of their ids.
+    /// Removes a face: no search finds its interests any more. Returns them in the order of their
+    /// ids; the caller [unregisters](Self::unregister) them one by one.
     pub(super) fn remove_face(&mut self, slot: u32) -> Vec<(u32, Kept)> {
         let face = self.faces.remove(&slot).unwrap_or_default();
         let mut kept: Vec<_> = face.kept.into_iter().collect();
@@ -140,13 +140,13 @@ impl Interests {
         kept
     }
 
-    /// Whether an interest of a face permits declaring an id for `prefix` to it.
+    /// Returns true if an interest of a face permits declaring an id for `prefix` to it.
     pub(super) fn grants(&self, slot: u32, prefix: &str) -> bool {
         let face = self.faces.get(&slot);
         face.is_some_and(|face| face.grants_all > 0 || face.granting.any(prefix, &mut |_| true))
     }
 
-    /// Goes on with a walk through the interests on keys that intersect that of a pattern.
+    /// Continues a walk through the interests on keys that intersect that of a pattern.
     pub(super) fn search(
         &self,
         pattern: &Pattern<'_>,
@@ -161,12 +161,12 @@ impl Interests {
         self.by_key.search(pattern, walk, steps, found)
     }
 
-    /// The interests in all keys.
+    /// Returns the interests in all keys.
     pub(super) fn each_in_all(&self) -> impl Iterator<Item = InterestRef> {
         self.in_all.iter().copied()
     }
 
-    /// The interest of this number, of those below [`numbers`](Self::numbers).
+    /// Returns the interest of this number, which is below [`numbers`](Self::numbers).
     pub(super) fn numbered(&self, number: u32) -> Option<InterestRef> {
         self.by_number.get(number).copied()
     }
@@ -175,13 +175,14 @@ impl Interests {
         self.by_number.places()
     }
 
-    /// One more interest of a face is a member of a group.
+    /// Adds an interest of a face to the members of a group.
     pub(super) fn enter_group(&mut self, slot: u32, group: GroupKey) {
         let face = self.faces.entry(slot).or_default();
         face.groups.entry(group).or_default().members += 1;
     }
 
-    /// One less; gives back the id of the group's declaration if the group is gone and was declared.
+    /// Removes a member; returns the id of the group's declaration if the last member has left a
+    /// declared group.
     pub(super) fn leave_group(&mut self, slot: u32, key: &GroupKey) -> Option<u32> {
         let face = self.faces.get_mut(&slot)?;
         let group = face.groups.get_mut(key)?;
@@ -200,19 +201,19 @@ impl Interests {
         self.faces.get_mut(&slot)?.groups.get_mut(group)
     }
 
-    /// The ids under which groups were declared to a face.
+    /// Returns the ids under which groups were declared to a face.
     pub(super) fn announced_groups(&self, slot: u32) -> impl Iterator<Item = u32> {
         let face = self.faces.get(&slot);
         let groups = face.into_iter().flat_map(|face| face.groups.values());
         groups.filter_map(|group| group.announced)
     }
 
-    /// The answer that a face is being sent, to go on with it.
+    /// Takes the unfinished answer of a face, which the caller continues.
     pub(super) fn take_answer(&mut self, slot: u32) -> Option<Box<Answer>> {
         self.faces.get_mut(&slot)?.answer.take()
     }
 
-    /// The rest of an answer is sent later.
+    /// Stores the rest of an answer, to be sent later.
     pub(super) fn put_answer(&mut self, slot: u32, answer: Answer) {
         self.faces.entry(slot).or_default().answer = Some(Box::new(answer));
     }
@@ -222,7 +223,7 @@ impl Interests {
         face.is_some_and(|face| face.answer.is_some())
     }
 
-    /// The search for an example of a group goes on later.
+    /// Queues the search for an example of a group.
     pub(super) fn seek_later(&mut self, seeking: Seeking) {
         if let Some(group) = self.group_mut(seeking.slot, &seeking.group) {
             group.example(seeking.sought).is_looking = true;
@@ -230,12 +231,12 @@ impl Interests {
         }
     }
 
-    /// The next search to go on with.
+    /// Takes the next queued search.
     pub(super) fn next_seeking(&mut self) -> Option<Seeking> {
         self.seeking.pop_front()
     }
 
-    /// It goes on before the others.
+    /// Puts a search back at the front of the queue.
     pub(super) fn seek_next(&mut self, seeking: Seeking) {
         self.seeking.push_front(seeking);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Interests of neighbours that are kept, and the groups of those that want one declaration for all that matches.
+//! Kept interests of neighbours, and groups of aggregate interests.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::table::{
     search::{Listing, Search},
 };
 
-/// A kept interest, from the table's side.
+/// Reference to a kept interest, from the table's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct InterestRef {
     pub(super) slot: u32,
-    /// The neighbour's id for it.
+    /// The neighbour's id of the interest.
     pub(super) id: u32,
 }
 
@@ -24,27 +24,29 @@ pub(super) struct InterestRef {
 pub(super) struct Kept {
     pub(super) options: InterestOptions,
     pub(super) key: Option<Arc<str>>,
-    /// One declaration on its own key stands for all.
+    /// True if one declaration on its own key stands for all entities that match.
     pub(super) aggregate: bool,
-    /// Its D_FINAL waits for the gateways'.
+    /// True while its D_FINAL waits for the gateways'.
     pub(super) unanswered: bool,
-    /// Its D_FINAL waits for the rest of this node's own answer.
+    /// True while its D_FINAL waits for the rest of this node's own answer.
     pub(super) answering: bool,
-    /// It is about changes only: what it covers may exist without having been declared.
+    /// True if it is about changes only: entities that it covers may exist without a declaration to
+    /// the face.
     pub(super) future_only: bool,
-    /// Its number among all that are kept.
+    /// Its number among all kept interests.
     pub(super) place: u32,
 }
 
 impl Kept {
-    /// The key of the one declaration that stands for all of `kind`, if this interest asks for that.
+    /// Returns the key of the one declaration that stands for all entities of `kind`, if this
+    /// interest is aggregate.
     pub(super) fn group_key(&self, kind: Kind) -> Option<&Arc<str>> {
         self.key
             .as_ref()
             .filter(|_| self.aggregate && kind != Kind::Token)
     }
 
-    /// The groups it is a member of.
+    /// Returns the groups that it is a member of.
     pub(super) fn groups(&self) -> impl Iterator<Item = GroupKey> {
         kinds(self.options).filter_map(|kind| {
             let key = self.group_key(kind)?.clone();
@@ -53,7 +55,7 @@ impl Kept {
     }
 }
 
-/// What the aggregate interests of a group have in common.
+/// Key and kind of a group of aggregate interests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct GroupKey {
     pub(super) kind: Kind,
@@ -63,11 +65,11 @@ pub(super) struct GroupKey {
 /// All aggregate interests of a face in one kind on one key.
 #[derive(Debug, Default)]
 pub(super) struct Group {
-    /// How many there are.
+    /// Number of members.
     pub(super) members: usize,
-    /// The id under which the face knows that something matches.
+    /// Id of the group's declaration to the face.
     pub(super) announced: Option<u32>,
-    /// The face knows that a queryable is complete for the whole key.
+    /// True if the declaration promised a queryable that is complete for the whole key.
     pub(super) announced_complete: bool,
     /// An entity that matches.
     pub(super) member: Example,
@@ -84,22 +86,23 @@ impl Group {
     }
 }
 
-/// An entity that the face of a group may know of, while there is one: as long as it stays, no others are looked at.
+/// Entity that stands for a group: one that the group's face may see. As long as it stays, no
+/// search is needed.
 #[derive(Debug, Default)]
 pub(super) struct Example {
     pub(super) entity: Option<u32>,
-    /// This one is gone, and another one is being looked for.
+    /// True while a search for a successor of the entity, which is gone, is under way.
     pub(super) is_looking: bool,
 }
 
-/// What an entity is an example of.
+/// Property of the entity that an example shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sought {
     Member,
     Complete,
 }
 
-/// The search for another example of a group.
+/// Search for another example of a group.
 #[derive(Debug)]
 pub(super) struct Seeking {
     pub(super) slot: u32,
@@ -108,7 +111,7 @@ pub(super) struct Seeking {
     pub(super) search: Search,
 }
 
-/// An interest whose key is resolved.
+/// An interest with its key resolved.
 #[derive(Debug)]
 pub(super) struct Asking {
     pub(super) id: u32,
@@ -117,20 +120,20 @@ pub(super) struct Asking {
     pub(super) key: Option<Arc<str>>,
 }
 
-/// The answer to an interest that is under way.
+/// Answer to an interest that is under way.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) asking: Asking,
-    /// What is left of [`Kind::ALL`], the kind under way first.
+    /// Kinds that are left of [`Kind::ALL`], the kind under way first.
     pub(super) kinds: &'static [Kind],
-    /// What is left of that kind; `None` before it is begun.
+    /// Rest of that kind; `None` before it is begun.
     pub(super) rest: Option<Rest>,
 }
 
 #[derive(Debug)]
 pub(super) enum Rest {
-    /// Each that matches.
+    /// One declaration for each entity that matches.
     Each(Listing),
-    /// One declaration for all that match this key.
+    /// One declaration for all entities that match this key.
     Group(Arc<str>, Search),
 }

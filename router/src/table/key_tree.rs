@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`KeyTree`]: values under key expressions, found by intersection with a key that may itself hold
-//! wildcards on its side.
+//! [`KeyTree`]: values under key expressions, found by intersection with a key that may have
+//! wildcards too.
 //!
-//! A node is one chunk below its parent. All edges live in one hash table of node numbers, keyed by
-//! (parent, chunk); the children of a node are also two linked lists, those with wildcards apart, so a
-//! search for plain text looks at few nodes. A search comes to each node at most once, with the set of the positions in
-//! the searched key that match there (`pattern`): no key and no content, however hostile, costs more than
-//! nodes × (1 + chunks / 64) steps, chunks with `$*` apart, and depth × chunks / 8 bytes while it lasts. Every search counts
-//! its steps, may be bounded, and may be left and gone on with (`walk`).
+//! A node is one chunk below its parent. All edges are in one hash table of node numbers, keyed by
+//! (parent, chunk); the children of a node also form two linked lists, with wildcards and without,
+//! so a search for plain text visits few nodes. A search visits each node at most once, with the
+//! set of the positions in the searched key that match there (`pattern`): no key and no content,
+//! however hostile, costs more than nodes × (1 + chunks / 64) steps, chunks with `$*` apart, and
+//! depth × chunks / 8 bytes while it lasts. Every search counts its steps, may be bounded, and may
+//! be suspended and resumed (`walk`).
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -31,13 +32,13 @@ pub(super) mod steps;
 pub(super) mod walk;
 
 const NONE: u32 = u32::MAX;
-/// Bytes of an edge in the hash table, which is half empty at times: a number and a byte that tells whether it is there.
+/// Bytes of an edge in the hash table, which is half empty at times: a number and a control byte.
 const EDGE_BYTES: usize = 2 * (size_of::<u32>() + 1);
-/// Room for so many edges is kept, however few there are.
+/// Capacity in edges below which the hash table does not shrink.
 const EDGES_KEPT: usize = 4096;
 const ANY: &str = "**";
 
-/// A set of (key, value) pairs.
+/// Set of (key, value) pairs.
 #[derive(Debug)]
 pub struct KeyTree<V> {
     nodes: Slots<Node<V>>,
@@ -45,11 +46,11 @@ pub struct KeyTree<V> {
     root: u32,
     edges: HashTable<u32>,
     hasher: RandomState,
-    /// Bytes of the chunks that are kept outside of their nodes.
+    /// Bytes of the chunks that are stored outside of their nodes.
     text_bytes: usize,
-    /// How many nodes have gone, or have another place among their siblings.
+    /// Number of nodes that were removed, or moved among their siblings.
     displaced: u64,
-    /// What searches have cost.
+    /// Cost of all searches.
     steps: Cell<u64>,
 }
 
@@ -61,15 +62,15 @@ struct Node<V> {
     children: [u32; 2],
     next: u32,
     previous: u32,
-    /// The face that alone has all that is here and below.
+    /// The face that alone has all values here and below.
     owner: Owner,
-    /// The other end of its run, for the first and the last of one.
+    /// The other end of its run, for the first and the last node of a run.
     run: u32,
     values: Few<V>,
 }
 
 impl<V: Copy + Eq> KeyTree<V> {
-    /// Empty, without an allocation.
+    /// Returns an empty tree, without an allocation.
     pub fn new() -> Self {
         KeyTree {
             nodes: Slots::new(),
@@ -82,17 +83,17 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// Bytes of memory that its content takes, without what lists of more than one add.
+    /// Returns the bytes of memory of its content, without those of lists with more than one value.
     pub(super) fn memory(&self) -> usize {
         self.nodes.memory() + self.edges.len() * EDGE_BYTES + self.text_bytes
     }
 
-    /// Tells if nothing is in it.
+    /// Returns true if it has no values.
     pub fn is_empty(&self) -> bool {
         self.root == NONE
     }
 
-    /// Puts `value` under `key`, which must be canonical. False if it was there already.
+    /// Inserts `value` under `key`, which must be canonical. False if it was present already.
     pub fn insert(&mut self, key: &str, value: V) -> bool {
         let at = self.find_or_add(key);
         match self.nodes.get_mut(at) {
@@ -115,7 +116,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         at
     }
 
-    /// Takes `value` from under `key`. False if it was not there.
+    /// Removes `value` from `key`. False if it was absent.
     pub fn remove(&mut self, key: &str, value: V) -> bool {
         let Some(at) = self.find(key) else {
             return false;
@@ -130,7 +131,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         removed
     }
 
-    /// The values under exactly `key`.
+    /// Returns the values under exactly `key`.
     pub fn get(&self, key: &str) -> &[V] {
         match self.find(key).and_then(|at| self.nodes.get(at)) {
             Some(node) => node.values.as_slice(),
@@ -138,13 +139,14 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// The longest beginning of `key`, up to a `/` or its end, that has values: its length in bytes and the
-    /// values. Wildcards are compared as text.
+    /// Returns the longest beginning of `key`, up to a `/` or its end, that has values: its length
+    /// in bytes and the values. Wildcards are compared as text.
     pub fn longest_prefix(&self, key: &str) -> Option<(usize, &[V])> {
         self.longest_prefix_with(key, |_| true)
     }
 
-    /// The same, where at least one of the values has to be accepted.
+    /// Returns the longest beginning of `key` with at least one value that `accepts` returns true
+    /// for.
     pub fn longest_prefix_with(
         &self,
         key: &str,
@@ -174,7 +176,8 @@ impl<V: Copy + Eq> KeyTree<V> {
         self.matches_within(key, &Steps::unlimited(), found);
     }
 
-    /// The same as far as the steps reach; false if there is more to look at.
+    /// Calls `found` like [`matches`](Self::matches), as far as the steps reach; false if more
+    /// nodes are left.
     pub(super) fn matches_within<F: FnMut(V)>(
         &self,
         key: &str,
@@ -189,12 +192,12 @@ impl<V: Copy + Eq> KeyTree<V> {
         self.search(&pattern, &mut walk, steps, &mut found) == Reached::End
     }
 
-    /// Tells if `found` accepts any value whose key intersects `key`; stops at the first.
+    /// Returns true if `found` accepts any value whose key intersects `key`; stops at the first.
     pub fn any<F: FnMut(V) -> bool>(&self, key: &str, found: &mut F) -> bool {
         self.any_within(key, &Steps::unlimited(), found) == Some(true)
     }
 
-    /// The same as far as the steps reach; `None` if there is more to look at.
+    /// Searches like [`any`](Self::any), as far as the steps reach; `None` if more nodes are left.
     pub(super) fn any_within<F: FnMut(V) -> bool>(
         &self,
         key: &str,
@@ -214,7 +217,8 @@ impl<V: Copy + Eq> KeyTree<V> {
         (accepted || reached == Reached::End).then_some(accepted)
     }
 
-    /// Calls `found` with the values at `key` and below it, `key` being compared as text; false if there is more to look at.
+    /// Calls `found` with the values at `key` and below it, with `key` compared as text; false if
+    /// more nodes are left.
     pub(super) fn each_below<F: FnMut(V)>(&self, key: &str, steps: &Steps, found: &mut F) -> bool {
         let mut stack = Vec::from_iter(self.find(key));
         while let Some(at) = stack.pop() {
@@ -236,14 +240,15 @@ impl<V: Copy + Eq> KeyTree<V> {
         true
     }
 
-    /// Calls `found` with all values but those that `except` alone has, of which it may get some; false if there is more to
-    /// look at.
+    /// Calls `found` with all values but those that `except` alone has, of which it may get some;
+    /// false if more nodes are left.
     pub(super) fn each_except<F: FnMut(V)>(
         &self,
         except: Option<Owner>,
         steps: &Steps,
         found: &mut F,
     ) -> bool {
+        // The stack holds the rest of each list on the path, by its next child.
         let mut stack = vec![self.root];
         while let Some(at) = stack.pop() {
             let Some(node) = self.nodes.get(at) else {
@@ -257,6 +262,7 @@ impl<V: Copy + Eq> KeyTree<V> {
                 true => NONE,
                 false => self.behind(node, except),
             });
+            // Values of `except` alone are passed over with their subtree.
             if except != Some(node.owner) {
                 node.values
                     .as_slice()
@@ -268,12 +274,12 @@ impl<V: Copy + Eq> KeyTree<V> {
         true
     }
 
-    /// What all searches so far have cost.
+    /// Returns the cost of all searches so far.
     pub(super) fn steps(&self) -> u64 {
         self.steps.get()
     }
 
-    /// Adds to that.
+    /// Adds `steps` to the cost of all searches.
     pub(super) fn count(&self, steps: u64) {
         self.steps.set(self.steps.get() + steps);
     }
@@ -317,7 +323,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         self.hasher.hash_one((parent, chunk.as_bytes()))
     }
 
-    /// The children of one list, each with its chunk.
+    /// Returns the children in one list, each with its chunk.
     fn children(&self, parent: u32, list: usize) -> Children<'_, V> {
         Children {
             nodes: &self.nodes,
@@ -345,13 +351,15 @@ impl<V: Copy + Eq> KeyTree<V> {
         child
     }
 
-    /// Removes `at` and its ancestors as far as they hold nothing.
+    /// Removes `at` and its ancestors as far as they have no values.
     fn prune(&mut self, mut at: u32, owner_of: &impl Fn(V) -> Owner) {
         self.shrink();
         while let Some(node) = self.nodes.get(at) {
+            // A node in use ends the removal; its owner may have changed.
             if !node.values.as_slice().is_empty() || node.children != [NONE; 2] {
                 return self.settle_owner(at, owner_of);
             }
+            // Take the node out of the hash table, its list and the arena.
             let hash = self.hash(node.parent, node.chunk.as_str());
             if let Ok(edge) = self.edges.find_entry(hash, |&child| child == at) {
                 edge.remove();
@@ -362,6 +370,7 @@ impl<V: Copy + Eq> KeyTree<V> {
             };
             self.text_bytes -= node.chunk.heap_bytes();
             self.displaced += 1;
+            // The last node leaves an empty tree, which keeps its counts.
             if at == self.root {
                 *self = KeyTree {
                     displaced: self.displaced,
@@ -374,7 +383,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// Gives memory back that few of the edges there once were need.
+    /// Shrinks the hash table when it holds few of the edges it once had.
     fn shrink(&mut self) {
         if self.edges.capacity() > EDGES_KEPT.max(8 * self.edges.len()) {
             let (nodes, hasher) = (&self.nodes, &self.hasher);
@@ -396,7 +405,8 @@ impl<V: Copy + Eq> Default for KeyTree<V> {
 const PLAIN: usize = 0;
 const WILD: usize = 1;
 
-/// Which list of children a chunk belongs to. A verbatim chunk only ever equals itself, whatever is in it.
+/// Returns the list of children a chunk belongs to. A verbatim chunk only ever equals itself,
+/// whatever its characters are.
 fn list_of(chunk: &str) -> usize {
     if !is_verbatim(chunk) && chunk.contains('*') {
         WILD

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The kinds of entities that nodes declare on keys.
+//! Kinds of entities that nodes declare on keys.
 
 use zonda_codec::InterestOptions;
 
-/// An entity of the table.
+/// Reference to an entity of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct EntityRef {
     pub(super) kind: Kind,
-    /// Its number among those of its kind.
+    /// Its number among the entities of its kind.
     pub(super) index: u32,
 }
 
-/// What can be declared on a key.
+/// Kind of a declaration on a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// It takes data.
+    /// Subscriber, which receives samples.
     Subscriber,
-    /// It replies to queries.
+    /// Queryable, which replies to queries.
     Queryable,
-    /// It says that its node is alive.
+    /// Liveliness token, which is alive as long as its session.
     Token,
 }
 
 impl Kind {
     pub(super) const ALL: [Kind; 3] = [Kind::Subscriber, Kind::Queryable, Kind::Token];
 
-    /// The option of an interest that asks for this kind.
+    /// Returns the interest option for this kind.
     pub(super) const fn option(self) -> InterestOptions {
         match self {
             Kind::Subscriber => InterestOptions::SUBSCRIBERS,
@@ -53,13 +53,13 @@ impl<T> PerKind<T> {
         self.0.iter()
     }
 
-    /// Each with its kind.
+    /// Returns each value with its kind.
     pub(super) fn into_each(self) -> impl Iterator<Item = (Kind, T)> {
         Kind::ALL.into_iter().zip(self.0)
     }
 }
 
-/// The kinds an interest asks for.
+/// Returns the kinds that an interest covers.
 pub(super) fn kinds(options: InterestOptions) -> impl Iterator<Item = Kind> {
     let wanted = move |kind: &Kind| options.contains(kind.option());
     Kind::ALL.into_iter().filter(wanted)

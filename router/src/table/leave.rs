@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Neighbours that are gone: from that moment on nothing is routed to them and nobody hears anything more of what
-//! they do. What they had declared is forgotten in slices, so that one who had declared a million things keeps nobody
-//! waiting; until then others may still hear that it exists, as if the neighbour had taken it back a little later.
+//! Removal of neighbours: from the moment a neighbour is removed no route leads to it, and it
+//! receives and causes no more announcements. Its declarations are removed in slices, so that a
+//! neighbour with a million of them does not hold the table's lock for long; until then other nodes
+//! may still receive that an entity exists, as if the neighbour had undeclared it a little later.
 //!
-//! Queries that have to do with them end before everything else. No slice changes a route, as routes leave out
-//! neighbours without a face. The place of the face is not given to another before all is forgotten.
+//! Queries to and from the neighbour end first. No slice changes a route, as routes leave out
+//! neighbours without a face. The slot of the face is not reused before all its state is removed.
 
 use crate::table::{
     face_id::Action, forwarding::ForwardingTable, kept::InterestRef, kind::EntityRef, leaving::Step,
 };
 
-/// Bytes of messages to others after which a slice ends, however little it has forgotten.
+/// Bytes of messages after which a slice ends, however little it has removed.
 const SLICE_BYTES: usize = 64 * 1024;
 
 impl ForwardingTable {
-    /// Goes on with what was too much for one go, and forgets some of what neighbours had declared and asked that are gone, one neighbour after the other; true if
-    /// there is more. [`remove_face`](Self::remove_face) only begins with it.
+    /// Continues work that was too much for one slice, and removes some of the declarations and
+    /// interests of neighbours that are gone, one neighbour after another; true if more is left.
+    /// [`remove_face`](Self::remove_face) only begins that removal.
     pub fn sweep(&mut self, actions: &mut Vec<Action>) -> bool {
         let slice = self.limits.removal_slice_max.max(1);
         if self.queries.sweep(slice) {
             return self.is_sweeping();
         }
-        // One slice of each, so that nothing waits for all of the rest.
+        // One slice of each kind of work, so that none waits for all of the rest.
         self.announce_on(None, actions);
         self.seek_on(actions);
         self.tell_on(actions);
@@ -49,7 +51,7 @@ impl ForwardingTable {
         true
     }
 
-    /// Whether [`sweep`](Self::sweep) has something to do.
+    /// Returns true if [`sweep`](Self::sweep) has work to do.
     pub fn is_sweeping(&self) -> bool {
         !self.leaving.is_empty()
             || self.queries.is_sweeping()

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is left to forget of a neighbour that is gone.
+//! State that is left to remove of neighbours that are gone.
 
 use std::fmt;
 
 use crate::table::{announced::AnnouncedIds, entities::Declarations, kept::Kept, kind::EntityRef};
 
-/// What is left to forget of one neighbour.
+/// State that is left to remove of one neighbour.
 pub(super) struct Leaving {
-    /// Where the face stood.
+    /// Slot of the face.
     pub(super) slot: u32,
     pub(super) steps: Box<dyn Iterator<Item = Step> + Send + Sync>,
 }
 
-/// One thing to forget.
+/// One piece of state to remove.
 pub(super) enum Step {
     Interest(u32, Kept),
     Announced(EntityRef),
@@ -21,7 +21,7 @@ pub(super) enum Step {
 }
 
 impl Leaving {
-    /// Of a face that stood at `slot`.
+    /// Returns the state of a face that had the slot `slot`.
     pub(super) fn new(
         slot: u32,
         interests: Vec<(u32, Kept)>,

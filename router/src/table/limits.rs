@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How much of this node's memory one neighbour may take, and what happened to the rest.
+//! Limits of the memory that one neighbour may take on this node, and counts of the input that was
+//! ignored.
 
 use std::time::Duration;
 
@@ -8,14 +9,15 @@ use zonda_codec::KeyExprError;
 
 use crate::table::kind::Kind;
 
-/// Limits per face. What exceeds one is ignored and counted in [`FaceCounters`]; the link stays up.
+/// Limits per face. Input that exceeds one is ignored and counted in [`FaceCounters`]; the link
+/// stays up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one key expression. Default 65535, the longest the protocol can say.
+    /// Bytes of one key expression. Default 65535, the longest in the protocol.
     pub key_length_max: usize,
-    /// Chunks of one key expression. Default 256: keys that people and programs write have fewer than 30. What two keys
-    /// cost to compare grows with the product of their chunks, at the default some thousand steps; what a search costs, with
-    /// the chunks of all keys that are declared.
+    /// Chunks of one key expression. Default 256: keys of people and programs have fewer than 30.
+    /// The cost of comparing two keys grows with the product of their chunks, at the default some
+    /// thousand steps; that of a search, with the chunks of all declared keys.
     pub key_chunks_max: usize,
     /// Chunks of one key expression that hold `$*`. Default 32. Each is compared with up to all chunks of the other key.
     pub key_glob_chunks_max: usize,
@@ -33,31 +35,35 @@ pub struct Limits {
     pub tokens_max: usize,
     /// Interests. Default 20 000: each that covers a key costs time whenever something is declared on it.
     pub interests_max: usize,
-    /// Declarations sent in one go in answer to an interest; the rest waits until others had their turn. Default 1000.
+    /// Declarations of an answer to an interest that are sent in one slice. Default 1000.
     pub answer_slice_max: usize,
-    /// Declarations and interests of a neighbour that is gone that are forgotten in one go. Default 64.
+    /// Declarations and interests of a removed neighbour that are removed in one slice. Default 64.
     pub removal_slice_max: usize,
-    /// Bytes of memory that all its declared keys (ids, entities and interests) take together, as if nobody else had declared
-    /// any: the text, and some [`KEY_BYTES`] for each and [`CHUNK_BYTES`] for each chunk. Default 1 GiB.
+    /// Bytes of memory that all its declared keys (ids, entities and interests) take together, as
+    /// if no other neighbour had declared any: the text, and some [`KEY_BYTES`] for each and
+    /// [`CHUNK_BYTES`] for each chunk. Default 1 GiB.
     pub key_memory_max: usize,
-    /// The node is short of memory: nothing more may be declared or asked for by a neighbour. Default false.
+    /// True if the node is short of memory: neighbours may declare no more entities or interests.
+    /// Default false.
     pub is_short_of_memory: bool,
-    /// Queries that are open at a time. Default 150 000, each of some 130 bytes. One more ends at once, without an answer.
+    /// Open queries. Default 150 000, each of some 130 bytes. A query beyond it ends at once,
+    /// without a reply.
     pub questions_max: usize,
     /// Neighbours a peer may list as its own in gossip. Default 10 000.
     pub neighbours_max: usize,
-    /// Keys on which routes are kept that end one by one when something happens on them. Default 65536, each of some 150
-    /// bytes; routes on further keys end with every change.
+    /// Keys with kept routes that end separately, each by changes on its own key. Default 65536,
+    /// each of some 150 bytes; routes on further keys end with every change.
     pub route_keys_max: usize,
-    /// Declarations on keys with wildcards. Default 65536: every search may come to all of them, whatever it searches for.
+    /// Declarations on keys with wildcards. Default 65536: every search may visit all of them,
+    /// whatever its key.
     pub wild_keys_max: usize,
-    /// What one declaration may cost in steps (looks at keys of interests, and faces that are sent something) before the rest is announced later, bit by
-    /// bit. Default 8192, less than a millisecond.
+    /// Steps of one declaration (visits of keys of interests, and faces that receive a message)
+    /// after which the rest is announced in slices. Default 8192, less than a millisecond.
     pub announce_steps_max: usize,
-    /// How long a gateway may take to answer an interest; afterwards it counts as answered. Default 10 s.
+    /// Time after which an interest counts as answered by a gateway. Default 10 s.
     pub answer_timeout: Duration,
-    /// How long a peer may declare nothing, when its link comes up, before it counts as having declared all it has. It gets
-    /// every publication until then. Default 10 s.
+    /// Time without a declaration after which a peer whose link has come up counts as having
+    /// declared all it has. It gets every publication until then. Default 10 s.
     pub initial_timeout: Duration,
 }
 
@@ -89,24 +95,25 @@ impl Default for Limits {
     }
 }
 
-/// Bytes of memory that a declared key takes beside its text and its chunks.
+/// Bytes of memory of a declared key in addition to its text and its chunks.
 pub const KEY_BYTES: usize = 64;
 
-/// Bytes of memory that each chunk of a declared key takes beside its text: a node of a tree, and the edge to it.
+/// Bytes of memory of each chunk of a declared key in addition to its text: a node of a tree, and
+/// the edge to it.
 pub const CHUNK_BYTES: usize = 80;
 
-/// What a declared key counts as in [`Limits::key_memory_max`].
+/// Returns the memory that a declared key counts as in [`Limits::key_memory_max`].
 pub(super) fn key_memory(key: &str) -> usize {
     memory_of(key.split('/').count(), key.len())
 }
 
-/// The same of a key that has so many chunks and bytes.
+/// Returns the memory that a key with so many chunks and bytes counts as.
 pub(super) fn memory_of(chunks: usize, bytes: usize) -> usize {
     KEY_BYTES + chunks * CHUNK_BYTES + bytes
 }
 
 impl Limits {
-    /// How many declarations of a kind a face may have.
+    /// Returns the number of declarations of a kind that a face may have.
     pub(super) const fn entities_max(&self, kind: Kind) -> usize {
         match kind {
             Kind::Subscriber => self.subscribers_max,
@@ -115,11 +122,12 @@ impl Limits {
         }
     }
 
-    /// Tells if a key is within the limits.
+    /// Checks a key against the limits.
     ///
     /// # Errors
     /// The first limit that it exceeds.
     pub fn check(&self, key: &str) -> Result<(), KeyOverLimit> {
+        // Count the chunks and those with `$*`.
         let (mut chunks, mut globs, mut glob_bytes) = (0, 0, 0);
         for chunk in key.split('/') {
             chunks += 1;
@@ -128,6 +136,7 @@ impl Limits {
                 glob_bytes += chunk.len();
             }
         }
+        // Report the first limit that the key exceeds.
         let over = |limit, unit, value, max| {
             (value > max).then_some(KeyOverLimit {
                 limit,
@@ -154,15 +163,15 @@ impl Limits {
     }
 }
 
-/// What a key has too much of.
+/// Limit that a key exceeds, and by how much.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a key of {value} {unit} exceeds the limit of {max} ({limit})")]
 pub struct KeyOverLimit {
     /// The name of the field in [`Limits`].
     pub limit: &'static str,
-    /// What is counted.
+    /// The unit of the value.
     pub unit: &'static str,
-    /// How much the key has.
+    /// The value of the key.
     pub value: usize,
     /// The limit.
     pub max: usize,
@@ -170,7 +179,7 @@ pub struct KeyOverLimit {
 
 zonda_codec::debug_as_text!(KeyOverLimit);
 
-/// Why a key of a neighbour cannot be used.
+/// Reason why a key of a neighbour cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadKey {
     #[error(transparent)]
@@ -181,7 +190,7 @@ pub(super) enum BadKey {
     UnknownId { scope: u16 },
 }
 
-/// What a neighbour sent and the table ignored.
+/// Counts of input from a neighbour that the table ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FaceCounters {
     /// Declarations and interests beyond a limit.
@@ -192,16 +201,16 @@ pub struct FaceCounters {
     pub bad_pushes: u64,
     /// Ids declared again with another text.
     pub id_conflicts: u64,
-    /// Ends of things that never began.
+    /// Undeclarations of ids that were not declared.
     pub unknown_ids: u64,
     /// Messages that the relation of the two nodes does not provide for.
     pub misplaced: u64,
-    /// Those of the declarations beyond a limit that had a key with wildcards, and too many of such.
+    /// Declarations with wildcards beyond their limit, also counted in `over_limit`.
     pub wild_keys_refused: u64,
     /// Queries beyond the limit.
     pub questions_refused: u64,
-    /// Queries under the number of one that is open.
+    /// Queries under the id of one that is open.
     pub repeated_questions: u64,
-    /// Answers, and ends of answers, to queries that have ended or never were.
+    /// Replies, and ends of replies, to queries that have ended or never existed.
     pub unknown_answers: u64,
 }

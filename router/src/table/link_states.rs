@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Link states on their way out: collected, then encoded into as few messages as the caller allows.
+//! Outgoing link states: collected, then encoded into as few messages as the caller allows.
 
 use zonda_codec::{
     Encode, LinkState, LinkStates, Locator, Locators, Numbers, Oam, OamBody, Qos, WhatAmI, ZenohId,
@@ -8,24 +8,24 @@ use zonda_codec::{
 
 use crate::table::{Action, FaceId, message};
 
-/// The state of a node.
+/// Link state of a node.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) psid: u64,
     pub(super) sn: u64,
-    /// `None` where the receiver knows what the number stands for.
+    /// `None` if the receiver knows the node by its number.
     pub(super) zid: Option<ZenohId>,
     pub(super) whatami: Option<WhatAmI>,
     /// Left out if empty.
     pub(super) locators: Vec<Locator>,
     pub(super) links: Vec<u64>,
-    /// It is a gateway of the one who tells of it.
+    /// True if the node is a gateway of the sender.
     pub(super) is_gateway: bool,
-    /// As many as links, or none.
+    /// One weight for each link, or none.
     pub(super) weights: Vec<u64>,
 }
 
-/// States to send.
+/// Link states to send.
 #[derive(Debug, Default)]
 pub(super) struct Telling(Vec<Entry>);
 
@@ -34,9 +34,11 @@ impl Telling {
         self.0.push(node);
     }
 
-    /// Sends them to one neighbour, at most `states_max` in one message; gives back how many messages that took.
+    /// Sends the states to one neighbour, at most `states_max` in one message; returns the number
+    /// of messages.
     pub(super) fn send(&self, face: FaceId, states_max: usize, actions: &mut Vec<Action>) -> u64 {
         let mut sent = 0;
+        // The locators are borrowed as texts while their states are encoded.
         for part in self.0.chunks(states_max) {
             let texts: Vec<Vec<&str>> = part
                 .iter()
@@ -56,6 +58,7 @@ impl Telling {
                     weights: (!entry.weights.is_empty()).then(|| Numbers::new(&entry.weights)),
                 })
                 .collect();
+            // A part that cannot be encoded is left out.
             let Ok(body) = LinkStates(&states).to_vec() else {
                 continue;
             };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The session's listeners: to tokens, to those that are alive, and to whether a publisher or querier has a counterpart.
+//! Listeners of the session: to tokens, to tokens that are alive, and to the matching state of a
+//! publisher or querier.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -14,56 +15,57 @@ use crate::table::{
     notice::Notice,
 };
 
-/// Something of the session that hears of changes on a key.
+/// Listener of the session to changes on a key.
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) face: FaceId,
     pub(super) key: Arc<str>,
     pub(super) topic: Topic,
-    /// It still has to hear of the tokens from this number on that were alive before.
+    /// Number of the first token that was alive before and has yet to be delivered.
     pub(super) rest: Option<u32>,
 }
 
-/// What a listener hears of.
+/// Subject of a listener.
 #[derive(Debug)]
 pub(super) enum Topic {
-    /// Tokens that come and go.
+    /// Tokens that are declared or undeclared.
     Tokens {
-        /// Interests whose answers say what was alive before, which it did not ask for.
+        /// Interests whose answers are tokens that were alive before, which the listener did not
+        /// request.
         quiet: Vec<(FaceId, u32)>,
     },
     /// The tokens that are alive, until all are delivered.
     Alive(LivelinessQuery),
-    /// Whether there is any counterpart.
+    /// The existence of a counterpart.
     Matching {
         /// The publisher or querier that it belongs to.
         owner: OwnRef,
         audience: Audience,
-        /// What it heard last.
+        /// The state it was notified of last.
         last_state: bool,
     },
 }
 
-/// A query for the tokens that are alive.
+/// Query for the tokens that are alive.
 #[derive(Debug)]
 pub(super) struct LivelinessQuery {
-    /// The keys that are delivered already.
+    /// Keys that were delivered already.
     pub(super) delivered: HashSet<Box<str>>,
-    /// There is no gateway to ask.
+    /// True while there is no gateway to ask.
     pub(super) held: bool,
-    /// Peers that have not declared yet all they had.
+    /// Peers that have not yet declared all they had.
     pub(super) peers: Vec<FaceId>,
-    /// When these are not waited for any more; the time begins with the next look at the clock.
+    /// End of the wait for these peers; set by the next call of `expire`.
     pub(super) peers_until: Option<Instant>,
 }
 
 impl Listener {
-    /// Whether it ends with this publisher or querier.
+    /// Returns true if it ends with this publisher or querier.
     pub(super) fn belongs_to(&self, sender: OwnRef) -> bool {
         matches!(self.topic, Topic::Matching { owner, .. } if owner == sender)
     }
 
-    /// The kind of entities that it hears of.
+    /// Returns the kind of entities that it is about.
     fn kind(&self) -> Kind {
         match &self.topic {
             Topic::Matching { audience, .. } => audience.what.kind(),
@@ -71,8 +73,8 @@ impl Listener {
         }
     }
 
-    /// Whether it hears at once that a token came, which `answered` declared in answer to an interest, or went: not with the
-    /// rest of what was alive before.
+    /// Returns true if it is notified at once of a token that was declared, by `answered` in answer
+    /// to an interest, or undeclared: not with the rest of the tokens that were alive before.
     pub(super) fn hears_of(&self, entity: u32, is_alive: bool, answered: Option<FaceId>) -> bool {
         let is_past = self.rest.is_none_or(|rest| entity < rest);
         match &self.topic {
@@ -102,12 +104,12 @@ impl Listeners {
         self.by_id.get_mut(&id)
     }
 
-    /// Whether any hears of a kind of entities.
+    /// Returns true if there is a listener to a kind of entities.
     pub(super) fn has_any(&self, kind: Kind) -> bool {
         !self.by_key.of(kind).is_empty()
     }
 
-    /// Adds one under an id that no other has.
+    /// Inserts a listener under an unused id.
     pub(super) fn insert(&mut self, id: u32, listener: Listener) {
         let tree = self.by_key.of_mut(listener.kind());
         tree.insert(&listener.key, id);
@@ -121,13 +123,14 @@ impl Listeners {
         Some(ended)
     }
 
-    /// The ids of those that `is` holds for, in order.
+    /// Returns the ids of the listeners that `is` returns true for, in order.
     pub(super) fn ids(&self, is: impl Fn(&Listener) -> bool) -> Vec<u32> {
         let those = self.by_id.iter().filter(|(_, listener)| is(listener));
         those.map(|(id, _)| *id).collect()
     }
 
-    /// The ids of those that hear of a kind on keys that intersect `key`, as far as `is` holds for them, in order.
+    /// Returns the ids of the listeners to a kind on keys that intersect `key` that `is` returns
+    /// true for, in order.
     pub(super) fn on(&self, kind: Kind, key: &str, is: impl Fn(&Listener) -> bool) -> Vec<u32> {
         let mut ids = Vec::new();
         self.by_key.of(kind).matches(key, &mut |id| {
@@ -153,7 +156,7 @@ impl Listeners {
         }
     }
 
-    /// The listeners to tokens and the queries for them, in order.
+    /// Returns the ids of the listeners to tokens and of the queries for them, in order.
     pub(super) fn of_tokens(&self) -> Vec<u32> {
         let mut ids = Vec::new();
         self.by_key.of(Kind::Token).for_each(&mut |id| ids.push(id));
@@ -161,7 +164,8 @@ impl Listeners {
         ids
     }
 
-    /// A gateway has answered an interest, or all of them as it is gone: what comes from now on is new.
+    /// Ends the quiet phase after a gateway has answered an interest, or is gone, so that its later
+    /// tokens are new.
     pub(super) fn end_quiet(&mut self, gateway: FaceId, interest: Option<u32>) {
         for id in self.of_tokens() {
             if let Some(listener) = self.by_id.get_mut(&id)

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Liveliness, as the node's own session has it: its listeners to tokens, and its queries for those that are alive.
+//! Liveliness for the node's own session: its listeners to tokens, and its queries for tokens that
+//! are alive.
 //!
-//! A token is alive on a key as long as this node knows anybody who declared it: the session itself, a node behind a live
-//! link, or one that a gateway declared. So a link that is lost takes what was known by it along, and a link that comes
-//! back brings it back. A listener hears of the first declaration of a key and of the end of the last one.
+//! A token is alive on a key as long as this node has a declaration of it: by the session itself,
+//! by a node behind a live link, or by a gateway. The loss of a link ends the tokens known by it,
+//! and its return declares them again. A listener is notified of the first declaration of a key and
+//! of the end of the last one.
 //!
-//! What is alive already when a listener begins or a query comes is delivered in slices, as a long list would keep everybody else
-//! waiting. Between two of them the table may change; together with the changes that are delivered the result is exact.
+//! Tokens that are alive already when a listener or a query begins are delivered in slices, as a
+//! long list would hold the table's lock too long. The table may change between two slices; with
+//! the changes that are delivered the result is exact.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,14 +31,15 @@ use crate::table::{
     wants::{WantKey, WantUser},
 };
 
-/// How long a query waits for peers to declare what they had when they were connected.
+/// Time that a query waits for peers to declare what they had when they were connected.
 const PEERS_LIMIT: Duration = Duration::from_secs(1);
 
 impl ForwardingTable {
-    /// The session listens to tokens on keys that intersect `key`; with `history` it hears first of those that are
-    /// alive. The id is unique among its listeners of all kinds.
+    /// Declares a listener of the session to tokens on keys that intersect `key`; with `history`,
+    /// those that are alive are delivered first. The id is unique among the session's listeners of
+    /// all kinds.
     ///
-    /// If there is much to deliver, this only begins: [`deliver_on`](Self::deliver_on) goes on with it.
+    /// A long delivery only begins here: [`deliver_on`](Self::deliver_on) continues it.
     pub fn local_token_listener(
         &mut self,
         own: OwnRef,
@@ -51,7 +55,8 @@ impl ForwardingTable {
         let user = WantUser::Listener(own);
         let what = WantKey::lasting(Kind::Token, Arc::clone(&key));
         self.ask_for(user, what, actions);
-        // Gateways are asked what is alive in any case, to know who it is that ends some day.
+        // Gateways are asked for the tokens that are alive in any case, to know whose end to
+        // deliver.
         let quiet = match self.wants.of(user) {
             Some(want) if !history => self.open_answers(want),
             _ => Vec::new(),
@@ -62,12 +67,13 @@ impl ForwardingTable {
         }
     }
 
-    /// The session asks for the tokens that are alive on keys that intersect `key`: each key is delivered once, then the end.
-    /// Gateways are asked; a client without any waits for one. A link that ends while its answer is under way ends the
-    /// query, but that of a client, which asks again when it has another. Peers are waited for, up to a second, until
-    /// they have declared what they had when they were connected.
+    /// Queries the tokens that are alive on keys that intersect `key` for the session: each key is
+    /// delivered once, then the end. Gateways are asked; a client without any waits for one. A link
+    /// that ends while its answer is under way ends the query, except on a client, which asks its
+    /// next gateway again. Peers are waited for, up to a second, until they have declared what they
+    /// had when they were connected.
     ///
-    /// If there is much to deliver, this only begins: [`deliver_on`](Self::deliver_on) goes on with it.
+    /// A long delivery only begins here: [`deliver_on`](Self::deliver_on) continues it.
     pub fn local_liveliness_query(
         &mut self,
         own: OwnRef,
@@ -104,8 +110,8 @@ impl ForwardingTable {
         self.listeners.insert(own.id, listener);
     }
 
-    /// The end of a listener of any kind. A query that is still open, as its time is over or nobody wants the answer, hears of it;
-    /// what gateways still answer is ignored.
+    /// Removes a listener of any kind. A query that is still open, after its timeout or its
+    /// cancellation, is notified of its end; later answers of gateways are ignored.
     pub fn undeclare_local_listener(&mut self, own: OwnRef, actions: &mut Vec<Action>) {
         let OwnRef { face, id } = own;
         let known = self.listeners.get(id);
@@ -119,7 +125,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Ends the listeners that `is` holds for: nothing more will come for them.
+    /// Ends the listeners that `is` returns true for, as no more notices follow.
     pub(super) fn end_listeners(
         &mut self,
         is: impl Fn(&Listener) -> bool,
@@ -135,7 +141,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Goes on with what was alive before, for a listener or a query; true if there is more.
+    /// Continues the delivery of tokens that were alive before, to a listener or a query; true if
+    /// more are left.
     pub fn deliver_on(&mut self, id: u32, actions: &mut Vec<Action>) -> bool {
         let Some(listener) = self.listeners.get(id) else {
             return false;
@@ -160,7 +167,7 @@ impl ForwardingTable {
         rest.is_some()
     }
 
-    /// Delivers what is alive already, or leaves it to be delivered later if it is much.
+    /// Delivers the tokens that are alive already, or schedules the delivery if they are many.
     fn begin_delivery(&mut self, id: u32, actions: &mut Vec<Action>) {
         let Some(listener) = self.listeners.get_mut(id) else {
             return;
@@ -187,21 +194,22 @@ impl ForwardingTable {
         }
     }
 
-    /// Delivers that a token came or went; to a query each key once.
+    /// Delivers the beginning or end of a token; to a query each key once.
     fn deliver(&mut self, id: u32, key: &str, alive: bool, actions: &mut Vec<Action>) {
         if let Some(query) = self.listeners.query_mut(id)
             && !query.delivered.insert(key.into())
         {
             return;
         }
-        // The keys of tokens were looked at when they were declared.
+        // The keys of tokens were validated when they were declared.
         if let Ok(key) = KeyExpr::new(key.to_owned()) {
             let key = key.into_cloneable();
             notify(id, Notice::Token { key, alive }, actions);
         }
     }
 
-    /// A token came or went: delivers that to those who listen or have asked. One that went is still in the tree.
+    /// Delivers the beginning or end of a token to listeners and queries. A token that has ended is
+    /// still in the tree.
     pub(super) fn token_changed(&mut self, entity: u32, change: Change, actions: &mut Vec<Action>) {
         let alive = change.after > 0;
         if !self.listeners.has_any(Kind::Token) || alive == (change.before > 0) {
@@ -218,7 +226,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A gateway's answer to a query of the session.
+    /// Delivers a gateway's answer to a query of the session.
     pub(super) fn answer_query(
         &mut self,
         gateway: FaceId,
@@ -236,7 +244,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Ends a query if there is nobody left to wait for.
+    /// Ends a query if it waits for no node any more.
     pub(super) fn end_if_delivered(&mut self, id: u32, actions: &mut Vec<Action>) {
         let (Some(listener), Some(query)) = (self.listeners.get(id), self.listeners.query(id))
         else {
@@ -249,7 +257,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Notes that queries of a client wait for another gateway, as the last one is gone.
+    /// Records that queries of a client wait for another gateway, as the last one is gone.
     pub(super) fn hold_queries(&mut self, unanswered: &[(FaceId, u32)]) {
         if !self.topology.is_cut_off() {
             return;
@@ -263,7 +271,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Asks a new gateway what waited for one.
+    /// Sends the queries that waited for a gateway to a new one.
     pub(super) fn ask_held_queries(&mut self, actions: &mut Vec<Action>) {
         for id in self.listeners.of_tokens() {
             let query = self.listeners.query_mut(id);
@@ -276,12 +284,12 @@ impl ForwardingTable {
         }
     }
 
-    /// A peer has declared what it had, or is gone: queries need not wait for it.
+    /// Ends the wait of queries for a peer that has declared what it had, or is gone.
     pub(super) fn stop_waiting_for(&mut self, peer: FaceId, actions: &mut Vec<Action>) {
         self.release_queries(|query| query.peers.retain(|other| *other != peer), actions);
     }
 
-    /// Ends the wait for peers where it took long enough.
+    /// Ends the wait for peers of queries whose limit has passed.
     pub(super) fn expire_liveliness_queries(&mut self, now: Instant, actions: &mut Vec<Action>) {
         let expire = |query: &mut LivelinessQuery| {
             if *query.peers_until.get_or_insert(now + PEERS_LIMIT) <= now {
@@ -291,7 +299,7 @@ impl ForwardingTable {
         self.release_queries(expire, actions);
     }
 
-    /// When the wait for peers ends, query by query.
+    /// Returns the times at which waits for peers end, query by query.
     pub(super) fn token_query_deadlines(&self) -> impl Iterator<Item = Option<Instant>> {
         let ids = self.listeners.of_tokens().into_iter();
         let queries = ids.filter_map(|id| self.listeners.query(id));
@@ -299,7 +307,7 @@ impl ForwardingTable {
         waiting.map(|query| query.peers_until)
     }
 
-    /// Lets go of some of the peers that queries wait for.
+    /// Removes some of the peers that queries wait for.
     fn release_queries(
         &mut self,
         mut release: impl FnMut(&mut LivelinessQuery),
@@ -315,7 +323,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Whether a token on exactly this key is alive.
+    /// Returns true if a token on exactly this key is alive.
     pub(super) fn is_alive(&self, key: &str) -> bool {
         let tokens = self.entities(Kind::Token);
         let entity = tokens.on(key);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether anybody is there for what the session's publishers and queriers do: the state, and listeners that hear of
-//! each change of it.
+//! Matching state of the session's publishers and queriers: whether a counterpart exists, and
+//! listeners that are notified of each change.
 //!
-//! A listener begins with "nobody", hears at once if that is wrong, and then of every change, so never the same twice
-//! in a row. Neighbours that are gone count until what they declared is forgotten, a moment later.
+//! A listener begins with "no counterpart", is notified at once if one exists, and then of every
+//! change, so it never gets the same state twice in a row. Neighbours that are gone count until
+//! their declarations are removed, a moment later.
 //!
-//! Which declarations count for something of the session that goes to the session itself, to other nodes, or to both is
-//! looked at here, and when a route is made or a query is sent; never for a message on a known route.
+//! The destinations of a publisher or querier (the session itself, other nodes, or both) are
+//! compared with declarations here, and when a route is built or a query is sent; never for a
+//! message on a known route.
 
 use std::sync::Arc;
 
@@ -25,17 +27,20 @@ use crate::table::{
 };
 
 impl ForwardingTable {
-    /// Whether any of `audience` is known, here or elsewhere, that something on `key` from `from` would reach now. Only
-    /// those count that were declared, whatever [`route`](Self::route) does while a neighbour has not declared all it has.
+    /// Returns true if any declaration of `audience`, here or elsewhere, would now be reached from
+    /// `from` on `key`. Only entities that were declared count, although [`route`](Self::route)
+    /// includes neighbours that have not declared all they have.
     pub fn has_counterpart(&self, from: FaceId, key: &str, audience: Audience) -> bool {
         let Audience { what, destination } = audience;
         let Some(source) = self.face(from) else {
             return false;
         };
+        // Entities that only the session sees are not in the tree.
         let is_own = self.topology.is_session(source) && destination.is_within();
         if is_own && self.has_private(key, what) {
             return true;
         }
+        // Any other counterpart has a source that a way leads to and that the destination allows.
         let complete = what == Counterpart::CompleteQueryables;
         let entities = self.entities(what.kind());
         let mut text = String::new();
@@ -55,7 +60,8 @@ impl ForwardingTable {
         })
     }
 
-    /// Whether what `face` declared as `entity` counts for something of the session that goes to `destination`.
+    /// Returns true if the declaration of `entity` by `face` is a counterpart for messages of the
+    /// session to `destination`.
     pub(super) fn counts(
         &self,
         face: &Face,
@@ -74,7 +80,8 @@ impl ForwardingTable {
         key.is_some_and(|key| session.serves_session(what.kind(), &key, complete))
     }
 
-    /// Whether the session has something for itself only that is a counterpart of its own on `key`.
+    /// Returns true if the session has an entity for itself only that is a counterpart of its own
+    /// on `key`.
     fn has_private(&self, key: &str, what: Counterpart) -> bool {
         let complete_only = what == Counterpart::CompleteQueryables;
         let mut has = false;
@@ -85,8 +92,9 @@ impl ForwardingTable {
         has
     }
 
-    /// The session listens to whether any of `audience` matches `key`. `owner` is its publisher or querier, with which the
-    /// listener ends; `id` is the session's, unique among its listeners of all kinds.
+    /// Declares a listener of the session to the existence of any of `audience` on `key`. `owner`
+    /// is its publisher or querier, with which the listener ends; `id` is the session's, unique
+    /// among its listeners of all kinds.
     pub fn local_matching(
         &mut self,
         owner: OwnRef,
@@ -109,8 +117,8 @@ impl ForwardingTable {
         self.look_again(id, actions);
     }
 
-    /// Looks again at what may have changed for the listeners, now that something of a kind on `key` has; `change` says how
-    /// its sources have, if they did.
+    /// Updates the listeners that a change of an entity of a kind on `key` may concern; `change`
+    /// has the change of its sources, if they changed.
     pub(super) fn rematch(
         &mut self,
         kind: Kind,
@@ -119,7 +127,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let may_change = |listener: &Listener| match (&listener.topic, change) {
-            // One more cannot mean nobody, and one less not somebody.
+            // One more source cannot end a match, and one less cannot begin one.
             (Topic::Matching { last_state, .. }, Some(change)) => match last_state {
                 true => change.after <= change.before,
                 false => change.after >= change.before,
@@ -131,7 +139,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Looks again at all listeners, as ways lead elsewhere or to routers that none led to.
+    /// Updates all listeners after ways have changed or new routers were reached.
     pub(super) fn rematch_all(&mut self, actions: &mut Vec<Action>) {
         let is_matching = |listener: &Listener| matches!(listener.topic, Topic::Matching { .. });
         for id in self.listeners.ids(is_matching) {
@@ -139,7 +147,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells a listener how it stands if it heard otherwise.
+    /// Notifies a listener if its state has changed.
     fn look_again(&mut self, id: u32, actions: &mut Vec<Action>) {
         let Some(listener) = self.listeners.get(id) else {
             return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The text of one chunk, without an allocation if it is short. Most are, and there is one per node.
+//! Text of one chunk, without an allocation if it is short. Most are, and there is one per node.
 
 const INLINE_MAX: usize = 22;
 
@@ -30,7 +30,7 @@ impl Chunk {
         }
     }
 
-    /// Bytes that it holds elsewhere.
+    /// Returns the bytes that it holds on the heap.
     pub(super) fn heap_bytes(&self) -> usize {
         match self {
             Chunk::Inline { .. } => 0,

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Owners of parts of the tree, so that a search for one face passes over what that face has itself, however much it is.
+//! Owners of parts of the tree, so that a search for one face skips the face's own values, however
+//! many they are.
 //!
-//! Each node says which face alone has the values at it and below it, if there is one. Children of a list that say the same and
-//! stand side by side are a run; the first of a run and its last know each other, so a search steps over a run at once.
-//! Between two runs of a face stands a child in which another one has something: runs are not more than those, and one.
+//! Each node records which face alone has the values at it and below it, if there is one. Adjacent
+//! children of a list with the same owner are a run; the first and the last node of a run point to
+//! each other, so a search skips a run in one step. Between two runs of a face there is a child
+//! with a value of another face, so there is at most one more run than such children.
 
 use crate::table::key_tree::{KeyTree, NONE, Node, PLAIN, WILD, list_of};
 
-/// The face that alone has some values, by its place.
+/// The face that alone has some values, by its slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::table) struct Owner(u32);
 
@@ -18,12 +20,12 @@ impl Owner {
     /// Several faces.
     pub(in crate::table) const SEVERAL: Owner = Owner(u32::MAX - 1);
 
-    /// The face in this place.
+    /// Returns the owner for the face at this slot.
     pub(in crate::table) const fn face(slot: u32) -> Self {
         Owner(slot)
     }
 
-    /// The place of the face.
+    /// Returns the slot of the face.
     pub(in crate::table) const fn place(self) -> u32 {
         self.0
     }
@@ -39,7 +41,8 @@ impl Owner {
 }
 
 impl<V: Copy + Eq> KeyTree<V> {
-    /// Notes that the values at a place have another owner, or that the node there has lost a child.
+    /// Updates the owners from a place upwards after the values there have another owner, or the
+    /// node has lost a child.
     pub(in crate::table) fn settle_owner(&mut self, mut at: u32, owner_of: impl Fn(V) -> Owner) {
         while let Some(node) = self.nodes.get(at) {
             let owner = self.owner_from(node, &owner_of);
@@ -52,7 +55,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// Finds the owner of what is at and below a node, by its values and its children.
+    /// Returns the owner of all values at and below a node, from its values and its children.
     fn owner_from(&self, node: &Node<V>, owner_of: &impl Fn(V) -> Owner) -> Owner {
         let values = node.values.as_slice().iter();
         let own = values.fold(Owner::NOBODY, |owner, value| owner.and(owner_of(*value)));
@@ -68,22 +71,25 @@ impl<V: Copy + Eq> KeyTree<V> {
         })
     }
 
-    /// Gives a node an owner. It keeps its place in its list unless it is in the middle of a run.
+    /// Sets the owner of a node. The node keeps its position in its list unless it is in the middle
+    /// of a run.
     fn label(&mut self, at: u32, owner: Owner) {
         let Some(node) = self.nodes.get(at) else {
             return;
         };
         let (previous, next) = (node.previous, node.next);
+        // A node in the middle of a run moves to the head of the list instead of splitting the run.
         if !self.is_first(node) && !self.is_last(node) {
             self.unlink(at);
             if let Some(node) = self.nodes.get_mut(at) {
                 node.owner = owner;
             }
             self.link(at);
-            // A search that was left may have come past the one place and not yet to the other.
+            // A suspended search may have passed the old position and not yet the new one.
             self.displaced += 1;
             return;
         }
+        // At either end of its run, the node joins the runs of its new owner on both sides.
         self.leave_run(at);
         if let Some(node) = self.nodes.get_mut(at) {
             node.owner = owner;
@@ -96,7 +102,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         self.join(first, last);
     }
 
-    /// Puts a node in front of the other children of its parent.
+    /// Inserts a node in front of the children of its parent.
     pub(super) fn link(&mut self, at: u32) {
         let Some(node) = self.nodes.get(at) else {
             return;
@@ -119,7 +125,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         self.join(at, last);
     }
 
-    /// Takes a node out of the list of its parent.
+    /// Removes a node from the list of its parent.
     pub(super) fn unlink(&mut self, at: u32) {
         let Some(node) = self.nodes.get(at) else {
             return;
@@ -136,7 +142,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         } else if let Some(parent) = self.nodes.get_mut(parent) {
             parent.children[list] = next;
         }
-        // Two runs that it stood between are one now.
+        // The two runs that the node divided are one now.
         if was_alone
             && let (Some(before), Some(after)) = (self.nodes.get(previous), self.nodes.get(next))
             && before.owner == after.owner
@@ -145,7 +151,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// Gives the rest of a node's run new ends.
+    /// Updates the ends of a node's run for the rest of the run.
     fn leave_run(&mut self, at: u32) {
         let Some(node) = self.nodes.get(at) else {
             return;
@@ -157,7 +163,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// Notes the two ends of a run.
+    /// Records the two ends of a run.
     fn join(&mut self, first: u32, last: u32) {
         for (end, other) in [(first, last), (last, first)] {
             if let Some(end) = self.nodes.get_mut(end) {
@@ -176,7 +182,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         next.is_none_or(|next| next.owner != node.owner)
     }
 
-    /// The child behind this one; if that one is the first of a run of `except`, the child behind the run.
+    /// Returns the next child; behind a run of `except`, if this child is the first of one.
     pub(super) fn behind(&self, node: &Node<V>, except: Option<Owner>) -> u32 {
         if except == Some(node.owner) && self.is_first(node) {
             return self.nodes.get(node.run).map_or(NONE, |last| last.next);
@@ -205,7 +211,7 @@ mod tests {
         }
     }
 
-    /// All keys of up to three chunks of `a` to `c`, one of them a wildcard.
+    /// Returns a key of up to three chunks of `a` to `c` or a wildcard.
     fn key(number: u32) -> String {
         let chunks =
             (0..=number % 3).map(|at| ["a", "b", "c", "*"][(number >> (2 * at)) as usize % 4]);
@@ -255,7 +261,8 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing is left out that another face has, and what is one face's alone costs it nothing.
+        /// A search finds all values that another face has, and a face's own values cost it no
+        /// steps.
         #[test]
         fn a_search_passes_over_what_one_face_has_alone(
             toggles in vec((0..64_u32, 0..3_u32), 1..200)
@@ -276,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Other faces' keys between those of one, in one list, that come and go.
+    /// Keys of another face between those of one, in one list, inserted and removed.
     #[test]
     fn what_stands_between_is_not_left_out() {
         let mut tree: KeyTree<u32> = KeyTree::new();

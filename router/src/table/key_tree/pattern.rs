@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A key to search with, as an automaton: which of its beginnings match a path of chunks read so far, as one bit each.
-//! A chunk of the path costs chunks of the key / 64 steps, and for a chunk with `$*` up to one step per chunk of the key.
+//! Automaton of a searched key: the set of its beginnings that match the path of chunks read so
+//! far, as one bit each. A chunk of the path costs chunks of the key / 64 steps, and for a chunk
+//! with `$*` up to one step per chunk of the key.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use zonda_codec::key_expr;
 
 use crate::table::key_tree::{ANY, is_verbatim};
 
-/// With at most this many bits set, looking at each is faster than going by masks.
+/// Number of set bits up to which a loop over the bits is faster than masks.
 const FEW: usize = 8;
 
 /// A searched key. Position `p` in a set means that its first `p` chunks are matched.
@@ -19,17 +20,17 @@ pub(in crate::table) struct Pattern<'k> {
     words: usize,
     /// The four masks one after another.
     masks: Vec<u64>,
-    /// Which of them are not empty.
+    /// True for each mask that is not empty.
     holds: [bool; 4],
     places: OnceCell<HashMap<&'k str, Places>>,
-    /// What was done beside looking at chunks, in steps.
+    /// Steps in addition to one for each visited chunk.
     work: Cell<usize>,
 }
 
 /// Bytes of a chunk with `$*`, or one compared with it, that count for a step.
 const GLOB_BYTES: usize = 16;
 
-/// The places of a kind of chunk in the key.
+/// Positions of a kind of chunk in the key.
 #[derive(Clone, Copy)]
 enum Mask {
     /// `**`.
@@ -38,11 +39,11 @@ enum Mask {
     Star,
     /// Chunks with `$*`.
     Glob,
-    /// All that are not verbatim.
+    /// All chunks that are not verbatim.
     Open,
 }
 
-/// Where in the key one text stands.
+/// Positions of one text in the key.
 enum Places {
     Few(Vec<usize>),
     Many(Vec<u64>),
@@ -77,12 +78,12 @@ impl<'k> Pattern<'k> {
         }
     }
 
-    /// Words in each set of positions.
+    /// Returns the number of words in each set of positions.
     pub(in crate::table) fn words(&self) -> usize {
         self.words
     }
 
-    /// The steps beside one for each chunk that was looked at, since the last call.
+    /// Returns the steps counted since the last call, without the one for each visited chunk.
     pub(in crate::table) fn take_work(&self) -> usize {
         self.work.take()
     }
@@ -91,19 +92,19 @@ impl<'k> Pattern<'k> {
         self.work.set(self.work.get() + steps);
     }
 
-    /// What the empty path matches.
+    /// Writes the positions that the empty path matches.
     pub(super) fn start(&self, to: &mut [u64]) {
         to.fill(0);
         set(to, 0);
         extend(to, self.mask(Mask::Any));
     }
 
-    /// Whether the whole key is matched.
+    /// Returns true if the whole key is matched.
     pub(super) fn is_end(&self, at: &[u64]) -> bool {
         has(at, self.chunks.len())
     }
 
-    /// Whether the key has a name in common with `other`.
+    /// Returns true if the key intersects `other`.
     pub(in crate::table) fn meets(&self, other: &str) -> bool {
         let mut from = vec![0; self.words];
         let mut to = vec![0; self.words];
@@ -117,7 +118,7 @@ impl<'k> Pattern<'k> {
         self.is_end(&from)
     }
 
-    /// The texts that may come next, if no wildcard may.
+    /// Returns the texts that may come next, if no wildcard may.
     pub(super) fn plain_next<'s>(
         &'s self,
         at: &'s [u64],
@@ -132,8 +133,9 @@ impl<'k> Pattern<'k> {
         (!is_wild).then(|| bits(at).filter_map(|position| self.chunks.get(position).copied()))
     }
 
-    /// What is matched one chunk of the path further; false if nothing is.
+    /// Writes the positions that match after one more chunk of the path; false if there is none.
     pub(super) fn step(&self, from: &[u64], chunk: &str, to: &mut [u64]) -> bool {
+        // A `**` in the path matches any number of the key's chunks.
         self.count(self.words);
         if chunk == ANY {
             to.copy_from_slice(from);
@@ -146,6 +148,7 @@ impl<'k> Pattern<'k> {
             // A `**` takes the chunk and stays.
             and_into(to, from, self.mask(Mask::Any));
         }
+        // Few positions are stepped one by one, many as words.
         if bits(from).nth(FEW).is_none() {
             self.step_each(bits(from), chunk, to);
         } else if verbatim || !chunk.contains('*') {
@@ -164,7 +167,7 @@ impl<'k> Pattern<'k> {
         extend(to, self.mask(Mask::Any))
     }
 
-    /// One position after another.
+    /// Steps each position on its own.
     fn step_each(&self, positions: impl Iterator<Item = usize>, chunk: &str, to: &mut [u64]) {
         let verbatim = is_verbatim(chunk);
         for position in positions {
@@ -182,7 +185,7 @@ impl<'k> Pattern<'k> {
         }
     }
 
-    /// Whether two chunks, neither verbatim nor `**`, have a name in common.
+    /// Returns true if two chunks, neither verbatim nor `**`, intersect.
     fn chunks_meet(&self, own: &str, chunk: &str) -> bool {
         if own == "*" || chunk == "*" || own == chunk {
             return true;
@@ -195,7 +198,7 @@ impl<'k> Pattern<'k> {
         key_expr::intersects(own, chunk)
     }
 
-    /// All positions at once, for a chunk that stands for itself alone.
+    /// Steps all positions at once, for a chunk without wildcards.
     fn step_plain(&self, from: &[u64], chunk: &str, to: &mut [u64]) {
         match self.places().get(chunk) {
             None => {}
@@ -255,7 +258,7 @@ fn has(words: &[u64], position: usize) -> bool {
         .is_some_and(|word| word & (1 << (position % 64)) != 0)
 }
 
-/// The positions in a set, in order.
+/// Returns the positions in a set, in order.
 fn bits(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     words.iter().enumerate().flat_map(|(index, &word)| {
         std::iter::successors((word != 0).then_some(word), |rest| {
@@ -272,7 +275,7 @@ fn and_into(to: &mut [u64], from: &[u64], mask: &[u64]) {
     }
 }
 
-/// Adds what is one behind each position of `from`.
+/// Adds the positions one behind those of `from`.
 fn advance(to: &mut [u64], from: impl Iterator<Item = u64>) {
     let mut carry = 0;
     for (to, word) in to.iter_mut().zip(from) {
@@ -281,8 +284,8 @@ fn advance(to: &mut [u64], from: impl Iterator<Item = u64>) {
     }
 }
 
-/// Adds to each position in `mask` the next one, and so on: an addition carries through a run of the mask's bits.
-/// Tells whether there is any position.
+/// Adds to each position in `mask` the next one, and so on: an addition carries through a run of
+/// the mask's bits. Returns true if there is any position.
 fn extend(to: &mut [u64], mask: &[u64]) -> bool {
     let (mut carry, mut all) = (false, 0);
     for (to, &mask) in to.iter_mut().zip(mask) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Keys by the number of their place in the tree, for who keeps that number instead of the text: the chunks up to the
-//! root are the text.
+//! Keys by the number of their place in the tree, for owners that store the number instead of the
+//! text: the chunks up to the root are the text.
 
 use crate::table::{
     key_tree::{KeyTree, Node, owner::Owner},
@@ -9,23 +9,23 @@ use crate::table::{
 };
 
 impl<V: Copy + Eq> KeyTree<V> {
-    /// The place of a key that is in the tree, or comes into it with a value; good until it has none.
+    /// Returns the place of a key, inserted if needed; valid while the place has a value.
     pub(in crate::table) fn place(&mut self, key: &str) -> u32 {
         self.find_or_add(key)
     }
 
-    /// The first value at a place.
+    /// Returns the first value at a place.
     pub(in crate::table) fn first_at(&self, place: u32) -> Option<V> {
         self.nodes.get(place)?.values.as_slice().first().copied()
     }
 
-    /// Puts a value at a place. False if it was there already.
+    /// Inserts a value at a place. False if it was present already.
     pub(in crate::table) fn insert_at(&mut self, place: u32, value: V) -> bool {
         let node = self.nodes.get_mut(place);
         node.is_some_and(|node| node.values.insert_new(value))
     }
 
-    /// Takes a value from a place. False if it was not there.
+    /// Removes a value from a place. False if it was absent.
     pub(in crate::table) fn remove_at(
         &mut self,
         place: u32,
@@ -40,7 +40,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         removed
     }
 
-    /// Writes the key of a place to `text`, in place of what is there.
+    /// Writes the key of a place to `text`, replacing its content.
     pub(in crate::table) fn write_key(&self, place: u32, text: &mut String) {
         text.clear();
         let mut chunks = vec![];
@@ -53,24 +53,25 @@ impl<V: Copy + Eq> KeyTree<V> {
         }
     }
 
-    /// What the key of a place counts as: see [`limits::key_memory`](crate::table::limits::key_memory).
+    /// Returns the memory that the key of a place counts as: see
+    /// [`limits::key_memory`](crate::table::limits::key_memory).
     pub(in crate::table) fn key_memory(&self, place: u32) -> usize {
         let sizes = self.upwards(place).map(|chunk| chunk.len() + 1);
         let (chunks, bytes) = sizes.fold((0, 0), |(chunks, sum), size| (chunks + 1, sum + size));
         memory_of(chunks, bytes.saturating_sub(1))
     }
 
-    /// Whether the key of a place has wildcards.
+    /// Returns true if the key of a place has wildcards.
     pub(in crate::table) fn is_wild(&self, place: u32) -> bool {
         self.upwards(place).any(|chunk| chunk.contains('*'))
     }
 
-    /// Whether `key` is the key of a place.
+    /// Returns true if `key` is the key of a place.
     pub(in crate::table) fn is_key_of(&self, place: u32, key: &str) -> bool {
         self.upwards(place).eq(key.rsplit('/'))
     }
 
-    /// The chunks of the key of a place, the last one first.
+    /// Returns the chunks of the key of a place, the last one first.
     fn upwards(&self, place: u32) -> impl Iterator<Item = &str> {
         let above_root = |node: &&Node<V>| node.parent != crate::table::key_tree::NONE;
         let first = self.nodes.get(place).filter(above_root);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What searches cost, counted rather than timed: the same table costs the same on every machine.
+//! Cost of searches, counted rather than timed: the same table costs the same on every machine.
 
 use std::cell::Cell;
 
-/// Products of the lengths of two keys that count for a step.
+/// Product of the lengths of two keys whose comparison counts as a step.
 const COMPARED_BYTES: usize = 1024;
 
-/// A budget of steps. A step is a node of a tree or an entity that is looked at; each 64 positions of the searched key, and
-/// each 16 bytes of a chunk with `$*`, count for one more. A step takes some 20 to 60 ns.
+/// Budget of steps. A step is a visit of a tree node or an entity; each 64 positions of the
+/// searched key, and each 16 bytes of a chunk with `$*`, count for one more. A step takes some 20
+/// to 60 ns.
 #[derive(Debug)]
 pub(in crate::table) struct Steps {
     left: Cell<usize>,
@@ -16,7 +17,7 @@ pub(in crate::table) struct Steps {
 }
 
 impl Steps {
-    /// So many.
+    /// Returns a budget of `max` steps.
     pub(in crate::table) const fn new(max: usize) -> Self {
         Steps {
             left: Cell::new(max),
@@ -24,12 +25,12 @@ impl Steps {
         }
     }
 
-    /// As many as it takes.
+    /// Returns a budget without a bound.
     pub(in crate::table) const fn unlimited() -> Self {
         Steps::new(usize::MAX)
     }
 
-    /// Counts some.
+    /// Counts `steps`.
     pub(in crate::table) fn spend(&self, steps: usize) {
         self.left.set(self.left.get().saturating_sub(steps));
         self.spent.set(self.spent.get().saturating_add(steps));
@@ -40,12 +41,12 @@ impl Steps {
         self.spend(one.len() * other.len() / COMPARED_BYTES);
     }
 
-    /// Whether none is left. What was begun may be ended nevertheless.
+    /// Returns true if no step is left. Work that has begun may still end.
     pub(in crate::table) fn are_over(&self) -> bool {
         self.left.get() == 0
     }
 
-    /// How many were counted.
+    /// Returns the number of steps counted.
     pub(in crate::table) fn spent(&self) -> usize {
         self.spent.get()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A search through a tree, which may be left after any number of steps and gone on with later.
+//! Search through a tree, which may be suspended after any number of steps and resumed later.
 
 use std::ops::ControlFlow;
 
@@ -8,23 +8,23 @@ use crate::table::key_tree::{
     KeyTree, NONE, Node, PLAIN, WILD, owner::Owner, pattern::Pattern, steps::Steps,
 };
 
-/// Where a search is: the path from the root to the node it is at.
+/// State of a search: the path from the root to its current node.
 #[derive(Debug, Default)]
 pub(in crate::table) struct Walk {
     has_begun: bool,
-    /// The owner whose values it passes over.
+    /// The owner whose values it skips.
     except: Option<Owner>,
-    /// How many nodes the tree had lost or displaced when the search was left.
+    /// The tree's count of displaced nodes when the search was suspended.
     displaced: u64,
     frames: Vec<Frame>,
-    /// The positions that match at each node of the path, one set after another, and room for the next.
+    /// Positions that match at each node of the path, one set after another, and room for the next.
     sets: Vec<u64>,
-    /// Plain children to look at, of all nodes of the path.
+    /// Plain children to visit, of all nodes of the path.
     picks: Vec<u32>,
 }
 
 impl Walk {
-    /// Passes over what this owner alone has, but may find some of it.
+    /// Returns a walk that skips the values that this owner alone has, but may find some of them.
     pub(in crate::table) fn except(owner: Option<Owner>) -> Self {
         Walk {
             except: owner,
@@ -32,39 +32,41 @@ impl Walk {
         }
     }
 
-    /// The place of the face whose values it passes over.
+    /// Returns the slot of the face whose values it skips.
     pub(in crate::table) fn passes_over(&self) -> Option<u32> {
         self.except.map(Owner::place)
     }
 }
 
-/// How far a search came.
+/// Outcome of a slice of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::table) enum Reached {
-    /// Everything was looked at, or what was found was enough.
+    /// All nodes were visited, or `found` has stopped the search.
     End,
-    /// The steps are over, and there is more to look at.
+    /// The steps are over, and nodes are left.
     Pause,
-    /// The tree lost or displaced nodes since the search was left, and with them the place to go on. Everything may be found again.
+    /// The tree has lost or displaced nodes since the search was suspended, so its path is invalid.
+    /// A new search may find every value again.
     Nowhere,
 }
 
-/// The children of a node of the path that are left.
+/// Children of a node of the path that are left.
 #[derive(Debug)]
 struct Frame {
-    /// The rest of the two lists.
+    /// Rest of the two lists.
     lists: [u32; 2],
-    /// How many picks belong to the nodes above.
+    /// Number of picks that belong to the nodes above.
     picks_above: usize,
 }
 
-/// With more texts to look for than this, the children are counted first.
+/// Number of texts beyond which the children are counted before a lookup by text.
 const PICKS_FEW: usize = 4;
 
 impl<V: Copy + Eq> KeyTree<V> {
-    /// Calls `found` with the values of nodes whose keys intersect `pattern`, until it wants no more or the steps are over.
-    /// Between two calls with the same `walk` the tree may change: what was in it from the first to the last is found, what
-    /// came or went meanwhile perhaps.
+    /// Calls `found` with the values of nodes whose keys intersect `pattern`, until `found` breaks
+    /// or the steps are over. The tree may change between two calls with the same `walk`: the
+    /// search finds the values that stay from the first call to the last, and may find values
+    /// inserted or removed in between.
     pub(in crate::table) fn search<F>(
         &self,
         pattern: &Pattern<'_>,
@@ -104,6 +106,7 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
         if !self.begin() {
             return Reached::Nowhere;
         }
+        // Visit one child after another; those that match nothing are not entered.
         while !self.steps.are_over() {
             let Some((child, node)) = self.next() else {
                 return Reached::End;
@@ -128,7 +131,7 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
         Reached::Pause
     }
 
-    /// Begins, or goes on; false if the place to go on is lost.
+    /// Begins or resumes; false if the path is invalid.
     fn begin(&mut self) -> bool {
         if self.walk.has_begun {
             return self.walk.displaced == self.tree.displaced;
@@ -142,7 +145,7 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
         true
     }
 
-    /// The next node to look at, below the last of the path.
+    /// Returns the next node to visit, below the last of the path.
     fn next(&mut self) -> Option<(u32, &'t Node<V>)> {
         let tree = self.tree;
         let Walk {
@@ -151,6 +154,7 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
             except,
             ..
         } = &mut *self.walk;
+        // Picked children come before those of the two lists; a frame without either is done.
         while let Some(frame) = frames.last_mut() {
             let child = if picks.len() > frame.picks_above {
                 picks.pop().unwrap_or(NONE)
@@ -166,6 +170,7 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
             if let Some(list) = frame.lists.iter_mut().find(|list| **list == child) {
                 *list = tree.behind(node, *except);
             }
+            // A subtree of the skipped owner costs one step.
             if *except == Some(node.owner) {
                 self.steps.spend(1);
                 continue;
@@ -175,8 +180,8 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
         None
     }
 
-    /// Reads the chunk of a child of the path's last node: whether the whole key is matched then, `None` if
-    /// nothing is.
+    /// Reads the chunk of a child of the path's last node: `Some(true)` if the whole key is matched
+    /// then, `None` if no position is.
     fn step(&mut self, child: &Node<V>) -> Option<bool> {
         let (words, depth) = (self.pattern.words(), self.walk.frames.len());
         let (path, next) = self.walk.sets.split_at_mut_checked(depth * words)?;
@@ -185,7 +190,7 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
         matched.then(|| self.pattern.is_end(to))
     }
 
-    /// Goes down to the node whose chunk was just read.
+    /// Enters the node whose chunk was just read.
     fn enter(&mut self, at: u32, node: &Node<V>) {
         let (words, depth) = (self.pattern.words(), self.walk.frames.len());
         self.walk.sets.resize((depth + 2) * words, 0);
@@ -199,13 +204,14 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
         self.walk.frames.push(frame);
     }
 
-    /// Finds the plain children to look at by their texts, if these are known and fewer than the children.
+    /// Looks the plain children up by text, if the texts are known and fewer than the children.
     fn pick(&mut self, at: u32) -> bool {
         let (tree, words, depth) = (self.tree, self.pattern.words(), self.walk.frames.len());
         let Walk { sets, picks, .. } = &mut *self.walk;
         let Some(here) = sets.get(depth * words..(depth + 1) * words) else {
             return false;
         };
+        // With many texts, walking the list of children may be cheaper.
         let positions = here.iter().map(|word| word.count_ones() as usize).sum();
         if positions > PICKS_FEW {
             let children = tree.children(at, PLAIN).take(positions).count();
@@ -214,9 +220,11 @@ impl<'t, V: Copy + Eq> Walking<'t, '_, V> {
                 return false;
             }
         }
+        // A wildcard in the key may match any child, so none is picked.
         let Some(texts) = self.pattern.plain_next(here) else {
             return false;
         };
+        // Two positions may have the same text.
         let above = picks.len();
         picks.extend(texts.filter_map(|text| tree.child(at, text)));
         if picks.len() > above + 1 {
