@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Routers among themselves. Each knows all others and the links between them ([`Network`](network::Network)), and computes the
-//! same trees from that. What a router's own side has is declared down the router's tree, and what enters the mesh at a router
-//! goes down the same tree to those who want it.
+//! Mesh of routers. Each router knows all other routers and the links between them
+//! ([`Network`](network::Network)), and computes the same trees from them. The entities of a
+//! router's own side are declared down the router's tree, and a message that enters the mesh at a
+//! router goes down the same tree to the routers that want it.
 //!
-//! Every router has a face in the table, beside the face of the link for neighbours: its declarations and messages are
-//! those of that face, by whichever link they come. On the wire its number in the sender's own list names it.
+//! Every router has a face in the table, in addition to the face of the link if it is a neighbour:
+//! its declarations and messages belong to that face, whichever link they come by. On the wire a
+//! router is named by its number in the sender's own list.
 
 mod charges;
 mod endings;
@@ -37,19 +39,20 @@ pub use shape::PlaceInTree;
 pub(super) use state::{Mesh, Passage};
 
 impl ForwardingTable {
-    /// Sets this node's part in a mesh of routers: the begin of the count of its changes, greater than any that it used
-    /// before with the same id, and the weights that it gives links to these routers.
+    /// Sets this node's part in a mesh of routers: the initial count of its changes, greater than
+    /// any it has used with the same id, and the weights that it gives links to these routers.
     pub fn set_mesh(&mut self, first_sn: u64, weights: HashMap<ZenohId, u16>) {
         self.mesh.network.begin_at(first_sn);
         self.mesh.network.set_weights(weights);
     }
 
-    /// The time in ms since 1970: counts of changes that are far ahead of it are not believed. Without this any are.
+    /// Sets the time in ms since 1970: counts of changes that are far ahead of it are ignored.
+    /// Without a clock any count is accepted.
     pub fn set_mesh_clock(&mut self, now: u64) {
         self.mesh.network.set_clock(now);
     }
 
-    /// Tells other routers where this node listens.
+    /// Announces the locators that this node listens on to other routers.
     pub fn set_own_locators(
         &mut self,
         listening: &[Locator],
@@ -59,8 +62,9 @@ impl ForwardingTable {
         self.mesh.network.set_own(listening, host, actions);
     }
 
-    /// The face that a message is from that came from a neighbour with a node id: that of the router where it entered the
-    /// mesh, or the neighbour's own if that is no router. `None` if the neighbour has not said who that is.
+    /// Returns the face that a message with a node id from a neighbour belongs to: the face of the
+    /// router where the message entered the mesh, or the neighbour's own if that is no router.
+    /// `None` if the neighbour has not introduced the id.
     pub fn source_of(&self, face: FaceId, node_id: u16) -> Option<FaceId> {
         match self.face(face)?.relation {
             Relation::RouterToRouter => self.mesh.router(face, node_id),
@@ -68,7 +72,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A link to another router is up.
+    /// Adds a link to another router.
     pub(super) fn link_router(&mut self, link: FaceId, zid: ZenohId, actions: &mut Vec<Action>) {
         self.mesh.unheard.welcome(link);
         if self.mesh.network.add_link(link, zid, actions) {
@@ -76,7 +80,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A link to another router is gone.
+    /// Removes a link to another router.
     pub(super) fn unlink_router(&mut self, link: FaceId, actions: &mut Vec<Action>) {
         self.mesh.end_charges(link);
         self.mesh.unheard.forget(link);
@@ -85,7 +89,7 @@ impl ForwardingTable {
         self.follow_network(actions);
     }
 
-    /// Link states of another router.
+    /// Handles link states of another router.
     pub(super) fn hear_router(
         &mut self,
         link: FaceId,
@@ -102,16 +106,18 @@ impl ForwardingTable {
         }
     }
 
-    /// Routes to nowhere hold only as long as the network is quiet.
+    /// Discards routes to nowhere, which are valid only while the network is quiet.
     fn open_ways(&mut self) {
         if self.mesh.take_strict() {
             self.outdate_all();
         }
     }
 
-    /// The network has changed: who is gone is forgotten and who is new gets a face at once, as what it declares comes
-    /// right behind. The trees follow when it is time.
+    /// Follows a change of the network: removes the faces of routers that are gone and adds those
+    /// of new ones at once, as their declarations come right behind. The trees follow when they are
+    /// due.
     fn follow_network(&mut self, actions: &mut Vec<Action>) {
+        // Faces first: routes to routers that are gone end, new routers can declare.
         let followed = self.mesh.follow();
         if !followed.gone.is_empty() {
             self.outdate_all();
@@ -128,6 +134,7 @@ impl ForwardingTable {
             });
             self.mesh.add_router(zid, face);
         }
+        // Then everything that depends on which routers are reached.
         self.regard_all_gateways(actions);
         if self.mesh.is_to_reshape() {
             self.reshape_mesh(actions);
@@ -135,7 +142,7 @@ impl ForwardingTable {
         self.open_ways();
     }
 
-    /// Every tree may be another one, and those who are new below this node hear what there is.
+    /// Computes the trees again, and announces to the routers that are new below this node.
     fn reshape_mesh(&mut self, actions: &mut Vec<Action>) {
         self.mesh.network.tell_all_due(actions);
         self.mesh.reshape();
@@ -149,8 +156,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Does what is due at this time: computes trees, if the network has changed too often for computing them at once; and once
-    /// it is quiet, brings all routers to know the same.
+    /// Does the work that is due at this time: computes trees that an unstable network has delayed,
+    /// and once the network is quiet, declares everything again.
     pub(super) fn settle_mesh(&mut self, now: Instant, actions: &mut Vec<Action>) {
         if self.mesh.network.look(now, actions).is_news {
             self.follow_network(actions);
@@ -164,8 +171,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Adds the face from which this node's own side is declared to the other routers. It stays: it knows what there is when the
-    /// first of them comes.
+    /// Adds the face from which this node's own side is declared to the other routers. It stays
+    /// without any router, so that it has every entity when the first router connects.
     pub(super) fn add_mesh(&mut self) {
         let info = FaceInfo {
             zid: self.topology.zid(),
@@ -175,8 +182,9 @@ impl ForwardingTable {
         self.mesh.whole = Some(self.topology.add(info));
     }
 
-    /// The face that a message from `source` is sent to on its way to `to`: that one itself, or the next router towards it.
-    /// `None` if it may not go there, or would go back to the link that it came by.
+    /// Returns the face that a message from `source` is sent to on its way to `to`: `to` itself, or
+    /// the next router towards it. `None` if it may not go there, or would return to the link that
+    /// it came by.
     pub(super) fn way(&self, source: &Face, link: Option<FaceId>, to: &Face) -> Option<FaceId> {
         if to.relation != Relation::Routed {
             return source.reaches(to).then_some(to.id);
@@ -195,7 +203,7 @@ impl ForwardingTable {
         next.filter(|next| link != Some(*next))
     }
 
-    /// Tells how far a message from `source` goes that came by a link.
+    /// Returns how far a message from `source` that came by a link goes.
     pub(super) fn passage(&self, source: &Face, link: Option<FaceId>) -> Passage {
         match (source.relation, link) {
             (Relation::Routed, Some(link)) => self.mesh.passage(&source.info.zid, link),
@@ -203,7 +211,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Notes that a route is being made for what comes from `source` by a link.
+    /// Records that a route is being built for messages from `source` by a link.
     pub(super) fn note_way(&mut self, source: FaceId, link: FaceId) {
         let router = self
             .face(source)
@@ -213,7 +221,8 @@ impl ForwardingTable {
         }
     }
 
-    /// The number by which a neighbour gets to know where a message from `source` entered the mesh.
+    /// Returns the number that names the router where a message from `source` entered the mesh to a
+    /// neighbour.
     pub(super) fn node_id(&self, source: &Face, to: &Face) -> u16 {
         match (source.relation, to.relation) {
             (Relation::Routed, Relation::RouterToRouter) => self.mesh.number(&source.info.zid),
@@ -221,7 +230,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Gives the distance of a router's declarations from this one.
+    /// Returns the distance of a router's declarations from this one.
     pub(super) fn distance_to_router(&self, router: &Face) -> u16 {
         self.mesh.distance(&router.info.zid)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The control messages the table sends, encoded and addressed.
+//! Control messages that the table sends, encoded and addressed.
 
 use zonda_codec::{
     Declaration, Declare, Encode, Interest, InterestMode, InterestOptions, Qos, QueryableInfo,
@@ -12,10 +12,10 @@ use crate::table::{
     kind::Kind,
 };
 
-/// Keys longer than this have no form on the wire.
+/// Longest key that can be encoded.
 pub(super) const WIRE_KEY_MAX: usize = u16::MAX as usize;
 
-/// The declaration of an entity.
+/// Returns the declaration of an entity.
 pub(super) fn declaration(
     kind: Kind,
     id: u32,
@@ -33,7 +33,7 @@ pub(super) fn declaration(
     }
 }
 
-/// The end of an entity.
+/// Returns the undeclaration of an entity.
 pub(super) fn undeclaration(kind: Kind, id: u32) -> Declaration<'static> {
     match kind {
         Kind::Subscriber => Declaration::UndeclareSubscriber { id, key: None },
@@ -42,7 +42,7 @@ pub(super) fn undeclaration(kind: Kind, id: u32) -> Declaration<'static> {
     }
 }
 
-/// The end of an entity that is known by its key.
+/// Returns the undeclaration of an entity that is identified by its key.
 pub(super) fn undeclaration_of(kind: Kind, key: WireExpr<'_>) -> Declaration<'_> {
     let (id, key) = (0, Some(key));
     match kind {
@@ -80,7 +80,7 @@ pub(super) fn declare(
     send(face, &declare, actions);
 }
 
-/// An interest to send.
+/// Returns an interest to send.
 pub(super) fn interest(
     id: u32,
     mode: InterestMode,
@@ -106,7 +106,7 @@ pub(super) fn send(face: FaceId, message: &impl Encode, actions: &mut Vec<Action
         Ok(()) => Ok(writer.written().to_vec()),
         Err(_) => message.to_vec(),
     };
-    // Keys are looked at before they get here, so that whatever is sent has a wire form.
+    // Keys are validated before, so every message can be encoded.
     if let Ok(bytes) = bytes {
         actions.push(Action::Send { face, bytes });
     }

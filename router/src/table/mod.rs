@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The forwarding table of a node with many neighbours: their wants, and the ways of messages.
+//! Forwarding table of a node: declarations and interests of its neighbours, and the routes of
+//! messages.
 //!
-//! Sans-IO: plain functions of (state, message, now) that change the table and append [`Action`]s for the
-//! node to carry out. No socket, no clock, no thread. The session of the node is a face like any other.
+//! Sans-IO: plain functions of (state, message, now) that change the table and append [`Action`]s
+//! for the node to carry out. No socket, no clock, no thread. The session of the node is a face
+//! like any other.
 //!
-//! - [`ForwardingTable`] is the door: faces come and go, messages arrive, routes are asked. It coordinates four parts, each with
-//!   fields of its own: `topology` (the faces, and what they are to this node), `entities` (who declared what), `interests`
-//!   (who asked for what; `wants`: what this node asks its gateways) and `queries` (which queries are open).
-//! - A file that only declares data or such a part does not know the [`ForwardingTable`]; the files that work on several parts
-//!   (`declare`, `announce`, `interest`, `upstream`, `route`, ...) import both, and nothing imports them.
-//! - [`policy`] says what routers, peers and clients are to each other, as data.
+//! - [`ForwardingTable`] is the interface: it adds and removes faces, handles messages and returns
+//!   routes. It coordinates four parts, each with fields of its own: `topology` (the faces, and
+//!   their relations to this node), `entities` (declarations), `interests` (of neighbours; `wants`:
+//!   of this node at its gateways) and `queries` (open queries).
+//! - A file that only declares data or such a part does not know the [`ForwardingTable`]; the files
+//!   that work on several parts (`declare`, `announce`, `interest`, `upstream`, `route`, ...) import
+//!   both, and no file imports them.
+//! - [`policy`] defines the relations of routers, peers and clients, as data.
 //! - [`key_tree`] finds declarations by intersection of key expressions.
-//! - `mesh` is what routers know of each other: who there is, and the trees that messages between them follow.
-//! - `query` leads queries to the nodes that may answer, and the answers back.
-//! - [`Notice`]s are what it tells listeners of the session: who is alive, and whether anybody matches.
-//! - [`Gossip`] and [`scouting`] are how nodes find each other.
-//! - [`limits`] bounds what one neighbour may occupy.
+//! - `mesh` has the other routers, and the trees that messages between them follow.
+//! - `query` forwards queries to the nodes that may answer, and the replies back.
+//! - [`Notice`]s notify listeners of the session of tokens and of matching declarations.
+//! - [`Gossip`] and [`scouting`] find other nodes.
+//! - [`limits`] bounds the memory of one neighbour.
 
 mod announce;
 mod announced;

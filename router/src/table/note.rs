@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the table has for the log of the node.
+//! Lines that the table has for the log of the node.
 
-/// Why there is a note. The node limits log lines by cause.
+/// Cause of a note. The node limits log lines by cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteCause {
     /// A key of a neighbour cannot be used.
@@ -14,14 +14,15 @@ pub enum NoteCause {
 }
 
 impl NoteCause {
-    /// How many causes there are.
+    /// Number of causes.
     pub const COUNT: usize = 3;
 }
 
-/// One line about a neighbour, the first of its cause for that neighbour. What came from the neighbour is in it as it came.
+/// Log line about a neighbour, the first of its cause for that neighbour. Text from the neighbour
+/// is not escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Why.
+    /// The cause.
     pub cause: NoteCause,
     /// The line.
     pub text: String,

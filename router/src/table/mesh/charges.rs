@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The memory of this node that the routers behind a link take. It counts as the link's own, whose neighbour could have
-//! invented all of them, and goes with it.
+//! Memory of this node that the routers behind a link take. It counts as the link's own, since its
+//! neighbour could have invented all of them, and is released with the link.
 
 use std::collections::HashMap;
 
@@ -10,20 +10,20 @@ use crate::table::{
     kind::{Kind, PerKind},
 };
 
-/// Bytes of memory that it takes to know by which link something was heard.
+/// Bytes of memory of the record of a link by which an entity was declared.
 const HEARD_BYTES: usize = 64;
 
-/// Something that a router declared, as it counts.
+/// Share of a router's declaration in the limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
     pub(super) kind: Kind,
     /// Bytes of memory of its key.
     pub(super) memory: usize,
-    /// Its key has wildcards.
+    /// True if its key has wildcards.
     pub(super) is_wild: bool,
 }
 
-/// The declarations that came over one link.
+/// Sum of the declarations that came over one link.
 #[derive(Debug, Default)]
 pub(in crate::table) struct Charge {
     counts: PerKind<usize>,
@@ -66,7 +66,7 @@ impl Charge {
     }
 }
 
-/// The declarations that came over each link.
+/// Sums of the declarations that came over each link.
 #[derive(Debug, Default)]
 pub(super) struct Charges(HashMap<FaceId, Charge>);
 
@@ -81,7 +81,7 @@ impl Charges {
         }
     }
 
-    /// Takes back what one router had declared, be it by whichever links.
+    /// Subtracts the declarations of one router on all links.
     pub(super) fn take_all(&mut self, others: &Charges) {
         for (link, gone) in &others.0 {
             if let Some(charge) = self.0.get_mut(link) {
@@ -90,7 +90,7 @@ impl Charges {
         }
     }
 
-    /// The link is gone.
+    /// Removes a link that is gone.
     pub(super) fn end(&mut self, link: FaceId) {
         self.0.remove(&link);
     }
@@ -99,7 +99,7 @@ impl Charges {
         self.0.get(&link)
     }
 
-    /// Bytes of memory that it takes to know by which links everything was heard.
+    /// Returns the bytes of memory of the record of links by which entities were declared.
     pub(super) fn memory(&self) -> usize {
         let counts = self.0.values().flat_map(|charge| charge.counts.values());
         counts.sum::<usize>() * HEARD_BYTES

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Entities that routers had and have no more since the network was quiet last. A router that was below this node in such a tree
-//! before or comes to be so later may know of one and not of its end: it is said once more when everything is declared again.
+//! Entities of routers that have ended since the network was quiet last. A router that was or comes
+//! to be below this node in another tree may have received the declaration of one and not its end:
+//! the end is repeated when everything is declared again.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,11 +10,11 @@ use zonda_codec::ZenohId;
 
 use crate::table::kind::Kind;
 
-/// More than this, and more bytes of keys than this, are not kept.
+/// Limits of the recorded ends, and of the bytes of their keys.
 const ENDINGS_MAX: usize = 1 << 16;
 const BYTES_MAX: usize = 4 << 20;
 
-/// Something that a router had.
+/// End of an entity of a router.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ending {
     pub(super) root: ZenohId,
@@ -25,7 +26,7 @@ pub(super) struct Ending {
 pub(super) struct Endings {
     noted: BTreeSet<Ending>,
     bytes: usize,
-    /// The endings that are being said.
+    /// Ends that are being repeated.
     due: VecDeque<Ending>,
 }
 
@@ -37,7 +38,7 @@ impl Endings {
         }
     }
 
-    /// All that was noted is to be said now.
+    /// Begins to repeat all recorded ends.
     pub(super) fn begin(&mut self) {
         self.due.extend(std::mem::take(&mut self.noted));
         self.bytes = 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The other routers as a router knows them: which there are, and which are linked to each other. Neighbours send each other news,
-//! and each counts the changes of its own links, so that old news are recognised.
+//! Other routers and the links between them. Neighbours send each other changes, and each router
+//! counts the changes of its own links, so that outdated states are recognised.
 //!
-//! Routers write each other's numbers instead of ids. A number is the place in the sender's own list, and is given to another
-//! router once its owner is gone: what a neighbour's number stands for is looked up when a message comes.
+//! Routers name each other by numbers instead of ids. A number is the index in the sender's own
+//! list, and is reused once its owner is gone: the meaning of a neighbour's number is looked up
+//! when a message arrives.
 
 mod claims;
 mod hearing;
@@ -24,101 +25,108 @@ use crate::table::{
     scouting::{Host, LOCATORS_MAX},
 };
 
-/// Routers of one mesh, this one included. More are ignored and counted.
+/// Number of routers of one mesh, this one included. More are ignored and counted.
 const ROUTERS_MAX: usize = 1024;
 
-/// Links that all other routers list together, each of the two ends for itself. More are ignored and counted.
+/// Number of links in the lists of all other routers together, each link counted at both ends. More
+/// are ignored and counted.
 const LINKS_MAX: usize = 1 << 16;
 
-/// States in one message. More are ignored and counted: a whole mesh is one state for each router.
+/// Number of states in one message. More are ignored and counted: a whole mesh is one state for
+/// each router.
 const STATES_MAX: usize = 2 * ROUTERS_MAX;
 
-/// Texts of locators that are looked at in one state, and how long one may be.
+/// Number of locators read from one state, and the longest text of one.
 const TEXTS_MAX: usize = 4 * LOCATORS_MAX;
 const TEXT_BYTES_MAX: usize = 512;
 
-/// Counts of changes from here on are those of a router that begins with the time. Others begin with 1 whenever they start.
+/// First count of changes of a router that begins with the time. Other routers begin with 1
+/// whenever they start.
 const CLOCKS_BEGIN: u64 = 1 << 32;
 
-/// A router that is known, or only mentioned by others (then its count of changes is 0).
+/// Router that is known, or only listed by another router (then its count of changes is 0).
 #[derive(Debug)]
 struct Node {
     zid: ZenohId,
     whatami: Option<WhatAmI>,
     locators: Vec<Locator>,
-    /// The number of changes of its links.
+    /// Count of the changes of its links.
     sn: u64,
-    /// The routers that it says it is linked to, with the weights it gives these links; 0 is none.
+    /// Routers in its list of links, with the weights it gives these links; 0 is none.
     links: BTreeMap<ZenohId, u16>,
 }
 
-/// A link to another router.
+/// Link to another router.
 #[derive(Debug)]
 struct Link {
     face: FaceId,
     zid: ZenohId,
-    /// The routers behind the numbers that the neighbour uses.
+    /// Routers behind the numbers that the neighbour uses.
     nodes: HashMap<u16, ZenohId>,
-    /// The numbers of this node's own that the neighbour knows.
+    /// Numbers of this node that the neighbour knows.
     told: HashSet<u16>,
-    /// Up to which change of its links the neighbour has spoken of them itself.
+    /// Count in the last state that the neighbour sent of itself.
     said: u64,
-    /// The routers whose newest state it is to hear.
+    /// Routers whose newest state is to be sent to it.
     due: BTreeSet<u16>,
-    /// The time of the next message to it.
+    /// Time of the next message to it.
     pace: Pace,
 }
 
-/// A router that cannot be reached.
+/// Router that cannot be reached.
 #[derive(Debug)]
 struct Lost {
     node: Node,
-    /// The number of routers that were lost before it.
+    /// Number of routers that were lost before it.
     turn: u64,
 }
 
-/// The result of a neighbour's message.
+/// Effect of a neighbour's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Heard {
-    /// A router is there, or has other links than before.
+    /// True if a router is new, or has other links than before.
     pub(super) is_news: bool,
-    /// A number of the neighbour stands for another router than before.
+    /// True if a number of the neighbour stands for another router than before.
     pub(super) is_renumbered: bool,
 }
 
 /// The routers that this one knows.
 #[derive(Debug)]
 pub(super) struct Network {
-    /// By number; this node is the first.
+    /// Routers by number; this node is the first.
     nodes: Vec<Option<Node>>,
     numbers: HashMap<ZenohId, u16>,
-    /// Routers that could be reached once. Who mentions one again does not say anew what was said of it before.
+    /// Routers that were reachable before. A neighbour that lists one again need not repeat its
+    /// state.
     lost: HashMap<ZenohId, Lost>,
-    /// The number of routers that were lost so far.
+    /// Number of routers that were lost so far.
     losses: u64,
-    /// The oldest first.
+    /// Links to neighbours, the oldest first.
     links: Vec<Link>,
-    /// The weights that this node gives its links.
+    /// Weights that this node gives its links.
     weights: HashMap<ZenohId, u16>,
-    /// The number of links that the other routers list, lost routers and claims included.
+    /// Number of links that the other routers list, lost routers and claims included.
     listed: usize,
-    /// News of a router that are not believed yet, by its number.
+    /// Claims about routers, by their numbers.
     claims: BTreeMap<u16, Claim>,
-    /// The neighbours that this node has spoken for lately, and since when.
+    /// Neighbours whose states this node has corrected lately, and the time of the first
+    /// correction.
     vouched: BTreeSet<u16>,
     vouched_since: Option<Instant>,
-    /// The time in ms, if it is known.
+    /// Time in ms, if it is known.
     clock: Option<u64>,
-    /// A router came or went.
+    /// True if a router was added or removed.
     is_peopled: bool,
-    /// A link that both its ends list came, went, or leads over another connection.
+    /// True if a link that both its ends list was added or removed, or leads over another
+    /// connection.
     is_reshaped: bool,
-    /// The states that were ignored because too many routers are known or a number is too large.
+    /// Number of states that were ignored because too many routers are known or a number is too
+    /// large.
     over_limit: u64,
 }
 
 impl Network {
-    /// Knows nobody but this node.
+    /// Returns a network with this node only.
     pub(super) fn new(zid: ZenohId, whatami: WhatAmI) -> Network {
         let itself = Node {
             zid,
@@ -145,18 +153,18 @@ impl Network {
         }
     }
 
-    /// The count of this node's changes begins here. It should be greater than any that the node used before with the same id:
-    /// the time is.
+    /// Sets the initial count of this node's changes. It should be greater than any that the node
+    /// has used with the same id: the time is.
     pub(super) fn begin_at(&mut self, sn: u64) {
         self.itself_mut().sn = sn.max(1);
     }
 
-    /// The weights that this node gives its links from now on to links that come up.
+    /// Sets the weights that this node gives to links that come up from now on.
     pub(super) fn set_weights(&mut self, weights: HashMap<ZenohId, u16>) {
         self.weights = weights;
     }
 
-    /// Takes the places where this node listens now. Sends them if they are news.
+    /// Sets the locators that this node listens on. Sends them if they have changed.
     pub(super) fn set_own(
         &mut self,
         listening: &[Locator],
@@ -172,18 +180,18 @@ impl Network {
         }
     }
 
-    /// A link to another router is up. False if there are too many routers.
+    /// Adds a link to another router. False if there are too many routers.
     pub(super) fn add_link(
         &mut self,
         face: FaceId,
         zid: ZenohId,
         actions: &mut Vec<Action>,
     ) -> bool {
-        // It will say all of itself now.
+        // The router sends all of its state now.
         if let Some(before) = self.lost.remove(&zid) {
             self.listed -= before.node.links.len();
         }
-        // Its place does not depend on the routers that other neighbours name.
+        // Room for it does not depend on the routers that other neighbours list.
         let Some(number) = self.meet_among(zid, 2 * ROUTERS_MAX) else {
             return false;
         };
@@ -193,6 +201,7 @@ impl Network {
             let is_mutual = node.links.contains_key(&own);
             self.is_reshaped |= is_mutual;
         }
+        // The link belongs to this node's own state from now on.
         let weight = self.weights.get(&zid).copied().unwrap_or(0);
         let itself = self.itself_mut();
         itself.sn = itself.sn.saturating_add(1);
@@ -206,13 +215,14 @@ impl Network {
             due: BTreeSet::new(),
             pace: Pace::Over,
         });
+        // The neighbour receives every state, the rest of the mesh this node's new one.
         let all: Vec<u16> = self.all().collect();
         self.tell(self.links.len() - 1, &all, actions);
         self.tell_itself(Some(face), actions);
         true
     }
 
-    /// A link is gone. True if that changes anything.
+    /// Removes a link. True if that changes anything.
     pub(super) fn remove_link(&mut self, face: FaceId, actions: &mut Vec<Action>) -> bool {
         let Some(at) = self.links.iter().position(|link| link.face == face) else {
             return false;
@@ -231,7 +241,7 @@ impl Network {
         true
     }
 
-    /// The router that a number of a neighbour stands for.
+    /// Returns the router that a number of a neighbour stands for.
     pub(super) fn node_of(&self, face: FaceId, number: u16) -> Option<ZenohId> {
         let link = self.links.iter().find(|link| link.face == face)?;
         match number {
@@ -240,62 +250,62 @@ impl Network {
         }
     }
 
-    /// This node.
+    /// Returns the id of this node.
     pub(super) fn own_zid(&self) -> ZenohId {
         let itself = self.node(ITSELF);
         itself.expect("this node is never forgotten").zid
     }
 
-    /// The number that this node gives a router.
+    /// Returns the number that this node gives a router.
     pub(super) fn number(&self, zid: &ZenohId) -> Option<u16> {
         self.numbers.get(zid).copied()
     }
 
-    /// The router of a number.
+    /// Returns the router of a number.
     pub(super) fn zid(&self, number: u16) -> Option<ZenohId> {
         Some(self.node(number)?.zid)
     }
 
-    /// The other routers.
+    /// Returns the other routers.
     pub(super) fn others(&self) -> impl Iterator<Item = ZenohId> {
         let others = self.nodes.iter().skip(1).flatten();
         others.map(|node| node.zid)
     }
 
-    /// The neighbour at the other end of a link.
+    /// Returns the neighbour at the other end of a link.
     pub(super) fn neighbour_at(&self, face: FaceId) -> Option<ZenohId> {
         let mut links = self.links.iter();
         links.find(|link| link.face == face).map(|link| link.zid)
     }
 
-    /// The link to a neighbour: the newest, where an old one is about to end.
+    /// Returns the link to a neighbour: the newest, where an old one is about to end.
     pub(super) fn link_to(&self, zid: &ZenohId) -> Option<FaceId> {
         let mut newest = self.links.iter().rev();
         newest.find(|link| link.zid == *zid).map(|link| link.face)
     }
 
-    /// All numbers are below this.
+    /// Returns a bound: all numbers are below it.
     pub(super) fn size(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Tells if a link that both its ends list has changed since this was asked.
+    /// Returns true if a link that both its ends list has changed since the last call.
     pub(super) fn take_reshaped(&mut self) -> bool {
         std::mem::take(&mut self.is_reshaped)
     }
 
-    /// Tells if a router has come or gone since this was asked.
+    /// Returns true if a router was added or removed since the last call.
     pub(super) fn take_peopled(&mut self) -> bool {
         std::mem::take(&mut self.is_peopled)
     }
 
-    /// Counts the states that were ignored because there is too much.
+    /// Returns the number of states that were ignored because of a limit.
     #[cfg(test)]
     pub(super) fn over_limit(&self) -> u64 {
         self.over_limit
     }
 
-    /// The links that both ends list, each once.
+    /// Returns the links that both ends list, each once.
     pub(super) fn edges(&self) -> Vec<Edge> {
         let mut edges = Vec::new();
         for one in self.all() {
@@ -329,27 +339,28 @@ impl Network {
         itself.expect("this node is never forgotten")
     }
 
-    /// The numbers in use.
+    /// Returns the numbers in use.
     fn all(&self) -> impl Iterator<Item = u16> + use<'_> {
         let used = self.nodes.iter().zip(0..);
         used.filter_map(|(node, number)| node.as_ref().map(|_| number))
     }
 
-    /// The number of a router, which is new perhaps; `None` if there are too many.
+    /// Returns the number of a router, inserted if it is new; `None` if there are too many.
     fn meet(&mut self, zid: ZenohId) -> Option<u16> {
         self.meet_among(zid, ROUTERS_MAX)
     }
 
-    /// The number of a router, if there are fewer than so many or it is one of them.
+    /// Returns the number of a router, inserted if there are fewer than `most`.
     fn meet_among(&mut self, zid: ZenohId, most: usize) -> Option<u16> {
         if let Some(number) = self.number(&zid) {
             return Some(number);
         }
-        // A full list is not looked through: a neighbour may name thousands of routers in one message.
+        // A full list is not searched: a neighbour may list thousands of routers in one message.
         if self.numbers.len() >= most {
             self.over_limit += 1;
             return None;
         }
+        // The router takes the first free number, and the state it had before it was lost.
         let free = self.nodes.iter().position(Option::is_none);
         let at = free.unwrap_or(self.nodes.len());
         let number = u16::try_from(at).ok()?;
@@ -370,7 +381,8 @@ impl Network {
         Some(number)
     }
 
-    /// Tells if a link comes, goes or has another weight that its other end lists as well, if a router lists these from now on.
+    /// Returns true if a list of links for a router adds, removes or reweighs a link that its other
+    /// end lists as well.
     fn moves(&self, number: u16, links: &BTreeMap<ZenohId, u16>) -> bool {
         let Some(node) = self.node(number) else {
             return false;
@@ -383,8 +395,9 @@ impl Network {
         })
     }
 
-    /// Forgets the routers to which no way leads, be it one that only one end knows of.
+    /// Removes the routers that no way leads to, not even a link that only one end lists.
     fn forget_unreachable(&mut self) {
+        // Mark every router that a listed or claimed link leads to from this node.
         let mut is_reached = vec![false; self.nodes.len()];
         let mut next = vec![ITSELF];
         while let Some(number) = next.pop() {
@@ -396,6 +409,7 @@ impl Network {
             let claimed = claim.into_iter().flat_map(|claim| claim.said.links.keys());
             next.extend(links.chain(claimed).filter_map(|zid| self.number(zid)));
         }
+        // Remove the rest, and their numbers from all links.
         for (number, is_reached) in (0..).zip(is_reached) {
             if is_reached {
                 continue;
@@ -415,7 +429,7 @@ impl Network {
         self.forget_lost();
     }
 
-    /// A router cannot be reached any more. What was said of it is kept, if anything was.
+    /// Stores the state of a router that cannot be reached any more, if it has one.
     fn lose(&mut self, node: Node) {
         if node.sn == 0 {
             self.listed -= node.links.len();
@@ -429,8 +443,8 @@ impl Network {
         self.lost.insert(node.zid, Lost { node, turn });
     }
 
-    /// Forgets the lost routers that no neighbour has introduced: who comes to know of one again introduces it anew. Somebody
-    /// who invents routers and leaves takes them along.
+    /// Removes the lost routers that no neighbour has introduced: a neighbour that learns of one
+    /// again introduces it again. The routers that a neighbour invents end with its link.
     fn forget_lost(&mut self) {
         if self.lost.is_empty() {
             return;
@@ -447,7 +461,7 @@ impl Network {
         });
     }
 
-    /// Forgets the router that was lost first. False if none is.
+    /// Removes the router that was lost first. False if there is none.
     fn forget_oldest(&mut self) -> bool {
         let oldest = self.lost.values().min_by_key(|lost| lost.turn);
         let oldest = oldest.map(|lost| lost.node.zid);

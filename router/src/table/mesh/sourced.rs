@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Declarations between routers. Each belongs to the router whose own side has what is declared, and goes down that router's
-//! tree. It has no id: the key says what ends.
+//! Declarations between routers. Each belongs to the router whose own side has the entity, and goes
+//! down that router's tree. It has no id: an undeclaration names the key.
 
 use zonda_codec::{Declaration, Declare, QueryableInfo, WireExpr};
 
@@ -16,31 +16,31 @@ use crate::table::{
     policy::INITIAL,
 };
 
-/// Something that a router has.
+/// An entity of a router.
 struct Sourced<'a> {
     kind: Kind,
-    /// The number of the router as the sender of the message writes it.
+    /// Number of the router in the sender's list.
     node_id: u16,
     key: WireExpr<'a>,
     info: QueryableInfo,
 }
 
-/// News of a key for another router.
+/// Change on a key, for another router.
 #[derive(Clone, Copy)]
 pub(super) struct News<'a> {
     pub(super) kind: Kind,
     pub(super) key: &'a str,
-    /// The promise on it; `None` if there is nothing any more.
+    /// The promise on it; `None` if the entity has ended.
     pub(super) info: Option<QueryableInfo>,
 }
 
-/// A router has something, or has it no more.
+/// A declaration or an undeclaration by a router.
 enum Said<'a> {
     Has(Sourced<'a>),
     HasNoMore(Sourced<'a>),
 }
 
-/// Reads a declaration; `None` if it makes no sense between routers.
+/// Reads a declaration; `None` if it has no meaning between routers.
 fn read<'a>(declare: &Declare<'a>) -> Option<Said<'a>> {
     let with = |kind, key, info| Sourced {
         kind,
@@ -69,7 +69,7 @@ fn read<'a>(declare: &Declare<'a>) -> Option<Said<'a>> {
 }
 
 impl ForwardingTable {
-    /// A DECLARE from another router.
+    /// Handles a DECLARE from another router.
     pub(in crate::table) fn handle_sourced(
         &mut self,
         link: FaceId,
@@ -92,6 +92,7 @@ impl ForwardingTable {
 
     fn learn_sourced(&mut self, link: FaceId, what: &Sourced<'_>, actions: &mut Vec<Action>) {
         let &Sourced { kind, info, .. } = what;
+        // Drop what names no known router, has no valid key or does not come along the tree.
         let Some(router) = self.source_of(link, what.node_id) else {
             return self.count_misplaced(link);
         };
@@ -105,6 +106,7 @@ impl ForwardingTable {
         if !self.mesh.takes_declarations(&zid, link) {
             return self.count_misplaced(link);
         }
+        // A new declaration counts against the limits of the link.
         let item = Item {
             kind,
             memory: key_memory(&text),
@@ -116,6 +118,7 @@ impl ForwardingTable {
         if !is_told && self.is_link_full(link, item) {
             return;
         }
+        // Record it, and pass on a change of the router's promise.
         let before = self.sourced_info(router, kind, &text);
         self.add_entity(router, Declared::on_key(kind, info), key, actions);
         if let Some(declared) = self.entity_on(router, kind, &text).map(entity) {
@@ -128,7 +131,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells if one thing more exceeds the limits of all routers behind a link together. Counts the refusal.
+    /// Returns true if one more entity exceeds the limits of all routers behind a link together.
+    /// Counts the refusal.
     fn is_link_full(&mut self, link: FaceId, item: Item) -> bool {
         let limits = self.limits;
         let charge = self.mesh.charge(link);
@@ -175,7 +179,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A router has something no more, as a neighbour said or as nobody says otherwise.
+    /// Removes an entity of a router that a neighbour has undeclared or no neighbour has confirmed.
     pub(super) fn end_sourced(
         &mut self,
         link: Option<FaceId>,
@@ -192,7 +196,7 @@ impl ForwardingTable {
         self.pass_on_declaration(link, router, News { kind, key, info }, actions);
     }
 
-    /// Returns the promise of a router on a key; `None` if it has nothing there.
+    /// Returns the promise of a router on a key; `None` if it has no entity there.
     pub(super) fn sourced_info(
         &self,
         router: FaceId,
@@ -205,7 +209,8 @@ impl ForwardingTable {
         own.map(|source| source.info())
     }
 
-    /// Tells those below this node in the tree of a router what it has on a key, or that it has nothing there any more.
+    /// Declares an entity of a router, or its end, to the neighbours below this node in the
+    /// router's tree.
     fn pass_on_declaration(
         &mut self,
         link: Option<FaceId>,
@@ -224,7 +229,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Declares to a neighbour what the router of this number has on a key, or that it has nothing there any more.
+    /// Declares an entity of the router of this number, or its end, to a neighbour.
     pub(super) fn declare_sourced(
         &mut self,
         link: FaceId,
@@ -241,7 +246,8 @@ impl ForwardingTable {
         message::declare_of(link, number, body, actions);
     }
 
-    /// Tells the other routers what this node's own side has on a key, or that it has nothing there, if that is new.
+    /// Declares an entity of this node's own side, or its end, to the other routers, if that has
+    /// changed.
     pub(in crate::table) fn refresh_in_mesh(
         &mut self,
         entity: EntityRef,
@@ -251,6 +257,7 @@ impl ForwardingTable {
         let (EntityRef { kind, index }, Some(whole)) = (entity, self.mesh.whole) else {
             return;
         };
+        // Only a changed promise is declared.
         let before = self.entities_mut(kind).set_in_mesh(index, info);
         if before == info {
             return;
@@ -263,6 +270,7 @@ impl ForwardingTable {
         let Some(key) = self.entities(kind).key(index) else {
             return;
         };
+        // While the network changes, the end is repeated later.
         if is_noted {
             self.note_ending(whole, kind, &key);
         }

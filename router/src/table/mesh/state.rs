@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The routers of the mesh as the table sees them: each has a face of its own, which is the source of what it declares and
-//! sends.
+//! Routers of the mesh in the table: each has a face of its own, which is the source of its
+//! declarations and messages.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::OnceLock;
@@ -25,111 +25,115 @@ use crate::table::{
     },
 };
 
-/// The time from the last change of the network until everything is declared once more to the routers below this node: they may have
-/// believed for a moment that a router is gone, or comes by another way, when this node did not.
+/// Time from the last change of the network until everything is declared again to the routers below
+/// this node: they may have removed a router for a moment, or reached it by another way, when this
+/// node did not.
 const REPEATED_AFTER: Duration = Duration::from_millis(1500);
 
-/// The longest delay of that where the network does not come to rest, from its first change on.
+/// Longest delay of that in a network that does not become quiet, from its first change on.
 const UNREST_MAX: Duration = Duration::from_secs(10);
 
-/// The time for which messages are taken as well that come the way of the trees before: they were on their way.
+/// Time for which messages along the former trees are accepted as well: they were under way.
 const FORMER_FOR: Duration = Duration::from_millis(500);
 
-/// The most that a look at trees may cost that are not due yet, in steps.
+/// Largest cost of computing trees that are not due yet, in steps.
 const NEXT_COST_MAX: usize = 4096;
 
-/// The time after that for which a router's declarations are believed that the neighbour above this node has not repeated. Other
-/// implementations take a tenth of a second to compute their trees, and do not repeat anything.
+/// Time after that until declarations of a router are removed that the neighbour above this node
+/// has not repeated. Other implementations take a tenth of a second to compute their trees, and
+/// repeat nothing.
 const BELIEVED_FOR: Duration = Duration::from_millis(1500);
 
-/// The work that is left because the network has changed.
+/// Work that is left because the network has changed.
 #[derive(Debug, Clone, Copy)]
 enum Settling {
     Nothing,
-    /// The clock was not looked at since.
+    /// The deadline is set by the next call with a time.
     Begins,
     RepeatsAt(Instant),
     ForgetsAt(Instant),
 }
 
-/// By which links it was heard that a router has something, and how that counts.
+/// Links by which an entity of a router was declared, and its share of the limits.
 #[derive(Debug)]
 struct Told {
     links: Few<FaceId>,
     item: Item,
 }
 
-/// Another router.
+/// Another router of the mesh.
 #[derive(Debug)]
 struct Router {
     face: FaceId,
     /// Its declarations.
     told: HashMap<EntityRef, Told>,
-    /// The declarations of it that came over each link.
+    /// Memory and counts of its declarations over each link.
     charges: Charges,
 }
 
-/// The mesh around this router.
+/// State of the mesh on this router.
 #[derive(Debug)]
 pub(in crate::table) struct Mesh {
     pub(super) network: Network,
     throttle: Throttle,
     shape: Shape,
-    /// The trees before these, if the network was quiet when they changed.
+    /// The trees before the current ones, if the network was quiet when they changed.
     former: Option<Former>,
-    /// The network was quiet before the change that these trees follow.
+    /// True if the network was quiet before the change that the current trees follow.
     was_settled: bool,
-    /// The trees that are to come, if a route was looked for.
+    /// The trees that are due next, if a route needed them.
     next: OnceLock<Shape>,
-    /// A route was made that leads on what does not come the way of the trees.
+    /// True if a route forwards messages that do not come along the trees.
     is_lenient: bool,
-    /// A route to nowhere was made for what does not come the way of the trees.
+    /// True if a route to nowhere was built for messages that do not come along the trees.
     is_strict: bool,
-    /// A neighbour that is not above this node declared something for a router while its claims were in doubt.
+    /// True if a neighbour that is not above this node declared an entity of a router while its
+    /// claims were in doubt.
     is_unproven: bool,
-    /// The number of times that it was computed.
+    /// Number of times that the trees were computed.
     reshaped: u64,
     routers: HashMap<ZenohId, Router>,
     settling: Settling,
-    /// Since when the network changes without everything having been declared once more.
+    /// Time since which the network has changed without a repetition of all declarations.
     unrest: Option<Instant>,
-    /// The links that have heard what a router declares, by the router: those to its children in its tree. A link that comes
-    /// again is another one, and hears it again.
+    /// Links that have received the declarations of a router, by the router: those to its children
+    /// in its tree. A link that is opened again is a new one, and receives them again.
     heard: HashMap<ZenohId, BTreeSet<FaceId>>,
-    /// The declarations that are still to be said there.
+    /// Declarations that are still to be sent to the children.
     pub(super) unheard: Unheard,
     pub(super) endings: Endings,
-    /// The declarations of all routers over each link.
+    /// Memory and counts of the declarations of all routers over each link.
     charges: Charges,
-    /// The face of all other routers together, if this node is a router.
+    /// Face of all other routers together, if this node is a router.
     pub(in crate::table) whole: Option<FaceId>,
 }
 
-/// The trees as they were.
+/// Trees before the current ones.
 #[derive(Debug)]
 struct Former {
     shape: Shape,
-    /// `None` as long as the clock was not looked at.
+    /// `None` until the next call with a time.
     until: Option<Instant>,
 }
 
-/// The reach of a message that came from a neighbour and belongs to another router.
+/// Reach of a message of another router that came from a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::table) enum Passage {
     /// To the own side, and on to other routers.
     All,
-    /// To the own side only: it did not come from above in the tree of its router, but the trees may be about to change.
+    /// To the own side only: it did not come from above in the tree of its router, but the trees
+    /// may be about to change.
     OwnSide,
     /// Nowhere.
     Nothing,
 }
 
-/// The routers that have come and gone.
+/// Routers that were added or removed.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
-    /// The faces of routers that cannot be reached any more.
+    /// Faces of routers that cannot be reached any more.
     pub(super) gone: Vec<FaceId>,
-    /// Routers that have none yet.
+    /// Routers that have no face yet.
     pub(super) new: Vec<ZenohId>,
 }
 
@@ -157,7 +161,7 @@ impl Mesh {
         }
     }
 
-    /// Says which routers came and went.
+    /// Returns the routers that were added or removed since the last call.
     pub(super) fn follow(&mut self) -> Followed {
         if !self.network.take_peopled() {
             return Followed::default();
@@ -180,32 +184,32 @@ impl Mesh {
         followed
     }
 
-    /// Tells if trees are to be computed now, as the network has changed. If it is too soon for that,
-    /// [`look`](Self::look) says when.
+    /// Returns true if trees are to be computed now, as the network has changed. If it is too soon
+    /// for that, [`look`](Self::look) returns true later.
     pub(super) fn is_to_reshape(&mut self) -> bool {
         if !self.network.take_reshaped() {
             return false;
         }
         self.next = OnceLock::new();
         let was_settled = self.is_settled();
-        // Whatever was to be settled is so once the trees are those of this network.
+        // Pending work is replaced by that of the trees of this network.
         self.settling = Settling::Nothing;
         let is_due = self.throttle.note_change();
         self.was_settled = is_due && was_settled;
         is_due
     }
 
-    /// The next change is the loss of a link of this node: the trees follow it at once.
+    /// Makes the trees follow the next change, the loss of a link of this node, at once.
     pub(super) fn note_loss(&mut self) {
         self.throttle.note_loss();
     }
 
-    /// Looks at the clock. True if trees are to be computed now.
+    /// Returns true if trees are to be computed at this time.
     pub(super) fn look(&mut self, now: Instant) -> bool {
         self.throttle.look(now)
     }
 
-    /// Takes in what a neighbour says of the routers.
+    /// Handles the link states of a neighbour.
     pub(super) fn hear(
         &mut self,
         link: FaceId,
@@ -217,14 +221,14 @@ impl Mesh {
         self.network.hear(link, states, leads, actions)
     }
 
-    /// Believes what the new trees confirm.
+    /// Accepts the claims that the new trees confirm.
     pub(super) fn regard_claims(&mut self, actions: &mut Vec<Action>) -> Heard {
         let shape = &self.shape;
         let leads = |zid: &ZenohId| shape.next_hop(zid);
         self.network.regard_claims(leads, actions)
     }
 
-    /// Computes the trees anew.
+    /// Computes the trees again.
     pub(super) fn reshape(&mut self) {
         let shape = std::mem::replace(&mut self.shape, Shape::of(&self.network));
         if std::mem::take(&mut self.was_settled) && self.former.is_none() {
@@ -238,12 +242,14 @@ impl Mesh {
         self.begin_round();
     }
 
-    /// Begins to say the declarations of all routers to the routers that are new below this node in the trees.
+    /// Begins to declare the entities of all routers to the routers that are new below this node in
+    /// the trees.
     fn begin_round(&mut self) {
         let mut roots = VecDeque::from([self.network.own_zid()]);
         roots.extend(self.routers().into_iter().map(|(zid, _)| zid));
         for root in self.unheard.begin(roots) {
-            // Nobody has looked since the trees before these were computed, in which others were below this node.
+            // The previous trees were not used for this router, so the links below this node are
+            // unknown.
             self.heard.remove(&root);
         }
         if let Some(root) = self.unheard.under_way() {
@@ -252,17 +258,17 @@ impl Mesh {
         }
     }
 
-    /// Tells if something has changed that the trees do not know of yet.
+    /// Returns true if a change of the network is not in the trees yet.
     pub(super) const fn is_pending(&self) -> bool {
         self.throttle.is_pending()
     }
 
-    /// Counts the times that the trees were computed.
+    /// Returns the number of times that the trees were computed.
     pub(super) const fn reshaped(&self) -> u64 {
         self.reshaped
     }
 
-    /// Gives the place of this node in the tree of a router.
+    /// Returns the place of this node in the tree of a router.
     pub(super) fn place_in_tree(&self, root: &ZenohId) -> PlaceInTree {
         PlaceInTree {
             parent: self.shape.parent(root),
@@ -270,7 +276,7 @@ impl Mesh {
         }
     }
 
-    /// Tells if nothing has changed for so long that all routers know the same.
+    /// Returns true if nothing has changed for so long that all routers have the same state.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_settled() && !self.network.is_in_doubt()
     }
@@ -279,9 +285,11 @@ impl Mesh {
         matches!(self.settling, Settling::Nothing) && !self.is_pending()
     }
 
-    /// Tells how far a message of a router goes that came by a link. It comes from above in the tree of that router, so a message
-    /// goes in no circle. While routers may see different trees it also comes from above in the tree before, as it was on its way
-    /// then, and from a neighbour that claims another way; from everywhere else it goes to the own side only.
+    /// Returns how far a message of a router that came by a link goes. Only messages from above in
+    /// the tree of that router are forwarded, so that no message goes in circles. While routers may
+    /// have different trees, messages from above in the former tree are forwarded too, as they may
+    /// have been under way, and those of a neighbour that claims another way; any other message
+    /// goes to the own side only.
     pub(super) fn passage(&self, root: &ZenohId, link: FaceId) -> Passage {
         let neighbour = self.network.neighbour_at(link);
         if neighbour.is_some() && neighbour == self.shape.parent(root) {
@@ -301,20 +309,21 @@ impl Mesh {
         }
     }
 
-    /// Gives the router that will be above this node in the tree of a router, if trees are to be computed and it costs little to look.
+    /// Returns the router that will be above this node in the tree of a router, if trees are due
+    /// and cheap to compute.
     fn next_parent(&self, root: &ZenohId) -> Option<ZenohId> {
         let is_cheap = self.is_pending() && self.shape.cost() <= NEXT_COST_MAX;
         let next = is_cheap.then(|| self.next.get_or_init(|| Shape::of(&self.network)))?;
         next.parent(root)
     }
 
-    /// Tells if a neighbour's declarations for a router are taken: they come from above in the tree of that router, or there may be
-    /// another tree.
+    /// Returns true if a neighbour's declarations for a router are accepted: they come from above
+    /// in the tree of that router, or the tree may be about to change.
     pub(super) fn takes_declarations(&self, root: &ZenohId, link: FaceId) -> bool {
         !self.is_quiet() || self.network.neighbour_at(link) == self.shape.parent(root)
     }
 
-    /// A route is being made for what a router sends by a link.
+    /// Records that a route is being built for messages of a router by a link.
     pub(super) fn note_route(&mut self, root: &ZenohId, link: FaceId) {
         let parent = self.shape.parent(root);
         if parent.is_some() && self.network.neighbour_at(link) == parent {
@@ -326,12 +335,12 @@ impl Mesh {
         }
     }
 
-    /// Tells once if routes to nowhere were made that may lead somewhere now.
+    /// Returns true once if routes to nowhere were built that may lead somewhere now.
     pub(super) fn take_strict(&mut self) -> bool {
         !self.is_quiet() && std::mem::take(&mut self.is_strict)
     }
 
-    /// Tells if the routes of messages that do not come the way of the trees hold no more.
+    /// Returns true if the routes of messages that do not come along the trees are outdated.
     pub(super) fn take_lenient(&mut self, now: Instant) -> bool {
         if let Some(former) = &mut self.former {
             let until = *former.until.get_or_insert(now + FORMER_FOR);
@@ -345,12 +354,12 @@ impl Mesh {
         std::mem::take(&mut self.is_lenient)
     }
 
-    /// Tells if something is still to be said to the routers that are new below this node.
+    /// Returns true if declarations or ends are still to be sent to the routers below this node.
     pub(in crate::table) fn is_telling(&self) -> bool {
         !self.unheard.is_empty() || self.endings.is_saying()
     }
 
-    /// A router has a face now.
+    /// Inserts a router with its face.
     pub(super) fn add_router(&mut self, zid: ZenohId, face: FaceId) {
         let router = Router {
             face,
@@ -360,12 +369,12 @@ impl Mesh {
         self.routers.insert(zid, router);
     }
 
-    /// The face of a router.
+    /// Returns the face of a router.
     pub(super) fn face_of(&self, zid: &ZenohId) -> Option<FaceId> {
         self.routers.get(zid).map(|router| router.face)
     }
 
-    /// A link is gone, and with it what counts as its own.
+    /// Removes a link, and the declarations that count as its own.
     pub(super) fn end_charges(&mut self, link: FaceId) {
         self.charges.end(link);
         for router in self.routers.values_mut() {
@@ -378,24 +387,25 @@ impl Mesh {
         self.charges.of(link)
     }
 
-    /// Bytes of memory that it takes to know by which links everything was heard.
+    /// Returns the bytes of memory of the record of links by which entities were declared.
     pub(in crate::table) fn memory(&self) -> usize {
         self.charges.memory()
     }
 
-    /// The cost of a look at the tree of one router, in steps.
+    /// Returns the cost of computing the tree of one router, in steps.
     pub(super) const fn tree_cost(&self) -> usize {
         self.shape.cost()
     }
 
-    /// Tells if a neighbour has said that a router has something; without a neighbour, if any has.
+    /// Returns true if a neighbour has declared an entity of a router; without a link, if any
+    /// neighbour has.
     pub(super) fn is_told(&self, zid: &ZenohId, entity: EntityRef, link: Option<FaceId>) -> bool {
         let router = self.routers.get(zid);
         let told = router.and_then(|router| router.told.get(&entity));
         told.is_some_and(|told| link.is_none_or(|link| told.links.as_slice().contains(&link)))
     }
 
-    /// A neighbour says that a router has something.
+    /// Records that a neighbour has declared an entity of a router.
     pub(super) fn note_told(&mut self, zid: &ZenohId, entity: EntityRef, link: FaceId, item: Item) {
         let Some(router) = self.routers.get_mut(zid) else {
             return;
@@ -412,7 +422,8 @@ impl Mesh {
         self.is_unproven |= self.is_settled() && !is_proven;
     }
 
-    /// A neighbour says that a router has something no more. True if it knows best, or nobody else has said otherwise.
+    /// Records that a neighbour has undeclared an entity of a router. True if that neighbour is
+    /// above this node, or no other one has declared it.
     pub(super) fn note_ended(&mut self, zid: &ZenohId, entity: EntityRef, link: FaceId) -> bool {
         let is_parent = self.parent(zid) == Some(link);
         let Some(router) = self.routers.get_mut(zid) else {
@@ -421,6 +432,7 @@ impl Mesh {
         let Some(told) = router.told.get_mut(&entity) else {
             return true;
         };
+        // The declaration ends on this link, or on all if the neighbour above this node ends it.
         let mut silent = Few::None;
         if told.links.remove(&link) {
             silent = Few::One(link);
@@ -432,6 +444,7 @@ impl Mesh {
                 silent.push(*other);
             }
         }
+        // It no longer counts as theirs.
         for link in silent.as_slice() {
             router.charges.take(*link, item);
             self.charges.take(*link, item);
@@ -439,7 +452,7 @@ impl Mesh {
         is_over
     }
 
-    /// When [`settle`](Self::settle) has something to do.
+    /// Returns the time at which [`settle`](Self::settle) has work to do.
     pub(in crate::table) fn deadline(&self) -> Option<Deadline> {
         let settles = match self.settling {
             Settling::Nothing => None,
@@ -449,7 +462,8 @@ impl Mesh {
         settles.into_iter().chain(self.look_deadline()).min()
     }
 
-    /// When the clock is to be looked at the latest.
+    /// Returns the latest time of the next call of [`look`](Self::look) or
+    /// [`take_lenient`](Self::take_lenient).
     pub(in crate::table) fn look_deadline(&self) -> Option<Deadline> {
         let former = self.former.as_ref().map(|former| match former.until {
             None => Deadline::Now,
@@ -468,11 +482,13 @@ impl Mesh {
 
     /// Does the work that is due now that the network is quiet.
     pub(super) fn settle(&mut self, now: Instant) {
+        // Schedule the repetition after the last change, but not too long after the first.
         if matches!(self.settling, Settling::Begins) {
             let first = *self.unrest.get_or_insert(now);
             let at = (now + REPEATED_AFTER).min(first + UNREST_MAX);
             self.settling = Settling::RepeatsAt(at);
         }
+        // Repeat all declarations, then remove those that no neighbour has repeated.
         match self.settling {
             Settling::RepeatsAt(at) if at <= now => {
                 self.unrest = None;
@@ -494,7 +510,7 @@ impl Mesh {
         }
     }
 
-    /// Forgets what the neighbour above this node has not said of a router.
+    /// Removes declarations of routers that the neighbour above this node has not made.
     fn forget_unconfirmed(&mut self) {
         let (network, shape) = (&self.network, &self.shape);
         let mut ended = Vec::new();
@@ -520,7 +536,7 @@ impl Mesh {
         self.unheard.end(ended);
     }
 
-    /// The routers and their faces, in an order that does not depend on chance.
+    /// Returns the routers and their faces, in a deterministic order.
     pub(super) fn routers(&self) -> Vec<(ZenohId, FaceId)> {
         let routers = self.routers.iter();
         let mut routers: Vec<_> = routers.map(|(zid, router)| (*zid, router.face)).collect();
@@ -528,18 +544,19 @@ impl Mesh {
         routers
     }
 
-    /// The face of the router that a neighbour means by a number; `None` if it has introduced none under it.
+    /// Returns the face of the router that a neighbour names by a number; `None` if it has
+    /// introduced none under it.
     pub(super) fn router(&self, link: FaceId, number: u16) -> Option<FaceId> {
         let zid = self.network.node_of(link, number)?;
         self.routers.get(&zid).map(|router| router.face)
     }
 
-    /// The link to the neighbour above this node in the tree of a router.
+    /// Returns the link to the neighbour above this node in the tree of a router.
     fn parent(&self, root: &ZenohId) -> Option<FaceId> {
         self.network.link_to(&self.shape.parent(root)?)
     }
 
-    /// The links to those below this node in the tree of a router.
+    /// Returns the links to the neighbours below this node in the tree of a router.
     pub(super) fn children(&self, root: &ZenohId) -> BTreeSet<FaceId> {
         let children = self.shape.children(root);
         children
@@ -547,7 +564,8 @@ impl Mesh {
             .collect()
     }
 
-    /// The children that do not know the router's declarations yet; from now on they count as knowing them.
+    /// Returns the children that have not received the router's declarations; from now on they
+    /// count as having received them.
     pub(super) fn unheard(&mut self, root: ZenohId) -> Vec<FaceId> {
         let children = self.children(&root);
         let heard = self.heard.insert(root, children.clone());
@@ -555,22 +573,23 @@ impl Mesh {
         children.difference(&heard).copied().collect()
     }
 
-    /// Tells if messages of a router come here: it is there, and this node is in its tree.
+    /// Returns true if messages of a router reach this node: the router is known, and this node is
+    /// in its tree.
     pub(in crate::table) fn is_reached(&self, root: &ZenohId) -> bool {
         self.network.number(root).is_some() && self.shape.parent(root).is_some()
     }
 
-    /// The link that leads from the tree of a router, at this node, towards another one.
+    /// Returns the link that leads from this node towards a router, in the tree of another one.
     pub(super) fn towards(&self, root: &ZenohId, to: &ZenohId) -> Option<FaceId> {
         self.network.link_to(&self.shape.towards(root, to)?)
     }
 
-    /// Gives the distance of a router from this one.
+    /// Returns the distance of a router from this one.
     pub(super) fn distance(&self, to: &ZenohId) -> u16 {
         self.shape.distance(to)
     }
 
-    /// The number of a router in messages to neighbours; 0 for this node itself.
+    /// Returns the number of a router in messages to neighbours; 0 for this node itself.
     pub(super) fn number(&self, zid: &ZenohId) -> u16 {
         self.network.number(zid).unwrap_or(ITSELF)
     }

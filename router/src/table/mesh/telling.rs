@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Saying to those who are new below this node in the tree of a router what that router has, in slices: of many trees to compute,
-//! and of many declarations, each slice takes some, and others have their turn.
+//! Declarations of each router to the routers that are new below this node in its tree, in slices:
+//! each slice takes some of the many trees to compute and declarations to send, and then releases
+//! the table.
 
 use zonda_codec::{Declaration, QueryableInfo, ZenohId};
 
@@ -22,18 +23,18 @@ use crate::table::{
 /// Bytes of messages after which a slice ends.
 const SLICE_BYTES: usize = 64 * 1024;
 
-/// The first entity of the own side to say.
+/// First entity of the own side to declare.
 const FIRST: EntityRef = EntityRef {
     kind: Kind::ALL[0],
     index: 0,
 };
 
-/// The rest of a slice.
+/// Budget of a slice that is left.
 struct Slice {
     steps: usize,
     declarations: usize,
     bytes: usize,
-    /// The messages that are weighed already.
+    /// Number of messages whose bytes were counted.
     weighed: usize,
 }
 
@@ -51,7 +52,7 @@ impl Slice {
 }
 
 impl ForwardingTable {
-    /// Says a slice of what is still to be said.
+    /// Sends a slice of the pending declarations.
     pub(in crate::table) fn tell_on(&mut self, actions: &mut Vec<Action>) {
         let mut slice = Slice {
             steps: SLICE_STEPS,
@@ -59,6 +60,8 @@ impl ForwardingTable {
             bytes: SLICE_BYTES,
             weighed: actions.len(),
         };
+        // Unfinished declarations come first, then further trees, then repeated ends, then expired
+        // entities.
         while !slice.is_over() {
             if let Some(mut job) = self.mesh.unheard.take_job() {
                 self.tell_some(&mut job, &mut slice, actions);
@@ -83,8 +86,9 @@ impl ForwardingTable {
         }
     }
 
-    /// Says the end of what there was to routers that have come and got all of it: the D_FINAL for interest 0 that ends what peers
-    /// exchange as well. An opening node waits for it; implementations that do not know it between routers ignore it.
+    /// Ends the first declarations to routers that have connected and received all of them: with
+    /// the D_FINAL for interest 0 that ends those between peers as well. An opening node waits for
+    /// it; implementations that do not know it between routers ignore it.
     fn end_first_declarations(&mut self, actions: &mut Vec<Action>) {
         let mut unheard = std::mem::take(&mut self.mesh.unheard);
         let own = self.topology.zid();
@@ -98,7 +102,8 @@ impl ForwardingTable {
         self.mesh.unheard = unheard;
     }
 
-    /// Collects the entities of a router for the neighbours that do not know them; `None` if there is no such neighbour.
+    /// Collects the entities of a router for the neighbours that have not received them; `None` if
+    /// there is no such neighbour.
     fn begin_telling(&mut self, root: ZenohId) -> Option<Job> {
         let links = self.mesh.unheard(root);
         if links.is_empty() {
@@ -120,7 +125,9 @@ impl ForwardingTable {
         Some(Job { root, links, rest })
     }
 
+    /// Declares some entities of a job's router to the job's links.
     fn tell_some(&mut self, job: &mut Job, slice: &mut Slice, actions: &mut Vec<Action>) {
+        // Without a link or the router the job has nothing left to send.
         job.links.retain(|link| self.face(*link).is_some());
         let Some(face) = self
             .face_of_root(&job.root)
@@ -130,6 +137,7 @@ impl ForwardingTable {
             return;
         };
         let number = self.mesh.number(&job.root);
+        // Entities that have ended since the job began are left out.
         while let Some(EntityRef { kind, index }) = self.next_of(&mut job.rest) {
             slice.steps = slice.steps.saturating_sub(1);
             let entity = EntityRef { kind, index };
@@ -149,13 +157,15 @@ impl ForwardingTable {
         }
     }
 
-    /// Takes the next entity of the rest: of the own side any one, whether it belongs there or not.
+    /// Takes the next entity of the rest; of the own side every entity of the table, even one that
+    /// is not declared.
     fn next_of(&self, rest: &mut Rest) -> Option<EntityRef> {
         let next = match rest {
             Rest::These(rest) => return rest.pop(),
             Rest::Own(next) => next,
         };
         let mut at = (*next)?;
+        // Continue with the next kind behind the last entity of one.
         while at.index >= self.entities(at.kind).places() {
             let mut kinds = Kind::ALL.into_iter().skip_while(|kind| *kind != at.kind);
             let Some(kind) = kinds.nth(1) else {
@@ -172,7 +182,8 @@ impl ForwardingTable {
         Some(at)
     }
 
-    /// Notes that a router has something no more, unless each router is sure to get that.
+    /// Records the end of a router's entity, unless the network is quiet and each router is sure to
+    /// receive it.
     pub(super) fn note_ending(&mut self, router: FaceId, kind: Kind, key: &str) {
         let root = match Some(router) == self.mesh.whole {
             true => Some(self.topology.zid()),
@@ -184,7 +195,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Notes that a router is gone with all that it had. It may be back sooner than other routers notice.
+    /// Records the end of all entities of a router that is gone. It may return before other routers
+    /// notice.
     pub(super) fn note_endings(&mut self, router: FaceId) {
         let Some(root) = self.face(router).map(|face| face.info.zid) else {
             return;
@@ -200,7 +212,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Says once more that a router has something no more, if that is still so.
+    /// Repeats the end of a router's entity, if the entity has not been declared again.
     fn tell_ending(&mut self, ending: &Ending, actions: &mut Vec<Action>) {
         let Ending {
             root,
@@ -222,7 +234,8 @@ impl ForwardingTable {
         }
     }
 
-    /// The face of a router; of this one that of all others, which its own side is declared to.
+    /// Returns the face of a router; for this node the face of all other routers, which its own
+    /// side is declared to.
     fn face_of_root(&self, root: &ZenohId) -> Option<FaceId> {
         match *root == self.topology.zid() {
             true => self.mesh.whole,
@@ -230,7 +243,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Returns the promise of the router of this face, or of this node's own side; `None` if it has nothing there.
+    /// Returns the promise of the router of this face, or of this node's own side; `None` if it has
+    /// not declared the entity.
     fn root_has(&self, face: FaceId, entity: EntityRef) -> Option<QueryableInfo> {
         if Some(face) == self.mesh.whole {
             return self.entities(entity.kind).in_mesh(entity.index);
@@ -240,7 +254,7 @@ impl ForwardingTable {
         own.map(|source| source.info())
     }
 
-    /// Forgets an entity of a router, unless a neighbour has said again that it has it.
+    /// Removes an entity of a router, unless a neighbour has declared it again.
     fn end_unconfirmed(&mut self, zid: &ZenohId, entity: EntityRef, actions: &mut Vec<Action>) {
         let Some(router) = self.mesh.face_of(zid) else {
             return;

@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The times at which trees are computed: the first change of a quiet network is followed at once, further ones together after a pause
-//! that grows as long as the network does not come to rest, and shrinks again when it does. A router that comes and goes without
-//! end costs the other routers a bounded share of their time.
+//! Throttle of the computation of trees: the first change of a quiet network is followed at once,
+//! further ones together after a pause that grows as long as the network keeps changing, and
+//! shrinks again when it does not. A router that connects and disconnects without end costs the
+//! other routers a bounded share of their time.
 //!
-//! Messages over a link that this node has lost go nowhere until trees are computed, so that change does not wait. A neighbour
-//! that comes and goes is let in four times a second at most.
+//! Messages over a link that this node has lost go nowhere until trees are computed, so that change
+//! does not wait. A neighbour that connects and disconnects is accepted at most four times a
+//! second.
 
 use std::time::{Duration, Instant};
 
 use crate::table::deadline::Deadline;
 
-/// The first pause.
+/// First pause.
 const FIRST: Duration = Duration::from_millis(50);
 
-/// The longest.
+/// Longest pause.
 pub(super) const LONGEST: Duration = Duration::from_millis(1600);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pause {
-    /// Whatever changes is followed at once.
+    /// Each change is followed at once.
     Over,
-    /// Trees were computed, and the clock was not looked at since.
+    /// Trees were computed; the next call with a time sets the end of the pause.
     Begins,
     Until(Instant),
 }
 
-/// Says when trees are computed.
+/// Decides when trees are computed.
 #[derive(Debug)]
 pub(super) struct Throttle {
     pause: Pause,
-    /// The length of the next pause.
+    /// Length of the next pause.
     length: Duration,
-    /// Something has changed that no tree knows of.
+    /// True if a change is not in the trees yet.
     is_pending: bool,
-    /// The next change is followed at once.
+    /// True if the next change is followed at once.
     is_urgent: bool,
 }
 
@@ -48,12 +50,12 @@ impl Throttle {
         }
     }
 
-    /// The next change is the loss of a link of this node.
+    /// Makes the next change urgent: the loss of a link of this node.
     pub(super) fn note_loss(&mut self) {
         self.is_urgent = true;
     }
 
-    /// Something has changed. True if trees are to be computed now.
+    /// Records a change. True if trees are to be computed now.
     pub(super) fn note_change(&mut self) -> bool {
         let is_over = self.pause == Pause::Over;
         if is_over {
@@ -64,12 +66,12 @@ impl Throttle {
         is_due
     }
 
-    /// Tells if something has changed that no tree knows of.
+    /// Returns true if a change is not in the trees yet.
     pub(super) const fn is_pending(&self) -> bool {
         self.is_pending
     }
 
-    /// Looks at the clock. True if trees are to be computed now.
+    /// Returns true if trees are to be computed at this time.
     pub(super) fn look(&mut self, now: Instant) -> bool {
         match self.pause {
             Pause::Begins => self.pause = Pause::Until(now + self.length),
@@ -89,7 +91,7 @@ impl Throttle {
         false
     }
 
-    /// When [`look`](Self::look) has something to do.
+    /// Returns the time at which [`look`](Self::look) has work to do.
     pub(super) fn deadline(&self) -> Option<Deadline> {
         match self.pause {
             Pause::Over => None,
@@ -134,7 +136,7 @@ mod tests {
             now += Duration::from_millis(1);
             throttle.note_change() | throttle.look(now)
         });
-        // 100 s of a change each millisecond.
+        // 100 s with a change each millisecond.
         let most = 100_000 / LONGEST.as_millis() + 7;
         assert!((computed.count() as u128) < most);
         while let Some(deadline) = throttle.deadline() {

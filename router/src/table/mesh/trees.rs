@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Shortest-path trees: one for each router as the root. All routers of a mesh compute the same trees from the same links, and
-//! a message goes down the tree of the router where it entered the mesh.
+//! Shortest-path trees: one for each router as the root. All routers of a mesh compute the same
+//! trees from the same links, and a message goes down the tree of the router where it entered the
+//! mesh.
 //!
-//! A tree is computed when it is asked for first. In a large mesh all of them together take longer than one may keep the table.
+//! A tree is computed when it is first used. In a large mesh all of them together take longer than
+//! the table may be locked.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,13 +17,13 @@ use zonda_codec::ZenohId;
 /// The number of this node among those of its network.
 pub(super) const ITSELF: u16 = 0;
 
-/// The weight of a link that neither end gives one.
+/// Weight of a link without a weight at either end.
 const DEFAULT_WEIGHT: u16 = 100;
 
-/// By how much the weight of a link is raised at most, so that no two ways are equally long.
+/// Largest relative increase of the weight of a link, so that no two ways are equally long.
 const JITTER: f64 = 0.01;
 
-/// No way.
+/// Mark of a node that no way leads to.
 const NOWHERE: u16 = u16::MAX;
 
 /// A link between two routers that both of them list.
@@ -31,8 +33,8 @@ pub(super) struct Edge {
     pub(super) weight: f64,
 }
 
-/// The weight of the link between two routers, of which each gives it a weight or 0. The same on all routers: the greater one,
-/// and a little more that depends on the two ids.
+/// Returns the weight of the link between two routers, each of which gives it a weight or 0. All
+/// routers get the same: the greater one, and a little more that depends on the two ids.
 pub(super) fn weight(one: (ZenohId, u16), other: (ZenohId, u16)) -> f64 {
     let base = match one.1.max(other.1) {
         0 => DEFAULT_WEIGHT,
@@ -48,16 +50,16 @@ pub(super) fn weight(one: (ZenohId, u16), other: (ZenohId, u16)) -> f64 {
     f64::from(base) * (1.0 + JITTER * f64::from(low) / f64::from(u32::MAX))
 }
 
-/// The tree of one root, as far as this node has to know it.
+/// Tree of one root, as far as this node needs it.
 #[derive(Debug, Clone, Default)]
 struct Tree {
     /// The neighbour above this node.
     parent: Option<u16>,
     /// The neighbours below this node.
     children: Vec<u16>,
-    /// By number: the child below which that node is.
+    /// The child that leads to each node, by the node's number.
     towards: Vec<u16>,
-    /// The distance of each node from the root, by number: of this node's own tree only.
+    /// Distance of each node from the root, by number: of this node's own tree only.
     distances: Vec<f64>,
 }
 
@@ -66,14 +68,15 @@ struct Tree {
 pub(super) struct Trees {
     /// The links of each node, by its number, with their weights.
     links: Vec<Vec<(u16, f64)>>,
-    /// By the number of the root.
+    /// Trees by the number of the root.
     trees: Vec<OnceLock<Tree>>,
-    /// The cost of computing one, about, in steps.
+    /// Approximate cost of computing one tree, in steps.
     cost: usize,
 }
 
 impl Trees {
-    /// The trees over nodes whose numbers are below `size`. Numbers without a node are alone.
+    /// Returns the trees over nodes whose numbers are below `size`. Numbers without a node have no
+    /// links.
     pub(super) fn over(size: usize, edges: &[Edge]) -> Trees {
         let mut links: Vec<Vec<(u16, f64)>> = vec![Vec::new(); size];
         for &Edge { ends, weight } in edges {
@@ -88,7 +91,7 @@ impl Trees {
         Trees { links, trees, cost }
     }
 
-    /// The cost of computing a tree, about, in steps.
+    /// Returns the approximate cost of computing a tree, in steps.
     pub(super) const fn cost(&self) -> usize {
         self.cost
     }
@@ -98,24 +101,25 @@ impl Trees {
         Some(computed.get_or_init(|| tree(root, &self.links)))
     }
 
-    /// The neighbour above this node in the tree of `root`: what that router declares and sends comes from there.
+    /// Returns the neighbour above this node in the tree of `root`: declarations and messages of
+    /// that router come from there.
     pub(super) fn parent(&self, root: u16) -> Option<u16> {
         self.tree(root)?.parent
     }
 
-    /// The neighbours below this node in the tree of `root`.
+    /// Returns the neighbours below this node in the tree of `root`.
     pub(super) fn children(&self, root: u16) -> &[u16] {
         self.tree(root).map_or(&[], |tree| &tree.children)
     }
 
-    /// The neighbour below this node that a message which entered at `root` takes towards `to`; `None` if `to` is not below
-    /// this node in that tree.
+    /// Returns the neighbour below this node that a message which entered at `root` takes towards
+    /// `to`; `None` if `to` is not below this node in that tree.
     pub(super) fn towards(&self, root: u16, to: u16) -> Option<u16> {
         let next = *self.tree(root)?.towards.get(usize::from(to))?;
         (next != NOWHERE).then_some(next)
     }
 
-    /// Gives the distance of a node from this one, for choosing the nearest.
+    /// Returns the distance of a node from this one, to choose the nearest.
     pub(super) fn distance(&self, to: u16) -> u16 {
         let own = self.tree(ITSELF);
         let distance = own.and_then(|own| own.distances.get(usize::from(to)));
@@ -128,7 +132,8 @@ impl Trees {
     }
 }
 
-/// The tree of one root. Sums begin at the root, so that all routers get the same ones to the last bit.
+/// Computes the tree of one root. Sums begin at the root, so that all routers get the same ones to
+/// the last bit.
 fn tree(root: u16, links: &[Vec<(u16, f64)>]) -> Tree {
     let mut distances = vec![f64::INFINITY; links.len()];
     let mut above = vec![NOWHERE; links.len()];
@@ -139,7 +144,7 @@ fn tree(root: u16, links: &[Vec<(u16, f64)>]) -> Tree {
         distances: Vec::new(),
     };
     let mut is_done = vec![false; links.len()];
-    // The bits of numbers that are not negative have the order of the numbers.
+    // The bits of floats that are not negative have the order of the floats.
     let mut next = BinaryHeap::from([Reverse((0_u64, root))]);
     if let Some(distance) = distances.get_mut(usize::from(root)) {
         *distance = 0.0;
@@ -149,6 +154,7 @@ fn tree(root: u16, links: &[Vec<(u16, f64)>]) -> Tree {
         if std::mem::replace(&mut is_done[at], true) {
             continue;
         }
+        // A node is below the same child as its parent.
         tree.towards[at] = match above[at] {
             NOWHERE => NOWHERE,
             ITSELF => node,
@@ -157,6 +163,7 @@ fn tree(root: u16, links: &[Vec<(u16, f64)>]) -> Tree {
         if above[at] == ITSELF {
             tree.children.push(node);
         }
+        // Relax the links of the node.
         for &(other, weight) in &links[at] {
             let sum = f64::from_bits(bits) + weight;
             let known = &mut distances[usize::from(other)];
@@ -187,7 +194,8 @@ mod tests {
     const C3: u8 = 0xc3;
     const D4: u8 = 0xd4;
 
-    /// The square of four routers that real routers agreed on, as one of them numbers it: itself is 0.
+    /// Returns the square of four routers that real routers agreed on, numbered by one of them,
+    /// which is 0.
     fn square(order: [u8; 4]) -> Trees {
         let number = |byte| order.iter().zip(0..).find(|(b, _)| **b == byte);
         let edge = |one, other| Edge {
@@ -250,7 +258,7 @@ mod tests {
         assert!(trees.children(a1).is_empty());
     }
 
-    /// Bellman and Ford, as the reference computes it: `above[node]`.
+    /// Computes `above[node]` with Bellman-Ford, as the reference does.
     fn naive(root: usize, size: usize, edges: &[Edge]) -> Vec<Option<usize>> {
         let (mut sums, mut above) = (vec![f64::INFINITY; size], vec![None; size]);
         sums[root] = 0.0;

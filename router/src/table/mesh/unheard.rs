@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Declarations that are still to be said to neighbours after trees were computed, or once the network is quiet: in slices, one
-//! router after the other; those that a round did not come to are the first of the next one.
+//! Declarations that are still to be sent to neighbours after trees were computed, or once the
+//! network is quiet: in slices, one router after the other; the routers that a round did not reach
+//! come first in the next one.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -9,21 +10,21 @@ use zonda_codec::ZenohId;
 
 use crate::table::{face_id::FaceId, kind::EntityRef};
 
-/// The declarations of one router, on their way to the routers that are new below this node in its tree.
+/// Declarations of one router, for the routers that are new below this node in its tree.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) root: ZenohId,
     pub(super) links: Vec<FaceId>,
-    /// The rest of them. One that is not true any more when its turn comes is left out.
+    /// The rest of them. An entity that has ended when its turn comes is left out.
     pub(super) rest: Rest,
 }
 
-/// The entities of a router that are left to say.
+/// Entities of a router that are left to declare.
 #[derive(Debug)]
 pub(super) enum Rest {
     /// These; the next one is the last.
     These(Vec<EntityRef>),
-    /// Whatever this node's own side has, from this entity on.
+    /// All entities of this node's own side, from this entity on.
     Own(Option<EntityRef>),
 }
 
@@ -36,15 +37,15 @@ impl Rest {
     }
 }
 
-/// The rounds among those who are new below this node.
+/// Rounds of declarations to the routers that are new below this node.
 #[derive(Debug, Default)]
 pub(super) struct Unheard {
-    /// The routers whose trees were not looked at yet.
+    /// Routers whose trees were not used yet in this round.
     roots: VecDeque<ZenohId>,
     job: Option<Job>,
-    /// The entities that routers have no more, as no neighbour says otherwise.
+    /// Entities of routers that the neighbour above this node has not confirmed.
     ended: VecDeque<(ZenohId, EntityRef)>,
-    /// The links that wait for the end of what there was when they came up.
+    /// Links that wait for the end of their first declarations.
     newcomers: BTreeSet<FaceId>,
 }
 
@@ -53,7 +54,8 @@ impl Unheard {
         self.roots.is_empty() && self.job.is_none() && self.ended.is_empty()
     }
 
-    /// A round over these routers begins. Gives back those that the round before did not come to.
+    /// Begins a round over these routers. Returns the routers that the previous round did not
+    /// reach.
     pub(super) fn begin(&mut self, roots: VecDeque<ZenohId>) -> Vec<ZenohId> {
         let all: HashSet<ZenohId> = roots.iter().copied().collect();
         self.roots.retain(|root| all.contains(root));
@@ -64,17 +66,17 @@ impl Unheard {
         left
     }
 
-    /// The router whose turn it is.
+    /// Takes the router that has the next turn.
     pub(super) fn next_root(&mut self) -> Option<ZenohId> {
         self.roots.pop_front()
     }
 
-    /// The router of which something is being said.
+    /// Returns the router whose declarations are being sent.
     pub(super) fn under_way(&self) -> Option<ZenohId> {
         self.job.as_ref().map(|job| job.root)
     }
 
-    /// Nothing more is said to links that `is_kept` does not hold for.
+    /// Removes the links that `is_kept` returns false for from the job.
     pub(super) fn keep_links(&mut self, is_kept: impl Fn(&FaceId) -> bool) {
         if let Some(job) = &mut self.job {
             job.links.retain(is_kept);
@@ -85,27 +87,27 @@ impl Unheard {
         self.job.take()
     }
 
-    /// Goes on with this later, if there is anything left.
+    /// Stores a job to be continued, if anything is left.
     pub(super) fn put_off(&mut self, job: Job) {
         self.job = (!job.rest.is_empty() && !job.links.is_empty()).then_some(job);
     }
 
-    /// Routers have these no more.
+    /// Queues the entities for removal.
     pub(super) fn end(&mut self, ended: Vec<(ZenohId, EntityRef)>) {
         self.ended.extend(ended);
     }
 
-    /// Notes a new link, on which the end of what there is will be said.
+    /// Adds a new link, which waits for the end of its first declarations.
     pub(super) fn welcome(&mut self, link: FaceId) {
         self.newcomers.insert(link);
     }
 
-    /// Forgets a link that is gone.
+    /// Removes a link that is gone.
     pub(super) fn forget(&mut self, link: FaceId) {
         self.newcomers.remove(&link);
     }
 
-    /// Takes out the new links that `has_heard` holds for.
+    /// Takes out the new links that `has_heard` returns true for.
     pub(super) fn take_newcomers(
         &mut self,
         has_heard: impl Fn(FaceId) -> bool,

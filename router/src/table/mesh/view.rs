@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The mesh as this node knows it, for tests that compare it with the truth.
+//! State of the mesh on this node, for tests that compare it with the real one.
 
 use zonda_codec::ZenohId;
 
 use crate::table::{forwarding::ForwardingTable, kind::Kind, mesh::shape::PlaceInTree};
 
 impl ForwardingTable {
-    /// The other routers of the mesh, in no particular order.
+    /// Returns the other routers of the mesh, in no particular order.
     pub fn routers(&self) -> impl Iterator<Item = ZenohId> {
         self.mesh.network.others()
     }
 
-    /// Gives the place of this node in the tree of a router.
+    /// Returns the place of this node in the tree of a router.
     pub fn place_in_tree(&self, root: &ZenohId) -> PlaceInTree {
         self.mesh.place_in_tree(root)
     }
 
-    /// The keys on which a router has something, in order.
+    /// Returns the keys of a router's entities, in order.
     pub fn keys_of_router(&self, zid: &ZenohId, kind: Kind) -> Vec<String> {
         let Some(router) = self.mesh.face_of(zid) else {
             return Vec::new();
@@ -29,12 +29,12 @@ impl ForwardingTable {
         keys
     }
 
-    /// Counts the times that the trees of the mesh were computed anew.
+    /// Returns the number of times that the trees of the mesh were computed.
     pub fn mesh_reshaped(&self) -> u64 {
         self.mesh.reshaped()
     }
 
-    /// Tells if something has changed that the trees do not know of yet.
+    /// Returns true if a change of the network is not in the trees yet.
     pub fn is_mesh_pending(&self) -> bool {
         self.mesh.is_pending()
     }

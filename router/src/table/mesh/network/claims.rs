@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! News of a router that came from a neighbour which does not lead to it. This node passes them to the neighbour that does, and so
-//! they reach the router itself, which refutes them if they are untrue: it says its own state with a greater count. News that stay
-//! unrefuted are believed after a while, or as soon as the trees lead to the router through their teller.
+//! Claims: states of a router from a neighbour that does not lead to it. This node forwards them to
+//! the neighbour that does, and so they reach the router itself, which refutes untrue ones: it
+//! sends its own state with a greater count. Claims that stay unrefuted are believed after a while,
+//! or as soon as the trees lead to the router through the neighbour that sent them.
 
 use std::time::{Duration, Instant};
 
@@ -18,19 +19,20 @@ use crate::table::{
     face_id::{Action, FaceId},
 };
 
-/// The time that a router has to refute a claim.
+/// Time that a router has to refute a claim.
 const REFUTED_WITHIN: Duration = Duration::from_secs(2);
 
-/// By how much a claim exceeds the count of a router that counts from 1, if it cannot be true.
+/// Distance of a claim from the count of a router that counts from 1 beyond which it cannot be
+/// true.
 const LEAP: u64 = 1000;
 
 impl Network {
-    /// Tells if a router may have another state than this node believes.
+    /// Returns true if there is a claim about any router.
     pub(in crate::table::mesh) fn is_in_doubt(&self) -> bool {
         !self.claims.is_empty()
     }
 
-    /// Tells if a claim came by a link.
+    /// Returns true if a claim came by a link.
     pub(in crate::table::mesh) fn has_claim_by(&self, face: FaceId) -> bool {
         self.claims.values().any(|claim| claim.face == face)
     }
@@ -52,12 +54,14 @@ impl Network {
         if known.is_some_and(|claim| claim.said.sn >= said.sn) {
             return;
         }
+        // An impossible claim about a neighbour is refuted in its place, and not stored.
         if self.zid(number) == Some(to) && self.is_leap(number, said.sn) {
             if self.vouched.insert(number) && self.vouch(number, &said, news) {
                 self.links[at].due.insert(number);
             }
             return;
         }
+        // Any other claim replaces an older one, and the routers that it lists become known.
         let mentioned: Vec<ZenohId> = said.links.keys().copied().collect();
         self.listed = self.listed + mentioned.len() - self.claimed_links(number);
         let claim = Claim {
@@ -70,6 +74,7 @@ impl Network {
         for zid in mentioned {
             self.meet_anew(zid, news);
         }
+        // The neighbour that leads to the router receives the claim.
         let mut links = self.links.iter_mut().rev();
         if let Some(link) = links.find(|link| link.zid == to) {
             link.due.insert(number);
@@ -77,21 +82,22 @@ impl Network {
         }
     }
 
-    /// Tells if a count cannot be that of a neighbour which counts from 1.
+    /// Returns true if a count cannot be that of a neighbour which counts from 1.
     fn is_leap(&self, number: u16, sn: u64) -> bool {
         let count = self.own_count(number);
         count < CLOCKS_BEGIN && sn > count.saturating_add(LEAP)
     }
 
-    /// Up to which change a neighbour has spoken of its links itself.
+    /// Returns the count in the last state that a neighbour sent of itself.
     fn own_count(&self, number: u16) -> u64 {
         let zid = self.zid(number);
         let links = self.links.iter().filter(|link| Some(link.zid) == zid);
         links.map(|link| link.said).max().unwrap_or(0)
     }
 
-    /// Refutes what is said of a neighbour that does not do so itself, as routers that count from 1 do not. Once a second at most:
-    /// two neighbours of it may know different states of it for as long as one of their links is dead. False if it is true.
+    /// Refutes a claim about a neighbour that does not do so itself, as routers that count from 1
+    /// do not. At most once a second: two neighbours of it may have different states of it for as
+    /// long as one of their links is dead. False if the claim is true.
     fn vouch(&mut self, number: u16, said: &Said, news: &mut News) -> bool {
         let Some(node) = self.node_mut(number) else {
             return false;
@@ -104,7 +110,7 @@ impl Network {
         news.changed.insert(number)
     }
 
-    /// A state with this count is believed: older claims are void.
+    /// Drops an older claim, after a state with this count was believed.
     pub(super) fn drop_claim(&mut self, number: u16, sn: u64, news: &mut News) {
         if self.claims.get(&number).is_some_and(|c| c.said.sn <= sn) {
             self.forget_claim(number);
@@ -118,7 +124,7 @@ impl Network {
         }
     }
 
-    /// A link is gone, and with it what was claimed there.
+    /// Drops the claims that came by a link that is gone.
     pub(super) fn end_claims_by(&mut self, face: FaceId) {
         let ended = self.claims.iter().filter(|(_, claim)| claim.face == face);
         let ended: Vec<u16> = ended.map(|(number, _)| *number).collect();
@@ -127,7 +133,7 @@ impl Network {
         }
     }
 
-    /// The trees are other ones: claims of those that lead to a router now are believed.
+    /// Believes the claims of neighbours that lead to their routers in the new trees.
     pub(in crate::table::mesh) fn regard_claims(
         &mut self,
         leads: impl Leads,
@@ -153,8 +159,8 @@ impl Network {
         self.settle_claims(is_old, actions)
     }
 
-    /// The time that a router has to refute a claim here. This node speaks for a neighbour that does not refute by itself before
-    /// routers further away believe the claim.
+    /// Returns the time that a router has to refute a claim here. It is shorter for a neighbour, so
+    /// that this node can refute in its place before routers further away believe the claim.
     fn refuted_within(&self, number: u16) -> Duration {
         match self.zid(number) {
             Some(zid) if self.is_own_word_known(&zid) => REFUTED_WITHIN / 2,
@@ -162,7 +168,7 @@ impl Network {
         }
     }
 
-    /// Believes the claims that are due, but those about neighbours, which know better.
+    /// Believes the claims that are due, except those about neighbours, whose own states count.
     fn settle_claims(
         &mut self,
         is_due: impl Fn(&Network, u16, &Claim) -> bool,
@@ -171,6 +177,7 @@ impl Network {
         let due = self.claims.iter();
         let due = due.filter(|(number, claim)| is_due(self, **number, claim));
         let due: Vec<u16> = due.map(|(number, _)| *number).collect();
+        // A claim about a neighbour that counts from 1 is refuted in its place.
         let mut news = News::default();
         for number in due {
             let is_neighbour = self
@@ -189,6 +196,7 @@ impl Network {
                 false => self.believe(number, claim.said, &mut news),
             }
         }
+        // Routers that only a claim listed may be unreachable now.
         let is_news = self.follow(None, &news, actions);
         Heard {
             is_news,
@@ -196,7 +204,7 @@ impl Network {
         }
     }
 
-    /// When the next claim is believed.
+    /// Returns the time when the next claim is believed.
     pub(super) fn claim_deadline(&self) -> Option<Deadline> {
         let due = self.claims.iter().map(|(number, claim)| match claim.since {
             None => Deadline::Now,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Takes in the link states that a neighbour sends.
+//! Link states from a neighbour.
 //!
-//! A neighbour is believed about itself, and about the routers that this node reaches through it. A neighbour that says something
-//! else of a router is not believed at once: see [`claims`](super::claims).
+//! A neighbour is believed about itself, and about the routers that this node reaches through it. A
+//! different state of any other router is not believed at once: see [`claims`](super::claims).
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,12 @@ use crate::table::{
     scouting::{LOCATORS_MAX, is_loopback},
 };
 
-/// The most that the count of a router may be ahead of the clock, in ms: own counts begin with the time. The clock of a small
-/// machine stands at 1970 until it is set, so this is longer than any clock is wrong; it leaves room to refute greater counts.
+/// Largest lead of the count of a router over the clock, in ms: own counts begin with the time. The
+/// clock of a small machine is at 1970 until it is set, so this is longer than any clock is wrong;
+/// it leaves room to refute greater counts.
 const AHEAD_MAX: u64 = 1 << 50;
 
-/// Says to which neighbour the way to a router leads, according to the trees.
+/// Function that returns the neighbour which leads to a router, according to the trees.
 pub(in crate::table::mesh) trait Leads:
     Fn(&ZenohId) -> Option<ZenohId>
 {
@@ -31,21 +32,21 @@ pub(in crate::table::mesh) trait Leads:
 
 impl<T: Fn(&ZenohId) -> Option<ZenohId>> Leads for T {}
 
-/// The use that this node makes of a state.
+/// Use that this node makes of a state.
 enum Verdict {
     Ignored,
-    /// The neighbour that leads to the router is to hear it first.
+    /// Claim, to be sent first to the neighbour that leads to the router.
     Claimed(ZenohId),
     Believed,
 }
 
 impl Network {
-    /// The time in ms since 1970, which counts of changes begin with.
+    /// Sets the time in ms since 1970, which counts of changes begin with.
     pub(in crate::table::mesh) fn set_clock(&mut self, now: u64) {
         self.clock = Some(now);
     }
 
-    /// Takes in a message of a neighbour.
+    /// Handles a message of a neighbour.
     pub(in crate::table::mesh) fn hear(
         &mut self,
         face: FaceId,
@@ -58,12 +59,13 @@ impl Network {
             return heard;
         };
         self.over_limit += states.len().saturating_sub(STATES_MAX) as u64;
-        // Ids come first: a state may list routers that are introduced behind it.
+        // Ids come first: a state may list routers that are introduced after it.
         for state in states.iter().take(STATES_MAX) {
             if let Some(zid) = state.zid {
                 heard.is_renumbered |= self.bind(at, state.psid, zid);
             }
         }
+        // Then the states, up to the limit of links in one message.
         let mut news = News::default();
         let mut room = LINKS_MAX;
         for state in states.iter().take(STATES_MAX) {
@@ -76,11 +78,13 @@ impl Network {
             }
             self.learn(at, &state, &leads, &mut news);
         }
+        // Routers without a way are removed once all states are known.
         heard.is_news = self.follow(Some(at), &news, actions);
         heard
     }
 
-    /// Forgets the routers that cannot be reached any more, and tells the neighbours what is new. True if anything is.
+    /// Removes the routers that cannot be reached any more, and sends what is new to the
+    /// neighbours. True if anything is.
     pub(super) fn follow(
         &mut self,
         from: Option<usize>,
@@ -97,7 +101,7 @@ impl Network {
         is_news || news.is_thinner
     }
 
-    /// A number of the neighbour stands for this router from now on. True if it stood for another one.
+    /// Binds a number of the neighbour to a router. True if it stood for another one.
     fn bind(&mut self, at: usize, psid: u64, zid: ZenohId) -> bool {
         let nodes = &mut self.links[at].nodes;
         // A number has to fit into the field of a message.
@@ -118,7 +122,7 @@ impl Network {
         self.links[at].nodes.get(&number).copied()
     }
 
-    /// Takes in one state.
+    /// Handles one state.
     fn learn(&mut self, at: usize, state: &LinkState<'_>, leads: &impl Leads, news: &mut News) {
         let Some(zid) = self.bound(at, state.psid) else {
             return;
@@ -145,8 +149,9 @@ impl Network {
         }
     }
 
-    /// Believes a neighbour about itself even if there is newer news of it: that may be of a time before it started anew, or
-    /// untrue. The other routers then hear it with a greater count.
+    /// Believes a neighbour about itself even if there is a newer state of it: that may be from
+    /// before a restart, or untrue. The other routers then receive the neighbour's state with a
+    /// greater count.
     fn hear_own_word(&mut self, at: usize, number: u16, state: &LinkState<'_>, news: &mut News) {
         if state.sn <= self.links[at].said {
             return;
@@ -168,8 +173,9 @@ impl Network {
         self.believe(number, said, news);
     }
 
-    /// Takes in a state of this node itself with a count that is greater than its own: after a restart with a clock that is
-    /// behind, or from a liar. The true state goes out with a greater one.
+    /// Handles a state of this node itself with a count greater than its own: sent after a restart
+    /// with a clock that is behind, or by a malicious node. The true state is sent with a greater
+    /// count.
     fn hear_of_itself(&mut self, at: usize, state: &LinkState<'_>, news: &mut News) {
         let own = self.itself_mut().sn;
         if state.sn < own {
@@ -194,7 +200,7 @@ impl Network {
         }
     }
 
-    /// Decides about a state of another router than the neighbour.
+    /// Decides about a state of a router other than the neighbour.
     fn judge(
         &mut self,
         at: usize,
@@ -203,6 +209,7 @@ impl Network {
         leads: &impl Leads,
         news: &News,
     ) -> Verdict {
+        // Only newer states count; a router that was lost may have begun again at 1.
         let Some(node) = self.node(number) else {
             return Verdict::Ignored;
         };
@@ -212,10 +219,12 @@ impl Network {
         if state.sn <= known && !may_begin_anew {
             return Verdict::Ignored;
         }
+        // A count that could not be refuted is ignored.
         if self.is_ahead(state.sn) {
             self.over_limit += 1;
             return Verdict::Ignored;
         }
+        // Neighbours speak for themselves; other routers through the neighbour that leads to them.
         if self.is_own_word_known(&zid) {
             return Verdict::Claimed(zid);
         }
@@ -227,7 +236,7 @@ impl Network {
         }
     }
 
-    /// Tells if a router is a neighbour that has spoken of itself.
+    /// Returns true if a router is a neighbour that has sent a state of itself.
     pub(super) fn is_own_word_known(&self, zid: &ZenohId) -> bool {
         let mut links = self.links.iter();
         links.any(|link| link.zid == *zid && link.said > 0)
@@ -242,7 +251,7 @@ impl Network {
         self.node(number).map_or(0, |node| node.links.len())
     }
 
-    /// A state, with the routers that it lists as far as they were introduced.
+    /// Reads a state; the routers that it lists are left out unless they were introduced.
     fn read(&mut self, at: usize, before: usize, state: &LinkState<'_>) -> Said {
         let usable = state.locators.map(|texts| {
             let short = texts.iter().take(TEXTS_MAX);
@@ -259,7 +268,8 @@ impl Network {
         }
     }
 
-    /// The routers that a state lists, as far as they were introduced and there is room for as many. Lost ones make room.
+    /// Reads the routers that a state lists and that were introduced, up to the limit. Lost routers
+    /// make room.
     fn listed(
         &mut self,
         at: usize,
@@ -274,7 +284,7 @@ impl Network {
         let mut weights = state.weights.iter().flat_map(|weights| weights.iter());
         let mut listed = BTreeMap::new();
         for psid in state.links.iter().take(room) {
-            // The codec has cut weights to their 16 bits.
+            // The codec has truncated weights to 16 bits.
             let weight = weights.next().and_then(|weight| u16::try_from(weight).ok());
             if let Some(zid) = self.bound(at, psid) {
                 listed.insert(zid, weight.unwrap_or(0));
@@ -283,7 +293,7 @@ impl Network {
         listed
     }
 
-    /// From now on this is the state of a router.
+    /// Replaces the state of a router.
     pub(super) fn believe(&mut self, number: u16, said: Said, news: &mut News) {
         self.drop_claim(number, said.sn, news);
         self.is_reshaped |= self.moves(number, &said.links);
@@ -310,7 +320,7 @@ impl Network {
         let is_known = self.numbers.contains_key(&zid);
         let number = self.meet(zid)?;
         if !is_known {
-            // Its last state is back.
+            // The router is back with its last state.
             let node = self.node(number);
             self.is_reshaped |= node.is_some_and(|node| !node.links.is_empty());
             news.new.insert(number);
@@ -319,7 +329,7 @@ impl Network {
         Some(number)
     }
 
-    /// With a router that is found again come those to which the way leads through it.
+    /// Inserts the lost routers that a router which is found again lists.
     fn find_again(&mut self, number: u16, news: &mut News) {
         let mut next = vec![number];
         while let Some(number) = next.pop() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! News of the routers: as a neighbour gives them, as long as they are in doubt, and on their way to the neighbours.
+//! Changes of routers: as a neighbour sends them, as claims, and on their way to the neighbours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -9,7 +9,7 @@ use zonda_codec::{Locator, WhatAmI, ZenohId};
 
 use crate::table::face_id::FaceId;
 
-/// The state of a router as a neighbour gives it.
+/// State of a router as a neighbour sent it.
 #[derive(Debug, Clone)]
 pub(super) struct Said {
     pub(super) sn: u64,
@@ -18,39 +18,39 @@ pub(super) struct Said {
     pub(super) locators: Option<Vec<Locator>>,
 }
 
-/// The numbers of the routers that a neighbour had something new to say about.
+/// Changes of one message, by the numbers of the routers.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    /// No state mentioned them before.
+    /// Routers that no state listed before.
     pub(super) new: BTreeSet<u16>,
     pub(super) changed: BTreeSet<u16>,
-    /// A router lists fewer links than before.
+    /// True if a router lists fewer links than before.
     pub(super) is_thinner: bool,
-    /// A neighbour was wrong about this node itself.
+    /// True if a neighbour's state of this node itself was wrong.
     pub(super) is_refuted: bool,
-    /// A neighbour is to hear of a claim.
+    /// True if a claim is to be sent to a neighbour.
     pub(super) is_passed_on: bool,
 }
 
-/// News that are not believed yet.
+/// State that is not believed yet.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) said: Said,
-    /// The neighbour that is to hear of it.
+    /// The neighbour that is to receive it.
     pub(super) to: ZenohId,
     /// The link that it came by.
     pub(super) face: FaceId,
-    /// `None` as long as the clock was not looked at.
+    /// `None` until the next call with a time.
     pub(super) since: Option<Instant>,
 }
 
-/// The time of the next message to a neighbour.
+/// Time of the next message to a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Pace {
     /// At once.
     #[default]
     Over,
-    /// It was sent so many bytes, and the clock was not looked at since.
+    /// A message of so many bytes was sent; the next call with a time sets the end of the pause.
     Begins(usize),
     Until(Instant),
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Sends neighbours the newest state of each router that has changed: at once to a neighbour to which nothing went for
-//! a while, and every 50 ms otherwise, or less often where that is much. A router that changes without end costs the links of a
-//! mesh a bounded share, and data never waits for more than one such message.
+//! Sends neighbours the newest state of each router that has changed: at once to a neighbour that
+//! received nothing for a while, and every 50 ms otherwise, or less often where states are many. A
+//! router that changes without end takes a bounded share of the links of a mesh, and data never
+//! waits for more than one such message.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
@@ -18,20 +19,21 @@ use crate::table::{
     mesh::trees::ITSELF,
 };
 
-/// The pause after a message to a neighbour.
+/// Pause after a message to a neighbour.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Bytes after which the pause is twice as long, three times, and so on.
+/// Bytes per pause: the pause doubles after so many, and so on.
 const PAUSE_BYTES: usize = 16 * 1024;
 
-/// The longest pause, in pauses.
+/// Longest pause, in pauses.
 const PAUSES_MAX: usize = 32;
 
-/// The time between two refutations on behalf of a neighbour that does not refute by itself.
+/// Time between two refutations in the place of a neighbour that does not refute by itself.
 const VOUCHED: Duration = Duration::from_secs(1);
 
 impl Network {
-    /// The neighbours are to hear what is new: of new routers all, of changes all but the one that spoke, and the router itself.
+    /// Queues changes for the neighbours: new routers for all, changed ones for all but the sender
+    /// of the change and the router itself.
     pub(super) fn spread(&mut self, from: Option<usize>, news: &News, actions: &mut Vec<Action>) {
         for at in 0..self.links.len() {
             let own = self.number(&self.links[at].zid);
@@ -45,7 +47,7 @@ impl Network {
         self.tell_due(actions);
     }
 
-    /// All neighbours but one are to hear which links this node has.
+    /// Queues this node's own state for all neighbours but one.
     pub(super) fn tell_itself(&mut self, except: Option<FaceId>, actions: &mut Vec<Action>) {
         for link in &mut self.links {
             if Some(link.face) != except {
@@ -55,7 +57,7 @@ impl Network {
         self.tell_due(actions);
     }
 
-    /// Tells the neighbours that have heard nothing lately what they are to hear.
+    /// Sends the queued states to the neighbours whose pause is over.
     pub(super) fn tell_due(&mut self, actions: &mut Vec<Action>) {
         for at in 0..self.links.len() {
             if self.links[at].pace == Pace::Over {
@@ -64,7 +66,7 @@ impl Network {
         }
     }
 
-    /// Tells every neighbour what it is to hear. Messages that follow the new trees come behind.
+    /// Sends the queued states to every neighbour. Messages along the new trees follow them.
     pub(in crate::table::mesh) fn tell_all_due(&mut self, actions: &mut Vec<Action>) {
         for at in 0..self.links.len() {
             self.tell_rest(at, actions);
@@ -79,12 +81,13 @@ impl Network {
         }
     }
 
-    /// Looks at the clock: tells neighbours what they are to hear, and believes what was not refuted.
+    /// Ends pauses that are over at this time, and believes claims that were not refuted.
     pub(in crate::table::mesh) fn look(
         &mut self,
         now: Instant,
         actions: &mut Vec<Action>,
     ) -> Heard {
+        // Send to the neighbours whose pause has ended, and set the end of a new pause.
         for at in 0..self.links.len() {
             match self.links[at].pace {
                 Pace::Over => {}
@@ -100,6 +103,7 @@ impl Network {
                 Pace::Until(_) => {}
             }
         }
+        // This node may refute in the place of a neighbour again after a while.
         if !self.vouched.is_empty() {
             let since = *self.vouched_since.get_or_insert(now);
             if since + VOUCHED <= now {
@@ -113,7 +117,7 @@ impl Network {
         }
     }
 
-    /// When [`look`](Self::look) has something to do.
+    /// Returns the time at which [`look`](Self::look) has work to do.
     pub(in crate::table::mesh) fn deadline(&self) -> Option<Deadline> {
         let paces = self.links.iter().filter_map(|link| match link.pace {
             Pace::Over => None,
@@ -128,9 +132,10 @@ impl Network {
         paces.chain(self.claim_deadline()).chain(vouched).min()
     }
 
-    /// Sends the states of these routers, and of those that they list and the neighbour does not know: all in one message, as
-    /// the receiver forgets at its end what is not connected.
+    /// Sends the states of these routers, and of those that they list and the neighbour does not
+    /// know: all in one message, as the receiver removes routers without a way at its end.
     pub(super) fn tell(&mut self, at: usize, numbers: &[u16], actions: &mut Vec<Action>) {
+        // Collect the routers that the states list, as long as the neighbour does not know them.
         let mut list: Vec<u16> = numbers.to_vec();
         let mut listed: HashSet<u16> = numbers.iter().copied().collect();
         let mut next = 0;
@@ -144,6 +149,7 @@ impl Network {
             list.extend(unknown);
             next += 1;
         }
+        // Send their states, with ids where the number is new.
         let mut telling = Telling::default();
         for number in list {
             if let Some(entry) = self.entry(at, number) {
@@ -151,6 +157,7 @@ impl Network {
                 self.links[at].told.insert(number);
             }
         }
+        // The pause depends on the bytes.
         let begin = actions.len();
         telling.send(self.links[at].face, ROUTERS_MAX, actions);
         let sent = actions.get(begin..).unwrap_or(&[]);
@@ -158,13 +165,14 @@ impl Network {
         self.links[at].pace.note(bytes);
     }
 
-    /// The claim about a router, if this neighbour is to hear of it.
+    /// Returns the claim about a router, if this neighbour is to receive it.
     fn claim_for(&self, at: usize, number: u16) -> Option<&Claim> {
         let claim = self.claims.get(&number)?;
         (claim.to == self.links.get(at)?.zid).then_some(claim)
     }
 
-    /// The state of a router as a neighbour is to hear it. Where it can be reached is sent of neighbours only.
+    /// Returns the state of a router for a neighbour. Locators are sent of this node and its
+    /// neighbours only.
     fn entry(&self, at: usize, number: u16) -> Option<Entry> {
         let (node, link) = (self.node(number)?, self.links.get(at)?);
         let (sn, listed) = match self.claim_for(at, number) {
