@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Deadlines that somebody looks after beside something else: a thread whose wait the earliest bounds, or a task that looks at
-//! them now and then.
+//! Deadlines that a thread or task fires in addition to its other work: a thread whose wait is
+//! bounded by the earliest one, or a task that checks them now and then.
 //!
 //! ```
 //! use std::task::Waker;
@@ -20,10 +20,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// A deadline, and a number that tells equal ones apart.
+/// A deadline, and a number that distinguishes equal ones.
 pub type Key = (Instant, u64);
 
-/// The sleeps that one thread or task looks after.
+/// The sleeps that one thread or task fires.
 #[derive(Default)]
 #[allow(missing_debug_implementations, reason = "wakers say nothing")]
 pub struct Timers(Mutex<State>);
@@ -40,7 +40,7 @@ impl Timers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the sleeps that are due by this clock, which is not asked when there are none.
+    /// Wakes the sleeps that are due by this clock, which is not read if there are none.
     pub fn fire(&self, clock: impl FnOnce() -> Instant) {
         let mut state = self.lock();
         if state.waiting.is_empty() {
@@ -57,13 +57,13 @@ impl Timers {
         due.into_iter().for_each(Waker::wake);
     }
 
-    /// How long it is to the next deadline.
+    /// The time until the next deadline.
     pub fn left(&self) -> Option<Duration> {
         let next = self.lock().waiting.first_key_value()?.0.0;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Ends all sleeps, also those to come: nobody looks after deadlines any more.
+    /// Ends all sleeps, also future ones: no thread fires them any more.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -72,7 +72,8 @@ impl Timers {
         waiting.into_values().for_each(Waker::wake);
     }
 
-    /// Adds a sleep; tells its key and whether it is the next one to end. `None` when nobody looks after it.
+    /// Adds a sleep; returns its key, and true if it is the next one to end. `None` after
+    /// [`Timers::close`].
     pub fn insert(&self, deadline: Instant, waker: &Waker) -> Option<(Key, bool)> {
         let mut state = self.lock();
         if state.closed {
@@ -85,7 +86,7 @@ impl Timers {
         Some((key, first == Some(key)))
     }
 
-    /// Changes the waker that the end of a sleep calls. False when the sleep has ended.
+    /// Changes the waker of a sleep. Returns false if the sleep has ended.
     pub fn update(&self, key: Key, waker: &Waker) -> bool {
         let mut state = self.lock();
         let Some(waiting) = state.waiting.get_mut(&key) else {
@@ -93,15 +94,15 @@ impl Timers {
         };
         let replaced = (!waiting.will_wake(waker)).then(|| mem::replace(waiting, waker.clone()));
         drop(state);
-        // Dropping a waker may run code of others.
+        // dropping a waker may run foreign code
         drop(replaced);
         true
     }
 
-    /// Ends a sleep without calling its waker. Nothing happens if it has ended.
+    /// Removes a sleep without calling its waker. Does nothing if it has ended.
     pub fn remove(&self, key: Key) {
         let removed = self.lock().waiting.remove(&key);
-        // Dropping a waker may run code of others.
+        // dropping a waker may run foreign code
         drop(removed);
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tokio backend: an own multi-thread runtime, an own thread with a current-thread runtime, or the application's.
 //!
-//! Threads: `zonda-net-N` (one per worker) for the first, one `zonda-net` for the second, none for the third. Dropping
-//! the last clone signals the own runtime to stop and waits for nothing, so it is legal anywhere, also in its own tasks.
+//! Threads: `zonda-net-N` (one per worker) for the first, one `zonda-net` for the second, none for
+//! the third. Dropping the last clone signals an own runtime to stop and does not wait, so it is
+//! legal anywhere, also in the runtime's own tasks.
 
 #[cfg(target_os = "linux")]
 #[path = "tokio/accept_at_once.rs"]
@@ -49,31 +50,32 @@ use crate::placement::Placement;
 use crate::spin::Spin;
 use crate::{Runtime, RuntimeOptions, oneshot, park, resolve};
 
-/// A tokio runtime: an own one, or the application's.
+/// A tokio runtime: one of its own, or the application's.
 ///
 /// Tasks that hold a clone keep an own runtime alive until they end.
 #[derive(Clone)]
 pub struct TokioRuntime {
     handle: Handle,
     name: &'static str,
-    /// The busy poll; none on the application's.
+    /// The busy poll; none on the application's runtime.
     spin: Spin,
     /// Stops the runtime when the last clone is dropped; `None` for the application's.
     _owner: Option<Arc<Owner>>,
 }
 
-/// What ends an own runtime when it is dropped.
+/// The owner of a runtime, which ends when it is dropped.
 enum Owner {
-    /// `None` only while it is being dropped.
+    /// The runtime; `None` only during the drop.
     MultiThread(Option<::tokio::runtime::Runtime>),
-    /// The thread inside waits for this sender's end.
+    /// The thread ends when this sender is dropped.
     CurrentThread { _stop: oneshot::Sender<()> },
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
         if let Owner::MultiThread(runtime) = self {
-            // Waits for nothing, unlike the drop of tokio's runtime, which may block and panics inside of async code.
+            // does not wait, unlike the drop of tokio's runtime, which may block and panics inside
+            // async code
             runtime
                 .take()
                 .into_iter()
@@ -83,13 +85,13 @@ impl Drop for Owner {
 }
 
 impl TokioRuntime {
-    /// Whether the backend is compiled in: yes.
+    /// Compile-time flag: the backend is compiled in.
     pub const COMPILED_IN: bool = true;
 
     /// Starts worker threads named `zonda-net-N` (the prefix is an option), by default one per available core.
     ///
     /// # Errors
-    /// Those of the system, for example when no thread or descriptor is left.
+    /// Returns the system's error, for example when no thread or descriptor is left.
     pub fn start_multi_thread(options: &RuntimeOptions) -> io::Result<Self> {
         let placement = Placement::check(options)?;
         let (prefix, next) = (options.thread_name.clone(), AtomicUsize::new(0));
@@ -115,7 +117,7 @@ impl TokioRuntime {
     /// Starts one thread, named `zonda-net`, that does all the work.
     ///
     /// # Errors
-    /// Those of the system, for example when no thread or descriptor is left.
+    /// Returns the system's error, for example when no thread or descriptor is left.
     pub fn start_current_thread(options: &RuntimeOptions) -> io::Result<Self> {
         let placement = Placement::check(options)?;
         let runtime = Builder::new_current_thread()
@@ -153,18 +155,18 @@ impl TokioRuntime {
         }
     }
 
-    /// The handle of the runtime underneath.
+    /// The handle of the underlying runtime.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Whether the calling thread is polling a task of this very runtime.
+    /// Returns true if the calling thread is polling a task of this runtime.
     fn is_current(&self) -> bool {
         Handle::try_current().is_ok_and(|current| current.id() == self.handle.id())
     }
 }
 
-/// Polls `future` with the runtime as tokio's context, from whatever thread it is polled on.
+/// Polls `future` in the runtime's tokio context, on whatever thread polls it.
 async fn within<F: Future>(handle: &Handle, future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|context| {
@@ -174,7 +176,7 @@ async fn within<F: Future>(handle: &Handle, future: F) -> F::Output {
     .await
 }
 
-/// Logs which task panicked. tokio has already kept the panic from spreading.
+/// A drop guard that logs a panic of its task. tokio has already contained it.
 struct PanicReport(&'static str);
 
 impl Drop for PanicReport {
@@ -207,7 +209,7 @@ impl Runtime for TokioRuntime {
     }
 
     fn is_shut_down(&self) -> bool {
-        // A runtime that is shut down drops a new task at once, unrun.
+        // a runtime that is shut down drops a new task at once, without running it
         let (sender, mut dropped) = oneshot::channel::<()>();
         let ran = Arc::new(AtomicBool::new(false));
         let runs = ran.clone();
@@ -225,8 +227,9 @@ impl Runtime for TokioRuntime {
     }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
-        // The context is not entered: `sleep_until` takes it for a sign that the runtime outlives the wait.
-        // Inside of a task the budget that tokio gives it could run out, and the wait would spin for ever.
+        // The context is not entered: `sleep_until` would conclude that the runtime outlives the
+        // wait. Inside a task, tokio's budget could run out and the wait would spin for ever, so it
+        // is unconstrained.
         park::block_on(::tokio::task::coop::unconstrained(future))
     }
 
@@ -276,8 +279,9 @@ impl Runtime for TokioRuntime {
         if self.is_current() {
             return ::tokio::time::sleep_until(deadline).await;
         }
-        // tokio's sleep panics when it is polled after its runtime was shut down. A task of that runtime is just
-        // dropped then, so elsewhere the sleep is such a task, and its end counts as the end of the wait.
+        // tokio's sleep panics when it is polled after the shutdown of its runtime. A task of that
+        // runtime is only dropped then, so elsewhere the sleep runs as such a task, and its end
+        // counts as the end of the wait.
         let sleep = self
             .handle
             .spawn(async move { ::tokio::time::sleep_until(deadline).await });
@@ -285,7 +289,8 @@ impl Runtime for TokioRuntime {
     }
 
     async fn yield_now(&self) {
-        // Unlike a task that wakes itself, this one runs again only after the drivers have been looked at.
+        // Unlike a task that wakes itself, this one runs again only after the drivers have been
+        // polled.
         ::tokio::task::yield_now().await;
     }
 
@@ -295,7 +300,7 @@ impl Runtime for TokioRuntime {
     }
 }
 
-/// A task that ends with the one who waits for it.
+/// A task that is aborted when its waiter is dropped.
 struct AbortOnDrop(::tokio::task::JoinHandle<()>);
 
 impl Future for AbortOnDrop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a thread that waits is woken, whether it is parked or in poll(2).
+//! Wake-up of a waiting thread, parked or in poll(2).
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,24 +12,24 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// How often a thread looks whether it was woken while the system has no descriptor left to wake it by.
+/// Interval at which a thread checks for a wake-up while the system has no descriptor left for one.
 const BLIND: Duration = Duration::from_millis(5);
 
-/// The wait after a poll(2) that the system refused, so as not to ask it in a circle.
+/// The pause after a poll(2) that the system refused, to avoid a busy loop.
 const REFUSED: Duration = Duration::from_millis(1);
 
-/// Wakes one thread. As a waker it belongs to the one task of that thread.
+/// The waker of one thread, and of the one task that the thread runs.
 pub(super) struct Bell {
     thread: Thread,
-    /// Rung, and the thread has not looked yet. It looks before it waits.
+    /// Set by a wake-up, cleared when the thread sees it. The thread checks it before it waits.
     rung: AtomicBool,
-    /// The thread is in poll(2), or about to look at `rung` a last time before it is.
+    /// Set while the thread is in poll(2), or about to check `rung` for the last time before it.
     polling: AtomicBool,
-    /// What ends a poll(2); made when it is first needed.
+    /// The socket pair that ends a poll(2); created on first use.
     rope: OnceLock<Option<Rope>>,
 }
 
-/// Two ends of a connection that only this thread waits at.
+/// A socket pair that only this thread waits for.
 struct Rope {
     pull: UnixStream,
     end: UnixStream,
@@ -58,7 +58,7 @@ impl Wake for Bell {
 }
 
 impl Bell {
-    /// The bell of the calling thread.
+    /// Creates the bell of the calling thread.
     pub(super) fn here() -> Arc<Bell> {
         Arc::new(Bell {
             thread: thread::current(),
@@ -76,22 +76,23 @@ impl Bell {
         if !self.polling.load(Ordering::SeqCst) {
             self.thread.unpark();
         } else if let Some(Some(rope)) = self.rope.get() {
-            // When the rope takes nothing it has been pulled already.
+            // a full socket pair will end the poll anyway
             let _ = (&rope.pull).write(&[1]);
         }
     }
 
-    /// Whether it was rung since this was last asked.
+    /// Returns true if a wake-up came since the last call.
     pub(super) fn was_rung(&self) -> bool {
         self.rung.load(Ordering::SeqCst) && self.rung.swap(false, Ordering::SeqCst)
     }
 
-    /// Waits on the bell's own thread until it is rung, `deadline` has come, or one of `sockets` is ready. May return
-    /// early.
+    /// Waits on the bell's own thread until it is rung, `deadline` has passed, or one of `sockets`
+    /// is ready. May return early.
     pub(super) fn wait<'a>(&'a self, sockets: &mut Vec<PollFd<'a>>, deadline: Option<Instant>) {
         if sockets.is_empty() {
             return self.park(deadline);
         }
+        // the socket pair ends the poll; without one the thread polls in short steps
         let rope = self.rope.get_or_init(Rope::new).as_ref();
         let mut left = left_until(deadline);
         match rope {
@@ -99,7 +100,8 @@ impl Bell {
             None => left = Some(left.map_or(BLIND, |left| left.min(BLIND))),
         }
         self.polling.store(true, Ordering::SeqCst);
-        // Rung already, it still looks at the sockets: a task that rings for itself must not keep others from theirs.
+        // a pending wake-up does not skip the poll: a task that wakes itself must not starve the
+        // other tasks' sockets
         let left = match self.rung.load(Ordering::SeqCst) {
             true => Some(Duration::ZERO),
             false => left,
@@ -114,7 +116,7 @@ impl Bell {
         if let Some((rope, pulled)) = pulled
             && !pulled.revents().is_empty()
         {
-            // What is left in it only makes the next wait end early.
+            // bytes left in the pair only make the next wait end early
             let _ = (&rope.end).read(&mut [0; 64]);
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the threads of one runtime share: how they are started and named, and how all of them are stopped.
+//! State shared by the threads of one runtime: their start, their names and their stop.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -21,10 +21,11 @@ use crate::spin::Spin;
 /// The longest name of a thread that Linux keeps, in bytes.
 const NAME_BYTES_MAX: usize = 15;
 
-/// The label of the thread that waits in place of tasks that poll this backend's futures elsewhere, or could get no thread.
+/// Label of the thread that waits for tasks which poll this backend's futures elsewhere, and runs
+/// tasks that could get no thread.
 pub(super) const WAIT: &str = "zonda-wait";
 
-/// What all threads of a runtime share.
+/// State shared by all threads of a runtime.
 pub(super) struct Core {
     placement: Placement,
     spin: Spin,
@@ -33,25 +34,26 @@ pub(super) struct Core {
     idle: Idle,
 }
 
-/// What to notify when the runtime stops, and the names given out.
+/// The bells and sockets to notify when the runtime stops, and the names in use.
 #[derive(Default)]
 struct Registry {
     bells: Roll<Bell>,
-    /// Adopted sockets: a thread may be waiting inside of a call on one.
+    /// Adopted sockets: a thread may be blocked in a call on one.
     sockets: Roll<Adopted>,
-    /// The threads that many tasks share, by label.
+    /// Threads that many tasks share, by label.
     crowds: HashMap<&'static str, Arc<Crowd>>,
-    /// How many threads were started of each label.
+    /// Number of threads started, by label.
     started: HashMap<&'static str, usize>,
 }
 
-/// A socket that halves of a stream have, while they have it: others may have it longer, as one that was released.
+/// An adopted socket, for as long as halves of a stream hold it. Other owners may hold the socket
+/// itself longer, for example after a release.
 pub(super) struct Adopted(pub(super) Arc<Socket>);
 
-/// Things that may be gone by now.
+/// A list of weak references.
 struct Roll<T> {
     entries: Vec<Weak<T>>,
-    /// At this length those that are gone are struck off.
+    /// The length at which dead entries are removed.
     review_at: usize,
 }
 
@@ -79,7 +81,7 @@ impl<T> Roll<T> {
     }
 }
 
-/// What is said when something is asked of a runtime that was dropped.
+/// Returns the error of an operation on a runtime that was dropped.
 pub(super) fn shut_down() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the runtime is shut down")
 }
@@ -95,23 +97,24 @@ impl Core {
         }
     }
 
-    /// The lock is held for a few moves; nothing that can panic, or that locks anything else, runs under it.
+    /// Locks the registry. The lock is held for a few moves; code under it cannot panic and takes
+    /// no other lock.
     fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long a read asks its socket before it waits for it.
+    /// The duration for which a read polls its socket before it blocks.
     pub(super) fn spin(&self) -> Spin {
         self.spin
     }
 
-    /// Whether all tasks are to end.
+    /// Returns true if all tasks are to end.
     #[inline]
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Ends all tasks, without waiting for it.
+    /// Signals all tasks to end, without waiting for them.
     pub(super) fn stop(&self) {
         let (bells, sockets, crowds) = {
             let mut registry = self.registry();
@@ -120,7 +123,7 @@ impl Core {
             (registry.bells.take(), registry.sockets.take(), crowds)
         };
         for socket in sockets {
-            // It may never have been connected, or not be any more.
+            // the socket may never have been connected, or be disconnected by now
             let _ = socket.0.shutdown(Shutdown::Both);
         }
         for bell in bells {
@@ -130,12 +133,13 @@ impl Core {
         drop(crowds);
     }
 
-    /// Has this bell rung when the runtime stops.
+    /// Registers a bell to be rung when the runtime stops.
     pub(super) fn enrol(&self, bell: &Arc<Bell>) {
         self.registry().bells.add(bell);
     }
 
-    /// Has this socket shut down when the runtime stops, unless what this gives is gone by then.
+    /// Registers a socket to be shut down when the runtime stops, unless the returned handle was
+    /// dropped before.
     pub(super) fn adopt(&self, socket: Arc<Socket>) -> io::Result<Arc<Adopted>> {
         let mut registry = self.registry();
         if self.is_stopped() {
@@ -146,7 +150,7 @@ impl Core {
         Ok(adopted)
     }
 
-    /// Starts a task on a thread of its own: one that has ended its task, or a new one.
+    /// Starts a task on a thread of its own: an idle one of its label, or a new one.
     pub(super) fn spawn<M, F>(self: &Arc<Self>, task: &'static str, make: M)
     where
         M: FnOnce() -> F + Send + 'static,
@@ -155,7 +159,7 @@ impl Core {
         if self.is_stopped() {
             return;
         }
-        // A thread that cannot be started takes what it was given along, so it is given a share only.
+        // a failed thread start drops its closure, so the closure gets only a share of `make`
         let make = Arc::new(Mutex::new(Some(make)));
         let take = |make: &Mutex<Option<M>>| {
             let mut make = make.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,11 +171,13 @@ impl Core {
                 place.run(&core, async move { make().await });
             }
         });
+        // an idle thread of this label, else a new one
         let Some(job) = self.idle.call(task, job) else {
             return;
         };
         let core = Arc::clone(self);
         let started = self.start_thread(self.name(task), move || core.work(task, job));
+        // without a new thread the task shares one
         if let Err(error) = started
             && let Some(make) = take(&make)
         {
@@ -180,7 +186,7 @@ impl Core {
         }
     }
 
-    /// The whole life of a thread for tasks of this label.
+    /// Runs the tasks of one label on a thread until it has been idle for too long.
     fn work(&self, task: &'static str, first: Job) {
         let _report = PanicReport(task);
         let mut place = Place::default();
@@ -191,7 +197,7 @@ impl Core {
         }
     }
 
-    /// How many threads of this label wait for a task.
+    /// The number of idle threads of this label.
     #[cfg(test)]
     pub(super) fn idle(&self, label: &'static str) -> usize {
         self.idle.count(label)
@@ -237,7 +243,7 @@ impl Core {
         thread.map(drop)
     }
 
-    /// The name of the next thread of this label, cut to what the system keeps.
+    /// Returns the name of the next thread of this label, cut to the length that the system keeps.
     fn name(&self, label: &'static str) -> String {
         let mut registry = self.registry();
         let number = registry.started.entry(label).or_default();
@@ -248,17 +254,18 @@ impl Core {
     }
 }
 
-/// By default Linux lets the end of a thread's wait slip by 50 us.
+/// Sets the timer slack of the calling thread to 1 ns; by default Linux ends waits up to 50 us
+/// late.
 #[cfg(target_os = "linux")]
 fn make_timers_exact() {
-    // Where it is refused, waits end somewhat later.
+    // if the system refuses it, waits end somewhat later
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
 #[cfg(not(target_os = "linux"))]
 fn make_timers_exact() {}
 
-/// Logs which task panicked. Its thread ends with it, and nothing else does.
+/// A drop guard that logs a panic of its task. Only the task's thread ends with it.
 pub(super) struct PanicReport(pub(super) &'static str);
 
 impl Drop for PanicReport {

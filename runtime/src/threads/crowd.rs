@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Many small tasks on one thread that waits for all of them at once.
 //!
-//! For what comes in crowds and mostly waits, such as strangers at a listener: a thread for each would let anybody
-//! start threads. None of these tasks ever waits inside of a call. The thread ends a while after the last task.
+//! This is for tasks that are numerous and mostly wait, such as handshakes: a thread for each would
+//! let any peer start threads. None of these tasks ever blocks inside a call. The thread ends some
+//! time after the last task.
 
 use std::future::Future;
 use std::mem;
@@ -19,15 +20,15 @@ use super::core::{Core, PanicReport};
 use super::turn::{Held, Wants};
 use crate::guard::caught;
 
-/// How long the thread stays without a task, since the next one may come soon.
+/// The time the thread stays without a task, because the next one may come soon.
 const LINGER: Duration = Duration::from_secs(1);
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Makes a task on the thread that runs it.
+/// A closure that makes a task on the thread that runs it.
 pub(super) type Make = Box<dyn FnOnce() -> Task + Send>;
 
-/// A thread that tasks share, started when it is needed.
+/// A thread that tasks share, started on demand.
 #[derive(Default)]
 pub(super) struct Crowd(Mutex<Door>);
 
@@ -35,7 +36,7 @@ pub(super) struct Crowd(Mutex<Door>);
 struct Door {
     arrivals: Vec<(&'static str, Make)>,
     running: bool,
-    /// The thread's, once it has one.
+    /// The bell of the running thread.
     bell: Option<Arc<Bell>>,
 }
 
@@ -44,7 +45,7 @@ impl Crowd {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a task, and starts the thread named `label` if it does not run.
+    /// Adds a task, and starts the thread named `label` if it is not running.
     pub(super) fn join(
         self: &Arc<Self>,
         core: &Arc<Core>,
@@ -55,6 +56,7 @@ impl Crowd {
         let bell = {
             let mut door = self.door();
             door.arrivals.push((task, make));
+            // start the thread if none runs; its failure loses the queued tasks
             if !mem::replace(&mut door.running, true) {
                 let (crowd, theirs) = (Arc::clone(self), Arc::clone(core));
                 let started = core.start_thread(label.into(), move || crowd.serve(&theirs));
@@ -73,7 +75,7 @@ impl Crowd {
         }
     }
 
-    /// Runs all tasks until none is left for a while, or the runtime stops.
+    /// Runs all tasks until none is left for `LINGER`, or the runtime stops.
     fn serve(&self, core: &Core) {
         let bell = Bell::here();
         core.enrol(&bell);
@@ -81,28 +83,33 @@ impl Crowd {
         let mut guests: Vec<Guest> = Vec::new();
         let mut idle_since = None;
         while !core.is_stopped() {
+            // admit new tasks and poll those that are due
             let arrivals = mem::take(&mut self.door().arrivals);
             guests.extend(
                 (arrivals.into_iter()).filter_map(|(name, make)| Guest::receive(name, make, &bell)),
             );
             let now = Instant::now();
             guests.retain_mut(|guest| !guest.is_due(now) || guest.poll());
+            // with tasks left, wait for their sockets and deadlines
             if !guests.is_empty() {
                 idle_since = None;
                 wait(&bell, &mut guests);
                 continue;
             }
+            // without tasks, end after `LINGER`
             let leave_at = *idle_since.get_or_insert(now) + LINGER;
             if now >= leave_at && self.leave() {
                 return;
             }
             bell.wait(&mut Vec::new(), Some(leave_at));
         }
+        // dropped outside of the lock
         let late = mem::take(&mut self.door().arrivals);
         drop(late);
     }
 
-    /// Tells whether nobody came meanwhile; then the next one gets a new thread.
+    /// Marks the thread as ended; false if new tasks have arrived. The next task then starts a new
+    /// thread.
     fn leave(&self) -> bool {
         let mut door = self.door();
         if !door.arrivals.is_empty() {
@@ -114,8 +121,9 @@ impl Crowd {
     }
 }
 
-/// Waits until any guest is due, and notes which.
+/// Waits until any task is due, and marks the due ones.
 fn wait(bell: &Bell, guests: &mut [Guest]) {
+    // one poll for all sockets, up to the earliest deadline
     let deadline = guests.iter().filter_map(|guest| guest.wants.deadline).min();
     let mut owners = Vec::new();
     let mut sockets = Vec::new();
@@ -126,6 +134,7 @@ fn wait(bell: &Bell, guests: &mut [Guest]) {
         }
     }
     bell.wait(&mut sockets, deadline);
+    // mark the tasks whose sockets are ready
     owners.retain({
         let mut ready = sockets.iter().map(|socket| !socket.revents().is_empty());
         move |_| ready.next().unwrap_or(false)
@@ -135,7 +144,7 @@ fn wait(bell: &Bell, guests: &mut [Guest]) {
     }
 }
 
-/// The waker of one task of many.
+/// The waker of one task among many.
 struct Knock {
     asked: AtomicBool,
     bell: Arc<Bell>,
@@ -153,7 +162,7 @@ impl Wake for Knock {
     }
 }
 
-/// One task of many.
+/// One task among many.
 struct Guest {
     name: &'static str,
     task: Task,
@@ -182,7 +191,7 @@ impl Guest {
             || self.wants.deadline.is_some_and(|deadline| deadline <= now)
     }
 
-    /// Polls the task. False: it is over.
+    /// Polls the task. Returns false if it has ended.
     fn poll(&mut self) -> bool {
         self.knock.asked.swap(false, Ordering::SeqCst);
         self.wants.clear();
@@ -194,9 +203,9 @@ impl Guest {
     }
 }
 
-/// `None` when the call panicked.
+/// Calls `call`; `None` if it panicked.
 fn guarded<T>(name: &'static str, call: impl FnOnce() -> T) -> Option<T> {
-    // What a panic leaves half done belongs to a task that is dropped.
+    // state left inconsistent by a panic belongs to a task that is then dropped
     caught(|| {
         let _report = PanicReport(name);
         call()

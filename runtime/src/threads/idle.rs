@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Threads whose task has ended stay for a while, since the next task of the same label may come soon: where a task is a
-//! connection with one request, starting and ending a thread for it is most of the work, and on a busy machine a thread
-//! that is new waits for its first turn behind all others.
+//! Reuse of threads: a thread whose task has ended waits for the next task of the same label. Where
+//! a task is a connection with one request, starting and ending a thread is most of the work, and
+//! on a busy machine a new thread is scheduled behind all others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 
 use super::task::Place;
 
-/// How long a thread stays without a task.
+/// The time a thread stays without a task.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// How many threads of one label stay at most.
+/// The maximum number of idle threads per label.
 const STAY_MAX: usize = 64;
 
-/// What a thread does for one task.
+/// The work of a thread for one task.
 pub(super) type Job = Box<dyn FnOnce(&mut Place) + Send>;
 
-/// Where a thread without a task waits.
+/// The slot in which a thread without a task waits.
 #[derive(Default)]
 struct Seat {
     call: Mutex<Call>,
     called: Condvar,
 }
 
-/// What a waiting thread is called for.
+/// The instruction for a waiting thread.
 #[derive(Default)]
 enum Call {
     #[default]
@@ -44,7 +44,7 @@ impl Seat {
         self.called.notify_one();
     }
 
-    /// Waits to be called, at most until `deadline` if there is one.
+    /// Waits for a call, at most until `deadline` if there is one.
     fn wait(&self, deadline: Option<Instant>) -> Call {
         let mut call = self.call();
         while matches!(*call, Call::Nothing) {
@@ -64,7 +64,7 @@ impl Seat {
     }
 }
 
-/// The threads of a runtime that have no task, by label; the one that came last is called first.
+/// The idle threads of a runtime, by label; the last to become idle is called first.
 #[derive(Default)]
 pub(super) struct Idle(Mutex<Seats>);
 
@@ -79,7 +79,7 @@ impl Idle {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a thread that waits do this; gives it back if there is none.
+    /// Gives the job to an idle thread; returns it if there is none.
     pub(super) fn call(&self, label: &'static str, job: Job) -> Option<Job> {
         let seat = self.seats().free.get_mut(label).and_then(Vec::pop);
         match seat {
@@ -91,8 +91,9 @@ impl Idle {
         }
     }
 
-    /// Waits on a thread of this label for what is to be done next. `None`: the thread ends.
+    /// Waits on a thread of this label for its next job. `None`: the thread ends.
     pub(super) fn wait(&self, label: &'static str) -> Option<Job> {
+        // register as idle, unless enough threads are
         let seat = {
             let mut seats = self.seats();
             let closed = seats.closed;
@@ -104,9 +105,10 @@ impl Idle {
             free.push(Arc::clone(&seat));
             seat
         };
+        // on a time-out the thread ends, if it is still in the list
         let mut call = seat.wait(Some(Instant::now() + LINGER));
         if matches!(call, Call::Nothing) && !self.leave(label, &seat) {
-            // Somebody has taken the seat off the list, and is about to call.
+            // a caller has removed the seat from the list and is about to call
             call = seat.wait(None);
         }
         match call {
@@ -115,7 +117,7 @@ impl Idle {
         }
     }
 
-    /// Whether the seat was still free.
+    /// Removes the seat; returns true if it was still free.
     fn leave(&self, label: &'static str, seat: &Arc<Seat>) -> bool {
         let mut seats = self.seats();
         let Some(free) = seats.free.get_mut(label) else {
@@ -126,7 +128,7 @@ impl Idle {
         free.len() < before
     }
 
-    /// Ends those who wait, and those who would.
+    /// Ends all waiting threads, and those that would wait from now on.
     pub(super) fn close(&self) {
         let free = {
             let mut seats = self.seats();
@@ -138,7 +140,7 @@ impl Idle {
         }
     }
 
-    /// How many threads of this label wait.
+    /// The number of waiting threads of this label.
     #[cfg(test)]
     pub(super) fn count(&self, label: &'static str) -> usize {
         self.seats().free.get(label).map_or(0, Vec::len)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The two halves of a TCP stream in blocking mode.
 //!
-//! A read that is all its task waits for is one recv(2), which waits in the kernel for the bytes, after as many that do not
-//! wait as the runtime's busy poll asks for. A write is one
-//! sendmsg(2) that takes what it can, and waits in a second one only for what the socket did not take.
+//! A read that is the only thing its task waits for is one recv(2) that blocks in the kernel, after
+//! the non-blocking ones of the runtime's busy poll. A write is one sendmsg(2) that takes what it
+//! can, and a second one blocks only for the bytes that the socket did not take.
 
 use std::io::{self, IoSlice};
 use std::net::Shutdown;
@@ -17,10 +17,10 @@ use super::core::{Adopted, Core};
 use super::wait::{self, How, Source};
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
-/// No signal for a peer that is gone: an error says it.
+/// Flags that suppress the signal for a closed peer: it is reported as an error.
 #[cfg(not(target_vendor = "apple"))]
 const SEND: SendFlags = SendFlags::NOSIGNAL;
-/// There an option of the socket keeps it from raising signals.
+/// No flag here: a socket option suppresses the signal.
 #[cfg(target_vendor = "apple")]
 const SEND: SendFlags = SendFlags::empty();
 
@@ -51,7 +51,7 @@ pub(super) fn split(
     Ok((read, ThreadsWrite { core, socket }))
 }
 
-/// Undoes [`split`]. The stream is non-blocking then.
+/// Undoes [`split`]. The stream is then non-blocking.
 pub(super) fn join(read: ThreadsRead, write: ThreadsWrite) -> io::Result<Arc<Socket>> {
     if !Arc::ptr_eq(&read.socket, &write.socket) {
         let apart = "halves of different streams";
@@ -63,6 +63,7 @@ pub(super) fn join(read: ThreadsRead, write: ThreadsWrite) -> io::Result<Arc<Soc
 
 impl LinkRead for ThreadsRead {
     async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        // a read into no room would look like the end of the stream
         let spare = buf.spare_mut();
         if spare.is_empty() {
             let full = io::Error::new(io::ErrorKind::InvalidInput, "a read into a full buffer");
@@ -87,7 +88,7 @@ impl LinkRead for ThreadsRead {
     }
 }
 
-/// Gives the socket what is left of `segments`, as much as it takes without saying that it would have to wait.
+/// Writes the rest of `segments` until the socket would block.
 fn send_rest<S: Segments>(
     socket: &Socket,
     segments: &S,
@@ -115,7 +116,7 @@ fn send_rest<S: Segments>(
 impl LinkWrite for ThreadsWrite {
     async fn write_all<S: Segments>(&mut self, mut segments: S) -> (io::Result<()>, S) {
         let mut cursor = Cursor::default();
-        // Held exclusively by the closure: a shared reference would have to be one that other threads may use too.
+        // The closure borrows exclusively: a shared reference would require `Sync`.
         let source = Source {
             socket: &self.socket.0,
             flags: PollFlags::OUT,

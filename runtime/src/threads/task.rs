@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One task on one thread: it is polled, and between polls the thread waits for what it wants.
+//! Execution of one task on one thread: the thread polls the task, and between polls waits for the
+//! task's events.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,10 +13,10 @@ use super::bell::Bell;
 use super::core::Core;
 use super::turn::{Held, Next};
 
-/// Where one task after the other runs: a thread with its bell.
+/// A thread with its bell, which runs one task after the other.
 #[derive(Default)]
 pub(super) struct Place {
-    /// Of the last task, if nobody else can ring it any more.
+    /// The bell of the last task, if no other thread can ring it any more.
     bell: Option<Arc<Bell>>,
 }
 

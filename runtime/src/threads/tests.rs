@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is particular to threads: where they wait, that little ones share, and that all of them end.
+//! Tests particular to threads: their blocking calls, the sharing by brief tasks, and their end.
 
 use std::future::{Future, pending, poll_fn};
 use std::io::Write;
@@ -36,7 +36,7 @@ fn within<F: Future>(future: F) -> F::Output {
     block_on_until(Instant::now() + LONG, future).expect("in time")
 }
 
-/// Runs a task and returns what its outcome will come out of.
+/// Runs a task and returns a receiver of its outcome.
 fn outcome_of<T, F>(
     runtime: &ThreadsRuntime,
     make: impl FnOnce() -> F + Send + 'static,
@@ -53,7 +53,7 @@ where
     outcome
 }
 
-/// Receives one byte, and tells by which kinds of call.
+/// Receives one byte, and returns the kinds of call that were made.
 async fn receive(runtime: &ThreadsRuntime, socket: &Arc<Socket>) -> Vec<How> {
     let mut calls = Vec::new();
     let call = |how| {
@@ -89,12 +89,12 @@ fn a_read_waits_in_its_call_exactly_if_nothing_else_can_end_the_wait() {
     let far = Arc::new(Socket::from(far));
     let far = &far;
     near.write_all(&[1; 3]).expect("writable");
-    // One after the other, in one poll of the task.
+    // Two calls in a row, in one poll of the task.
     run(async {
         assert_eq!(receive(&runtime, far).await, [How::Waiting]);
         assert_eq!(receive(&runtime, far).await, [How::Waiting]);
     });
-    // With a deadline, for as long as there is one.
+    // With a deadline, the read does not block.
     run(async {
         let deadline = Instant::now() + LONG;
         let calls = runtime.timeout_at(deadline, receive(&runtime, far)).await;
@@ -102,7 +102,7 @@ fn a_read_waits_in_its_call_exactly_if_nothing_else_can_end_the_wait() {
         near.write_all(&[1]).expect("writable");
         assert_eq!(receive(&runtime, far).await, [How::Waiting]);
     });
-    // While somebody holds the waker, and not before or after.
+    // While another owner holds the waker, and not before or after.
     run(async {
         let (ring, mut rung) = oneshot::channel::<()>();
         let writer = near.try_clone().expect("a descriptor");
@@ -124,7 +124,7 @@ fn a_read_waits_in_its_call_exactly_if_nothing_else_can_end_the_wait() {
         };
         assert!(calls.iter().all(|how| *how == How::AtOnce));
         near.write_all(&[1; 2]).expect("writable");
-        // That wakes it once more, in vain.
+        // Dropping them wakes the task once more, without effect.
         drop((ring, rung));
         receive(&runtime, far).await;
         assert_eq!(receive(&runtime, far).await, [How::Waiting]);
@@ -142,7 +142,8 @@ fn a_busy_poll_asks_for_a_while_and_then_waits_in_one_call() {
         let (near, far) = pair();
         let far = Arc::new(Socket::from(far));
         let mut calls = Vec::new();
-        // Nothing is there until the call that waits: however long the asking took, it has ended by then.
+        // No byte is there before the blocking call, so the poll has ended by then, however long it
+        // took.
         let call = |how| {
             calls.push(how);
             match how {
@@ -266,7 +267,7 @@ fn waits_of_strangers_share_one_thread() {
     let runtime = runtime();
     let (mut near, far) = pair();
     let (mut read, mut write) = runtime.adopt(far.into()).expect("adopted");
-    // Polled by nobody's executor: this thread only parks.
+    // Polled by no executor: this thread only parks.
     let never: Vec<_> = (0..100)
         .map(|_| {
             let mut sleep = Box::pin(runtime.sleep_until(Instant::now() + LONG * 100));
@@ -284,11 +285,11 @@ fn waits_of_strangers_share_one_thread() {
     assert_eq!(result.expect("readable"), 1);
     assert!(within(write.write_all(vec![b"y"])).0.is_ok());
     within(write.writable()).expect("there is room");
-    // Other tests may have one of their own.
+    // Other tests may have a thread of this name too.
     assert!(count_threads("zonda-wait") < 10);
     drop(never);
     let near = writer.join().expect("written");
-    // A wait that was given up does not keep the stream from being taken back.
+    // A cancelled wait does not keep the stream from being released.
     let soon = Instant::now() + Duration::from_millis(1);
     assert!(within(runtime.timeout_at(soon, read.read(RxBuf::new(1)))).is_none());
     let back = runtime.release(read, write).expect("both halves");
@@ -332,7 +333,7 @@ fn a_thread_that_has_ended_its_task_takes_the_next_one() {
     until("the threads end", || Arc::strong_count(&core) == 1);
 }
 
-/// How many threads of this process have that name.
+/// The number of threads of this process with that name.
 #[cfg(target_os = "linux")]
 fn count_threads(name: &str) -> usize {
     let threads = std::fs::read_dir("/proc/self/task").expect("Linux tells");
@@ -394,7 +395,7 @@ fn a_nested_wait_inside_of_a_task_is_not_mistaken_for_the_tasks_own() {
         let mut bytes = Vec::new();
         let (_, buf) = read.read(RxBuf::new(1)).await;
         bytes.extend_from_slice(buf.filled());
-        // As a callback does that waits by the runtime, or by parking only.
+        // A callback may wait by the runtime or by parking only.
         let (_, mut buf) = tasks.block_on(inner.read(RxBuf::new(1)));
         bytes.extend_from_slice(buf.filled());
         inner_near.write_all(b"c").expect("writable");

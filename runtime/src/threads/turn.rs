@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the task that is being polled on this thread waits for, as a note to the thread that polls it.
+//! The wait set of the task that is being polled on this thread, for the thread that polls it.
 //!
-//! A future of this backend that is not ready leaves its socket or its deadline here, and the thread waits for all of
-//! that at once. A call that is the only thing the task waits for may do the waiting itself: the task is polled again
-//! with the permission for it.
+//! A future of this backend that is not ready leaves its socket or its deadline here, and the
+//! thread waits for all of them at once. A call that is the only thing the task waits for may block
+//! by itself: the task is polled again with permission to block.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use socket2::Socket;
 
 use super::bell::Bell;
 
-/// What a task waits for, beside its waker.
+/// The events that a task waits for, in addition to its waker.
 #[derive(Default)]
 pub(super) struct Wants {
-    /// Each until it is ready for what the flags say.
+    /// Sockets, each with the events to wait for.
     pub(super) sockets: Vec<(Arc<Socket>, PollFlags)>,
-    /// The earliest of all deadlines.
+    /// The earliest deadline.
     pub(super) deadline: Option<Instant>,
 }
 
@@ -32,24 +32,25 @@ impl Wants {
     }
 }
 
-/// Whether a call may wait by itself.
+/// Permission of a call to block.
 #[derive(Clone, Copy, PartialEq)]
 enum Permission {
     No,
     Granted,
 }
 
-/// The polls of one task, or of one after the other.
+/// The polls of one task, or of several one after the other.
 struct Turn {
     waker: Waker,
     wants: Wants,
     permission: Permission,
-    /// The bell behind the waker and how many hold it while nobody outside of this thread does. `None`: never alone.
+    /// The bell behind the waker, and its reference count while no owner outside of this thread
+    /// holds it. `None`: never alone.
     alone: Option<(Arc<Bell>, usize)>,
 }
 
 impl Turn {
-    /// Whether nobody can wake the task, nor has.
+    /// Returns true if no other thread can wake the task, nor has done so.
     fn is_alone(&self) -> bool {
         let Some((bell, holders)) = &self.alone else {
             return false;
@@ -57,38 +58,38 @@ impl Turn {
         if Arc::strong_count(bell) != *holders {
             return false;
         }
-        // The thread that let go of the bell did so after ringing it.
+        // the thread that released the bell did so after ringing it
         fence(Ordering::Acquire);
         true
     }
 }
 
 thread_local! {
-    /// One per wait that is under way on this thread: a callback may start another.
+    /// One entry per wait in progress on this thread: a callback may start another one.
     static TURNS: RefCell<Vec<Turn>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The turn on top belongs to this until it is dropped.
+/// A guard that owns the topmost turn until it is dropped.
 pub(super) struct Held(());
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Wakers may run code when they go, so they go after the borrow.
+        // wakers may run code when they are dropped, so they are dropped after the borrow
         drop(TURNS.try_with(|turns| turns.borrow_mut().pop()));
     }
 }
 
-/// What is to be done with a task that is not ready.
+/// The next step for a task that is not ready.
 pub(super) enum Next {
-    /// Poll it again: something has changed, or it waits by itself now.
+    /// Poll the task again: an event has come, or the task now blocks by itself.
     Poll,
-    /// Wait for this first.
+    /// Wait for these events first.
     Wait(Wants),
 }
 
 impl Held {
-    /// Begins to poll the one task of this thread. The waker is the one to poll it with; `bell` is behind it, and must
-    /// not be shared with anybody yet.
+    /// Begins to poll the only task of this thread. The returned waker is the one to poll it with;
+    /// `bell` is behind it, and must not be shared yet.
     pub(super) fn single(bell: &Arc<Bell>) -> (Held, Waker) {
         let waker = Waker::from(Arc::clone(bell));
         let held = Held::push(waker.clone(), Some((Arc::clone(bell), 0)));
@@ -120,18 +121,18 @@ impl Held {
         TURNS.with_borrow_mut(|turns| look(turns.last_mut().expect("this one is on top")))
     }
 
-    /// What the polled task waits for. Empty from now on.
+    /// Takes the polled task's wait set, and leaves it empty.
     pub(super) fn wants(&self) -> Wants {
         self.with(|turn| std::mem::take(&mut turn.wants))
     }
 
-    /// Gives the storage of what was waited for back.
+    /// Returns the storage of a wait set for reuse.
     pub(super) fn recycle(&self, mut wants: Wants) {
         wants.clear();
         self.with(|turn| turn.wants = wants);
     }
 
-    /// What to do after a poll of the one task of this thread, which was not ready.
+    /// Decides the next step after a poll of the only task of this thread that was not ready.
     pub(super) fn next(&self) -> Next {
         self.with(|turn| {
             let declined = turn.permission == Permission::Granted;
@@ -151,7 +152,7 @@ impl Held {
     }
 }
 
-/// Calls `look` with the turn of the task that `context` wakes, if it is this thread's.
+/// Calls `look` with the turn of the task that `context` wakes, if it belongs to this thread.
 fn own<T>(context: &Context<'_>, look: impl FnOnce(&mut Turn) -> T) -> Option<T> {
     let found = TURNS.try_with(|turns| {
         let mut turns = turns.borrow_mut();
@@ -161,18 +162,18 @@ fn own<T>(context: &Context<'_>, look: impl FnOnce(&mut Turn) -> T) -> Option<T>
     found.ok().flatten()
 }
 
-/// Whether a thread of this backend polls the task, and itself waits for what it wants.
+/// Returns true if a thread of this backend polls the task, and does its waiting.
 pub(super) fn is_own(context: &Context<'_>) -> bool {
     own(context, |_| ()).is_some()
 }
 
-/// Leaves a socket to wait for. False: this thread would not.
+/// Adds a socket to the wait set. Returns false if this thread does not wait for the task.
 pub(super) fn want(context: &Context<'_>, socket: &Arc<Socket>, flags: PollFlags) -> bool {
     let leave = |turn: &mut Turn| turn.wants.sockets.push((Arc::clone(socket), flags));
     own(context, leave).is_some()
 }
 
-/// Leaves a moment to wait for. False: this thread would not.
+/// Adds a deadline to the wait set. Returns false if this thread does not wait for the task.
 pub(super) fn want_until(context: &Context<'_>, moment: Instant) -> bool {
     let leave = |turn: &mut Turn| {
         let earliest = turn.wants.deadline.map_or(moment, |old| old.min(moment));
@@ -181,7 +182,7 @@ pub(super) fn want_until(context: &Context<'_>, moment: Instant) -> bool {
     own(context, leave).is_some()
 }
 
-/// Takes the permission to wait inside of a call, if there is one.
+/// Takes the permission to block inside a call, if there is one.
 pub(super) fn may_block(context: &Context<'_>) -> bool {
     let take = |turn: &mut Turn| {
         let granted = turn.permission == Permission::Granted
@@ -196,7 +197,7 @@ pub(super) fn may_block(context: &Context<'_>) -> bool {
     own(context, take).unwrap_or(false)
 }
 
-/// Says that the call did not wait although it might have, so that the thread waits in its place.
+/// Reports that the permitted call did not block, so that the thread waits instead.
 pub(super) fn did_not_block(context: &Context<'_>) {
     own(context, |turn| turn.permission = Permission::Granted);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Waiting for a socket or a moment, on a thread of this backend or on any other.
+//! Waiting for a socket or a deadline, on a thread of this backend or on any other.
 //!
-//! On a thread of this backend the wait is left to that thread. Elsewhere the one thread `zonda-wait` does it, so that
-//! nobody else's executor is held up.
+//! On a thread of this backend, that thread waits. Elsewhere the thread `zonda-wait` does, so that
+//! no other executor is blocked.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -19,33 +19,34 @@ use super::core::{Core, WAIT, shut_down};
 use super::turn;
 use crate::oneshot;
 
-/// What a sleep falls back to, in steps, if even the thread for it cannot be had.
+/// The step of a sleep that falls back to blocking because the thread `zonda-wait` cannot be
+/// started.
 const STEP: Duration = Duration::from_millis(10);
 
-/// How a call is to be made.
+/// The mode of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum How {
-    /// Without waiting: [`io::ErrorKind::WouldBlock`] says that it would have to.
+    /// Without blocking: [`io::ErrorKind::WouldBlock`] if the call would have to.
     AtOnce,
-    /// Waiting inside of the call.
+    /// Blocking inside the call.
     Waiting,
 }
 
-/// A wait that the thread `zonda-wait` does for a thread of somebody else.
+/// A wait that the thread `zonda-wait` does for a thread outside of this backend.
 struct Elsewhere {
     done: oneshot::Receiver<()>,
-    /// Dropping it ends the wait.
+    /// A sender whose drop ends the wait.
     _wanted: oneshot::Sender<()>,
 }
 
-/// What is waited for elsewhere.
+/// The event that `zonda-wait` waits for.
 enum Goal {
     Ready(Arc<Socket>, PollFlags),
     Moment(Instant),
 }
 
 impl Goal {
-    /// Whether it may be reached, now that it has been waited for; else it is waited for.
+    /// Returns true if the goal may be reached after a wait; otherwise adds it to the wait set.
     fn poll(&self, context: &Context<'_>, waited: bool) -> bool {
         match self {
             Goal::Ready(..) if waited => true,
@@ -72,7 +73,7 @@ impl Elsewhere {
                 Poll::Pending
             })
             .await;
-            // The socket first: the waiter that sees the end may want it for itself.
+            // drop the socket first: the waiter may need sole ownership when it sees the end
             drop(goal);
             finish.send(());
         });
@@ -82,21 +83,21 @@ impl Elsewhere {
         }
     }
 
-    /// Whether the goal is reached; `None` when nobody waits for it any more.
+    /// Returns ready when the goal is reached; `None` if the wait was abandoned.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<()>> {
         Pin::new(&mut self.done).poll(context)
     }
 }
 
-/// A socket, and what it is waited for to be ready for.
+/// A socket and the events to wait for.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) socket: &'a Arc<Socket>,
     pub(super) flags: PollFlags,
 }
 
-/// Makes a call on a socket as [`call`] does, but where that would wait inside of the call, it is made again and again
-/// without waiting first, for as long as the runtime's busy poll lasts.
+/// Makes a call on a socket like [`call`]; but where the call would block, it is first repeated
+/// without blocking for the duration of the runtime's busy poll.
 pub(super) async fn call_spinning<T>(
     core: &Arc<Core>,
     source: Source<'_>,
@@ -122,8 +123,9 @@ pub(super) async fn call_spinning<T>(
     call(core, source, false, once).await
 }
 
-/// Makes a call on a socket as often as it takes until it does not say [`io::ErrorKind::WouldBlock`], and waits for
-/// its flags in between. The first is made at once only if `eager`: else the socket is waited for before.
+/// Repeats a call on a socket until it returns something other than [`io::ErrorKind::WouldBlock`],
+/// and waits for the socket's events in between. Only if `eager` is the first call made at once:
+/// otherwise the socket is waited for first.
 pub(super) async fn call<T>(
     core: &Arc<Core>,
     source: Source<'_>,
@@ -134,10 +136,12 @@ pub(super) async fn call<T>(
     let mut elsewhere: Option<Elsewhere> = None;
     poll_fn(|context| {
         let own = turn::is_own(context);
+        // finish a wait that another thread does
         if let Some(wait) = &mut elsewhere {
             ready!(wait.poll(context)).ok_or_else(shut_down)?;
             elsewhere = None;
         }
+        // block if permitted; try at once if the socket may be ready
         let mut how = match turn::may_block(context) {
             true => Some(How::Waiting),
             false => (worth_trying || !own).then_some(How::AtOnce),
@@ -159,6 +163,7 @@ pub(super) async fn call<T>(
                 result => return Poll::Ready(result),
             }
         }
+        // not ready: wait on this thread, or have `zonda-wait` do it
         if own {
             turn::want(context, source.socket, source.flags);
             return Poll::Pending;
@@ -166,7 +171,7 @@ pub(super) async fn call<T>(
         let goal = Goal::Ready(Arc::clone(source.socket), source.flags);
         let wait = elsewhere.insert(Elsewhere::start(core, goal));
         ready!(wait.poll(context)).ok_or_else(shut_down)?;
-        // Reached already: the next poll makes the call.
+        // The goal is reached already: the next poll makes the call.
         elsewhere = None;
         context.waker().wake_by_ref();
         Poll::Pending
@@ -199,6 +204,7 @@ pub(super) async fn sleep_until(core: &Arc<Core>, deadline: Instant) {
         if turn::want_until(context, deadline) {
             return Poll::Pending;
         }
+        // another executor polls: `zonda-wait` waits, or this thread in short steps
         let wait = elsewhere.get_or_insert_with(|| Elsewhere::start(core, Goal::Moment(deadline)));
         if ready!(wait.poll(context)).is_some() || core.is_stopped() {
             return Poll::Ready(());
@@ -211,7 +217,7 @@ pub(super) async fn sleep_until(core: &Arc<Core>, deadline: Instant) {
     .await;
 }
 
-/// Lets other tasks of the thread, if there are any, and other threads go first.
+/// Yields to the thread's other tasks, if there are any, and to other threads.
 pub(super) async fn yield_now() {
     let mut yielded = false;
     poll_fn(|context| {
@@ -225,7 +231,7 @@ pub(super) async fn yield_now() {
     .await;
 }
 
-/// Connects a socket that is not connected yet. It becomes non-blocking.
+/// Connects an unconnected socket, and makes it non-blocking.
 pub(super) async fn connect(
     core: &Arc<Core>,
     socket: Arc<Socket>,

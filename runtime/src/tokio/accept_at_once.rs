@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accepting by one call, with which the connection is non-blocking already.
+//! Acceptance by one call that also makes the connection non-blocking.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use rustix::net::{SocketFlags, acceptfrom_with};
 use socket2::Socket;
 
-/// Takes one connection, which comes with its address where the family has one.
+/// Accepts one connection, with its address where the family has one.
 pub(super) fn accept(listener: &Socket) -> io::Result<(Socket, Option<SocketAddr>)> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (stream, from) = acceptfrom_with(listener, flags)?;

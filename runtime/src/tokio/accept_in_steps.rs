@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accepting where no single call makes the connection non-blocking.
+//! Acceptance in two calls, where no single call makes the connection non-blocking.
 
 use std::io;
 use std::net::SocketAddr;
 
 use socket2::Socket;
 
-/// Takes one connection, which comes with its address where the family has one.
+/// Accepts one connection, with its address where the family has one.
 pub(super) fn accept(listener: &Socket) -> io::Result<(Socket, Option<SocketAddr>)> {
     let (stream, from) = listener.accept()?;
     stream.set_nonblocking(true)?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A listening socket of any family on tokio. What it accepts is registered when it is adopted, and not before: tokio's own
-//! listeners register each connection, which here would have to be undone at once.
+//! A listening socket of any family on tokio. A connection is registered only when it is adopted;
+//! tokio's own listeners register each one, which here would have to be undone at once.
 
 use std::future::poll_fn;
 use std::io;
@@ -40,7 +40,8 @@ impl TokioListener {
         &mut self,
         mut take: impl FnMut(&Socket) -> io::Result<T>,
     ) -> io::Result<T> {
-        // A crowd that always has somebody at the door must not keep this thread from its other tasks.
+        // a listener that always has a pending connection must not keep this thread from its other
+        // tasks
         consume_budget().await;
         loop {
             match self.0.try_io(Interest::READABLE, &mut take) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A listening socket where tokio waits for nothing but sockets of its own.
+//! A listening socket on systems where tokio registers only its own socket types.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,9 +12,9 @@ use socket2::{SockRef, Socket, Type};
 /// A listening socket on tokio.
 #[derive(Debug)]
 pub enum TokioListener {
-    /// Of an internet family.
+    /// A TCP listener of an internet family.
     Internet(TcpListener),
-    /// Of datagrams, or of a family that tokio does not know.
+    /// A datagram socket, or a listener of a family that tokio does not know.
     Other(UdpSocket),
 }
 

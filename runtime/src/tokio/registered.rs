@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A socket that tokio waits for and others use as well, by one descriptor. It is registered when somebody has to wait for
-//! the first time: a connection whose bytes are there when it is accepted, and that ends with the answer, never is.
+//! A socket that is registered with tokio and used outside of it as well, by one descriptor. It is
+//! registered at its first wait: a connection whose bytes are there when it is accepted, and that
+//! ends with the answer, is never registered.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -11,13 +12,15 @@ use ::tokio::io::unix::AsyncFd;
 use ::tokio::runtime::Handle;
 use socket2::Socket;
 
-/// A non-blocking socket that is registered with tokio from the first wait on until this is dropped.
+/// A non-blocking socket that is registered with tokio from its first wait until this value is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Registered {
     socket: Arc<Socket>,
     interest: Interest,
     handle: Handle,
-    /// Two tasks may have to wait at the same time. An error stays: the stream is of no use then.
+    /// The registration, which two tasks may need at the same time. An error is kept: the stream is
+    /// then unusable.
     registration: OnceLock<io::Result<AsyncFd<Arc<Socket>>>>,
 }
 
@@ -31,21 +34,22 @@ impl Registered {
         }
     }
 
-    /// Has `handle` register it when somebody waits.
+    /// Wraps a socket that is registered with `handle` at its first wait.
     pub(super) fn new(socket: Arc<Socket>, handle: &Handle) -> io::Result<Registered> {
         let interest = Interest::READABLE | Interest::WRITABLE;
         Ok(Registered::with(socket, interest, handle))
     }
 
-    /// The same for one that only ever takes what comes. It is registered at once.
+    /// Wraps a socket that is only read or accepted from, and registers it at once.
     pub(super) fn listening(socket: Arc<Socket>, handle: &Handle) -> io::Result<Registered> {
         let listening = Registered::with(socket, Interest::READABLE, handle);
         listening.registration()?;
         Ok(listening)
     }
 
-    /// tokio deprecates the safe constructor because a type may lie about its descriptor; a shared `Socket` cannot, and the
-    /// new constructor would bring `unsafe` into a crate that has none.
+    /// Registers the socket. tokio deprecates the safe constructor because a type may misreport its
+    /// descriptor; a shared `Socket` cannot, and the new constructor would bring `unsafe` into a
+    /// crate that has none.
     #[allow(deprecated)]
     fn register(&self) -> io::Result<AsyncFd<Arc<Socket>>> {
         let _context = self.handle.enter();
@@ -66,19 +70,19 @@ impl Registered {
         &self.socket
     }
 
-    /// Waits for bytes, as tokio knows of them. One task at most may wait for them: that takes less time, and less room in its
-    /// future, than what tokio offers for several.
+    /// Waits for readability as tokio knows it. At most one task may wait for it: that takes less
+    /// time, and less room in the task's future, than tokio's calls for several.
     pub(super) fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.registration()?.poll_read_ready(context).map_ok(drop)
     }
 
-    /// Waits for room.
+    /// Waits for writability.
     pub(super) async fn writable(&self) -> io::Result<()> {
         self.registration()?.writable().await.map(drop)
     }
 
-    /// Calls `act` if tokio believes that the socket is ready or has not been asked yet, and has it forget that if it was
-    /// not.
+    /// Calls `act` if tokio believes that the socket is ready or it is not registered yet, and
+    /// clears tokio's readiness if the socket was not ready.
     pub(super) fn try_io<T>(
         &self,
         interest: Interest,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where tokio waits for nothing but sockets of its own it gets a second handle.
+//! A socket with a second handle for tokio, on systems where tokio registers only its own socket
+//! types.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use ::tokio::net::TcpStream;
 use ::tokio::runtime::Handle;
 use socket2::Socket;
 
-/// A non-blocking socket that is registered with tokio until this is dropped.
+/// A non-blocking socket that is registered with tokio until this value is dropped.
 #[derive(Debug)]
 pub(super) struct Registered {
     socket: Arc<Socket>,
@@ -18,7 +19,7 @@ pub(super) struct Registered {
 }
 
 impl Registered {
-    /// Registers it with `handle`.
+    /// Registers the socket with `handle`.
     pub(super) fn new(socket: Arc<Socket>, handle: &Handle) -> io::Result<Registered> {
         let _context = handle.enter();
         let stream = TcpStream::from_std(socket.try_clone()?.into())?;
@@ -29,17 +30,18 @@ impl Registered {
         &self.socket
     }
 
-    /// Waits for bytes, as tokio knows of them. One task at most may wait for them.
+    /// Waits for readability as tokio knows it. At most one task may wait for it.
     pub(super) fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream.poll_read_ready(context)
     }
 
-    /// Waits for room.
+    /// Waits for writability.
     pub(super) fn writable(&self) -> impl Future<Output = io::Result<()>> {
         self.stream.writable()
     }
 
-    /// Calls `act` if tokio believes that the socket is ready, and has it forget that if it was not.
+    /// Calls `act` if tokio believes that the socket is ready, and clears tokio's readiness if it
+    /// was not.
     pub(super) fn try_io<T>(
         &self,
         interest: Interest,

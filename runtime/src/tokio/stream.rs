@@ -18,36 +18,39 @@ use crate::sending;
 use crate::spin::Spin;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
-/// A read of at least this many bytes says that the peer is streaming: the next one is tried at once.
+/// Size of a read that indicates a streaming peer: the next read is tried without waiting for
+/// readiness.
 const STREAMING: usize = 4096;
 
-/// A read of at least this many bytes says that large messages come.
+/// Size of a read that indicates large messages.
 const LARGE: usize = 32 * 1024;
 
-/// How often the socket is asked after such a read before tokio waits for it: some microseconds, about what falling asleep
-/// costs here, and less than waking a sleeper costs the sender, who has that to do for each segment.
+/// Number of reads tried after a large one before the task waits in tokio: some microseconds, about
+/// the cost of falling asleep here, and less than a wake-up costs the sender for each segment.
 const ASKS_LARGE: u32 = 24;
 
 /// Receiving half of a TCP stream on tokio.
 pub struct TokioRead {
     stream: Arc<Registered>,
-    /// What a read means that does not fill its buffer.
+    /// The meaning of a read that does not fill its buffer.
     short_reads: ShortReads,
-    /// After such a read tokio waits for the next event of its poller. While the peer is
-    /// streaming the next bytes are most often there by then, and asking the socket first saves that round. Events that
-    /// come for bytes read in this way are harmless: the read they lead to finds nothing and waits again.
+    /// Number of reads to try before waiting for tokio's readiness. While the peer streams, the
+    /// next bytes are likely there, and reading the socket first saves a round of the poller.
+    /// Readiness events for bytes read in this way are harmless: the read after them finds no bytes
+    /// and waits again.
     asks_first: u32,
     spin: Spin,
 }
 
-/// Whether a read that does not fill its buffer has emptied the socket.
+/// Knowledge about short reads: a short read may have emptied the socket.
 #[derive(Clone, Copy)]
 enum ShortReads {
-    /// There was none. The first is not worth asking the system: there may be no second, as with a connection for one request.
+    /// No short read yet. The first one is not worth a system call: there may be no second, as on a
+    /// connection for one request.
     New,
-    /// There was one.
+    /// One short read.
     Once,
-    /// It is known.
+    /// Known from the socket's type.
     Known(bool),
 }
 
@@ -70,7 +73,7 @@ pub(super) fn split(stream: Registered, spin: Spin) -> (TokioRead, TokioWrite) {
     )
 }
 
-/// Whether the socket hands out as many bytes as it has: it is none of datagrams, and no terminal.
+/// Returns true if the socket returns as many bytes as it has: no datagram socket, and no terminal.
 fn is_stream(stream: &Registered) -> bool {
     let socket = stream.socket();
     let is_known = |domain| matches!(domain, Domain::IPV4 | Domain::IPV6 | Domain::UNIX);
@@ -90,7 +93,7 @@ pub(super) fn join(read: TokioRead, write: TokioWrite) -> io::Result<Registered>
 }
 
 impl ShortReads {
-    /// Another one has come: has it emptied the socket?
+    /// Returns true if another short read has emptied the socket.
     fn have_emptied(&mut self, stream: &Registered) -> bool {
         *self = match *self {
             ShortReads::New => ShortReads::Once,
@@ -102,12 +105,12 @@ impl ShortReads {
 }
 
 impl TokioRead {
-    /// Reads without waiting for readiness, if the last read makes it likely that bytes are there.
+    /// Reads without waiting for readiness, if the last read makes more bytes likely.
     fn try_at_once(&mut self, spare: &mut [u8]) -> Option<io::Result<usize>> {
         (0..self.asks_first).find_map(|_| self.ask(spare))
     }
 
-    /// Reads past tokio's knowledge; `None` if nothing is there.
+    /// Reads regardless of tokio's readiness; `None` if there are no bytes.
     fn ask(&self, spare: &mut [u8]) -> Option<io::Result<usize>> {
         let mut socket = self.stream.socket();
         match socket.read(spare) {
@@ -116,8 +119,9 @@ impl TokioRead {
         }
     }
 
-    /// The busy poll. Between two questions other threads have their turn, as on a full machine it would take the time of
-    /// those it waits for; and other tasks, with what other sockets bring.
+    /// Runs the busy poll. Between two polls the thread yields to other threads, because on a fully
+    /// loaded machine it would take the time of those it waits for, and to other tasks, for what
+    /// their sockets bring.
     async fn ask_for_a_while(&self, spare: &mut [u8]) -> Option<io::Result<usize>> {
         let spinning = self.spin.start(Instant::now)?;
         loop {
@@ -130,8 +134,9 @@ impl TokioRead {
         }
     }
 
-    /// Reads if tokio knows of bytes. Where a short read says that there are no more tokio forgets them in the same step,
-    /// as it does in its own `AsyncRead`: the next read waits at once, without asking a socket that is empty.
+    /// Reads if tokio reports readiness. If a short read means that the socket is empty, tokio's
+    /// readiness is cleared in the same step, as in tokio's own `AsyncRead`: the next read waits at
+    /// once, without a system call on an empty socket.
     fn try_read(&mut self, spare: &mut [u8]) -> io::Result<usize> {
         let mut short = None;
         let (stream, short_reads) = (&self.stream, &mut self.short_reads);
@@ -153,12 +158,14 @@ impl TokioRead {
                 "a read into a full buffer",
             ));
         }
-        // A peer that always has bytes ready must not keep this thread from its other tasks.
+        // a peer that always has bytes ready must not keep this thread from its other tasks
         consume_budget().await;
+        // reads that skip tokio's readiness
         let at_once = match self.try_at_once(spare) {
             None => self.ask_for_a_while(spare).await,
             result => result,
         };
+        // reads that wait for it
         let result = match at_once {
             Some(result) => result,
             None => loop {
@@ -170,6 +177,7 @@ impl TokioRead {
                 }
             },
         };
+        // the size of this read decides about the next one
         self.asks_first = match result {
             Ok(received) if received >= LARGE => ASKS_LARGE,
             Ok(received) if received >= STREAMING => 1,
@@ -195,7 +203,7 @@ impl LinkRead for TokioRead {
 }
 
 impl TokioWrite {
-    /// Gives the socket what it takes now; `Ok(None)` when everything was taken before.
+    /// Writes as many bytes as the socket takes now; `Ok(None)` if all bytes were taken before.
     fn try_once<S: Segments>(&self, segments: &S, cursor: &Cursor) -> io::Result<Option<usize>> {
         let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
         let taken = match cursor.gather(segments, &mut slices) {
@@ -229,7 +237,7 @@ impl TokioWrite {
     }
 }
 
-/// `WouldBlock` unless the socket takes bytes now or is closed.
+/// Returns `WouldBlock` unless the socket takes bytes now or is closed.
 #[cfg(target_os = "linux")]
 fn ask_writable(socket: &Socket) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -240,7 +248,8 @@ fn ask_writable(socket: &Socket) -> io::Result<()> {
     }
 }
 
-/// Elsewhere nobody writes past the runtime, so its word is good.
+/// Always succeeds: on these systems no thread writes past the runtime, so tokio's readiness is
+/// current.
 #[cfg(not(target_os = "linux"))]
 fn ask_writable(_socket: &Socket) -> io::Result<()> {
     Ok(())
@@ -255,7 +264,8 @@ impl LinkWrite for TokioWrite {
     async fn writable(&mut self) -> io::Result<()> {
         loop {
             self.stream.writable().await?;
-            // The socket was filled past tokio's knowledge, so its word may be old: ask, and have it forgotten if so.
+            // Senders fill the socket past tokio's knowledge, so its readiness may be stale: check,
+            // and clear it if so.
             match self.stream.try_io(Interest::WRITABLE, ask_writable) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return result,

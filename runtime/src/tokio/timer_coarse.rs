@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Short waits where nothing better than tokio's own timer is known: late by up to two milliseconds.
+//! Short waits on systems where tokio's own timer is the best one: late by up to two milliseconds.
 
 use std::time::Duration;
 

@@ -16,14 +16,15 @@ use super::TokioRuntime;
 use crate::yielding::yield_now;
 use crate::{PreciseTimer, Runtime};
 
-/// A timer for short waits, late by some 15 us. Holds one descriptor; without one it is as coarse as tokio's.
+/// A timer for short waits, about 15 us late. Holds one descriptor; without one it is as coarse as
+/// tokio's.
 pub struct TokioTimer {
     runtime: TokioRuntime,
     descriptor: Option<AsyncFd<OwnedFd>>,
 }
 
 impl TokioTimer {
-    /// To be called in the runtime's context.
+    /// Creates the timer. Must be called in the runtime's context.
     pub(super) fn new(runtime: TokioRuntime) -> Self {
         let descriptor = create()
             .inspect_err(|error| tracing::debug!("no precise timer: {error}"))
@@ -35,8 +36,9 @@ impl TokioTimer {
     }
 }
 
-/// tokio deprecates the safe constructor because a type may lie about its descriptor; an `OwnedFd` cannot, and the new
-/// constructor would bring `unsafe` into a crate that has none.
+/// Creates the descriptor. tokio deprecates the safe constructor because a type may misreport its
+/// descriptor; an `OwnedFd` cannot, and the new constructor would bring `unsafe` into a crate that
+/// has none.
 #[allow(deprecated)]
 fn create() -> io::Result<AsyncFd<OwnedFd>> {
     let descriptor = timerfd_create(
@@ -46,7 +48,7 @@ fn create() -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(descriptor, Interest::READABLE)
 }
 
-/// Arms the timer once; whatever it counted before is forgotten.
+/// Arms the timer once and discards its previous count.
 fn arm(descriptor: &OwnedFd, delay: Duration) -> io::Result<()> {
     let seconds = i64::try_from(delay.as_secs()).unwrap_or(i64::MAX);
     let spec = Itimerspec {
@@ -67,7 +69,8 @@ async fn expire(descriptor: &AsyncFd<OwnedFd>, delay: Duration) -> io::Result<()
     let deadline = crate::after(delay);
     arm(descriptor.get_ref(), delay)?;
     loop {
-        // The clock tells an expiration from one that was left over by a dropped wait, without a read.
+        // the clock distinguishes an expiration from one left over by a dropped wait, without a
+        // read
         descriptor.readable().await?.clear_ready();
         if Instant::now() >= deadline {
             return Ok(());
