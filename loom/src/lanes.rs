@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The order of a link's lanes: what a thread queues after a more urgent message of its own never leaves before it.
+//! The order of a link's lanes: a message that a thread queues after a more urgent one of its own
+//! never leaves before it.
 //!
-//! The actors are those of `transport/src/outbox`, each step as it is there; a lane counts its messages.
+//! The actors are those of `transport/src/outbox`, with the same steps; a lane counts its messages.
 
 use loom::{
     model::Builder,
@@ -22,7 +23,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// `Outbox::enqueue_all`.
+    /// Models `Outbox::enqueue_all`.
     fn push(&self, index: usize) {
         let mut lane = self.lanes[index].lock().expect("no panic");
         *lane += 1;
@@ -31,12 +32,13 @@ impl Lanes {
         }
     }
 
-    /// `Outbox::most_urgent`.
+    /// Models `Outbox::most_urgent`.
     fn most_urgent(&self) -> usize {
         self.ready.load(Ordering::SeqCst).trailing_zeros() as usize
     }
 
-    /// `Outbox::collect`: what leaves, in order. Without a second look it takes the lane that it chose before it was locked.
+    /// Models `Outbox::collect`: appends the leaving messages to `wire`. If not `looks_again`, it
+    /// keeps the lane that it chose before it took the lock.
     fn collect(&self, looks_again: bool, wire: &mut Vec<usize>) {
         loop {
             let index = self.most_urgent();
@@ -55,7 +57,8 @@ impl Lanes {
     }
 }
 
-/// One thread writes what was queued before; another one queues an urgent message and one behind it.
+/// Races a writer of an earlier message against a thread that queues an urgent message and one
+/// behind it.
 fn races(looks_again: bool) {
     Builder::new().check(move || {
         let lanes = Arc::new(Lanes::default());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The protocol of the lanes' lock. Its code is that of the crate `spin`, which takes the compiler's atomics and no
-//! others, so what is checked is the same steps with the same orderings: those of `spin::mutex::SpinMutex` 0.10.
-//! What `transport/src/sync/spin_mutex.rs` adds to them touches no shared memory.
+//! The protocol of the lanes' lock. Its code is in the crate `spin`, which uses only the compiler's
+//! atomics, so this checks a copy of its steps with the same orderings: those of
+//! `spin::mutex::SpinMutex` 0.10. The additions of `transport/src/sync/spin_mutex.rs` touch no
+//! shared memory.
 
 use loom::{
     model,
@@ -15,7 +16,8 @@ use loom::{
 struct Spin {
     is_locked: AtomicBool,
     unlock: Ordering,
-    /// Read and written with the lock held, and without any ordering of its own.
+    /// The protected value, read and written with the lock held, and without any ordering of its
+    /// own.
     value: AtomicU32,
 }
 
@@ -46,7 +48,7 @@ impl Spin {
         }
     }
 
-    /// The work of a holder, and the end of it.
+    /// Changes the value as a holder does, and unlocks.
     fn add_and_unlock(&self) {
         let before = self.value.load(Ordering::Relaxed);
         self.value.store(before + 1, Ordering::Relaxed);
@@ -54,7 +56,7 @@ impl Spin {
     }
 }
 
-/// Two threads that wait for the lock, one of which has tried it before.
+/// Lets two threads wait for the lock; one of them has tried it before.
 fn holders_see_each_other(unlock: Ordering) {
     model(move || {
         let lock = Spin::new(unlock);
@@ -79,7 +81,7 @@ fn one_holds_the_lock_and_sees_what_the_last_one_did() {
     holders_see_each_other(Ordering::Release);
 }
 
-/// The model is worth something: it finds a lock that is given back without a release.
+/// Checks the model itself: it finds a lock that is released without release ordering.
 #[test]
 #[should_panic]
 fn a_relaxed_unlock_is_found() {

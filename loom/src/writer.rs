@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The election of the writer: nothing that was queued is left behind, one thread writes at a time, and what is said to be
-//! with the socket is there.
+//! The election of the writer: no queued message is left behind, one thread writes at a time, and a
+//! message that is reported as written is with the socket.
 //!
-//! The actors are those of `transport/src/outbox`, each step as it is there; messages are bits.
+//! The actors are those of `transport/src/outbox`, with the same steps; messages are bits.
 
 use loom::{
     model::Builder,
@@ -15,11 +15,11 @@ use loom::{
 
 use crate::election::{Action, Event, WriteEnd, WriterElection};
 
-/// The socket, and what only the writer touches.
+/// The socket, and the state that only the writer uses.
 struct Socket {
-    /// Messages that the peer has.
+    /// Messages that the peer has received.
     wire: u32,
-    /// Writes that it takes before it is full.
+    /// Number of writes that the socket takes before it is full.
     room: u32,
     is_lost: bool,
     is_over: bool,
@@ -27,10 +27,10 @@ struct Socket {
 
 struct Link {
     election: WriterElection,
-    /// Messages that wait.
+    /// Queued messages.
     lane: Mutex<u32>,
     socket: Mutex<Socket>,
-    /// The driver has a signal.
+    /// True if the driver has a signal.
     is_woken: AtomicBool,
 }
 
@@ -53,7 +53,7 @@ impl Link {
         *self.lane.lock().expect("no panic") |= message;
     }
 
-    /// `Signals::raise`.
+    /// Models `Signals::raise`.
     fn wake(&self) {
         self.is_woken.swap(true, Ordering::SeqCst);
     }
@@ -62,7 +62,7 @@ impl Link {
         self.is_woken.swap(false, Ordering::SeqCst)
     }
 
-    /// `Outbox::flush`.
+    /// Models `Outbox::flush`.
     fn flush(&self) -> bool {
         while self.election.apply(Event::Demand) == Action::Write {
             match self.write_elected() {
@@ -74,10 +74,11 @@ impl Link {
         false
     }
 
-    /// `Outbox::write_elected`.
+    /// Models `Outbox::write_elected`.
     fn write_elected(&self) -> Action {
         let mut socket = self.socket.lock().expect("no panic");
         let batch = std::mem::take(&mut *self.lane.lock().expect("no panic"));
+        // a refused batch goes back to the lane
         let end = if socket.is_over {
             self.push(batch);
             WriteEnd::Ended
@@ -101,7 +102,7 @@ impl Link {
         action
     }
 
-    /// `Outbox::resume`, once the socket takes more.
+    /// Models `Outbox::resume`, once the socket takes more.
     fn resume(&self) {
         self.socket.lock().expect("no panic").room += 4;
         if self.election.apply(Event::Resume) == Action::Write {
@@ -109,7 +110,7 @@ impl Link {
         }
     }
 
-    /// `Outbox::drain_direct`, for so many looks.
+    /// Models `Outbox::drain_direct`, for `looks` attempts.
     fn drain(&self, looks: u32) -> bool {
         for _ in 0..looks {
             if !self.election.is_blocked() {
@@ -127,7 +128,7 @@ impl Link {
         false
     }
 
-    /// What the peer has once the driver has followed its signals.
+    /// Returns the messages that the peer has once the driver has handled its signals.
     fn end(&self) -> u32 {
         if self.take_signal() {
             assert!(self.drain(4), "it ends");
@@ -165,14 +166,14 @@ impl Link {
         }
     }
 
-    /// `Outbox::tick`.
+    /// Models `Outbox::tick`.
     fn tick(&self) {
         if self.election.apply(Event::Tick) == Action::Write {
             self.flush();
         }
     }
 
-    /// The end of a stream.
+    /// Ends a stream.
     fn cool_down(&self) {
         self.election.apply(Event::CoolDown);
         let is_empty = *self.lane.lock().expect("no panic") == 0;
@@ -182,7 +183,7 @@ impl Link {
     }
 }
 
-/// Tries every order with at most three threads taken off the processor where they did not wait.
+/// Tries every order of steps with at most three preemptions.
 fn model(test: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(3);
@@ -222,7 +223,7 @@ fn a_full_socket_is_left_to_a_driver_that_knows() {
             spawn(&link, |link| link.send(1)),
             spawn(&link, |link| {
                 if link.take_signal() && !link.drain(2) {
-                    // it goes on later
+                    // it continues later
                     link.wake();
                 }
             }),
@@ -295,7 +296,7 @@ fn a_stream_that_ends_leaves_nothing_in_the_open_batch() {
         link.cool_down();
         join(others);
         if link.take_signal() {
-            // dense again: the driver ticks as long as something waits
+            // dense again: the driver ticks as long as messages wait
             link.tick();
             link.tick();
         }
@@ -326,7 +327,7 @@ fn a_full_batch_does_not_hide_a_message_behind_it() {
     });
 }
 
-/// Where only the driver writes: what it misses it is woken for.
+/// Checks that a driver that is the only writer is woken for each message that it misses.
 #[test]
 fn a_driver_that_alone_writes_misses_nothing() {
     fn send(link: &Link, message: u32) {
@@ -334,7 +335,7 @@ fn a_driver_that_alone_writes_misses_nothing() {
         link.election.apply(Event::DemandDriver);
         link.wake();
     }
-    /// `Outbox::drain_owned`.
+    /// Models `Outbox::drain_owned`.
     fn drain(link: &Link) {
         loop {
             assert_eq!(link.election.apply(Event::Take), Action::Write);
@@ -362,7 +363,8 @@ fn a_driver_that_alone_writes_misses_nothing() {
     });
 }
 
-/// The connection ends while two senders send: nobody writes any more, and nobody is stuck.
+/// Checks that a connection that ends while two senders send has no writer, and that no sender is
+/// stuck.
 #[test]
 fn a_connection_that_ends_has_no_writer() {
     model(|| {
@@ -378,7 +380,7 @@ fn a_connection_that_ends_has_no_writer() {
     });
 }
 
-/// One link is lost while two senders send, and another one takes over.
+/// Checks the takeover of a link that is lost while two senders send.
 #[test]
 fn a_link_that_takes_over_writes_what_the_lost_one_did_not() {
     model(|| {

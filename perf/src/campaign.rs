@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A campaign: every scenario with every system, round by round in turns, into the cells of one record. The sub-commands are
-//! presets of it.
+//! A campaign: every scenario with every system, in interleaved rounds, into the cells of one
+//! record. The sub-commands are presets of it.
 
 use std::fmt;
 use std::path::Path;
@@ -17,27 +17,28 @@ use super::scenario::{Scenario, distinct};
 use super::surroundings::{ENDS_EARLY, interrupt, note, warn_of_surroundings};
 use super::system::{Span, System};
 
-/// For starting and ending the programs of a round, in seconds.
+/// Seconds for starting and ending the programs of a round.
 const AROUND: f64 = 0.5;
 
-/// One system in one scenario, and what came of it.
+/// One system in one scenario, and its results.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The scenario.
     pub scenario: Scenario,
     /// The system whose programs run.
     pub system: System,
-    /// The time that it takes.
+    /// The duration of a round.
     pub span: Span,
     /// The figures so far.
     pub cell: Cell,
-    /// A word before the scenario in names.
+    /// A prefix of the scenario in names.
     label: &'static str,
     has_failed: bool,
 }
 
 impl Entry {
-    /// Nothing measured yet. `label` tells the kinds of scenarios of one record apart.
+    /// Creates an entry without figures. `label` distinguishes the kinds of scenarios of one
+    /// record.
     pub fn new(label: &'static str, scenario: Scenario, system: &System, span: Span) -> Self {
         let mut cell = Cell::new(system.name.as_str(), format!("{label}{}", scenario.case()));
         cell.x = scenario.x();
@@ -51,32 +52,36 @@ impl Entry {
         }
     }
 
-    /// The name of its scenario.
+    /// The name of the entry's scenario.
     pub fn title(&self) -> String {
         format!("{}{}", self.label, self.scenario)
     }
 
-    /// Returns whether both are compared.
+    /// Returns true if both are systems of one comparison.
     pub fn is_beside(&self, other: &Entry) -> bool {
         self.scenario == other.scenario && self.label == other.label
     }
 
-    /// True if every word of one of the `filters`, if there are any, is part of its name.
+    /// Returns true if every word of one of the `filters`, if there are any, is part of the entry's
+    /// name.
     pub fn is_wanted(&self, filters: &[String]) -> bool {
         is_chosen(&self.to_string(), filters)
     }
 
-    /// One round, and what to say of it; `None` if the user ends the run. What fails is not tried again.
+    /// Runs one round and returns its summary; `None` if the user ends the run. A failed entry is
+    /// not run again.
     fn round(&mut self, campaign: &Campaign<'_>, interrupt: &Interrupt) -> Option<String> {
         if self.has_failed {
             return Some("not tried again".into());
         }
         match (campaign.measure)(self, interrupt) {
             Ok(mut round) => {
+                // samples are large: keep them only if the record does
                 if !campaign.keeps_samples {
                     round.nanos_times.clear();
                     round.messages_at_nanos.clear();
                 }
+                // the figures of interest depend on the scenario
                 let text = match (&self.scenario, round.figure("rate")) {
                     (Scenario::Flow(_), Some(rate)) => format!("{} msg/s", short(rate)),
                     (Scenario::Trips(_) | Scenario::Raw(_), _) => round.line(&["p50", "p99"]),
@@ -87,7 +92,7 @@ impl Entry {
                 self.cell.append(round);
                 Some(text)
             }
-            // the signal has ended the programs, too
+            // the signal has ended the programs as well
             Err(_) if interrupt.happened() => None,
             Err(error) => {
                 self.has_failed = true;
@@ -104,7 +109,7 @@ impl fmt::Display for Entry {
     }
 }
 
-/// Each scenario with every system that has a part in it.
+/// Returns an entry for each scenario and each system that supports it.
 pub fn entries(
     label: &'static str,
     scenarios: &[Scenario],
@@ -121,26 +126,26 @@ pub fn entries(
 
 /// Settings of a campaign.
 pub struct Campaign<'a> {
-    /// The sub-command, as the record names it.
+    /// The sub-command's name in the record.
     pub tool: &'static str,
-    /// Settings that change the meaning of the figures, beside what the cells say.
+    /// Settings that change the meaning of the figures, in addition to those in the cells.
     pub settings: Map<String, Value>,
     /// Rounds of each entry.
     pub rounds: u32,
     /// The file of the record.
     pub json: Option<&'a Path>,
-    /// Only to say what would be measured.
+    /// True to list the entries instead of measuring them.
     pub is_list: bool,
-    /// The record keeps latencies and readings.
+    /// True if the record keeps latencies and readings.
     pub keeps_samples: bool,
     /// Measures an entry once.
     pub measure: &'a Measure<'a>,
 }
 
-/// Measures an entry once.
+/// A function that measures an entry once.
 pub type Measure<'a> = dyn Fn(&Entry, &Interrupt) -> Result<Round, Failure> + 'a;
 
-/// The settings of what is measured so often and so long on one runtime.
+/// Returns the settings common to all presets, as a record keeps them.
 pub fn settings(rounds: u32, span: Span, runtime: Value) -> Map<String, Value> {
     named([
         ("rounds", json!(rounds)),
@@ -150,7 +155,7 @@ pub fn settings(rounds: u32, span: Span, runtime: Value) -> Map<String, Value> {
     ])
 }
 
-/// Values by their names, as a record keeps settings.
+/// Returns values by their names, as a record keeps settings.
 pub fn named<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
     Map::from_iter(values.map(|(name, value)| (name.to_owned(), value)))
 }
@@ -160,22 +165,22 @@ pub fn named<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
 pub struct Outcome {
     /// The entries with their figures.
     pub entries: Vec<Entry>,
-    /// The record with the cells of them all.
+    /// The record with the cells of all entries.
     pub record: Record,
     planned: u32,
     is_whole: bool,
-    /// The record goes to standard output, so everything else does not.
+    /// True if the record goes to standard output and all other text does not.
     is_record_output: bool,
 }
 
 impl Campaign<'_> {
-    /// Measures all rounds; `None` if it was only to be said what they are.
+    /// Measures all rounds; `None` if the entries are only listed.
     pub fn run(&self, mut entries: Vec<Entry>) -> Result<Option<Outcome>, Failure> {
         if self.is_list {
             for entry in &entries {
                 match entry.span.seconds > 0.0 {
                     true => print_lines(format_args!("{entry} ({} s)", entry.span.seconds)),
-                    // It takes a number of bytes or messages, not a time.
+                    // a round is a number of bytes or messages, not a duration
                     false => print_lines(format_args!("{entry}")),
                 }
             }
@@ -183,13 +188,13 @@ impl Campaign<'_> {
             return Ok(None);
         }
         if let Some(file) = self.json {
-            // better now than after minutes of work
+            // an unwritable file fails here and not after minutes of work
             Record::reserve(file)?;
         }
         let interrupt = interrupt()?;
         let _paths = Paths;
         let mut settings = self.settings.clone();
-        // raw round trips say themselves what they travel by
+        // raw round trips carry their own transport
         let linked = entries
             .iter()
             .filter(|e| !matches!(e.scenario, Scenario::Raw(_)));
@@ -198,9 +203,11 @@ impl Campaign<'_> {
             settings.insert("link".into(), json!(link.name()));
         }
         let mut record = Record::begin(self.tool, settings);
+        // measure
         warn_of_surroundings();
         note(&format!("{}; {ENDS_EARLY}", self.length(&entries)));
         let is_whole = self.measure(&mut entries, &interrupt);
+        // collect the cells
         record.cells = entries.iter().map(|entry| entry.cell.clone()).collect();
         record.load_average_after = machine::load_average();
         let planned = self.rounds;
@@ -217,7 +224,7 @@ impl Campaign<'_> {
         }))
     }
 
-    /// The time that it takes, in words.
+    /// Returns the expected duration, in words.
     fn length(&self, entries: &[Entry]) -> String {
         let seconds = entries
             .iter()
@@ -232,7 +239,7 @@ impl Campaign<'_> {
         format!("{cells} in {rounds}, about {about}")
     }
 
-    /// All rounds; false if the user ended them early.
+    /// Runs all rounds; returns false if the user ended them early.
     fn measure(&self, entries: &mut [Entry], interrupt: &Interrupt) -> bool {
         let orders = (0..self.rounds as usize).map(|round| turns(entries, round, Entry::is_beside));
         let orders: Vec<usize> = orders.flatten().collect();
@@ -250,8 +257,8 @@ impl Campaign<'_> {
     }
 }
 
-/// The order of a round: those that are beside each other follow each other, and each round begins with another one of
-/// them, so that no entry always has the same neighbour in front.
+/// Returns the order of a round: compared entries follow each other, and each round begins with
+/// another one of them, so that no entry always follows the same one.
 pub fn turns<E>(entries: &[E], round: usize, are_beside: impl Fn(&E, &E) -> bool) -> Vec<usize> {
     let mut order = Vec::new();
     let mut rest: Vec<usize> = (0..entries.len()).collect();
@@ -267,13 +274,13 @@ pub fn turns<E>(entries: &[E], round: usize, are_beside: impl Fn(&E, &E) -> bool
 }
 
 impl Outcome {
-    /// The rounds that the figures are of, in words.
+    /// Returns the rounds behind the figures, in words.
     pub fn rounds(&self) -> String {
         let counts = self.entries.iter().map(|entry| entry.cell.measured());
         of_measured(counts, self.planned, self.is_whole)
     }
 
-    /// Prints the tables below one line on the machine.
+    /// Prints the tables below one line about the machine.
     pub fn print(&self, tables: &str) {
         let text = format!("{}\n{tables}", machine::summary());
         match self.is_record_output {
@@ -284,7 +291,7 @@ impl Outcome {
         }
     }
 
-    /// Writes the record, and fails if something went wrong with a cell or the user ended it early.
+    /// Writes the record; fails if a cell failed or the user ended the run early.
     pub fn finish(&self, json: Option<&Path>) -> Result<(), Failure> {
         if let Some(file) = json {
             self.record.write(file)?;
@@ -293,7 +300,7 @@ impl Outcome {
     }
 }
 
-/// The rounds that figures are of, in words, from the number in each cell.
+/// Returns the rounds behind figures, in words, from the number in each cell.
 fn of_measured(
     counts: impl Iterator<Item = usize> + Clone,
     planned: u32,

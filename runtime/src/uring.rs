@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The io_uring backend: completion I/O of Linux through compio's driver, tasks and timers of its own.
+//! The io_uring backend: Linux completion I/O through compio's driver, with its own tasks and
+//! timers.
 //!
-//! Threads: `zonda-net-N`, one per core or as many as the options say, each with a ring, a queue of tasks and its
-//! deadlines. A task stays on the thread that it was given to, the least busy one; sockets belong to no thread, since
-//! any ring can work on any descriptor. What blocks in a callback holds up the tasks of its thread, and no new ones are
-//! given to it meanwhile. A thread ends when the last clone of the runtime is dropped, which waits for
-//! nothing.
+//! Threads: `zonda-net-N`, one per core or as many as the options set, each with a ring, a queue of
+//! tasks and its deadlines. A task stays on the thread that it was assigned to, the least busy one;
+//! sockets belong to no thread, since any ring can work on any descriptor. A callback that blocks
+//! holds up the tasks of its thread, which is assigned no new ones until then. The threads end when
+//! the last clone of the runtime is dropped; the drop does not wait for them.
 //!
-//! A ring is never used before it has passed a test with real messages, so that an old kernel, a sandbox or a limit
-//! shows when the runtime starts, and not on the first link. There is no silent fallback to polling.
+//! A ring is used only after it has passed a test with real messages, so that an old kernel, a
+//! sandbox or a limit is found when the runtime starts, and not on the first link. There is no
+//! silent fallback to polling.
 
 mod listener;
 mod operation;
@@ -49,22 +51,23 @@ pub struct UringRuntime(Arc<Pool>);
 
 struct Pool {
     shards: Shards,
-    /// Where the search for the least busy shard begins, so that equal ones take turns.
+    /// Start of the search for the least busy shard; it rotates, so that equally busy ones take
+    /// turns.
     next: AtomicUsize,
 }
 
 impl UringRuntime {
-    /// Whether the backend is compiled in: yes.
+    /// Compile-time flag: the backend is compiled in.
     pub const COMPILED_IN: bool = true;
 
     /// Starts threads named `zonda-net-N` (the prefix is an option), by default one per available core.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] with why io_uring cannot be used here and what to try;
+    /// [`io::ErrorKind::Unsupported`] with the reason why io_uring cannot be used and advice;
     /// [`io::ErrorKind::InvalidInput`] for options that do not fit the system.
     ///
     /// # Blocking
-    /// A few milliseconds, while each thread tests its ring.
+    /// Blocks for a few milliseconds, while each thread tests its ring.
     pub fn start(options: &RuntimeOptions) -> io::Result<Self> {
         Ok(UringRuntime(Arc::new(Pool {
             shards: Shards::start(options)?,
@@ -72,15 +75,15 @@ impl UringRuntime {
         })))
     }
 
-    /// Tries whether this process may use io_uring now, with everything the backend needs.
+    /// Checks that this process may use io_uring now, with every operation that the backend needs.
     ///
     /// # Errors
-    /// As [`UringRuntime::start`].
+    /// Fails like [`UringRuntime::start`].
     pub fn probe() -> io::Result<()> {
         start::probe()
     }
 
-    /// The shard with the fewest tasks, of those that nothing holds up.
+    /// Returns the shard with the fewest tasks, preferring those that no task holds up.
     fn idlest(&self) -> Arc<Shard> {
         let shards = self.0.shards.all();
         let first = self.0.next.fetch_add(1, Ordering::Relaxed) % shards.len();
@@ -92,7 +95,7 @@ impl UringRuntime {
         Arc::clone(idlest.unwrap_or(&shards[first]))
     }
 
-    /// The shard that the calling thread belongs to, or else the idlest.
+    /// Returns the calling thread's own shard, or else the least busy one.
     fn nearest(&self) -> Arc<Shard> {
         let pool = self.0.shards.all()[0].pool();
         worker::here(pool)
@@ -101,7 +104,7 @@ impl UringRuntime {
     }
 }
 
-/// Whether a task holds the shard's thread up, as far as one can tell.
+/// Returns true if a task is known to hold up the shard's thread.
 fn is_held_up(shard: &Arc<Shard>) -> bool {
     shard.is_stuck() || (park::is_waiting() && worker::is_here(shard))
 }
@@ -148,7 +151,7 @@ impl Runtime for UringRuntime {
     }
 
     async fn connect(&self, socket: Socket, to: SocketAddr) -> io::Result<Socket> {
-        // In the ring only a blocking socket waits for the answer.
+        // In the ring only a blocking socket waits for the peer's answer.
         socket.set_nonblocking(false)?;
         let socket = Arc::new(socket);
         let connect = Connect::new(Arc::clone(&socket), to.into());
@@ -192,7 +195,7 @@ impl Runtime for UringRuntime {
                 return Poll::Ready(());
             }
             let waker = context.waker();
-            // A thread that is parked in a callback does not come back to its ring.
+            // A thread that is parked in a callback does not return to its ring.
             if park::is_waiting() || !worker::wake_behind_completions(waker) {
                 waker.wake_by_ref();
             }
@@ -206,7 +209,8 @@ impl Runtime for UringRuntime {
     }
 }
 
-/// A timer for short waits, late by some 35 us. It holds no descriptor: the ring's wait takes nanoseconds.
+/// A timer for short waits, about 35 us late. It holds no descriptor: the ring's wait takes
+/// nanoseconds.
 pub struct UringTimer(Arc<Shard>);
 
 impl PreciseTimer for UringTimer {

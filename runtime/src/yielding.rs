@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Letting other tasks run, on executors that leave that to their tasks.
+//! Cooperative yielding, for executors that do not preempt their tasks.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Lets the other tasks of the executor run once.
+/// Yields once to the other tasks of the executor.
 ///
-/// Not tokio's: that one wakes only when the thread returns to its runtime, which it never does if a task of it blocks
-/// on the future that yields.
+/// This is not tokio's `yield_now`, which wakes only when the thread returns to its runtime; a task
+/// that blocks on the yielding future never does.
 pub async fn yield_now() {
     let mut yielded = false;
     poll_fn(|context| {

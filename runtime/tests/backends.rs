@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every compiled-in backend against the one suite, and what is particular to each.
+//! Every compiled-in backend against the shared suite, and tests particular to each.
 #![forbid(unsafe_code)]
 #![cfg(any(
     feature = "tokio",
@@ -17,13 +17,13 @@ use std::io;
 use suite::{Backend, Running};
 use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions};
 
-/// A runtime of its own needs nothing else to run.
+/// Returns a runtime that needs no other value to keep it running.
 #[allow(dead_code)]
 fn alone<R>(runtime: io::Result<R>) -> io::Result<Running<R>> {
     Ok((runtime?, Box::new(())))
 }
 
-/// The same with a busy poll that is longer than most waits here.
+/// Returns the options with a busy poll that is longer than most waits of these tests.
 #[allow(dead_code)]
 fn busy(options: &RuntimeOptions) -> RuntimeOptions {
     RuntimeOptions {
@@ -150,7 +150,7 @@ fn an_application_that_drops_its_tokio_runtime_first_meets_no_panic() {
     let sleep = runtime.sleep_until(Instant::now() + Duration::from_secs(3600));
     assert!(!runtime.is_shut_down());
     application.shutdown_background();
-    // Its threads notice one after the other.
+    // its threads notice the shutdown one after the other
     let deadline = Instant::now() + suite::LONG;
     while !runtime.is_shut_down() {
         assert!(Instant::now() < deadline, "taken for running");
@@ -189,7 +189,7 @@ fn an_executor_that_nobody_runs_holds_up_its_tasks_only() {
     let mut outcome = outcome_of(&runtime, |_| async {});
     let soon = Instant::now() + Duration::from_millis(5);
     assert_eq!(within(runtime.timeout_at(soon, &mut outcome)), None);
-    // The task was waiting: it runs as soon as somebody runs the executor.
+    // the task was waiting: it runs as soon as this thread runs the executor
     let executor = runtime.executor().clone();
     assert_eq!(within(executor.run(outcome)), Some(()));
 }

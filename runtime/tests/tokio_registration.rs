@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A socket is registered with tokio's poller when somebody has to wait for it, and not before. The only test of this program,
-//! since it looks at the descriptors that the process has.
+//! Registration of a socket with tokio's poller at its first wait, and not before. The only test of
+//! this program, because it inspects the descriptors of the process.
 #![forbid(unsafe_code)]
 #![cfg(all(feature = "tokio", target_os = "linux"))]
 
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RuntimeOptions, RxBuf, TokioRuntime, oneshot};
 
-/// Whether some poller of this process waits for a descriptor.
+/// Returns true if a poller of this process waits for the descriptor.
 fn is_registered(descriptor: i32) -> bool {
     let all = std::fs::read_dir("/proc/self/fdinfo").expect("listed");
     all.flatten().any(|entry| {
-        // it may be closed by now
+        // the descriptor may be closed by now
         let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
         text.lines()
             .filter_map(|line| line.strip_prefix("tfd:"))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is particular to io_uring: operations belong to threads, and the kernel keeps sockets that are given up.
+//! Tests particular to io_uring: operations belong to threads, and the kernel holds sockets of
+//! cancelled operations.
 #![forbid(unsafe_code)]
 #![cfg(all(feature = "uring", target_os = "linux"))]
 
@@ -44,7 +45,7 @@ fn pair() -> (TcpStream, TcpStream) {
 
 type Reading = Pin<Box<dyn Future<Output = (std::io::Result<usize>, RxBuf)> + Send>>;
 
-/// A read of one message, and the halves with it.
+/// Returns a read of one message, which owns both halves.
 fn reading(runtime: &UringRuntime, stream: TcpStream) -> Reading {
     let (mut read, write) = runtime.adopt(stream.into()).expect("adopted");
     Box::pin(async move {
@@ -53,7 +54,7 @@ fn reading(runtime: &UringRuntime, stream: TcpStream) -> Reading {
     })
 }
 
-/// Polls a read once, which must find nothing yet.
+/// Polls a read once, which must be pending.
 async fn begin(reading: &mut Reading) {
     poll_fn(|context| {
         assert!(reading.as_mut().poll(context).is_pending());
@@ -62,14 +63,14 @@ async fn begin(reading: &mut Reading) {
     .await;
 }
 
-/// A read that was begun by a task, and is still under way.
+/// Returns a read that a task has begun, and that is still in progress.
 fn begun_in_a_task(runtime: &UringRuntime, stream: TcpStream) -> Reading {
     let (sender, receiver) = mpsc::channel();
     let inside = runtime.clone();
     runtime.spawn("begins", move || async move {
         let mut reading = reading(&inside, stream);
         begin(&mut reading).await;
-        // The kernel has it by the end of this turn.
+        // the kernel has the operation by the end of this turn
         sender.send(reading).expect("the test waits");
     });
     receiver.recv_timeout(LONG).expect("begun")
@@ -112,7 +113,7 @@ fn a_read_that_is_dropped_anywhere_is_cancelled_and_the_socket_closed() {
         drop(begin(&runtime, far));
         assert_eq!(near.read(&mut [0; 8]).expect("the end"), 0);
     }
-    // And within a task.
+    // and within a task
     let (mut near, far) = pair();
     let inside = runtime.clone();
     runtime.spawn("drops", move || async move {
@@ -145,7 +146,7 @@ fn calls_on_what_is_left_of_a_runtime_end() {
     let (near, _far) = pair();
     let (mut read, mut write) = runtime.adopt(near.into()).expect("adopted");
     drop(runtime);
-    // Its thread ends soon; until then the calls may still work.
+    // its thread ends soon; until then the calls may still work
     let deadline = Instant::now() + LONG;
     while within(write.write_all(vec![b"x".to_vec()])).0.is_ok() {
         assert!(Instant::now() < deadline, "the thread goes on");
@@ -167,7 +168,7 @@ fn a_port_is_free_as_soon_as_its_listener_is_dropped() {
     let mut listener = Some(runtime.listen(socket.into()).expect("registered"));
     for _ in 0..50 {
         let mut given_up = listener.take().expect("one at a time");
-        // The wait is under way in the kernel when it is given up.
+        // the kernel has started the wait when it is cancelled
         let wait = runtime.timeout_at(Instant::now() + Duration::from_micros(200), {
             let (runtime, listener) = (runtime.clone(), &mut given_up);
             async move { runtime.accept(listener).await }
@@ -211,7 +212,7 @@ fn waits_are_late_by_microseconds() {
         sender.send(late);
     });
     let late = within(outcome).expect("the task ends");
-    // The median says what the timer does; the tail, what else the machine does.
+    // the median depends on the timer; the tail, on the machine's other load
     println!("late by {:?} (median) to {:?}", late[100], late[199]);
     assert!(late[100] < Duration::from_millis(1), "{late:?}");
 }
@@ -241,7 +242,7 @@ fn a_thread_that_is_held_up_gets_no_new_tasks() {
         let _ = held.recv_timeout(LONG);
     });
     within(begins).expect("it runs");
-    // For that long a task may well be just busy.
+    // a task that runs for less than this time counts as busy, not as stuck
     let noticed = Instant::now() + Duration::from_millis(25);
     within(runtime.timeout_at(noticed, pending::<()>()));
     let (done, all_done) = mpsc::channel();
@@ -290,7 +291,7 @@ fn what_a_blocked_thread_waits_for_is_done_by_the_others() {
     let (answer, alone) = within(outcome).expect("the task ends");
     assert_eq!((answer.as_deref(), alone), (Some(&b"hello"[..]), false));
     peer.join().expect("no panic");
-    // With one thread nothing could be done.
+    // with one thread nothing could be done
     let single = start(1);
     let (inside, (sender, outcome)) = (single.clone(), oneshot::channel());
     single.spawn("asks", move || async move {
@@ -328,7 +329,7 @@ fn whoever_yields_goes_behind_what_the_ring_has_completed() {
     });
     let yields = within(yields).expect("the task ends");
     assert!((1..=4).contains(&yields), "heard after {yields} turns");
-    // Where there is no ring to come back to, nothing waits for one.
+    // without a ring to return to, a yield does not wait for one
     within(runtime.yield_now());
     runtime.block_on(runtime.yield_now());
     let (done, blocked) = oneshot::channel();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nothing is left of a runtime on io_uring: no descriptor, no thread, however much was under way. The only test of
-//! this program, since it counts what the process has.
+//! Release of all resources of a runtime on io_uring: no descriptor and no thread is left, whatever
+//! was in progress. The only test of this program, because it counts the resources of the process.
 #![forbid(unsafe_code)]
 #![cfg(all(feature = "uring", target_os = "linux"))]
 
@@ -20,7 +20,7 @@ fn count(what: &str) -> usize {
         .count()
 }
 
-/// Reads from silent peers and floods them, in tasks of their own.
+/// Reads from silent peers and floods them, in tasks.
 fn keep_busy(runtime: &UringRuntime, peers: &mut Vec<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("bound");

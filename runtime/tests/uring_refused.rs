@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the system refuses io_uring: told clearly, replaced or insisted on. The refusals are the kernel's own.
+//! Refusal of io_uring by the system: it is reported, and the runtime is replaced or the start
+//! fails. The kernel itself refuses.
 #![forbid(unsafe_code)]
 #![cfg(all(
     feature = "uring",
@@ -22,17 +23,18 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber, span};
 use zonda_runtime::{AnyRuntime, RuntimeKind, RuntimeOptions, UringRuntime, oneshot};
 
-/// The numbers of the system calls are the same on every architecture.
+/// Number of a system call, equal on every architecture.
 const SETUP: i64 = 425;
 const ENTER: i64 = 426;
 
 thread_local! {
-    /// What was warned of on this thread, while somebody asks.
+    /// The warnings of this thread, while a test collects them.
     static WARNED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Notes the warnings of those threads that ask for them. There is one for the whole process: what a place that warns
-/// finds there for the first time is remembered for all threads, so each with a subscriber of its own would not do.
+/// A subscriber that collects the warnings of threads that ask for them. There is one for the whole
+/// process: tracing caches the first interest in a call site for all threads, so a subscriber per
+/// thread would miss warnings.
 struct Warnings;
 
 struct Message(String);
@@ -67,7 +69,7 @@ impl Subscriber for Warnings {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Has warnings noted, from before the first one on.
+/// Installs the subscriber, before the first warning.
 fn listen() {
     static LISTENING: Once = Once::new();
     LISTENING.call_once(|| {
@@ -75,7 +77,7 @@ fn listen() {
     });
 }
 
-/// Calls `f` and returns what it warned of.
+/// Calls `f` and returns its warnings.
 fn warned<T>(f: impl FnOnce() -> T) -> (T, Vec<String>) {
     listen();
     WARNED.set(Some(Vec::new()));
@@ -114,7 +116,7 @@ fn options(uring_required: bool) -> RuntimeOptions {
     }
 }
 
-/// Tells whether the runtime of `AnyRuntime` runs tasks.
+/// Returns true if the runtime of `AnyRuntime` runs tasks.
 fn works(runtime: &AnyRuntime) -> bool {
     let (sender, receiver) = oneshot::channel();
     runtime.spawn("zonda-task", move || async move { sender.send(()) });
@@ -125,7 +127,7 @@ fn substitute() -> Option<RuntimeKind> {
     RuntimeKind::available().find(|&kind| kind != RuntimeKind::Uring)
 }
 
-/// What a refusal must lead to; run where io_uring is refused for `reason`.
+/// Checks the outcome of a refusal; run where io_uring is refused for `reason`.
 fn check_refusal(reason: &str) {
     let text = format!("io_uring is not usable: {reason}");
     let probed = UringRuntime::probe().expect_err("refused");
@@ -168,7 +170,7 @@ fn where_it_is_allowed_it_runs_without_a_word() {
 fn a_sandbox_that_hides_it() {
     let reason = "the kernel has no io_uring, or a sandbox hides it (it came with Linux 5.1, and 5.13 is needed)";
     forbidden(SETUP, 38, move || check_refusal(reason));
-    // The ring can be made then, but does nothing: only the trial shows it.
+    // the ring can then be created, but does not work: only the self-test finds it
     forbidden(ENTER, 38, move || check_refusal(reason));
 }
 
@@ -181,7 +183,7 @@ fn a_policy_that_forbids_it() {
 
 #[test]
 fn a_limit_of_locked_memory() {
-    // What older kernels answer under a low `ulimit -l`.
+    // the error of older kernels under a low `ulimit -l`
     let reason = "too little memory may be locked (raise `ulimit -l`)";
     forbidden(SETUP, 12, move || check_refusal(reason));
 }
@@ -202,10 +204,10 @@ fn a_kernel_that_knows_too_little() {
     });
 }
 
-/// Set for the child processes of the tests below.
+/// Environment variable that is set for the child processes of the tests below.
 const CHILD: &str = "ZONDA_TEST_LIMIT";
 
-/// Runs one test of this file in a process of its own, where it lowers a limit.
+/// Runs one test of this file in a child process, where it lowers a limit.
 fn in_child(test: &str) {
     let program = env::current_exe().expect("this program");
     let output = Command::new(program)
@@ -227,7 +229,7 @@ fn no_descriptors_left_for_its_rings() {
         maximum: getrlimit(Resource::Nofile).maximum,
     };
     let open = std::fs::read_dir("/proc/self/fd").expect("listed").count() as u64;
-    // Too few for the rings of many threads, which have two each; enough for what takes their place.
+    // too few for the rings of many threads, which have two each; enough for the substitute runtime
     setrlimit(Resource::Nofile, soft(open + 24)).expect("lowered");
     let many = |uring_required| RuntimeOptions {
         threads: Some(40),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether two records measure the same thing in the same place. That the version differs is what one
-//! compares for; that the machine, the way of building or the settings differ is not.
+//! Comparability of two records: both must measure the same on the same machine. The versions may
+//! differ, as this is what a user compares; machine, build and settings may not.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use crate::record::Record;
 
-/// What has to be the same of the machine.
+/// Fields of the machine that must be equal.
 const MACHINE: [&str; 4] = ["cpu", "cores", "kernel", "arch"];
-/// What has to be the same of the build.
+/// Fields of the build that must be equal.
 const BUILD: [&str; 2] = ["profile", "debug_assertions"];
 
-/// Everything that makes the two incomparable, with both values.
+/// Returns every reason why the two cannot be compared, with both values.
 pub fn differences(before: &Record, after: &Record) -> Vec<String> {
     let mut all = Vec::new();
     if before.schema != after.schema {
@@ -22,6 +22,7 @@ pub fn differences(before: &Record, after: &Record) -> Vec<String> {
     if before.tool != after.tool {
         all.push(differing("tool", &before.tool, &after.tool));
     }
+    // machine and build
     for (what, fields, before, after) in [
         ("machine", &MACHINE[..], &before.machine, &after.machine),
         ("build", &BUILD, &before.build, &after.build),
@@ -29,10 +30,11 @@ pub fn differences(before: &Record, after: &Record) -> Vec<String> {
         let fields = fields.iter().copied();
         all.extend(fields.filter_map(|name| field(what, name, before.get(name), after.get(name))));
     }
+    // settings, of which either record may lack some
     let (before, after) = (&before.settings, &after.settings);
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let settings = names.into_iter();
-    // records from before there was a choice are of TCP
+    // records from before this setting are of TCP
     let tcp = Value::from("tcp");
     let absent = |name: &str| (name == "link").then_some(&tcp);
     all.extend(settings.filter_map(|name| {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The figures of two records, cell by cell and metric by metric, and which of them differ by more than
-//! chance.
+//! The figures of two records, cell by cell and metric by metric, and the significance of their
+//! differences.
 
 use crate::rank;
 use crate::record::{Better, Cell, Metric, Record, Spread, is_chosen};
 
-/// Systems that nobody here has changed: if they differ, the machine does.
+/// Systems that this project does not change: if their figures differ, the machine differs.
 const YARDSTICKS: [&str; 3] = ["bare sockets", "bare", "zenoh"];
 
-/// Rounds that are looked at: the exact test of more takes long, and a difference that this many do not
-/// show is of no use.
+/// The maximum number of rounds to test: the exact test of more takes long, and a difference that
+/// needs more rounds to show is of no use.
 const ROUNDS_MAX: usize = 50;
 
-/// What is compared.
+/// The selection of a comparison.
 pub struct Choice<'a> {
-    /// Names of metrics; all if none is named.
+    /// Names of metrics; all if empty.
     pub metrics: &'a [String],
-    /// Words that a cell's name has; all cells if there are none.
+    /// Words that a cell's name must contain; all cells if empty.
     pub only: &'a [String],
-    /// How improbable chance has to be.
+    /// The significance level.
     pub level: f64,
 }
 
@@ -35,32 +35,32 @@ pub struct Difference<'r> {
     pub before: Spread,
     /// Middle and ends in the second.
     pub after: Spread,
-    /// The probability of chance, after Holm's correction.
+    /// The p-value, after Holm's correction.
     pub p: f64,
-    /// What follows.
+    /// The conclusion.
     pub change: Change,
     rounds: usize,
 }
 
-/// What has become of a figure.
+/// The change of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It may well be chance.
+    /// Not significant.
     None,
-    /// It is better.
+    /// Better.
     Better,
-    /// It is worse.
+    /// Worse.
     Worse,
 }
 
-/// Everything that two records have in common, and what they have not.
+/// The common figures of two records, and the cells of one only.
 #[derive(Debug)]
 pub struct Comparison<'r> {
     /// Figures of this project's own systems.
     pub own: Vec<Difference<'r>>,
     /// Figures of the yardsticks.
     pub yardsticks: Vec<Difference<'r>>,
-    /// Cells that could be measured before and cannot be any more.
+    /// Cells that have figures in the first record and none in the second.
     pub broken: Vec<String>,
     /// Cells that are in one record only.
     pub alone: Vec<String>,
@@ -68,7 +68,7 @@ pub struct Comparison<'r> {
 }
 
 impl<'r> Comparison<'r> {
-    /// Compares what `choice` chooses. The yardsticks are a family of questions of their own.
+    /// Compares the cells and metrics of `choice`. The yardsticks are a separate family of tests.
     pub fn of(before: &'r Record, after: &'r Record, choice: &Choice<'_>) -> Self {
         let mut comparison = Comparison {
             own: Vec::new(),
@@ -79,6 +79,7 @@ impl<'r> Comparison<'r> {
         };
         let is_asked = |cell: &&Cell| is_chosen(&cell.to_string(), choice.only);
         let find = |record: &'r Record, cell: &Cell| record.cells.iter().find(|c| is_same(c, cell));
+        // compare the cells of both records, and list the others
         for cell in before.cells.iter().filter(is_asked) {
             match find(after, cell) {
                 Some(other) => comparison.add(cell, other, choice),
@@ -94,6 +95,7 @@ impl<'r> Comparison<'r> {
                     .push(format!("{cell} is in the second only"));
             }
         }
+        // correct each family of tests by itself
         for family in [&mut comparison.own, &mut comparison.yardsticks] {
             judge(family, choice.level);
         }
@@ -119,17 +121,17 @@ impl<'r> Comparison<'r> {
         }
     }
 
-    /// Whether there was nothing to compare.
+    /// Returns true if there was nothing to compare.
     pub fn is_empty(&self) -> bool {
         self.own.is_empty() && self.yardsticks.is_empty() && self.broken.is_empty()
     }
 
-    /// How many of this project's own figures are worse, or gone.
+    /// The number of this project's own figures that are worse, or missing.
     pub fn worse(&self) -> usize {
         self.broken.len() + count(&self.own, Change::Worse)
     }
 
-    /// What a reader should know beside the table.
+    /// Returns notes for the reader, in addition to the table.
     pub fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self
             .broken
@@ -149,7 +151,7 @@ impl<'r> Comparison<'r> {
         notes
     }
 
-    /// Says so if no difference of any size could be distinguished from chance.
+    /// Returns a note if the rounds are too few for any difference to be significant.
     fn too_few(&self) -> Option<String> {
         let rounds = self.own.iter().map(|d| d.rounds).min()?;
         let needed = rank::rounds_needed(rounds, self.own.len(), self.level)?;
@@ -164,7 +166,7 @@ impl<'r> Comparison<'r> {
     }
 }
 
-/// How many have become so.
+/// Returns the number of differences with this conclusion.
 pub fn count(all: &[Difference<'_>], change: Change) -> usize {
     all.iter().filter(|d| d.change == change).count()
 }
@@ -173,7 +175,7 @@ fn is_same(a: &Cell, b: &Cell) -> bool {
     a.system == b.system && a.case == b.case && a.x == b.x
 }
 
-/// Not judged yet: `p` is that of this one question.
+/// Compares one metric; its `p` is not corrected yet.
 fn difference<'r>(
     cell: &'r Cell,
     name: &'r str,
@@ -211,7 +213,7 @@ fn first_rounds(metric: &Metric) -> &[f64] {
     metric.rounds.get(..count).unwrap_or_default()
 }
 
-/// Corrects the probabilities of a family of questions, and takes back the changes that may be chance.
+/// Corrects the p-values of a family of tests, and resets the changes that are not significant.
 fn judge(family: &mut [Difference<'_>], level: f64) {
     let values: Vec<f64> = family.iter().map(|d| d.p).collect();
     for (difference, p) in family.iter_mut().zip(rank::corrected(&values)) {

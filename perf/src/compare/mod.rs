@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf compare`: what has changed between two records, and whether by more than chance. Records
-//! that do not measure the same thing in the same place are refused.
+//! `zonda perf compare`: the significant differences between two records. Records that do not
+//! measure the same on the same machine are refused.
 
 mod comparable;
 mod difference;
@@ -16,7 +16,7 @@ use super::record::Record;
 use super::surroundings::note;
 use difference::{Choice, Comparison};
 
-/// Examples for readers of the help, and the meaning of the table.
+/// Examples in the help, and the meaning of the table.
 const HELP: &str = "\
 Examples:
   zonda perf compare before.json after.json
@@ -68,7 +68,7 @@ fn level(text: &str) -> Result<f64, String> {
 }
 
 impl Compare {
-    /// Reads both, compares, prints the table; a failure if something has become worse.
+    /// Reads both records, compares them and prints the table; fails if a figure has become worse.
     pub fn run(&self) -> Result<(), Failure> {
         let (before, after) = (self.read(&self.before)?, self.read(&self.after)?);
         let reasons = comparable::differences(&before, &after);

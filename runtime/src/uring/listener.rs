@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accepting: the ring waits until somebody connects, an ordinary call takes the connection. An accept operation that
-//! is given up could take a connection along; a wait cannot.
+//! Acceptance of connections: the ring waits for readability, then an ordinary call accepts. A
+//! cancelled accept operation could lose a connection; a cancelled wait cannot.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr};
@@ -33,7 +33,7 @@ impl UringListener {
         Ok((stream, from.as_socket()))
     }
 
-    /// Calls `take` until there was something to take.
+    /// Calls `take` until it returns something other than `WouldBlock`.
     pub(super) async fn take<T>(
         &mut self,
         mut take: impl FnMut() -> io::Result<T>,
@@ -53,8 +53,9 @@ impl UringListener {
 
 impl Drop for UringListener {
     fn drop(&mut self) {
-        // A wait that was just given up holds the socket until the kernel has confirmed it. Nobody shall connect
-        // meanwhile, and another socket may listen on the port at once.
+        // A cancelled wait holds the socket until the kernel has confirmed the cancellation. The
+        // shutdown refuses connections until then, and lets another socket listen on the port at
+        // once.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One operation of an io_uring as a future that may be polled and dropped on any thread.
 //!
-//! On a thread of the runtime the operation goes into that thread's own ring. Elsewhere a shard does the errand and
-//! sends the outcome back. A future that was started on one thread and polled or dropped on another has its operation
-//! looked after where it was started: what belongs to a ring never leaves its thread.
+//! On a thread of the runtime the operation enters that thread's own ring. Elsewhere a shard runs
+//! it as an errand and sends the outcome back. A future that was started on one thread and is
+//! polled or dropped on another has its operation completed by the first: ring state never leaves
+//! its thread.
 
 use std::future::Future;
 use std::io;
@@ -21,23 +22,24 @@ use super::shard::Shard;
 use super::worker;
 use crate::{oneshot, park};
 
-/// What an operation ends with: the kernel's result, and the operation with its buffer. The latter is `None` only if
-/// the runtime ended meanwhile and the kernel would not let go of it.
+/// The outcome of an operation: the kernel's result, and the operation with its buffer. The latter
+/// is `None` only if the runtime ended first and the kernel still holds the buffer.
 pub(super) type Outcome<T> = (io::Result<usize>, Option<T>);
 
-/// See the module.
+/// An operation; see the [module](self).
 pub(super) struct Operation<T: OpCode + Send + 'static> {
     state: State<T>,
-    /// Of an errand: gets the outcome if this is dropped before it is ready.
+    /// The receiver of an errand's outcome if the operation is dropped before it is ready.
     reply: Option<Reply<T>>,
 }
 
 enum State<T> {
-    /// Not started; does not matter where, but elsewhere than on the runtime's threads it is this shard's errand.
+    /// Not started; any thread of the runtime may start it, and on other threads this shard runs it
+    /// as an errand.
     New(T, Arc<Shard>),
-    /// In the ring of this shard.
+    /// In progress in the ring of this shard.
     Started(SendWrapper<Key<T>>, Arc<Shard>),
-    /// Done by a shard for another thread; the sender's end makes it give up.
+    /// Run by a shard for another thread; dropping the sender cancels it.
     Elsewhere(
         oneshot::Receiver<(io::Result<usize>, T)>,
         #[allow(dead_code)] oneshot::Sender<()>,
@@ -48,7 +50,8 @@ enum State<T> {
 impl<T: OpCode + Send + 'static> Unpin for Operation<T> {}
 
 impl<T: OpCode + Send + 'static> Operation<T> {
-    /// An operation that starts when it is polled; `home` does it if that is on a foreign thread.
+    /// Creates an operation that starts at its first poll; `home` runs it if that poll is on a
+    /// foreign thread.
     pub(super) fn new(home: &Arc<Shard>, op: T) -> Self {
         Operation {
             state: State::New(op, Arc::clone(home)),
@@ -58,12 +61,13 @@ impl<T: OpCode + Send + 'static> Operation<T> {
 
     fn start(&mut self, op: T, home: Arc<Shard>) -> Poll<Outcome<T>> {
         let mut op = Some(op);
-        // The ring of a thread that blocks in a task does nothing meanwhile.
+        // the ring of a thread that blocks in a task makes no progress
         let pushed = (!park::is_waiting()).then(|| {
             worker::with_ring(home.pool(), |shard, ring| {
                 op.take().map(|op| (ring.push(op), Arc::clone(shard)))
             })
         });
+        // done at once, in progress in this thread's ring, or left to the home shard
         match (pushed.flatten().flatten(), op) {
             (Some((PushEntry::Ready(BufResult(result, op)), _)), _) => {
                 Poll::Ready((result, Some(op)))
@@ -81,7 +85,7 @@ impl<T: OpCode + Send + 'static> Operation<T> {
         }
     }
 
-    /// Has a shard do the rest.
+    /// Spawns a task on `shard` that completes the operation.
     fn hand_over(&mut self, state: State<T>, shard: &Arc<Shard>) {
         let (reply, outcome) = oneshot::channel();
         let (wanted, given_up) = oneshot::channel();
@@ -102,6 +106,7 @@ impl<T: OpCode + Send + 'static> Operation<T> {
         shard: Arc<Shard>,
         context: &mut Context<'_>,
     ) -> Poll<Outcome<T>> {
+        // on a foreign thread, its own thread completes the operation
         if !key.valid() {
             self.hand_over(State::Started(key, Arc::clone(&shard)), &shard);
             return self.poll_outcome(context);
@@ -116,7 +121,7 @@ impl<T: OpCode + Send + 'static> Operation<T> {
             }
             Some(PushEntry::Pending(key)) => key,
             None => {
-                // Polled from within the ring itself, as by a destructor: later.
+                // polled from within the ring itself, as by a destructor: retry later
                 context.waker().wake_by_ref();
                 match key {
                     Some(key) => key,
@@ -191,7 +196,7 @@ impl<T: OpCode + Send + 'static> Drop for Operation<T> {
     }
 }
 
-/// An operation that nobody polls any more; to be dropped where it was started, so that it is cancelled.
+/// An abandoned operation; dropped on the thread that started it, so that it is cancelled there.
 struct Stray<T: OpCode + Send + 'static> {
     key: Option<SendWrapper<Key<T>>>,
     reply: Option<Reply<T>>,
@@ -201,14 +206,15 @@ impl<T: OpCode + Send + 'static> Drop for Stray<T> {
     fn drop(&mut self) {
         let Some(key) = self.key.take() else { return };
         if !key.valid() {
-            // Its thread is ending. The ring sees that one operation is missing and is left behind with it.
+            // its thread is ending: the ring counts this operation as missing and leaks itself with
+            // it
             return mem::forget(key);
         }
         worker::abandon(key.take(), self.reply.take());
     }
 }
 
-/// The task that does an operation for another thread.
+/// A task that runs an operation for another thread.
 struct Errand<T: OpCode + Send + 'static> {
     operation: Operation<T>,
     given_up: oneshot::Receiver<()>,

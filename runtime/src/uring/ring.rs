@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One io_uring and the operations under way in it. Lives and dies on one thread.
+//! One io_uring and its operations in progress. Lives and dies on one thread.
 //!
-//! What the kernel may still write to or read from is never freed: an operation that nobody waits for any more is
-//! cancelled and kept until the kernel has confirmed it, and a ring whose operations do not end is leaked.
+//! Memory that the kernel may still access is never freed: an abandoned operation is cancelled and
+//! kept until the kernel has confirmed it, and a ring whose operations do not end is leaked.
 
 use std::io;
 use std::mem;
@@ -15,44 +15,44 @@ use compio::driver::{DriverType, Key, OpCode, Proactor, ProactorBuilder, PushEnt
 
 use crate::oneshot;
 
-/// Submissions that the ring holds until they are given to the kernel; completions may be twice as many, and more wait
-/// in the kernel.
+/// Submissions that the ring holds until they are passed to the kernel; there is room for twice as
+/// many completions, and more wait in the kernel.
 const ENTRIES: u32 = 256;
 
-/// How long the end of a ring waits for its operations to be confirmed as cancelled.
+/// The limit of a ring's wait at its end for the confirmation of cancelled operations.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Where the outcome of an operation goes that was handed to another thread.
+/// The sender of the outcome of an operation that was handed to another thread.
 pub(super) type Reply<T> = oneshot::Sender<(io::Result<usize>, T)>;
 
-/// An operation that was given up: true when the kernel has let go of it.
+/// A cancelled operation: returns true when the kernel has released it.
 type Abandoned = Box<dyn FnMut(&mut Proactor) -> bool>;
 
-/// See the module.
+/// A ring and its operations; see the [module](self).
 pub(super) struct Ring {
-    /// `None` only while it is being dropped.
+    /// The driver; `None` only during the drop.
     proactor: Option<Proactor>,
-    /// Operations that the kernel has, or will get.
+    /// Number of operations that the kernel has, or will get.
     under_way: usize,
-    /// Entries since the last submission.
+    /// Number of entries since the last submission.
     unsubmitted: u32,
     abandoned: Vec<Abandoned>,
 }
 
-/// How the kernel hands completions over, the best way first.
+/// The kernel's mode of delivering completions, the best one first.
 #[derive(Clone, Copy)]
 enum Delivery {
-    /// When this thread asks for them (since Linux 6.1).
+    /// Deferred until this thread polls for them (since Linux 6.1).
     Deferred,
-    /// Whenever it likes, interrupting this thread.
+    /// At any time, interrupting this thread.
     Immediate,
 }
 
 impl Ring {
-    /// Makes a ring with all that this backend needs, on the thread that will use it.
+    /// Creates a ring with all operations that this backend needs, on the thread that will use it.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn new() -> io::Result<Self> {
         let proactor = match build(Delivery::Deferred) {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
@@ -60,7 +60,7 @@ impl Ring {
             }
             result => result?,
         };
-        // compio has a driver that polls, which another crate of the program may have compiled in.
+        // compio has a polling driver, which another crate of the program may have compiled in
         if proactor.driver_type() != DriverType::IoUring {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -75,14 +75,14 @@ impl Ring {
         })
     }
 
-    /// Interrupts [`Ring::poll`], from any thread.
+    /// Returns a waker that interrupts [`Ring::poll`], from any thread.
     pub(super) fn waker(&self) -> Waker {
         self.proactor
             .as_ref()
             .map_or_else(|| Waker::noop().clone(), Proactor::waker)
     }
 
-    /// Starts an operation; it is given to the kernel by the next [`Ring::poll`].
+    /// Starts an operation; the next [`Ring::poll`] passes it to the kernel.
     pub(super) fn push<T: OpCode + 'static>(
         &mut self,
         op: T,
@@ -98,7 +98,7 @@ impl Ring {
         pushed
     }
 
-    /// Takes the result of an operation, or has `waker` woken when there is one.
+    /// Takes the result of an operation, or registers `waker` for it.
     pub(super) fn pop<T: OpCode + 'static>(
         &mut self,
         key: Key<T>,
@@ -115,7 +115,8 @@ impl Ring {
         popped
     }
 
-    /// Cancels an operation that nobody waits for here. Its outcome goes to `reply`, if there is one.
+    /// Cancels an operation that its owner has abandoned. Its outcome goes to `reply`, if there is
+    /// one.
     pub(super) fn abandon<T: OpCode + Send + 'static>(
         &mut self,
         key: Key<T>,
@@ -125,14 +126,15 @@ impl Ring {
             return mem::forget(key);
         };
         if self.unsubmitted >= ENTRIES {
-            // A cancellation that finds the ring full is lost. What wakes the thread is not: it looks at its inbox
-            // before it waits.
+            // A cancellation is lost if the ring is full, so make room. A lost thread wake-up is
+            // harmless: the thread checks its inbox before it waits.
             proactor.flush();
             self.unsubmitted = 0;
         }
         self.unsubmitted += 1;
         let token = proactor.register_cancel(&key);
         proactor.cancel_token(token);
+        // keep the operation until the kernel has completed or cancelled it
         let mut key = Some(key);
         self.abandoned.push(Box::new(move |proactor| {
             let Some(waiting) = key.take() else {
@@ -153,10 +155,11 @@ impl Ring {
         }));
     }
 
-    /// Gives the kernel what was started and waits for completions, for an interruption, or until `timeout` is over.
+    /// Submits the started operations and waits for completions, an interruption, or the end of
+    /// `timeout`.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         let Some(proactor) = &mut self.proactor else {
             return Err(io::ErrorKind::NotConnected.into());
@@ -174,7 +177,7 @@ impl Ring {
         }
     }
 
-    /// Waits for the operations that were abandoned, within bounds.
+    /// Waits for the abandoned operations, at most `SETTLE`.
     pub(super) fn settle(&mut self) {
         let deadline = Instant::now() + SETTLE;
         while !self.abandoned.is_empty() && Instant::now() < deadline {
@@ -189,7 +192,7 @@ impl Drop for Ring {
     fn drop(&mut self) {
         self.settle();
         if self.under_way > 0 {
-            // The kernel may still use their buffers, also after the ring's descriptor is closed.
+            // The kernel may still use their buffers, even after the ring's descriptor is closed.
             tracing::warn!(
                 "{} operations of an io_uring did not end: their memory is left behind",
                 self.under_way
@@ -200,7 +203,7 @@ impl Drop for Ring {
     }
 }
 
-/// Nothing completed, or a signal came.
+/// Returns true if nothing completed, or a signal came.
 fn is_idle(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -213,7 +216,7 @@ fn build(delivery: Delivery) -> io::Result<Proactor> {
     builder
         .capacity(ENTRIES)
         .driver_type(DriverType::IoUring)
-        // For operations that the kernel lacks; there are none, see below.
+        // for operations that the kernel lacks; the check below excludes any
         .thread_pool_limit(0);
     if let Delivery::Deferred = delivery {
         builder
@@ -222,6 +225,7 @@ fn build(delivery: Delivery) -> io::Result<Proactor> {
             .taskrun_flag(true);
     }
     let plain = builder.clone();
+    // every operation that the backend uses must be supported
     builder.detect_opcode_support(
         OpCodeFlag::Recv
             | OpCodeFlag::Send
@@ -234,7 +238,8 @@ fn build(delivery: Delivery) -> io::Result<Proactor> {
     if let Err(error) = &built
         && error.kind() == io::ErrorKind::Unsupported
     {
-        // Where no ring can be made, every operation seems to be missing: the ring itself tells the true reason.
+        // Where no ring can be created, every operation seems unsupported: a plain ring returns the
+        // real error.
         drop(plain.build()?);
     }
     built

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether a ring does what this backend needs: tried, not read off a version.
+//! A test of the ring's operations: made with real messages, not derived from a kernel version.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -14,26 +14,27 @@ use rustix::net::{RecvFlags, SendFlags};
 
 use super::ring::Ring;
 
-/// How long the messages of the test may take.
+/// The time limit of the test's messages.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A wait of this length must not end early, or the thread would spin for ever.
+/// A wait that must not end early, or the thread would spin.
 const WAIT: Duration = Duration::from_millis(2);
 
 const MESSAGE: &[u8] = b"zonda";
 
-/// Sends a message through the ring to a reader that waits for it, waits for a socket to take bytes, and lets a
-/// deadline pass.
+/// Sends a message through the ring to a reader that waits for it, waits for a socket to take
+/// bytes, and waits for a timeout.
 ///
 /// # Errors
-/// What failed, in words of the system where they exist.
+/// Returns the failed step, with the system's error where there is one.
 pub(super) fn run(ring: &mut Ring) -> io::Result<()> {
     let (near, far) = UnixStream::pair()?;
     let (near, far) = (Arc::new(near), Arc::new(far));
     let buffer = vec![0; MESSAGE.len()].into_boxed_slice();
     let read = ring.push(Recv::new(far, buffer, RecvFlags::empty()));
-    // The reader waits before there is anything to read.
+    // the reader waits before there are bytes to read
     ring.poll(Some(Duration::ZERO))?;
+    // write, and wait for readability on both ends
     let write = ring.push(Send::new(near.clone(), MESSAGE, SendFlags::NOSIGNAL));
     let writable = ring.push(PollOnce::new(near, Interest::Writable));
     let (written, _) = finish(ring, write)?;
@@ -42,8 +43,9 @@ pub(super) fn run(ring: &mut Ring) -> io::Result<()> {
     if written != MESSAGE.len() || received != written || *read.into_inner() != *MESSAGE {
         return Err(io::Error::other("a message did not arrive as it was sent"));
     }
+    // a timeout must not end early
     let started = Instant::now();
-    // The first wait may end for something that came with the messages.
+    // the first wait may end early because of an event that came with the messages
     for _ in 0..2 {
         ring.poll(Some(WAIT))?;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What all threads may know of one io_uring thread: the way to hand it work, its timers, how busy it is.
+//! The shared part of one io_uring thread: its inbox, its timers, its load.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -11,9 +11,9 @@ use super::task::Task;
 use super::worker;
 use crate::timers::Timers;
 
-/// One thread of a runtime, as seen from anywhere.
+/// One thread of a runtime, as other threads see it.
 pub(super) struct Shard {
-    /// The same for all shards of one runtime.
+    /// The runtime's number, equal for all of its shards.
     pool: usize,
     /// Interrupts the thread's wait for completions.
     waker: Waker,
@@ -23,14 +23,15 @@ pub(super) struct Shard {
     tasks: AtomicUsize,
     stopping: AtomicBool,
     born: Instant,
-    /// When the thread began to run tasks, in microseconds since `born`; 0 while it waits.
+    /// Time at which the thread began to run tasks, in microseconds since `born`; 0 while it waits.
     running_since: AtomicU64,
 }
 
-/// A thread that has run tasks for this long without a look at its ring is held up by one of them.
+/// The time after which a thread that has run tasks without polling its ring counts as held up by
+/// one of them.
 const STUCK: Duration = Duration::from_millis(20);
 
-/// Work that other threads have handed over.
+/// Tasks handed over by other threads.
 #[derive(Default)]
 struct Inbox {
     closed: bool,
@@ -60,34 +61,34 @@ impl Shard {
         &self.timers
     }
 
-    /// How many tasks have not ended.
+    /// The number of tasks that have not ended.
     pub(super) fn load(&self) -> usize {
         self.tasks.load(Ordering::Relaxed)
     }
 
-    /// Notes that the thread begins to run tasks.
+    /// Records that the thread begins to run tasks.
     pub(super) fn note_running(&self) {
         self.running_since
             .store(self.age().max(1), Ordering::Relaxed);
     }
 
-    /// Notes that the thread begins to wait.
+    /// Records that the thread begins to wait.
     pub(super) fn note_waiting(&self) {
         self.running_since.store(0, Ordering::Relaxed);
     }
 
-    /// Whether a task holds the thread up.
+    /// Returns true if a task holds up the thread.
     pub(super) fn is_stuck(&self) -> bool {
         let since = self.running_since.load(Ordering::Relaxed);
         since != 0 && Duration::from_micros(self.age().saturating_sub(since)) > STUCK
     }
 
-    /// Microseconds since the thread was started.
+    /// The time since the thread was started, in microseconds.
     fn age(&self) -> u64 {
         u64::try_from(self.born.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Starts a task. If the shard's thread is ending, the future is dropped here and now.
+    /// Starts a task. If the shard's thread is ending, the future is dropped in this call.
     pub(super) fn spawn(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.fetch_add(1, Ordering::Relaxed);
         self.queue(Task::new(self, work));
@@ -98,14 +99,15 @@ impl Shard {
         self.tasks.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Has the shard's thread run a task soon.
+    /// Queues a task for the shard's thread.
     pub(super) fn queue(self: &Arc<Self>, task: Arc<Task>) {
         let Some(task) = worker::queue_here(self, task) else {
             return;
         };
         let mut inbox = self.lock();
         if inbox.closed {
-            // Its future may be sent anywhere while it has not run; after that, the thread has dropped it.
+            // a future that has not run may be dropped on any thread; one that has run was dropped
+            // by its own
             drop(inbox);
             return drop(task);
         }
@@ -114,24 +116,24 @@ impl Shard {
         self.interrupt();
     }
 
-    /// Has the thread look around if it waits.
+    /// Interrupts the thread's wait.
     pub(super) fn interrupt(&self) {
         self.waker.wake_by_ref();
     }
 
-    /// Takes what other threads have handed over.
+    /// Takes the tasks that other threads have handed over.
     pub(super) fn collect(&self, into: &mut impl Extend<Arc<Task>>) {
         into.extend(self.lock().tasks.drain(..));
     }
 
-    /// Refuses work from now on; returns what was not collected yet.
+    /// Refuses tasks from now on; returns those that were not collected yet.
     pub(super) fn close(&self) -> Vec<Arc<Task>> {
         let mut inbox = self.lock();
         inbox.closed = true;
         std::mem::take(&mut inbox.tasks)
     }
 
-    /// Asks the thread to end. Waits for nothing.
+    /// Signals the thread to end, without waiting for it.
     pub(super) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.interrupt();
@@ -141,7 +143,7 @@ impl Shard {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Held for moves of a few words only.
+    /// Locks the inbox, for moves of a few words only.
     fn lock(&self) -> MutexGuard<'_, Inbox> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }

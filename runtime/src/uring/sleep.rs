@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Waiting for a deadline, on whatever thread.
+//! Waits for a deadline, on any thread.
 //!
-//! A shard's wait for completions takes a timeout in nanoseconds and needs no descriptor, so that long and short waits
-//! are the same here. A thread that is parked in `block_on` looks after its deadlines itself: it may be the shard's,
-//! inside of a callback, or the shard's may be held up by one.
+//! A shard's wait for completions takes a timeout in nanoseconds and needs no descriptor, so long
+//! and short waits are equal here. A thread that is parked in `block_on` fires its deadlines
+//! itself: it may be the shard's own thread inside a callback, or a callback may hold up the
+//! shard's thread.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,16 +17,16 @@ use super::worker;
 use crate::park;
 use crate::timers::{Key, Timers};
 
-/// Completes at its deadline, or when the runtime is gone.
+/// A future that completes at its deadline, or when the runtime is gone.
 pub(super) struct Sleep {
     shard: Arc<Shard>,
     deadline: Instant,
-    /// Who looks after it.
+    /// The timers that fire the sleep, and its key there.
     entry: Option<(Arc<Timers>, Key)>,
 }
 
 impl Sleep {
-    /// A sleep that `shard` looks after unless the thread that waits for it does.
+    /// Creates a sleep that `shard` fires unless the waiting thread is parked and fires it itself.
     pub(super) fn new(shard: Arc<Shard>, deadline: Instant) -> Self {
         Sleep {
             shard,
@@ -51,12 +52,14 @@ impl Future for Sleep {
         let waker = context.waker();
         let parked = park::timers(waker);
         let timers = parked.as_ref().unwrap_or_else(|| self.shard.timers());
+        // the entry exists: refresh its waker
         if let Some((present, key)) = &self.entry
             && Arc::ptr_eq(present, timers)
             && timers.update(*key, waker)
         {
             return Poll::Pending;
         }
+        // no entry yet, or in the timers of another thread
         let timers = Arc::clone(timers);
         self.forget();
         let Some((key, first)) = timers.insert(self.deadline, waker) else {

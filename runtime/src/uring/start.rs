@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Starting the threads of a runtime, and why the system may refuse.
+//! Start of a runtime's threads, and explanation of the system's refusals.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use super::worker::{self, Plan};
 use crate::RuntimeOptions;
 use crate::placement::Placement;
 
-/// The threads of a runtime; they end when this is dropped, which waits for nothing.
+/// The threads of a runtime; dropping this signals them to end and does not wait.
 pub(super) struct Shards(Vec<Arc<Shard>>);
 
 impl Drop for Shards {
@@ -24,10 +24,11 @@ impl Drop for Shards {
 }
 
 impl Shards {
-    /// Starts the threads; each has tested its ring before this returns.
+    /// Starts the threads; each has tested its ring before this function returns.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] with why io_uring cannot be used and what to try, or those of the placement.
+    /// [`io::ErrorKind::Unsupported`] with the reason why io_uring cannot be used and advice, or
+    /// the placement's error.
     pub(super) fn start(options: &RuntimeOptions) -> io::Result<Self> {
         static POOLS: AtomicUsize = AtomicUsize::new(0);
         let plan = Plan {
@@ -38,6 +39,7 @@ impl Shards {
             Some(threads) => threads.max(1),
             None => thread::available_parallelism().map_or(1, usize::from),
         };
+        // all threads must start, or none stays
         let (mut shards, mut handles) = (Shards(Vec::with_capacity(threads)), Vec::new());
         for index in 0..threads {
             let name = format!("{}-{index}", options.thread_name);
@@ -48,7 +50,7 @@ impl Shards {
                 }
                 Err(error) => {
                     drop(shards);
-                    // What takes the place of this runtime shall find their descriptors free.
+                    // join them, so that a substitute runtime finds their descriptors free
                     handles.into_iter().for_each(|handle| drop(handle.join()));
                     return Err(error);
                 }
@@ -73,17 +75,17 @@ fn start_one(plan: &Plan, name: String) -> io::Result<(Arc<Shard>, JoinHandle<()
     Ok((shard.map_err(explain)?, handle))
 }
 
-/// Makes a ring and tries it; nothing is left of it.
+/// Creates and tests a ring, then drops it.
 ///
 /// # Errors
-/// As [`Shards::start`].
+/// Fails like [`Shards::start`].
 pub(super) fn probe() -> io::Result<()> {
     Ring::new()
         .and_then(|mut ring| self_test::run(&mut ring))
         .map_err(explain)
 }
 
-/// The same error with its cause and what to try.
+/// Returns an error that adds the cause and advice.
 fn explain(error: io::Error) -> io::Error {
     use rustix::io::Errno;
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
@@ -115,7 +117,7 @@ fn explain(error: io::Error) -> io::Error {
     )
 }
 
-/// The sysctl that forbids io_uring, if it does.
+/// Returns the value of the sysctl that forbids io_uring, if it does.
 fn disabled() -> Option<String> {
     let value = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok()?;
     let value = value.trim();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The two halves of a TCP stream on io_uring: the kernel fills and empties the owned buffers themselves.
+//! The two halves of a TCP stream on io_uring: the kernel fills and empties the owned buffers
+//! directly.
 //!
-//! The socket is in blocking mode while it is adopted: an operation on a non-blocking socket would end at once with
-//! `WouldBlock` instead of waiting in the kernel. Nothing ever blocks on it, since the ring does the waiting; who
-//! writes past the ring says `MSG_DONTWAIT` each time.
+//! An adopted socket is in blocking mode: an operation on a non-blocking socket would end at once
+//! with `WouldBlock` instead of waiting in the kernel. No call ever blocks on it: the ring does the
+//! waiting, and a sender that writes past the ring passes `MSG_DONTWAIT` with each call.
 
 use std::io::{self, IoSlice};
 use std::mem;
@@ -26,8 +27,8 @@ use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 pub struct UringRead {
     socket: Arc<Socket>,
     home: Arc<Shard>,
-    /// Nothing was read yet. What a connection begins with is often there when it is accepted, and taking it then costs
-    /// less than having the ring wait for it.
+    /// True before the first read. The first bytes of a connection have often arrived when it is
+    /// accepted, and reading them at once then costs less than a wait in the ring.
     is_new: bool,
 }
 
@@ -37,7 +38,7 @@ pub struct UringWrite {
     home: Arc<Shard>,
 }
 
-/// Splits a stream. `home` works for halves that are used on foreign threads.
+/// Splits a stream. `home` runs the operations of halves that are used on foreign threads.
 pub(super) fn split(socket: Arc<Socket>, home: &Arc<Shard>) -> io::Result<(UringRead, UringWrite)> {
     socket.set_nonblocking(false)?;
     let read = UringRead {
@@ -63,7 +64,7 @@ fn is_interrupted<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == io::ErrorKind::Interrupted)
 }
 
-/// Takes what is there already; `None` when that is nothing.
+/// Reads without waiting; `None` if there are no bytes.
 fn receive_now(socket: &Socket, buf: &mut RxBuf) -> Option<io::Result<usize>> {
     let spare: &mut [u8] = buf.spare_mut();
     if <[u8]>::is_empty(spare) {
@@ -109,7 +110,7 @@ impl LinkRead for UringRead {
     }
 }
 
-/// What is still to be sent of some segments.
+/// The unsent rest of some segments.
 struct Rest<S> {
     segments: S,
     cursor: Cursor,
@@ -129,7 +130,8 @@ impl<S: Segments> Rest<S> {
         }
     }
 
-    /// Gives the socket what it takes at once. What is wrong with it the ring finds as well.
+    /// Sends as many bytes as the socket takes at once. The ring reports errors of the socket, so
+    /// they are ignored here.
     fn send_now(&mut self, socket: &Socket) {
         let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
         let used = self.cursor.gather(&self.segments, &mut slices);
@@ -145,7 +147,8 @@ impl UringWrite {
             let op = SendVectored::new(Arc::clone(&self.socket), rest, SendFlags::NOSIGNAL);
             let (result, op) = Operation::new(&self.home, op).await;
             let Some(op) = op else {
-                // The runtime has ended, and the segments are the kernel's for good: there is nothing to hand back.
+                // The runtime has ended, and the kernel keeps the segments: there is nothing to
+                // return.
                 return std::future::pending().await;
             };
             rest = op.into_inner();

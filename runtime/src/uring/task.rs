@@ -12,29 +12,29 @@ use crate::guard::{caught, drop_guarded};
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What one poll of a task came to.
+/// The outcome of one poll of a task.
 pub(super) enum Progress {
-    /// It has not ended.
+    /// The task has not ended.
     Waits,
-    /// It has ended with this poll.
+    /// The task has ended with this poll.
     Ends,
-    /// It had ended before; a late wake-up.
+    /// The task had ended before; a late wake-up.
     Over,
 }
 
-/// A task and its place in the shard's queue.
+/// A task and its state in the shard's queue.
 pub(super) struct Task {
     shard: Arc<Shard>,
-    /// Whether it waits in a queue; a wake-up meanwhile changes nothing.
+    /// Set while the task is in a queue; further wake-ups have no effect then.
     queued: AtomicBool,
-    /// Whether the shard's thread keeps it.
+    /// Set once the shard's thread keeps the task.
     kept: AtomicBool,
-    /// `None` once it has ended. Locked by the shard's thread only.
+    /// The future; `None` once the task has ended. Locked by the shard's thread only.
     work: Mutex<Option<Work>>,
 }
 
 impl Task {
-    /// A task that has not run yet. The caller queues it.
+    /// Creates a task that has not run yet. The caller queues it.
     pub(super) fn new(
         shard: &Arc<Shard>,
         work: impl Future<Output = ()> + Send + 'static,
@@ -49,7 +49,7 @@ impl Task {
 
     /// Polls the task once, on the shard's thread.
     pub(super) fn run(self: &Arc<Self>) -> Progress {
-        // From here on a wake-up queues it again.
+        // from here on a wake-up queues the task again
         self.queued.swap(false, Ordering::AcqRel);
         let mut slot = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(work) = slot.as_mut() else {
@@ -65,7 +65,7 @@ impl Task {
         Progress::Ends
     }
 
-    /// Drops what the task still is, on the shard's thread.
+    /// Drops the task's future, on the shard's thread.
     pub(super) fn cancel(&self) {
         drop_quietly(
             self.work
@@ -75,18 +75,19 @@ impl Task {
         );
     }
 
-    /// Notes that the shard's thread keeps the task. True the first time.
+    /// Marks the task as kept by the shard's thread. Returns true the first time.
     pub(super) fn keep(&self) -> bool {
         !self.kept.swap(true, Ordering::Relaxed)
     }
 
-    /// Whether [`Task::keep`] was called.
+    /// Returns true if [`Task::keep`] was called.
     pub(super) fn is_kept(&self) -> bool {
         self.kept.load(Ordering::Relaxed)
     }
 }
 
-/// A panic of a destructor must not end the thread that other tasks run on.
+/// Drops a future. A panic of its destructor is logged and does not end the thread that other tasks
+/// run on.
 fn drop_quietly(work: Option<Work>) {
     if !drop_guarded(work) {
         tracing::error!("a task panicked while it was dropped; the others go on");

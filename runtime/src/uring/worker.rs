@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The thread of a shard: runs its tasks, and waits in the ring for completions, deadlines and other threads.
+//! The thread of a shard: it runs the shard's tasks, and waits in the ring for completions,
+//! deadlines and other threads.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -20,10 +21,10 @@ use super::task::{Progress, Task};
 use crate::guard::caught;
 use crate::placement::Placement;
 
-/// Tasks that run before the ring is looked at again.
+/// Number of tasks that run before the ring is polled again.
 const TASKS_PER_TURN: usize = 64;
 
-/// What each thread of a runtime is started with.
+/// Start parameters of each thread of a runtime.
 #[derive(Clone)]
 pub(super) struct Plan {
     /// The runtime's number in this process.
@@ -31,16 +32,17 @@ pub(super) struct Plan {
     pub(super) placement: Placement,
 }
 
-/// What only the thread itself touches.
+/// State of the thread that only it uses.
 struct Local {
     shard: Arc<Shard>,
     ring: RefCell<Ring>,
     ready: RefCell<VecDeque<Arc<Task>>>,
-    /// Who let the others go first, to be woken behind those that the ring's completions wake.
+    /// Wakers of yielded tasks, woken after those that the ring's completions wake.
     yielded: RefCell<Vec<Waker>>,
-    /// Tasks that have run and not ended, by address: kept, so that the end of the thread drops them here.
+    /// Tasks that have run and not ended, by address; kept so that the end of the thread drops them
+    /// here.
     tasks: RefCell<HashMap<usize, Arc<Task>>>,
-    /// What could not be abandoned because the ring was in use.
+    /// Operations that could not be abandoned because the ring was in use.
     later: RefCell<Vec<Later>>,
     ending: Cell<bool>,
 }
@@ -51,7 +53,7 @@ thread_local! {
     static LOCAL: RefCell<Option<Rc<Local>>> = const { RefCell::new(None) };
 }
 
-/// The error of what needs a runtime that has ended.
+/// Returns the error of an operation on a runtime that has ended.
 pub(super) fn shut_down() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the runtime is shut down")
 }
@@ -75,7 +77,7 @@ pub(super) fn with_ring<R>(pool: usize, f: impl FnOnce(&Arc<Shard>, &mut Ring) -
     .flatten()
 }
 
-/// Has an operation of the calling thread's ring cancelled.
+/// Cancels an operation of the calling thread's ring.
 pub(super) fn abandon<T: OpCode + Send + 'static>(key: Key<T>, reply: Option<Reply<T>>) {
     let mut given = Some((key, reply));
     with_local(|local| {
@@ -84,30 +86,30 @@ pub(super) fn abandon<T: OpCode + Send + 'static>(key: Key<T>, reply: Option<Rep
         };
         match local.ring.try_borrow_mut() {
             Ok(mut ring) => ring.abandon(key, reply),
-            // Dropped from within the ring, by a destructor.
+            // dropped from within the ring, by a destructor
             Err(_) => local
                 .later
                 .borrow_mut()
                 .push(Box::new(move |ring| ring.abandon(key, reply))),
         }
     });
-    // Behind the end of the ring: it has seen that an operation is missing, and was left behind.
+    // After the end of the ring, which has counted this operation as missing and leaked itself.
     if let Some((key, _reply)) = given {
         mem::forget(key);
     }
 }
 
-/// The shard of runtime `pool` whose thread calls this.
+/// Returns the calling thread's shard, if it belongs to runtime `pool`.
 pub(super) fn here(pool: usize) -> Option<Arc<Shard>> {
     with_local(|local| (local.shard.pool() == pool).then(|| Arc::clone(&local.shard))).flatten()
 }
 
-/// Whether the calling thread is that of `shard`.
+/// Returns true if the calling thread is the thread of `shard`.
 pub(super) fn is_here(shard: &Arc<Shard>) -> bool {
     with_local(|local| Arc::ptr_eq(&local.shard, shard)).unwrap_or(false)
 }
 
-/// Queues a task if the calling thread is that of its shard, else gives it back.
+/// Queues a task if the calling thread is the thread of its shard, else returns it.
 pub(super) fn queue_here(shard: &Arc<Shard>, task: Arc<Task>) -> Option<Arc<Task>> {
     let mut task = Some(task);
     with_local(|local| {
@@ -118,7 +120,8 @@ pub(super) fn queue_here(shard: &Arc<Shard>, task: Arc<Task>) -> Option<Arc<Task
     task
 }
 
-/// Has `waker` woken once the ring of the calling thread has been looked at. False on a thread that has none.
+/// Wakes `waker` after the calling thread's ring has been polled. Returns false on a thread without
+/// a ring.
 pub(super) fn wake_behind_completions(waker: &Waker) -> bool {
     with_local(|local| {
         let has_turns = !local.ending.get();
@@ -130,17 +133,19 @@ pub(super) fn wake_behind_completions(waker: &Waker) -> bool {
     .unwrap_or(false)
 }
 
-/// The whole life of a shard's thread. The shard, or why there is none, goes to `started`.
+/// Runs a shard's thread. It sends the shard, or the error that prevented it, to `started`.
 pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
     plan.placement.apply();
-    // Waits of the kernel are late by the slack, usually 50 us; without this right they stay so.
+    // the kernel ends waits late by the timer slack, usually 50 us; without the permission they
+    // stay late
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let ring = Ring::new().and_then(|mut ring| self_test::run(&mut ring).map(|()| ring));
     let ring = match ring {
         Ok(ring) => ring,
-        // Wakes the tasks that wait for it.
+        // dropping the sender ends the wait for it
         Err(error) => return drop(started.send(Err(error))),
     };
+    // from here on tasks find their shard through the thread-local state
     let shard = Arc::new(Shard::new(plan.pool, ring.waker()));
     let local = Rc::new(Local {
         shard: Arc::clone(&shard),
@@ -154,7 +159,7 @@ pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
     LOCAL.set(Some(Rc::clone(&local)));
     if started.send(Ok(shard)).is_ok() {
         drop(started);
-        // A foreign waker may panic; the tasks must end then as if the thread was stopped.
+        // a foreign waker may panic; the tasks must then end as if the thread was stopped
         if caught(|| local.serve()).is_err() {
             tracing::error!("an io_uring thread panicked and its tasks end");
         }
@@ -179,7 +184,7 @@ impl Local {
         }
     }
 
-    /// Runs what is ready or due; returns how long the ring may wait then.
+    /// Runs the tasks that are ready or due; returns the time that the ring may wait afterwards.
     fn turn(&self) -> Option<Duration> {
         self.shard.collect(&mut *self.ready.borrow_mut());
         self.shard.timers().fire(Instant::now);
@@ -224,7 +229,7 @@ impl Local {
         }
     }
 
-    /// Drops all tasks on this thread, and what they have left in the ring.
+    /// Drops all tasks on this thread, and their operations in the ring.
     fn end(&self) {
         self.ending.set(true);
         let mut left = self.shard.close();

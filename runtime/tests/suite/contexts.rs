@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Futures of one runtime that are polled elsewhere: by other runtimes, and by none.
+//! Futures of one runtime that are polled by other runtimes, and without a runtime.
 
 use std::future::Future;
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use zonda_runtime::{PreciseTimer, Runtime, block_on_until};
 
 use super::{Backend, LONG, internet_socket, outcome_of};
 
-/// Who polls.
+/// The executor that polls a future.
 #[derive(Debug, Clone, Copy)]
 pub enum Context {
     PlainThread,
@@ -28,7 +28,7 @@ pub const CONTEXTS: [Context; 5] = [
     Context::AsyncStd,
 ];
 
-/// Runs `future` in that context, as a task where it has tasks.
+/// Runs `future` in that context, as a task if the context has tasks.
 pub fn in_context<T: Send + 'static>(
     context: Context,
     future: impl Future<Output = T> + Send + 'static,
@@ -58,7 +58,7 @@ pub fn in_context<T: Send + 'static>(
     output.unwrap_or_else(|| panic!("not in time, or a panic in {context:?}"))
 }
 
-/// What does not need a task of the runtime itself.
+/// Waits that need no task of the runtime itself.
 async fn waits<R: Runtime>(runtime: R) {
     let mut timer = runtime.precise_timer();
     timer.wait(Duration::ZERO).await;
@@ -96,7 +96,7 @@ pub fn blocking_inside_of_async_code_does_not_panic<R: Runtime>(backend: &Backen
     for context in CONTEXTS {
         let runtime = runtime.clone();
         in_context(context, async move {
-            // More polls than tokio's budget for one turn of a task.
+            // more polls than tokio's budget for one turn of a task
             let tasks = runtime.clone();
             let waited = runtime.block_on(async move {
                 let mut timer = tasks.precise_timer();

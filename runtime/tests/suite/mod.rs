@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What every backend must do, written once. `suite!` makes a module of tests out of it for one backend.
+//! The requirements on every backend, written once. `suite!` makes a module of tests for one
+//! backend.
 
 pub mod contexts;
 pub mod lifetime;
@@ -16,24 +17,24 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Socket, Type};
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RuntimeOptions, RxBuf, block_on_until, oneshot};
 
-/// Longer than anything here takes on a busy machine.
+/// A time limit longer than any step of these tests takes on a busy machine.
 pub const LONG: Duration = Duration::from_secs(30);
 
-/// A runtime, with what keeps it running.
+/// A runtime, with the value that keeps it running.
 pub type Running<R> = (R, Box<dyn Any>);
 
 /// A backend under test.
 pub struct Backend<R> {
-    /// Starts it, or makes the handle of an application's runtime.
+    /// Starts the runtime, or wraps an application's runtime.
     pub start: fn(&RuntimeOptions) -> io::Result<Running<R>>,
-    /// Whether the runtime starts threads of its own, which it names and places.
+    /// True if the runtime starts threads of its own, which it names and places.
     pub own_threads: bool,
-    /// Whether the last clone's drop ends the tasks.
+    /// True if the last clone's drop ends the tasks.
     pub ends_tasks: bool,
 }
 
 impl<R: Runtime> Backend<R> {
-    /// With two threads, if it has a choice.
+    /// Starts the backend with two threads, if it has a choice.
     pub fn running(&self) -> Running<R> {
         self.with_threads(2)
     }
@@ -47,12 +48,12 @@ impl<R: Runtime> Backend<R> {
     }
 }
 
-/// Runs `future` to its end, which must come soon.
+/// Runs `future` to its end, which must come within `LONG`.
 pub fn within<F: Future>(future: F) -> F::Output {
     block_on_until(Instant::now() + LONG, future).expect("in time")
 }
 
-/// Runs a task to its end and takes its outcome. Its panic is the test's.
+/// Runs a task to its end and returns its outcome. A panic of the task fails the test.
 pub fn in_task<R, T, M, F>(runtime: &R, make: M) -> T
 where
     R: Runtime,
@@ -63,7 +64,7 @@ where
     within(outcome_of(runtime, make)).expect("the task ends without a panic")
 }
 
-/// Starts a task and returns what its outcome will come out of.
+/// Starts a task and returns a receiver of its outcome.
 pub fn outcome_of<R, T, M, F>(runtime: &R, make: M) -> oneshot::Receiver<T>
 where
     R: Runtime,
@@ -80,12 +81,12 @@ where
     outcome
 }
 
-/// A socket that is not connected yet.
+/// Creates an unconnected socket.
 pub fn internet_socket() -> Socket {
     Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket")
 }
 
-/// The two ends of a connection.
+/// Returns the two ends of a connection.
 pub fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
@@ -96,12 +97,12 @@ pub fn pair() -> (TcpStream, TcpStream) {
     (near, far)
 }
 
-/// Bytes that differ from place to place.
+/// Returns bytes that differ from position to position.
 pub fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 31 + (i >> 8) * 7) as u8).collect()
 }
 
-/// Sends everything back that arrives, until the peer ends; then ends too.
+/// Sends every received byte back, until the peer ends; then ends too.
 pub async fn echo<R: Runtime>(runtime: R, stream: TcpStream) {
     let (mut read, mut write) = runtime.adopt(stream.into()).expect("adopted");
     let mut buf = RxBuf::new(1000);

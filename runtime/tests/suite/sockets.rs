@@ -54,7 +54,7 @@ pub fn a_slow_reader_gets_every_byte<R: Runtime>(backend: &Backend<R>) {
     const ROUNDS: usize = 3;
     let (runtime, _running) = backend.running();
     let sizes = [0, 1, 70_000, 16, 65_519, 0, 3, 1_000_000, 7];
-    // More segments than one system call takes.
+    // more segments than one system call takes
     let segments: Vec<Vec<u8>> = (0..100)
         .map(|i| pattern(sizes[i % sizes.len()] / (1 + i / 20)))
         .collect();
@@ -114,7 +114,7 @@ pub fn one_direction_ends_and_the_other_goes_on<R: Runtime>(backend: &Backend<R>
         let (mut read, mut write) = runtime.adopt(near.into()).expect("adopted");
         write.write_all(&b"last words"[..]).await.0.expect("open");
         write.shutdown().await.expect("open");
-        // Without its writing half the reading half goes on.
+        // the reading half still works without its writing half
         drop(write);
         read_to_end(&mut read).await
     });
@@ -198,7 +198,8 @@ pub fn a_stream_is_handed_from_task_to_task<R: Runtime>(backend: &Backend<R>) {
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
 }
 
-/// Others write to a socket that the runtime drives, by the one descriptor that it has.
+/// Checks that an owner can write to a socket that the runtime drives, through the runtime's one
+/// descriptor.
 #[cfg(target_os = "linux")]
 pub fn a_shared_stream_has_one_descriptor<R: Runtime>(backend: &Backend<R>) {
     use std::os::fd::AsRawFd;
@@ -231,7 +232,7 @@ pub fn a_shared_stream_has_one_descriptor<R: Runtime>(backend: &Backend<R>) {
     assert_eq!(&bytes, b"out");
     near.write_all(b"one").expect("writable");
     assert_eq!(within(heard), Some((b"one".to_vec(), 1)));
-    // The halves are gone, and have not closed it.
+    // the halves are dropped, and have not closed the descriptor
     near.set_nonblocking(true).expect("a socket");
     let silent = near.read(&mut bytes).expect_err("it is open");
     assert_eq!((silent.kind(), count()), (ErrorKind::WouldBlock, 1));
@@ -240,11 +241,11 @@ pub fn a_shared_stream_has_one_descriptor<R: Runtime>(backend: &Backend<R>) {
     assert_eq!(near.read(&mut bytes).expect("its end"), 0);
 }
 
-/// There nothing tells of descriptors.
+/// Tests nothing: this system does not list a process's descriptors.
 #[cfg(not(target_os = "linux"))]
 pub fn a_shared_stream_has_one_descriptor<R: Runtime>(_backend: &Backend<R>) {}
 
-/// A socket of the Unix family is listened on, accepted from and driven as any other.
+/// Checks that a socket of the Unix family is listened on, accepted from and driven like any other.
 #[cfg(unix)]
 pub fn unix_sockets_are_streams_as_well<R: Runtime>(backend: &Backend<R>) {
     let (runtime, _running) = backend.running();

@@ -60,7 +60,7 @@ pub fn a_busy_peer_does_not_starve_other_tasks<R: Runtime>(backend: &Backend<R>)
     let (near, far) = pair();
     let (read_end, write_end) = (far, near);
     let (stop, stopped) = oneshot::channel::<()>();
-    // A writer and a reader that are ready all the time, on the one thread.
+    // a writer and a reader that are ready all the time, on the one thread
     let sink = outcome_of(&runtime, |runtime| async move {
         let (mut read, _write) = runtime.adopt(read_end.into()).expect("adopted");
         let mut buf = RxBuf::new(65536);
@@ -141,7 +141,7 @@ pub fn tasks_run_on_named_threads<R: Runtime>(backend: &Backend<R>) {
     assert!(name.starts_with("zonda-"), "{name}");
 }
 
-/// The value of one line of a `status` file of `/proc`.
+/// Returns the value of one line of a `status` file of `/proc`.
 #[cfg(target_os = "linux")]
 fn field(status: &str, name: &str) -> Option<String> {
     let mut lines = status.lines().filter_map(|line| line.split_once(":\t"));
@@ -149,7 +149,7 @@ fn field(status: &str, name: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// How many threads of this process have this name.
+/// Returns the number of threads of this process whose name starts with `prefix`.
 #[cfg(target_os = "linux")]
 pub fn threads_named(prefix: &str) -> usize {
     let threads = std::fs::read_dir("/proc/self/task").expect("Linux tells");

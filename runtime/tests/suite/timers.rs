@@ -13,7 +13,7 @@ async fn waits<R: Runtime>(runtime: R) {
     for micros in [0, 1, 50, 1000] {
         timer.wait(Duration::from_micros(micros)).await;
     }
-    // A wait that is given up leaves the timer usable.
+    // a cancelled wait leaves the timer usable
     let long = timer.wait(Duration::from_secs(3600));
     assert!(runtime.timeout_at(Instant::now(), long).await.is_none());
     timer.wait(Duration::from_micros(10)).await;
@@ -29,7 +29,7 @@ async fn waits<R: Runtime>(runtime: R) {
 
 pub fn timers_complete_and_timeouts_end_a_wait<R: Runtime>(backend: &Backend<R>) {
     let (runtime, _running) = backend.running();
-    // On a thread without runtime, and in a task.
+    // on a thread without runtime, and in a task
     within(waits(runtime.clone()));
     in_task(&runtime, waits);
 }
@@ -48,7 +48,8 @@ pub fn short_waits_are_precise<R: Runtime>(backend: &Backend<R>) {
         late
     });
     late.sort_unstable();
-    // A quarter of the waits, since a busy machine delays others. A timer that counts milliseconds has none.
+    // Checks a quarter of the waits, since a busy machine delays the rest. A timer that counts
+    // milliseconds delays all of them.
     assert!(
         late[late.len() / 4] < Duration::from_micros(700),
         "{late:?}"
