@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How many files and sockets this process may have open. How many of them a connection takes says
-//! [`zonda_transport::link::Protocol::descriptors`].
+//! Limits on open files and sockets of this process.
+//! [`zonda_transport::link::Protocol::descriptors`] is the number that a connection needs.
 
-/// Descriptors that are left for everything else: listening sockets, the runtime, the log, files of the application.
+/// Descriptors reserved for all else: listening sockets, the runtime, the log, files of the
+/// application.
 pub(crate) const SPARE: usize = 128;
 
-/// How many may be open now; `None` where there is no limit or the system does not tell.
+/// Returns the current limit; `None` if there is none or the system does not report one.
 #[must_use]
 pub fn limit() -> Option<u64> {
     imp::limit()
 }
 
-/// Raises the soft limit to the hard one, which needs no right. Gives both limits, before and after, if it changed.
+/// Raises the soft limit to the hard one, which needs no privilege. Returns both limits, before and
+/// after, if it changed.
 ///
-/// For a program that is a node; not called by the library: an application may depend on small descriptors, as those
-/// that use `select` do.
+/// Only programs that run a node call it, not the library: an application may depend on small
+/// descriptors, for example if it uses `select`.
 pub fn raise() -> Option<(u64, u64)> {
     imp::raise()
 }
 
-/// How many are open now, where the system tells.
+/// Returns the number of open descriptors, if the system reports it.
 pub(crate) fn used() -> Option<u64> {
     let open = std::fs::read_dir("/proc/self/fd").ok()?;
     u64::try_from(open.count()).ok()

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Hlc`]: the hybrid logical clock that makes a node's timestamps unique, increasing, and later than every
-//! timestamp the node has seen.
+//! [`Hlc`]: the hybrid logical clock of a node, whose timestamps are unique, increasing, and later
+//! than every timestamp that the node has received.
 //!
-//! The time of day comes from the caller, its lowest four bits are replaced by a counter. One atomic word, no lock.
+//! The caller passes the time of day, whose lowest four bits are replaced by a counter. The state
+//! is one atomic word, without a lock.
 //!
-//! Nothing is kept beyond the process. So a node that starts again under the same configured id, on a machine whose clock was
-//! set back by more than the time that it was away, may make timestamps once more that it had made before. Let such a node draw
-//! its id, which is the default, or wait until the clock has caught up. While it runs a clock that goes back does no harm.
+//! The clock's state ends with the process. So a node that restarts with the same configured id, on
+//! a machine whose clock was set back by more than the time of the restart, may repeat timestamps.
+//! Such a node should draw its id, which is the default, or wait until the clock has caught up.
+//! While the node runs, a clock that is set back does no harm.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use zonda_codec::{Ntp64, Timestamp, ZenohId};
 
-/// The bits of the time that count events instead (16 of them within 4 nanoseconds).
+/// Bits of the time that count events (16 of them within 4 nanoseconds).
 const COUNTER: u64 = 0xf;
 
-/// Makes timestamps for one node. Shared by reference between threads.
+/// Clock that creates timestamps for one node. Threads share it by reference.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,13 +34,13 @@ const COUNTER: u64 = 0xf;
 #[derive(Debug)]
 pub struct Hlc {
     id: ZenohId,
-    /// The time of the latest timestamp made or accepted.
+    /// Time of the latest timestamp that was created or accepted.
     last: AtomicU64,
-    /// The most that an accepted timestamp may lie in the future, in NTP64 units.
+    /// Maximum distance of an accepted timestamp in the future, in NTP64 units.
     drift_max: u64,
 }
 
-/// A timestamp lies too far in the future to be believed.
+/// Error of a timestamp that is too far in the future.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "timestamp {timestamp} is {ahead:?} ahead of this node's clock, more than the {limit:?} allowed"
@@ -48,17 +50,17 @@ pub struct TooFarAhead {
     pub timestamp: Timestamp,
     /// The time by which it is ahead of the local clock.
     pub ahead: Duration,
-    /// The most that it may be.
+    /// Maximum distance.
     pub limit: Duration,
 }
 
 zonda_codec::debug_as_text!(TooFarAhead);
 
 impl Hlc {
-    /// The most that the timestamps of other nodes may be ahead of the local clock.
+    /// Maximum distance of other nodes' timestamps ahead of the local clock.
     pub const DRIFT_MAX: Duration = Duration::from_millis(500);
 
-    /// A clock for the timestamps of node `id`.
+    /// Creates a clock for the timestamps of node `id`.
     pub const fn new(id: ZenohId) -> Self {
         Hlc {
             id,
@@ -67,17 +69,19 @@ impl Hlc {
         }
     }
 
-    /// The node whose timestamps these are.
+    /// The node of the timestamps.
     pub const fn id(&self) -> ZenohId {
         self.id
     }
 
-    /// A timestamp later than all before: the time `now` if it is later, else the next after the latest.
+    /// Returns a timestamp later than all before: `now` if it is later, else the successor of the
+    /// latest.
     pub fn new_timestamp(&self, now: Ntp64) -> Timestamp {
         self.new_timestamps(now, 1)
     }
 
-    /// The first of `count` timestamps, each later than all before: the others follow it directly, in steps of 1.
+    /// Returns the first of `count` timestamps, all later than those before; the rest follow
+    /// directly, in steps of 1.
     pub fn new_timestamps(&self, now: Ntp64, count: u64) -> Timestamp {
         let clock = now.0 & !COUNTER;
         let next = |last: u64| {
@@ -91,11 +95,11 @@ impl Hlc {
         Timestamp::new(Ntp64(next(last)), self.id)
     }
 
-    /// Learns of a timestamp made elsewhere, so that later ones made here come after it.
+    /// Accepts a timestamp of another node, so that later ones of this clock come after it.
     ///
     /// # Errors
-    /// When it is more than 500 ms ahead of `now`; the clock is then unchanged, and the router of the message
-    /// replaces the timestamp or drops the message.
+    /// The timestamp is more than 500 ms ahead of `now`; the clock is then unchanged, and the
+    /// router replaces the message's timestamp or drops the message.
     pub fn update(&self, now: Ntp64, timestamp: &Timestamp) -> Result<(), TooFarAhead> {
         let clock = now.0 & !COUNTER;
         let time = timestamp.time().0;
@@ -117,9 +121,10 @@ impl Hlc {
         Ok(())
     }
 
-    /// Replaces the latest time by `next` of it; gives back the one that was replaced.
+    /// Replaces the latest time by `next` of it; returns the time that it replaced.
     fn advance(&self, next: impl Fn(u64) -> u64) -> u64 {
-        // Relaxed: the word carries no other data with it, its own order of changes is all that counts.
+        // Relaxed suffices: the word guards no other data, and only its own modification order
+        // matters.
         let replaced = self
             .last
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #![forbid(unsafe_code)]
 
-//! Many peers: the table of declarations and routes, the configuration and the [`node`] that ties connections to it.
-//! The library behind the session API and behind the daemon `zondad`.
+//! The node: the forwarding table, the configuration, and the [`node`] that connects them to
+//! transports. The session API and the daemon `zondad` are built on this library.
 
 mod admin;
 pub mod config;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `zondad`: the router daemon. Everything it does is in the library.
+//! `zondad`: the router daemon. The library has its code.
 #![forbid(unsafe_code)]
 
 use std::io::Write;
@@ -16,12 +16,12 @@ fn main() -> ExitCode {
             daemon::run(&cli.daemon)
         }
         Err(error) if error.use_stderr() => {
-            // standard error may be closed, and then nobody is left to tell
+            // A failure is ignored: standard error may be closed, and there is no other output.
             let _ = writeln!(std::io::stderr(), "error: {}", daemon::one_line(&error));
             ExitCode::from(2)
         }
         Err(help) => {
-            // so may standard output
+            // A failure is ignored: standard output may be closed, too.
             let _ = help.print();
             ExitCode::SUCCESS
         }

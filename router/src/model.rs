@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The plain data that crosses the seam between a [`Node`](crate::node::Node) and the session above it:
-//! what is published, what is delivered, and every way an operation can end. No behaviour lives here.
+//! Plain data that a [`Node`](crate::node::Node) and the session exchange: publications,
+//! deliveries, and the results of operations. No behaviour.
 
 use std::fmt;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl fmt::Display for SampleKind {
 pub enum Value<'a> {
     /// Bytes that are copied into the send queue, however many they are.
     Borrowed(&'a [u8]),
-    /// Shared bytes: few are copied, many are sent from where they lie.
+    /// Shared bytes: small payloads are copied, large ones are sent without a copy.
     Shared(&'a Payload),
 }
 
@@ -79,19 +79,19 @@ pub struct Publication<'a> {
     pub payload: Value<'a>,
     /// The encoding of the payload; ignored for [`SampleKind::Delete`].
     pub encoding: Encoding<'a>,
-    /// Application data beside the payload.
+    /// Application data in addition to the payload.
     pub attachment: Option<&'a [u8]>,
-    /// When the value was made; `None` lets the first router stamp it, if it does.
+    /// Time of the value; `None` lets the first router add it, if it is configured to.
     pub timestamp: Option<Timestamp>,
-    /// The source of the value, and its number there.
+    /// The publishing entity, and the sequence number of the value there.
     pub source_info: Option<SourceInfo>,
     /// Priority, congestion control and express flag.
     pub qos: Qos,
-    /// The class of delivery: a hop may lose a best-effort message.
+    /// Class of delivery: a hop may lose a best-effort message.
     pub reliability: Reliability,
 }
 
-/// The time that a publication may wait for room in a full queue.
+/// Time that a publication may wait for room in a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// Return at once.
@@ -100,26 +100,29 @@ pub enum Wait {
     AtMost(Duration),
 }
 
-/// The fate of a publication that was accepted.
+/// Result of an accepted publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Handed to the socket of each neighbour that wants it, and to every subscriber of this session.
+    /// The socket of each neighbour on the route has the message, and every subscriber of this
+    /// session got it.
     Sent,
-    /// Accepted into the send queue of at least one peer; the peer has not taken it yet.
+    /// The send queue of at least one peer has the message; its socket does not have all of it yet.
     Queued,
-    /// No subscriber is known: the message went to no node. A client, and a node behind a gateway, knows the subscribers on
-    /// the keys of its declared publishers; other keys it hands to the gateway, which is [`Outcome::Sent`] or
-    /// [`Outcome::Queued`].
+    /// No subscriber is known: the message went to no node. A client, and a node behind a gateway,
+    /// knows the subscribers for the keys of its declared publishers; it sends messages on other
+    /// keys to the gateway, which results in [`Outcome::Sent`] or [`Outcome::Queued`].
     NoSubscriber,
-    /// Congestion control `Drop`, and the send queue of at least one peer was full: it does not get the message.
-    /// Made by the session from [`PublishError::Dropped`], since a caller of plain `put` asked for dropping.
+    /// Congestion control is `Drop`, and the send queue of at least one peer was full: that peer
+    /// does not get the message. The session makes this outcome from [`PublishError::Dropped`],
+    /// because a caller of plain `put` has asked for dropping.
     Dropped {
         /// The slow peer.
         peer: ZenohId,
     },
-    /// The link to at least one peer ended before it had accepted the message: the peer does not get it, unless it came
-    /// back meanwhile by another link. Its subscribers are unknown from now on, until it is connected again.
+    /// The link to at least one peer ended before the peer had accepted the message: the peer does
+    /// not get it, unless it has reconnected by another link. Its subscribers are unknown until it
+    /// is connected again.
     LinkLost {
         /// The peer whose link ended.
         peer: ZenohId,
@@ -127,10 +130,10 @@ pub enum Outcome {
 }
 
 send_error! {
-    /// Why a publication was not (fully) accepted.
+    /// Reason why a publication was not (fully) accepted.
     pub enum PublishError from core {
-        /// The link to this peer has agreed on single messages without fragments (`transport/unicast/lowlatency`): nothing was
-        /// queued for it.
+        /// The link to this peer was negotiated without fragments (`transport/unicast/lowlatency`):
+        /// nothing was queued for it.
         #[error(
             "a message of {size} bytes does not fit the {limit} bytes that the lowlatency link to peer {peer} carries: publish less at once, or leave transport/unicast/lowlatency out"
         )]
@@ -139,10 +142,10 @@ send_error! {
             peer: ZenohId,
             /// Payload and attachment in bytes.
             size: usize,
-            /// The most that an encoded message may have, in bytes.
+            /// Maximum bytes of an encoded message.
             limit: usize,
         },
-        /// A field of the message is longer than the protocol can say.
+        /// A field of the message is longer than the protocol allows.
         #[error("a field of the message is longer than the protocol can say")]
         FieldTooLong,
         /// The key is more complex than a node accepts.
@@ -160,7 +163,7 @@ impl From<KeyOverLimit> for PublishError {
     }
 }
 
-/// Why a subscriber or a publisher could not be declared.
+/// Reason why a subscriber or a publisher could not be declared.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclareError {
@@ -175,7 +178,7 @@ pub enum DeclareError {
     /// The node is closed.
     #[error("the session is closed")]
     Closed,
-    /// The key is longer than the protocol can say.
+    /// The key is longer than the protocol allows.
     #[error("a key of {len} bytes exceeds the limit of {limit} bytes")]
     KeyTooLong {
         /// Length in bytes.
@@ -189,24 +192,24 @@ pub enum DeclareError {
     /// Every declaration id of this node is in use.
     #[error("{limit} declarations are live already; undeclare some first")]
     TooMany {
-        /// The number that may be live at once.
+        /// Maximum number of live declarations.
         limit: usize,
     },
-    /// The token of a question for liveliness tokens had been cancelled before.
+    /// The token of a liveliness query was cancelled before.
     #[error("the cancellation token was cancelled before")]
     Cancelled,
 }
 
 zonda_codec::debug_as_text!(DeclareError);
 
-/// Why a node could not be opened.
+/// Reason why a node could not be opened.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The configuration asks for something impossible.
+    /// The configuration is invalid.
     #[error("{reason}")]
     Config {
-        /// One line: key, value, what to try.
+        /// One line: key, value, remedy.
         reason: String,
     },
     /// The runtime could not start.
@@ -214,47 +217,48 @@ pub enum OpenError {
     Runtime {
         /// The name of the runtime.
         runtime: String,
-        /// The answer of the operating system.
+        /// The error of the operating system.
         reason: String,
     },
-    /// A client needs at least one endpoint to connect to, or to scout for one.
+    /// A client needs an endpoint to connect to, or scouting.
     #[error(
         "a client needs a router to connect to: set connect/endpoints (for example tcp/127.0.0.1:7447) or scouting/multicast/enabled"
     )]
     NoEndpoint,
-    /// A client without endpoints found nobody to connect to.
+    /// A client without endpoints found no node to connect to.
     #[error(
         "no {roles} found within {after:?}: {tried}; set connect/endpoints, or see zonda scout --explain"
     )]
     NobodyFound {
-        /// The nodes that were looked for.
+        /// Roles of the nodes that it searched for.
         roles: String,
-        /// For how long (`scouting/timeout`).
+        /// Time of the search (`scouting/timeout`).
         after: Duration,
-        /// On which interfaces, and what went wrong.
+        /// The interfaces that were used, and their errors.
         tried: String,
     },
-    /// An endpoint cannot be listened on.
+    /// The node cannot listen on an endpoint.
     #[error("cannot listen on {endpoint}: {reason}")]
     Listen {
         /// The endpoint as configured.
         endpoint: String,
-        /// Why, in one line.
+        /// The reason, in one line.
         reason: String,
     },
-    /// No configured endpoint could be connected to within the limits of `connect/timeout_ms`.
+    /// The node could not connect to any configured endpoint within the limits of
+    /// `connect/timeout_ms`.
     #[error("cannot connect to {endpoint}: {reason}")]
     Connect {
         /// The endpoint (or, joined by commas, the endpoints) tried.
         endpoint: String,
-        /// Why the last attempt failed: a kind for programs, and one line.
+        /// Reason of the last failure: a kind for programs, and one line.
         reason: Refusal,
     },
 }
 
 zonda_codec::debug_as_text!(OpenError);
 
-/// Why a close was not clean. The node is closed all the same.
+/// Reason why a close was not clean. The node is closed all the same.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CloseError {
@@ -263,10 +267,10 @@ pub enum CloseError {
         "this process was forked off after the session was opened: open a session here, or fork before"
     )]
     Forked,
-    /// Some peers had not taken what was queued for them by the deadline; it is lost.
+    /// Some peers had not taken all queued messages by the deadline; the rest is lost.
     #[error("not everything was delivered within {after:?} of closing; lost: {}", named(.lost))]
     Timeout {
-        /// The neighbours that did not take everything, each with what it missed.
+        /// The neighbours that did not take everything, each with its loss.
         lost: Vec<Lost>,
         /// The time that they had.
         after: Duration,
@@ -275,13 +279,14 @@ pub enum CloseError {
 
 zonda_codec::debug_as_text!(CloseError);
 
-/// Names a subscriber of a node until it is undeclared.
+/// Id of a subscriber in its node, until it is undeclared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubscriberId(pub u32);
 
-/// One live link, for display. Where there are several to one peer, what was sent and ignored is that of all of them.
+/// One live link, for display. If there are several to one peer, the counters are those of all of
+/// them.
 ///
-/// `Debug` shows what it is, not what was counted.
+/// `Debug` shows its properties without the counters.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkStatus {
@@ -289,25 +294,26 @@ pub struct LinkStatus {
     pub zid: ZenohId,
     /// The peer's role.
     pub whatami: WhatAmI,
-    /// Our end, such as `tcp/127.0.0.1:41230`.
+    /// Locator of this end, such as `tcp/127.0.0.1:41230`.
     pub local: Locator,
-    /// The peer's end.
+    /// Locator of the peer's end.
     pub remote: Locator,
-    /// This node opened it.
+    /// True if this node opened it.
     pub dialed: bool,
-    /// Bytes of a batch at most, as agreed.
+    /// Negotiated maximum bytes of a batch.
     pub batch_size: u16,
-    /// Messages have priorities on it.
+    /// True if messages on it have priorities.
     pub is_qos: bool,
-    /// The messages that were sent to the peer, and those that were not.
+    /// Counters of messages that were sent to the peer, dropped or refused.
     pub sent: OutboxCounts,
-    /// The same for each priority, the most urgent first.
+    /// Counters by priority, the most urgent first.
     pub priorities: Vec<PriorityCounts>,
-    /// The declarations and questions of the peer that this node ignored.
+    /// The peer's declarations and queries that this node ignored.
     pub ignored: FaceCounters,
-    /// The messages that were received from the peer and thrown away.
+    /// Received messages of the peer that this node discarded.
     pub discarded: Discarded,
-    /// The number of times that a priority of the peer waited for a declaration that was still on its way.
+    /// Number of times that a priority of the peer waited for a declaration that had not arrived
+    /// yet.
     pub held: u64,
     /// The options of the link beyond the plain protocol.
     pub options: LinkOptions,
@@ -328,47 +334,48 @@ impl fmt::Debug for LinkStatus {
     }
 }
 
-/// The reference's names for the parts of a link.
+/// Accessors with the reference's names.
 impl LinkStatus {
     /// The peer's id.
     pub fn zid(&self) -> &ZenohId {
         &self.zid
     }
 
-    /// Our end.
+    /// Locator of this end.
     pub fn src(&self) -> &Locator {
         &self.local
     }
 
-    /// The peer's end.
+    /// Locator of the peer's end.
     pub fn dst(&self) -> &Locator {
         &self.remote
     }
 
-    /// Bytes of a batch at most, as agreed.
+    /// Negotiated maximum bytes of a batch.
     pub fn mtu(&self) -> u16 {
         self.batch_size
     }
 
-    /// Tells if it is a stream of bytes, as TCP is.
+    /// Returns true if the link is a byte stream, such as TCP.
     pub fn is_streamed(&self) -> bool {
         true
     }
 
-    /// The reliability of the link itself; `None` where messages have no priorities.
+    /// Reliability of the link; `None` if its messages have no priorities.
     pub fn reliability(&self) -> Option<Reliability> {
         self.is_qos.then_some(Reliability::Reliable)
     }
 }
 
-/// The messages that a peer had not got when its link was closed: they are lost.
+/// Messages that a peer had not got when its link was closed; they are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
     /// The peer's id.
     pub peer: ZenohId,
-    /// Messages that the operating system's socket did not have as a whole. 0 if it had all, but the peer's system had not
-    /// confirmed all of that in time: then nobody can say how many of the last ones are lost.
+    /// Messages that the operating system's socket did not have completely. 0 if the socket had all,
+    /// but the peer's system had not acknowledged all of them in time; the number of lost ones is then
+    /// unknown.
     pub messages: u64,
     /// Bytes of these messages that the socket did not have.
     pub bytes: u64,
@@ -384,10 +391,10 @@ impl fmt::Display for Lost {
     }
 }
 
-/// At most so many peers are named in one line.
+/// Maximum number of peers that are named in one line.
 const NAMED_MAX: usize = 8;
 
-/// The peers that something is lost for, in one line.
+/// Formats the peers with losses in one line.
 pub(crate) fn named(lost: &[Lost]) -> String {
     let named: Vec<String> = lost.iter().take(NAMED_MAX).map(Lost::to_string).collect();
     let more = match lost.len().saturating_sub(NAMED_MAX) {

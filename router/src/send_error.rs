@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Why a message of the session was not sent, whatever it is: the part that the errors of publications, queries and replies
-//! have in common, written once.
+//! Variants that the errors of publications, queries and replies have in common: reasons why a
+//! message of the session was not sent.
 
 use zonda_codec::{Encoding, ZenohId};
 
-/// Declares an error enum with the common variants and those of its own; `from core` adds a key that is none, and makes it of a
-/// [`SendError`].
+/// Declares an error enum with the common variants and its own ones; `from core` adds a variant for
+/// invalid keys and a conversion from [`SendError`].
 macro_rules! send_error {
     ($(#[$about:meta])* $seen:vis enum $name:ident { $($own:tt)* }) => {
         $(#[$about])*
@@ -39,7 +39,7 @@ macro_rules! send_error {
             Timeout {
                 /// The slow peer.
                 peer: zonda_codec::ZenohId,
-                /// How long the call waited.
+                /// Time that the call waited.
                 after: std::time::Duration,
             },
             /// The message is larger than a peer may accept.
@@ -50,7 +50,7 @@ macro_rules! send_error {
                 /// The limit in bytes (`transport/link/rx/max_message_size`).
                 limit: usize,
             },
-            /// The schema of the encoding is longer than the protocol can say.
+            /// The schema of the encoding is longer than the protocol allows.
             #[error("an encoding schema of {len} bytes exceeds the limit of 255 bytes")]
             SchemaTooLong {
                 /// Length in bytes.
@@ -97,12 +97,12 @@ macro_rules! send_error {
 pub(crate) use send_error;
 
 send_error! {
-    /// Why a message of the session was not sent.
+    /// Reason why a message of the session was not sent.
     pub(crate) enum SendError {}
 }
 
 impl SendError {
-    /// A full queue, for a message that may be dropped or not.
+    /// Returns the error of a full queue, by whether the message may be dropped.
     pub(crate) fn full(peer: ZenohId, may_drop: bool) -> SendError {
         match may_drop {
             true => SendError::Dropped { peer },
@@ -110,7 +110,7 @@ impl SendError {
         }
     }
 
-    /// That a message of `size` bytes and this encoding may be sent.
+    /// Checks the limits of a message of `size` bytes with this encoding.
     pub(crate) fn check(
         size: usize,
         limit: usize,
@@ -128,5 +128,5 @@ impl SendError {
     }
 }
 
-/// The longest schema of an encoding.
+/// Maximum length of an encoding's schema.
 const SCHEMA_BYTES_MAX: usize = u8::MAX as usize;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The flags of the daemon. Those of the reference keep their names and meanings; what has no effect yet
-//! is accepted and reported, so that no start script breaks.
+//! The flags of the daemon. Flags of the reference keep their names and meanings; those without an
+//! effect yet are accepted and reported, so that start scripts keep working.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use zonda_runtime::RuntimeKind;
 
 use crate::config::parse_endpoint;
 
-/// The help of `--runtime`, with the names that this program knows.
+/// Returns the help of `--runtime`, with the names of the available runtimes.
 fn runtime_help() -> String {
     let (names, default) = (RuntimeKind::available_names(), RuntimeKind::default());
     format!("What the node's tasks run on, of {names} [default: {default}]")
@@ -110,7 +110,7 @@ pub struct DaemonArgs {
     pub stats: bool,
 }
 
-/// What others may do in the admin space.
+/// Rights of other nodes in the admin space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Permissions {
     /// Read.
@@ -124,12 +124,12 @@ pub enum Permissions {
 }
 
 impl Permissions {
-    /// Whether reading is allowed.
+    /// Returns true if reading is allowed.
     pub fn read(self) -> bool {
         matches!(self, Permissions::R | Permissions::Rw)
     }
 
-    /// Whether writing is allowed.
+    /// Returns true if writing is allowed.
     pub fn write(self) -> bool {
         matches!(self, Permissions::W | Permissions::Rw)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Why the daemon did not start or did not end well, in one line.
+//! Errors of the daemon, in one line each.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use zonda_codec::masked;
 
 use crate::{config::names_secret, model::OpenError};
 
-/// Why the daemon ends without having done its work.
+/// Reason why the daemon did not start, or ended with an error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DaemonError {
@@ -43,7 +43,7 @@ impl From<OpenError> for DaemonError {
     }
 }
 
-/// Gives the message of the argument parser in one line, without the usage text that would follow.
+/// Returns the argument parser's message in one line, without the usage text.
 pub fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
@@ -55,7 +55,8 @@ pub fn one_line(error: &clap::Error) -> String {
     format!("{} (see --help)", said.collect::<Vec<_>>().join("; "))
 }
 
-/// An argument that is no flag, on a command line with a secret key, may be the secret: a blank before it is enough.
+/// Masks an argument that is no flag on a command line with a secret key: after a stray blank it
+/// may be the secret.
 fn without_secret(error: &clap::Error, text: &str) -> String {
     let arguments = std::env::args_os();
     let names_secret = |argument: OsString| names_secret(&argument.to_string_lossy());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The router as a program: what `zondad` and `zonda router` have in common. The flags are the
-//! reference daemon's, so its scripts work unchanged; this module turns them into a [`Config`](crate::Config), runs a
-//! node until a signal comes and prints what it bound. No routing here.
+//! The router as a program: the common part of `zondad` and `zonda router`. The flags are those of
+//! the reference's daemon, so its scripts work unchanged. This module converts them into a
+//! [`Config`](crate::Config), runs a node until a signal arrives, and prints the addresses that the
+//! node listens on. It does no routing.
 
 mod allocator;
 mod arguments;

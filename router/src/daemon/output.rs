@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The standard output of a program. Every line of it is written here.
+//! The standard output of a program. This module writes every line of it.
 //!
-//! A reader that closes its end of a pipe (`| head -1`) ends the program with exit code 0 and no word. Any other failure
-//! means that output is lost, a full disk above all: the program says so on standard error and ends with exit code 1.
+//! If the reader closes its end of a pipe (`| head -1`), the program ends silently with exit code
+//! 0. After any other failure, such as a full disk, output is lost: the program prints an error on
+//! standard error and ends with exit code 1.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -11,7 +12,8 @@ use std::process;
 
 use super::terminal::plain;
 
-/// Standard output as a writer. It never returns an error: it ends the program, as this module says.
+/// Writer to standard output. It never returns an error, but ends the program as the module
+/// documentation describes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Output;
 
@@ -43,7 +45,7 @@ pub fn write(bytes: &[u8]) {
 
 /// Prints one line as [`print()`] does, on standard error.
 pub fn complain(line: Arguments<'_>) {
-    // standard error may be closed as well: nothing is left to report to
+    // A failure is ignored, because there is no other output to report it to.
     let _ = writeln!(io::stderr(), "{}", plain(&line.to_string()));
 }
 

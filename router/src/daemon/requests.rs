@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The daemon's answers to signals while it runs: it reads the list of users again, or prints its state.
+//! Reactions of the running daemon to signals: it reloads the list of users, or prints its state.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use zonda_codec::WhatAmI;
 
 use crate::node::handle::Node;
 
-/// Reads again what can be; tells what was, and what needs a restart.
+/// Reloads what can be reloaded; returns a line with the result, and with what needs a restart.
 pub(super) fn reload(node: &Node) -> String {
     const REST: &str =
         "certificates are read again when their files change, everything else needs a restart";
@@ -23,7 +23,7 @@ pub(super) fn reload(node: &Node) -> String {
     }
 }
 
-/// The state of a node in one line.
+/// Returns the state of a node in one line.
 pub(super) fn report(node: &Node, since: Instant) -> String {
     let links = node.links();
     let count = |role: WhatAmI| links.iter().filter(|link| link.whatami == role).count();

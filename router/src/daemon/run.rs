@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Runs the node between start and signal.
+//! The node's lifetime, from the start to a signal.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -25,14 +25,16 @@ use crate::{
     scouting::this_host,
 };
 
-/// The time that peers have to take what is queued for them when the daemon is asked to end, unless `close_timeout_ms` says.
+/// Time for peers to take queued messages when the daemon ends, unless `close_timeout_ms` is set.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Runs the daemon until SIGINT or SIGTERM; it reads the list of users again on SIGHUP, and prints its state on SIGUSR1. Errors are printed as one line; the result is the exit code.
+/// Runs the daemon until SIGINT or SIGTERM; on SIGHUP it reloads the list of users, on SIGUSR1 it
+/// prints its state. Errors are printed as one line; the result is the exit code.
 ///
 /// # Blocking
-/// For as long as the daemon runs. Takes over the two signals, SIGHUP and SIGUSR1, and the process's log. On Linux with glibc it starts the program
-/// once more with its own arguments, in the same process, unless `MALLOC_MMAP_THRESHOLD_` or `GLIBC_TUNABLES` is set.
+/// Blocks as long as the daemon runs. Handles these signals and configures the process's log. On
+/// Linux with glibc it executes the program once more with the same arguments, in the same process,
+/// unless `MALLOC_MMAP_THRESHOLD_` or `GLIBC_TUNABLES` is set.
 pub fn run(args: &DaemonArgs) -> ExitCode {
     if args.check_config {
         return check(args);
@@ -50,6 +52,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     allocator::settle();
     let refused = |e: io::Error| DaemonError::Run(format!("cannot take over the signals: {e}"));
     let mut signals = Signals::hold().map_err(refused)?;
+    // The configuration is printed or used.
     let examined = args.examine();
     let notes = examined.notes.clone();
     let config = examined
@@ -67,6 +70,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     for warning in notes.into_iter().chain(args.warnings(&config)) {
         complain(format_args!("warning: {warning}"));
     }
+    // The log, the limit of descriptors, and the node.
     terminal::log();
     descriptors::raise();
     if let Some(limit) = descriptors::limit() {
@@ -75,7 +79,8 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     let is_kept_from_scouting = config.is_kept_from_scouting();
     let node = zonda_runtime::block_on(Node::open(config))?;
     let since = Instant::now();
-    // Not before: opening may be configured to wait for ever, and has nothing that would have to be drained.
+    // From here on the signals drain the node. Until now they end the process, because opening may
+    // wait for ever and has nothing to drain.
     signals.listen().map_err(refused)?;
     announce(node.zid(), &node.locators(), args.json);
     log_start(&node);
@@ -95,7 +100,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     zonda_runtime::block_on(node.close(drain)).map_err(|e| DaemonError::Run(e.to_string()))
 }
 
-/// Logs the version, the id, and the addresses at which nodes reach the daemon: a wildcard is no address to connect to.
+/// Logs the version, the id, and the addresses that nodes can connect to, with wildcards resolved.
 fn log_start(node: &Node) {
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let reached = this_host().locators_for(here, &node.locators());
@@ -113,7 +118,7 @@ fn log_start(node: &Node) {
     );
 }
 
-/// Tells everything that is wrong with the configuration or has no effect.
+/// Prints everything that is wrong with the configuration or has no effect.
 fn check(args: &DaemonArgs) -> ExitCode {
     let mut examined = args.examine();
     examined.try_sockets();
@@ -127,7 +132,7 @@ fn check(args: &DaemonArgs) -> ExitCode {
 
 fn announce(zid: ZenohId, locators: &[Locator], json: bool) {
     if json {
-        // neither an id nor a locator holds anything that JSON would escape
+        // Ids and locators have no characters that JSON escapes.
         let listening: Vec<String> = locators.iter().map(|l| format!("\"{l}\"")).collect();
         print(format_args!(
             "{{\"event\":\"ready\",\"zid\":\"{zid}\",\"listening\":[{}]}}",

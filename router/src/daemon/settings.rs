@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! From flags to a configuration: the daemon's settings, in the order in which the later wins.
+//! Conversion of flags into a configuration.
 
 use crate::{
     Config,
@@ -8,11 +8,11 @@ use crate::{
     daemon::{arguments::DaemonArgs, failure::DaemonError},
 };
 
-/// The defaults of the daemon that another node does not have.
+/// Defaults that only the daemon has.
 const DEFAULTS: &[(&str, &str)] = &[("mode", "'router'"), ("adminspace/enabled", "true")];
 
 impl DaemonArgs {
-    /// The configuration these flags ask for.
+    /// Returns the configuration of these flags.
     ///
     /// # Errors
     /// The file cannot be read, or a value of any source is refused.
@@ -24,7 +24,7 @@ impl DaemonArgs {
         config.map_err(|problem| DaemonError::Usage(problem.to_string()))
     }
 
-    /// The configuration these flags ask for, and everything that is wrong with it.
+    /// Returns the configuration of these flags, and its faults.
     ///
     /// # Blocking
     /// Reads the file, and those that it names.
@@ -62,7 +62,7 @@ impl DaemonArgs {
         flags
     }
 
-    /// Gives the meaning of the flags without a value of their own in the configuration.
+    /// Returns the keys that flags without a value set.
     fn switches(&self) -> Vec<Flag> {
         let mut switches = Vec::new();
         if self.no_multicast_scouting {
@@ -85,7 +85,7 @@ impl DaemonArgs {
         switches
     }
 
-    /// One line for each flag that has no effect yet, and for each configuration value of that kind.
+    /// Returns one line for each flag and each configuration value that has no effect yet.
     pub fn warnings(&self, config: &Config) -> Vec<String> {
         let mut lines = self.flags_without_effect();
         lines.extend(without_session(config));
@@ -93,8 +93,9 @@ impl DaemonArgs {
         lines
     }
 
-    /// One line for each flag that has no effect yet.
+    /// Returns one line for each flag that has no effect yet.
     pub(super) fn flags_without_effect(&self) -> Vec<String> {
+        // Each option of the reference's daemon that is only accepted.
         let mut lines = Vec::new();
         let mut unsupported = |flag: String, why: &str| lines.push(format!("{flag}: {why}"));
         if let Some(port) = &self.rest_http_port {
@@ -120,7 +121,7 @@ impl DaemonArgs {
     }
 }
 
-/// Warns of a value that is for sessions, as the daemon has none.
+/// Returns a warning if a value is set that only sessions use; the daemon has no session.
 pub(super) fn without_session(config: &Config) -> Option<String> {
     let text = "`namespace`: has no effect: a daemon publishes and subscribes to nothing";
     config.is_set("namespace").then(|| text.to_owned())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The signals of the daemon. Of SIGINT and SIGTERM the first asks it to drain, the second ends it at once. SIGHUP has it
-//! read the list of users again, SIGUSR1 print its state.
+//! The signals of the daemon. The first SIGINT or SIGTERM drains the node, the second ends the
+//! process at once. On SIGHUP the daemon reloads the list of users, on SIGUSR1 it prints its state.
 
 use std::io;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use signal_hook::consts::{SIGHUP, SIGUSR1};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The request that a signal stands for.
+/// The request that a signal makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// End.
+    /// Drain the node and end.
     End,
-    /// Read again what can be read again.
+    /// Reload what can be reloaded.
     #[cfg_attr(not(unix), allow(dead_code, reason = "there is no such signal"))]
     Reload,
-    /// Say how it is.
+    /// Print the state.
     #[cfg_attr(not(unix), allow(dead_code, reason = "there is no such signal"))]
     Report,
 }
 
-/// The signals, taken over.
+/// Installed signal handlers.
 pub struct Signals {
     #[cfg(unix)]
     signals: signal_hook::iterator::Signals,
@@ -34,7 +34,8 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Takes over SIGHUP and SIGUSR1, which end a process that does not: before opening, which may take long.
+    /// Handles SIGHUP and SIGUSR1, whose default action ends the process. Called before the node
+    /// opens, which may take long.
     ///
     /// # Errors
     /// The errors of the system.
@@ -47,7 +48,7 @@ impl Signals {
         })
     }
 
-    /// Takes over SIGINT and SIGTERM as well.
+    /// Handles SIGINT and SIGTERM, too.
     ///
     /// # Errors
     /// The errors of the system.
@@ -57,7 +58,8 @@ impl Signals {
         #[cfg(not(unix))]
         let asked = Arc::clone(&self.asked);
         for signal in [SIGINT, SIGTERM] {
-            // in this order, the first signal finds the flag still down and does not exit
+            // The order matters: the first signal runs the shutdown handler while the flag is still
+            // unset, so it does not exit.
             flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked))?;
             flag::register(signal, Arc::clone(&asked))?;
             #[cfg(unix)]

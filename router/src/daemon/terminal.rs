@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The log of a program, in [characters that can be seen](plain).
+//! The log of a program, in [printable characters](plain).
 
 use std::io::{self, IsTerminal};
 
@@ -11,13 +11,13 @@ use tracing_subscriber::fmt::format::debug_fn;
 
 pub use zonda_transport::text::plain;
 
-/// The default filter of a daemon's log: failures, its start, and the neighbours that come and go.
+/// Default log filter of a daemon: failures, its start, and neighbours that come and go.
 pub const LOG_OF_DAEMON: &str = "warn,zonda_router::start=info,zonda_router::peers::comings=info";
 
-/// The name under which a daemon logs its start.
+/// Log target of the daemon's start.
 pub(super) const START: &str = "zonda_router::start";
 
-/// The default filter of the log.
+/// Default log filter of other programs.
 const LOG_DEFAULT: &str = "warn";
 
 /// The amount that a program logs of its node.
@@ -32,7 +32,7 @@ pub struct Verbosity {
 }
 
 impl Verbosity {
-    /// Sends log lines to standard error, as [`log`] does: by these flags, else by `RUST_LOG`, else as `default` says.
+    /// Logs to standard error like [`log`]: by these flags, else by `RUST_LOG`, else by `default`.
     pub fn log(self, default: &str) {
         let level = match (self.verbose, self.quiet) {
             (0, 0) => return log_by(EnvFilter::try_from_default_env(), default),
@@ -46,7 +46,7 @@ impl Verbosity {
     }
 }
 
-/// Sends log lines to standard error, by `RUST_LOG`, each in one line of characters that can be seen.
+/// Logs to standard error by `RUST_LOG`, each event in one line of printable characters.
 pub fn log() {
     log_by(EnvFilter::try_from_default_env(), LOG_DEFAULT);
 }
@@ -60,7 +60,7 @@ fn log_by<E>(filter: Result<EnvFilter, E>, default: &str) {
             name => write!(writer, "{name}={}", plain(&value)),
         }
     });
-    // an error means that somebody else logs already
+    // An error means that a logger is installed already.
     let _ = tracing_subscriber::fmt()
         .fmt_fields(fields.delimited(" "))
         .with_env_filter(filter)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The counters of a node: `table` declares each one once, `node` reads them, `text` writes them as OpenMetrics.
+//! The counters of a node: `table` declares them, `node` reads them, `text` formats them as
+//! OpenMetrics.
 
 pub(crate) mod node;
 pub(crate) mod table;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Everything that a node counts, as metrics: each declared in `table.rs`, and read where it is kept.
+//! All metrics of a node: `table.rs` declares them, and this module reads their values.
 
 use zonda_transport::{listen::ListenCounts, outbox::PriorityCounts};
 
@@ -14,10 +14,10 @@ use crate::{
     peers::{discovery::DiscoveryStatus, groups::GroupStatus},
 };
 
-/// Links in a report for a reader elsewhere: its length is bounded, however many neighbours there are.
+/// Maximum number of links in a brief report, which bounds its length.
 const LINKS_TOLD: usize = 256;
 
-/// Samples of one metric that differ in one label.
+/// Returns samples of one metric that differ in one label.
 fn each<const N: usize>(
     metric: &'static Metric,
     label: &'static str,
@@ -28,10 +28,11 @@ fn each<const N: usize>(
 }
 
 impl Node {
-    /// Everything that this node counts, as it is now. [`crate::metrics::text::text`] writes it.
+    /// Returns the current value of every metric of this node. [`crate::metrics::text::text`]
+    /// formats them.
     ///
     /// # Blocking
-    /// For the node's lock, several times.
+    /// Takes the node's lock several times.
     #[must_use]
     pub fn metrics(&self) -> Vec<Sample> {
         if self.is_forked() {
@@ -43,7 +44,8 @@ impl Node {
         all
     }
 
-    /// Samples for a reader elsewhere: of each of at most [`LINKS_TOLD`] links those that are not 0.
+    /// Returns samples for a brief report: of at most [`LINKS_TOLD`] links, the samples that are
+    /// not 0.
     pub(crate) fn metrics_in_brief(&self) -> Vec<Sample> {
         let links = self.links();
         let mut all = self.without_links(&links);
@@ -56,6 +58,7 @@ impl Node {
     }
 
     fn without_links(&self, links: &[LinkStatus]) -> Vec<Sample> {
+        // Links that have ended, and connections that were refused or attempted.
         let mut all = Vec::new();
         all.extend(of_links(links));
         let ended = self.ended_links();
@@ -70,6 +73,7 @@ impl Node {
         all.extend(self.endpoints().iter().map(|status| {
             Sample::of(&ATTEMPTS, status.attempts).with("endpoint", status.endpoint.to_string())
         }));
+        // Listeners, groups and limits.
         all.extend(self.of_listeners());
         all.extend(self.groups().iter().flat_map(of_group));
         for limit in self.limits() {
@@ -78,6 +82,7 @@ impl Node {
             all.extend(limit.used.map(|used| of(&LIMIT_USED, used)));
             all.extend(limit.reached.map(|count| of(&LIMIT_REACHED, count)));
         }
+        // Filters, memory and discovery.
         all.extend(self.shared.hooks.samples());
         all.extend(of_memory(&self.usage()));
         all.extend(of_discovery(&self.discovery()));
@@ -209,8 +214,9 @@ fn of_discovery(found: &DiscoveryStatus) -> impl Iterator<Item = Sample> {
         .chain(each(&GOSSIP, "result", gossip))
 }
 
-/// Adds the counts of one link. Several links of one neighbour differ in their ends.
+/// Adds the counters of one link. Several links to one neighbour differ in their `remote` label.
 fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
+    // Every sample has the labels of the link.
     let of_link = |sample: Sample| {
         sample
             .with("zid", link.zid.to_string())
@@ -225,6 +231,7 @@ fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
         Sample::of(&LINK_HELD, link.held),
     ];
     all.extend(single.into_iter().map(of_link));
+    // Writes by their writer, messages by priority.
     let writes = [
         ("sender", sent.writes_direct),
         ("driver", sent.writes_driver),
@@ -246,6 +253,7 @@ fn of_link(link: &LinkStatus, all: &mut Vec<Sample>) {
         ];
         all.extend(others.into_iter().map(of_priority));
     }
+    // Ignored declarations and discarded messages by reason.
     let ignored = [
         ("over_limit", ignored.over_limit),
         ("bad_key", ignored.bad_keys),

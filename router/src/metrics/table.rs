@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Every metric of a node: its name, its kind and what it counts. Data only.
+//! Every metric of a node: its name, its kind and its description. Data only.
 
 use crate::metrics::text::{Kind, Metric};
 

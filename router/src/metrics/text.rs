@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Metrics: what is counted, declared once with its name and meaning, and written as OpenMetrics text, which Prometheus and
-//! its relatives read.
+//! Metrics: each one is declared once with its name and description, and formatted as OpenMetrics
+//! text, which Prometheus and compatible systems read.
 //!
 //! ```
 //! use zonda_router::metrics::{Kind, Metric, Sample, text};
@@ -20,23 +20,24 @@
 
 use std::fmt::Write;
 
-/// Whether a metric only grows.
+/// Kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It counts what has happened since the node was opened. `_total` is added to the name of its samples.
+    /// Number of events since the node was opened; it only grows. `_total` is added to the name of
+    /// its samples.
     Counter,
-    /// It is as large as something is now.
+    /// Current size of something.
     Gauge,
 }
 
-/// Something that is counted.
+/// Declaration of a metric.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Metric {
     /// Letters, digits and underscores, beginning with `zonda_`; the unit, if there is one, comes last.
     pub name: &'static str,
-    /// Whether it only grows.
+    /// Kind of the metric.
     pub kind: Kind,
-    /// What it counts, one sentence.
+    /// Description, one sentence.
     pub help: &'static str,
 }
 
@@ -49,7 +50,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A value without labels.
+    /// Creates a sample without labels.
     #[must_use]
     pub fn of(metric: &'static Metric, value: u64) -> Self {
         Sample {
@@ -59,20 +60,20 @@ impl Sample {
         }
     }
 
-    /// The same with one more label.
+    /// Adds a label.
     #[must_use]
     pub fn with(mut self, label: &'static str, value: impl Into<String>) -> Self {
         self.labels.push((label, value.into()));
         self
     }
 
-    /// What is counted.
+    /// The metric of the sample.
     #[must_use]
     pub fn metric(&self) -> &'static Metric {
         self.metric
     }
 
-    /// The value of a label, if it has it.
+    /// Returns the value of a label, if the sample has it.
     #[must_use]
     pub fn label(&self, label: &str) -> Option<&str> {
         let mut labels = self.labels.iter();
@@ -80,16 +81,18 @@ impl Sample {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// How much it is.
+    /// The value of the sample.
     #[must_use]
     pub fn value(&self) -> u64 {
         self.value
     }
 }
 
-/// OpenMetrics text of some samples: metric by metric, in the order in which each comes first.
+/// Formats samples as OpenMetrics text, grouped by metric, in the order in which the metrics appear
+/// first.
 #[must_use]
 pub fn text(samples: &[Sample]) -> String {
+    // Each metric is written where its first sample stands, with all its samples.
     let mut text = String::new();
     let mut written: Vec<&'static str> = Vec::new();
     for Sample { metric, .. } in samples {
@@ -108,7 +111,7 @@ pub fn text(samples: &[Sample]) -> String {
             text += name;
             text += suffix;
             write_labels(&mut text, &sample.labels);
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, " {}", sample.value);
         }
     }
@@ -118,7 +121,7 @@ pub fn text(samples: &[Sample]) -> String {
 fn write_labels(text: &mut String, labels: &[(&'static str, String)]) {
     for (index, (label, value)) in labels.iter().enumerate() {
         text.push(if index == 0 { '{' } else { ',' });
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{label}=\"{}\"", escaped(value));
     }
     if !labels.is_empty() {
@@ -126,7 +129,7 @@ fn write_labels(text: &mut String, labels: &[(&'static str, String)]) {
     }
 }
 
-/// With the three characters that the format cannot have as they are.
+/// Escapes the three characters that the format requires to be escaped.
 fn escaped(value: &str) -> String {
     let value = value.replace('\\', "\\\\").replace('\n', "\\n");
     value.replace('"', "\\\"")
