@@ -37,7 +37,8 @@ fn live(cli: Cli) -> Result<(), Failure> {
     ));
     while !interrupt.wait_until(Instant::now() + Duration::from_secs(1)) {}
 
-    // the same as dropping it; a crash, or the loss of the link, would end it for others, too
+    // equivalent to dropping it; a crash, or the loss of the link, would end it for other nodes,
+    // too
     token.undeclare().wait()?;
     session.close().wait()?;
     Ok(())

@@ -36,7 +36,7 @@ fn ping(cli: Cli) -> Result<(), Failure> {
     let node = node::open(&cli.connection)?;
     let (answer, answers) = channel();
     let subscriber = node::Subscriber::declare(&node, "test/pong", move |delivery| {
-        // an error means that nobody waits any more
+        // an error means that no thread waits any more
         let _ = answer.send(node::payload(delivery));
     })?;
     let (priority, express) = (Priority::default(), !cli.trips.no_express);

@@ -52,7 +52,8 @@ fn put(cli: Cli) -> Result<(), Failure> {
         .attachment(cli.attach)
         .wait()?;
     let reached = reach.finish(&session);
-    // close waits until what is queued is delivered, or says what is lost; dropping the session would not
+    // close waits until the queued messages are delivered, or reports the lost ones; dropping the
+    // session would not
     session.close().wait()?;
     reached
 }

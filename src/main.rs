@@ -32,7 +32,8 @@ Examples:
   zonda perf compare before.json after.json            what a change has brought
   zonda perf plot before.json                          a page of a record";
 
-/// Default of the log. Tools say themselves whether they are connected, so theirs leaves out attempts to connect.
+/// Default of the log. Tools report connections themselves, so theirs leaves out attempts to
+/// connect.
 const LOG: &str = "warn,zonda_router::peers::connect=error";
 
 /// A publish/subscribe node that speaks the Zenoh protocol: router, tools and measurements.

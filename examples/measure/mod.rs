@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the measuring examples share, whatever they measure and by whatever calls: their flags, sending without a pause,
-//! counting by rounds, timing round trips, and how all that is printed.
+//! Common part of the measuring examples, whatever they measure and by whatever calls: their flags,
+//! sending without a pause, counting by rounds, timing round trips, and printing all that.
 
 // each example uses its own part of this module
 #![allow(dead_code, unused_imports)]

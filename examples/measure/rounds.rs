@@ -43,7 +43,7 @@ pub struct Rounds {
 }
 
 struct State {
-    /// When the round began.
+    /// Begin of the round.
     began: Option<Instant>,
     /// Messages of the round so far.
     messages: u64,

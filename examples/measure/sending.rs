@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is sent as fast as the link takes it, and at which rate it goes.
+//! Sending as fast as the link takes messages, and its rate.
 
 use std::time::Instant;
 

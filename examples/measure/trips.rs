@@ -12,9 +12,9 @@ use zonda_program::{self as program, Failure, Interrupt};
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
 /// A first message without an answer is sent again after this long.
 const RETRY: Duration = Duration::from_millis(200);
-/// How long the other side may take to show up.
+/// Limit of the time until the other side shows up.
 const CONTACT: Duration = Duration::from_secs(10);
-/// How long an answer may take once the other side is there.
+/// Limit of the time until an answer comes, once the other side is there.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The flags that say which round trips are made.
@@ -42,7 +42,7 @@ pub trait RoundTrip {
     /// Sends it.
     fn put(&self) -> Result<(), Failure>;
 
-    /// Waits so long at most, and tells whether an answer came.
+    /// Waits at most `limit`; returns true if an answer came.
     fn answered(&self, limit: Duration) -> Result<bool, Failure>;
 }
 
@@ -111,7 +111,8 @@ fn go(trip: &impl RoundTrip) -> Result<Duration, Failure> {
     }
 }
 
-/// When round trips begin. The schedule is absolute: one late answer does not delay the messages after it.
+/// The start times of round trips. The schedule is absolute: one late answer does not delay the
+/// messages after it.
 struct Schedule {
     start: Instant,
     interval: Option<Duration>,
@@ -134,7 +135,7 @@ impl Schedule {
         }
     }
 
-    /// How long ago it started.
+    /// Returns the time since the start.
     fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }

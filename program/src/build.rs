@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What this build is, for the report of a measurement and of `zonda info`.
+//! Identity of this build, for the report of a measurement and of `zonda info`.
 
 /// The version of the project.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the compiler says of itself: `rustc 1.90.0 (...)`.
+/// Version of the compiler: `rustc 1.90.0 (...)`.
 pub const RUSTC: &str = env!("ZONDA_RUSTC");
 
 /// The profile: `debug` or `release`.

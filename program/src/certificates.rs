@@ -7,12 +7,12 @@ use rcgen::{
 };
 use time::{Duration, OffsetDateTime};
 
-/// How many days the certificates are valid.
+/// Validity of the certificates in days.
 pub const DAYS: u32 = 365;
 
 /// A certificate and its key, in PEM form.
 pub struct Certificate {
-    /// What its files are named after: `ca`, `server` or `client`.
+    /// Stem of the names of its files: `ca`, `server` or `client`.
     pub name: &'static str,
     /// The certificate.
     pub certificate: String,
@@ -24,7 +24,7 @@ pub struct Certificate {
 /// node that connects. Valid from an hour ago on, as clocks differ.
 ///
 /// # Errors
-/// When one of the hosts can be in no certificate; the text says why.
+/// One of the hosts can be in no certificate; the text has the reason.
 pub fn make(hosts: &[String]) -> Result<[Certificate; 3], String> {
     make_all(hosts).map_err(|error| error.to_string())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The flags by which a program says how its node connects, the same for every program here.
+//! The flags for the connections of a node, common to every program here.
 
 use std::path::PathBuf;
 use std::process;
@@ -54,7 +54,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Opens a session as these flags say, and [logs](terminal::log).
+    /// Opens a session by these flags, and [logs](terminal::log).
     pub fn open(&self) -> Result<Session, Failure> {
         let config = self.to_config()?;
         terminal::log();

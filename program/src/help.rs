@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Examples and explanations below a help, in lines that every terminal has room for. An example has its explanation in a comment above
-//! it; an explanation beside a name is wrapped in its column before the argument parser breaks it anywhere.
+//! Examples and explanations below a help, in lines that every terminal has room for. An example
+//! has its explanation in a comment above it; an explanation next to a name is wrapped in its
+//! column before the argument parser breaks it anywhere.
 
 use clap::Command;
 
 /// The longest line that no terminal breaks.
 const WIDTH: usize = 79;
-/// The least room beside a name or a command in which an explanation is worth its place there.
+/// Minimum width of the column next to a name or a command in which an explanation is put there.
 const LEAST: usize = 30;
 /// The indent of an explanation that has no room there.
 const BELOW: usize = 6;

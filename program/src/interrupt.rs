@@ -12,10 +12,10 @@ use signal_hook::flag;
 
 use crate::Failure;
 
-/// How soon a waiting program notices the signal.
+/// Delay within which a waiting program notices the signal.
 const NOTICE: Duration = Duration::from_millis(50);
 
-/// Whether the user has asked the program to end. Cheap to clone and to ask.
+/// The user's request to end the program. Cheap to clone and to check.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     /// A signal came.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which option was meant by one that there is none of: `--kye`.
+//! Suggestion of the option that was meant by an unknown one: `--kye`.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error};

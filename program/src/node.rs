@@ -14,13 +14,13 @@ use zonda_router::node::{
 
 use crate::{Connection, Failure};
 
-/// How long a put may wait for a slow neighbour: what a session waits by default.
+/// Limit of the wait of a put for a slow neighbour: the default of a session.
 const PUT_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long closing may take.
+/// Limit of the time that closing takes.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Opens a node as the flags say.
+/// Opens a node by the flags.
 ///
 /// # Blocking
 /// Until it listens and, for a client, the first endpoint has answered.
@@ -87,7 +87,7 @@ impl Publisher {
     /// Publishes a value that is shared or borrowed.
     ///
     /// # Blocking
-    /// As [`Publisher::put`].
+    /// Publishes like [`Publisher::put`].
     #[inline]
     pub fn put_value(&self, payload: Value<'_>) -> Result<Outcome, PublishError> {
         let plain = Plain {

@@ -20,7 +20,7 @@ const NOTICE: Duration = Duration::from_millis(5);
 /// An attempt ends before that by itself.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Tells, at most once, that what is published goes nowhere.
+/// Reporter, at most once, of publications that go nowhere.
 #[derive(Debug, Default)]
 pub struct Reach {
     told: bool,
@@ -39,13 +39,14 @@ impl Reach {
         Ok(Reach::default())
     }
 
-    /// To be called before each publication: says so if no node is connected. True if none is. (Afterwards would be too
-    /// late to look: a receiver may leave as soon as it has what it waited for.)
+    /// Prints a warning if no node is connected; returns true if none is. To be called before each
+    /// publication: afterwards would be too late, as a receiver may leave as soon as it has the
+    /// message it waited for.
     pub fn tell(&mut self, session: &Session) -> bool {
         self.tell_that("nobody gets this", session)
     }
 
-    /// Does the work of [`Reach::tell`], and says what follows from it.
+    /// Does the work of [`Reach::tell`], and adds the consequence.
     pub fn tell_that(&mut self, follows: &str, session: &Session) -> bool {
         let is_alone = session.info().links().is_empty();
         self.alone += u64::from(is_alone);

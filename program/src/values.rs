@@ -41,7 +41,7 @@ pub fn selector(text: &str) -> Result<Selector<'static>, String> {
     text.parse().map_err(|e: zonda::KeyExprError| e.to_string())
 }
 
-/// Which queryables a query asks, in the spelling of this command or of the reference's examples.
+/// Parses the target of a query, in the spelling of this command or of the reference's examples.
 pub fn target(text: &str) -> Result<QueryTarget, String> {
     match text.to_ascii_lowercase().replace('_', "-").as_str() {
         "best" | "best-matching" => Ok(QueryTarget::BestMatching),
@@ -51,7 +51,7 @@ pub fn target(text: &str) -> Result<QueryTarget, String> {
     }
 }
 
-/// How the replies to a query are merged.
+/// Parses the consolidation of replies.
 pub fn consolidation(text: &str) -> Result<ConsolidationMode, String> {
     match text.to_ascii_lowercase().as_str() {
         "auto" => Ok(ConsolidationMode::Auto),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whatever user code of a session does, wherever the session runs it: in an inline callback, in the consumer of a queue,
-//! while a closure is dropped; on each runtime. Nothing hangs, and what is not closed goes on.
+//! Actions of user code of a session, wherever the session runs it: in an inline callback, in the
+//! consumer of a queue, while a closure is dropped; on each runtime. Nothing hangs, and a session
+//! that is not closed stays usable.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,7 @@ use zonda::qos::CongestionControl;
 use zonda::sample::Sample;
 use zonda::{Config, Session, Wait};
 
-/// What user code does.
+/// Action of the user code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
     Declare,
@@ -39,7 +40,7 @@ const DEEDS: [Deed; 7] = [
     Deed::Panic,
 ];
 
-/// Where it does so.
+/// Place of the user code.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Inline,
@@ -49,15 +50,15 @@ enum Place {
 
 const PLACES: [Place; 3] = [Place::Inline, Place::Consumer, Place::WhileDropped];
 
-/// How long a call may take that has nobody to wait for.
+/// Limit of a call that has to wait for no peer.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-/// What user code can reach.
+/// The objects that user code can reach.
 struct Reach {
     session: Mutex<Option<Session>>,
     own: Mutex<Option<Subscriber<()>>>,
     other: Mutex<Option<Subscriber<()>>>,
-    /// It has begun, and (also by a panic) ended.
+    /// The user code has begun, and (also by a panic) ended.
     begun: AtomicBool,
     ended: AtomicBool,
     took: Mutex<Duration>,
@@ -104,7 +105,8 @@ impl Reach {
             }
             Deed::Close => {
                 let limit = Duration::from_millis(300);
-                // Whether what this very callback holds up counts as lost is not the point.
+                // The result is ignored: the messages that this very callback delays may count as
+                // lost.
                 let _ = session().unwrap().close().timeout(limit).wait();
             }
             Deed::DropLast => {
@@ -225,7 +227,8 @@ fn user_code_may_do_anything_anywhere() {
     }
 }
 
-/// A closure that is dropped on the receiving task, as it was in use there, costs nobody the link if it panics.
+/// A closure that is dropped on the receiving task, as it was in use there, does not end the link
+/// if it panics.
 #[test]
 fn what_panics_while_it_is_dropped_harms_nobody_else() {
     for kind in RuntimeKind::available() {

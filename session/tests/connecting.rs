@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How long a session tries to listen and to connect, and whether it opens all the same: `timeout_ms`, `retry` and
-//! `exit_on_failure` of `listen` and `connect`.
+//! The time for which a session tries to listen and to connect, and its opening without success:
+//! `timeout_ms`, `retry` and `exit_on_failure` of `listen` and `connect`.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use zonda::{Config, OpenError, Operation, Session, Wait};
 
 const QUICK: &str = "{ period_init_ms: 10, period_max_ms: 20 }";
 
-/// An endpoint that nobody listens on, and nobody else can take as long as the socket is held.
+/// An endpoint without a listener, which no other process can take as long as the socket is held.
 pub fn nobody() -> (Socket, String) {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
@@ -94,7 +94,7 @@ fn a_peer_that_tries_once_gives_up_and_is_open() {
     let told = session.info().unreached();
     assert_eq!(told.len(), 1);
     assert!(told[0].reason.is_some(), "{told:?}");
-    // Somebody else comes in at once, the one who has given up does not.
+    // A third peer comes in at once, the one that has given up does not.
     let third = opened(quiet(&endpoint)).unwrap();
     until("the third is connected", || is_linked(&third));
     assert!(!is_linked(&session));
@@ -117,7 +117,7 @@ fn a_peer_that_tried_once_and_was_connected_comes_back() {
     until("the link is back", || is_linked(&session));
 }
 
-/// The one that is reached may hear of the link after it has said goodbye to all that it knew.
+/// The acceptor may learn of the link after it has sent its close to all known neighbours.
 #[test]
 fn a_link_that_comes_while_a_session_closes_is_closed_too() {
     for _ in 0..20 {
@@ -141,7 +141,7 @@ fn a_client_that_need_not_connect_opens_and_connects_later() {
     drop(held);
     let _other = opened(Config::peer().listen([&endpoint])).unwrap();
     until("the client is connected", || is_linked(&session));
-    // The link is known to the routes a moment before the one who dialled knows of it.
+    // The routes know of the link a moment before the opener does.
     until("nothing is unreached", || {
         session.info().unreached().is_empty()
     });
@@ -159,7 +159,7 @@ fn one_of_a_group_is_enough() {
     };
     let session = group(&[&nobody, &one, &two]);
     until("it is connected", || is_linked(&session));
-    // The link is known to the routes a moment before the one who dialled knows of it.
+    // The routes know of the link a moment before the opener does.
     until("nothing is unreached", || {
         session.info().unreached().is_empty()
     });
@@ -167,7 +167,7 @@ fn one_of_a_group_is_enough() {
     let connected: Vec<bool> = status.iter().map(|s| s.connected).collect();
     assert_eq!(connected, [false, true, false]);
     assert!(status[0].last_failure.is_some() && status[2].attempts == 0);
-    // The other takes its place.
+    // The other session takes its place.
     first.close().wait().unwrap();
     until("it is connected anew", || {
         session
@@ -233,7 +233,7 @@ fn a_port_that_is_not_needed_is_listened_on_when_it_comes_free() {
 #[test]
 fn a_session_names_whom_it_is_connected_to_by_role() {
     let router = opened(Config::router().listen(["tcp/127.0.0.1:0"])).unwrap();
-    // Those that hear of each other would connect, too.
+    // Without gossip, as peers that learn of each other would connect, too.
     let deaf = || {
         let config = Config::peer().listen(["tcp/127.0.0.1:0"]);
         opened(config.with("scouting/gossip/enabled", "false")).unwrap()
@@ -266,8 +266,8 @@ fn a_session_names_whom_it_is_connected_to_by_role() {
     assert!(known.contains(&client.zid()));
 }
 
-/// Two names of one node are dialled at the same time: one link stands, and the node says no to the other, or this one does.
-/// Neither endpoint counts as one that was not reached.
+/// Two names of one node are dialled at the same time: one link stands, and the node refuses the
+/// other, or this one does. Neither endpoint counts as one that was not reached.
 #[test]
 fn a_node_that_is_linked_already_is_reached_by_every_name() {
     let there = opened(Config::peer().listen(["tcp/127.0.0.1:0"])).unwrap();

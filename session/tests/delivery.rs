@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The delivery contract: every case of the table in `docs/delivery.md` ends as it says, and what was offered is what
-//! arrived and what was counted as dropped, exactly; also when a link is cut at any moment.
+//! The delivery contract: every case of the table in `docs/delivery.md` ends as documented, and the
+//! offered messages are the ones that arrived and the ones that were counted as dropped, exactly;
+//! also when a link is cut at any moment.
 
 #[path = "delivery/scene.rs"]
 mod scene;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Bad input and impossible wishes: typed errors in one line that say what and where.
+//! Bad input and impossible requests: typed errors in one line that name the fault and its place.
 
 use std::net::TcpListener;
 use std::time::Instant;
@@ -28,7 +28,7 @@ fn invalid_keys_are_refused_where_they_are_used() {
     }
 }
 
-/// Neighbours would ignore them, and nobody would know why nothing arrives.
+/// Neighbours would ignore them, and the user would not know why nothing arrives.
 #[test]
 fn keys_beyond_the_limits_are_refused_where_they_are_used() {
     let session = alone();
@@ -52,7 +52,8 @@ fn keys_beyond_the_limits_are_refused_where_they_are_used() {
     let _subscriber = session.declare_subscriber(&good).wait().unwrap();
 }
 
-/// A neighbour closes the link over a larger one, so it is refused here, unless this node is told to accept as much.
+/// A neighbour closes the link over a larger one, so it is refused here, unless this node is
+/// configured to accept as much.
 #[test]
 fn a_payload_beyond_the_limit_is_refused_with_the_limit() {
     // never written to, so this takes no memory

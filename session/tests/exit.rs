@@ -121,7 +121,7 @@ impl Drop for Running {
     }
 }
 
-/// Runs a case in a child for each runtime; tells what each said at the end.
+/// Runs a case in a child for each runtime; checks the last line of each child.
 fn in_children(case: &str, says_farewell: bool) {
     for kind in RuntimeKind::available() {
         let name = format!("{case} on {kind}");

@@ -303,7 +303,7 @@ fn publishers_that_come_later_are_asked_for_their_history() {
     let key_of = |id: zonda::session::EntityGlobalId, kind: &str, meta: &str| {
         format!("ext/key/@adv/{kind}/{}/{}/{meta}", id.zid, id.eid)
     };
-    // It comes with its samples: the token follows them.
+    // The token comes with the publisher's samples: it follows them.
     let publisher = publisher.wait().unwrap();
     put_all(&publisher, &["0", "1", "2"]);
     let own = key_of(publisher.id(), "pub", "its/name");
@@ -490,7 +490,7 @@ fn a_callback_may_publish_to_itself_and_panic() {
     assert_eq!(all, ["again", "once more", "panic", "end"]);
 }
 
-/// A stranger that may publish on the key says one number far ahead of a publisher's, and is gone.
+/// A stranger that may publish on the key sends one number far ahead of a publisher's, and is gone.
 #[test]
 fn one_forged_sample_silences_no_publisher() {
     let (near, far) = pair();
@@ -526,7 +526,7 @@ fn one_forged_sample_silences_no_publisher() {
             assert_eq!(heard, true_ones, "behind a jump of {jump}");
         }
     }
-    // The recovery of what is really lost goes on, too.
+    // The recovery of samples that are really lost continues, too.
     put_all(&publisher, &["9", "10"]);
     send(&near, &publisher, 10, "10");
     assert_eq!(nexts(&recovering, 2), ["9", "10"]);
@@ -566,7 +566,8 @@ fn a_cache_that_never_answers_holds_up_no_other() {
     assert!(begun.elapsed() < LONG, "long before the question is over");
 }
 
-/// A neighbour that asks for all there is again and again gets its share, and recoveries are answered beside it.
+/// A neighbour that repeatedly queries the whole history gets its share, and recoveries are
+/// answered at the same time.
 #[test]
 fn a_cache_gives_its_history_to_a_neighbour_as_fast_as_its_share_allows() {
     const SAMPLE: usize = 1 << 20;

@@ -42,13 +42,14 @@ fn in_time(test: impl FnOnce() + Send + 'static) {
     let (done, told) = mpsc::channel();
     std::thread::spawn(move || {
         test();
-        // nobody listens where it came too late
+        // the receiver is gone if the message came too late
         let _ = done.send(());
     });
     assert_eq!(told.recv_timeout(LONG), Ok(()));
 }
 
-/// Publishes until there is no room, and then once more with all the time there is; meanwhile the other one reads again.
+/// Publishes until there is no room, and then once more without a timeout, while the peer reads
+/// again.
 #[test]
 fn a_put_may_wait_for_ever() {
     let (a, _b, go) = stopped();

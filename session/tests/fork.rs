@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A process that is forked off while a session is open: everything there says so at once, and the session of the
-//! parent goes on as if nothing had happened. One test in a process of its own, since a fork copies all of it.
+//! A process that is forked while a session is open: each operation there fails at once with this
+//! reason, and the session of the parent is undisturbed. One test in a process of its own, since a
+//! fork copies all of it.
 #![cfg(unix)]
 
 mod pair;
@@ -20,7 +21,7 @@ use zonda::{CloseError, Config, DeclareError, GetError, Operation, PublishError,
 const SAID: &str =
     "this process was forked off after the session was opened: open a session here, or fork before";
 
-/// What the child finds, as a list of what is wrong.
+/// Returns the faults that the child finds.
 fn faults(
     kind: RuntimeKind,
     session: Session,
@@ -92,7 +93,7 @@ fn faults(
     faults
 }
 
-/// What the child finds of queries.
+/// Returns the faults of queries that the child finds.
 fn queries(
     session: &Session,
     (querier, queryable): (Querier<'_>, Queryable),
@@ -174,7 +175,7 @@ fn forked_while_open(kind: RuntimeKind) {
     a.close().wait().unwrap();
 }
 
-/// Scouts on this machine only, in a group that nobody else is in.
+/// Scouts on this machine only, in a group without any other member.
 fn scouting(config: Config) -> Config {
     config
         .with("scouting/multicast/enabled", "true")

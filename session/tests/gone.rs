@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What ends returns once its callback is gone: no call of it runs any more, and it has been dropped.
+//! The end of an entity returns once its callback is gone: no call of it runs any more, and it has
+//! been dropped.
 
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ struct Slow {
     gone: Arc<AtomicBool>,
 }
 
-/// What a callback owns.
+/// A value that a callback owns.
 struct Owned(Arc<AtomicBool>);
 
 impl Drop for Owned {
@@ -54,7 +55,8 @@ impl Slow {
     }
 }
 
-/// Runs a case in one session, and in two that are linked: whose callback it is, and who causes its calls.
+/// Runs a case in one session, and in two that are linked: the owner of the callback, and the
+/// session that causes its calls.
 fn here_and_there(case: impl Fn(&Session, &Session)) {
     let session = alone();
     case(&session, &session);

@@ -194,7 +194,7 @@ fn who_is_silent_is_gone_after_its_lease() {
     assert_eq!(next(&subscriber).payload().to_bytes(), b"x".as_slice());
     until("it is gone", || others(&member) == 0);
     assert_eq!(member.info().groups()[0].counts.expired, 1);
-    // Its messages belong to no member now.
+    // The stranger's messages belong to no member now.
     stranger.puts(6);
     until("it is counted", || {
         member.info().groups()[0].counts.unknown == 1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the reference has deprecated in favour of advanced publishers and subscribers, used as programs for it do.
+//! Parts that the reference has deprecated in favour of advanced publishers and subscribers, used
+//! like in programs for it.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What links may have beyond the plain protocol, between two sessions over loopback.
+//! Features of links beyond the plain protocol, between two sessions over loopback.
 
 use std::io::Write;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Dictionary {
 
 impl Drop for Dictionary {
     fn drop(&mut self) {
-        // nobody minds a file that stays
+        // a file that stays does no harm
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -104,7 +104,7 @@ fn noise(at: usize) -> u8 {
         .to_be_bytes()[0]
 }
 
-/// What the only link of a session has.
+/// Returns the features of the only link of a session.
 fn options(session: &Session) -> Vec<String> {
     let links = session.info().links();
     assert_eq!(links.len(), 1, "{links:?}");

@@ -90,8 +90,8 @@ fn worlds(case: impl Fn(&str, &Session, &Session)) {
     let client = connected_to(&gateway, quick_client());
     case("client and peer", &client, &gateway);
     case("peer and client", &gateway, &client);
-    // New ones each time: what a session was told under a listener that is gone may still be on its way when it listens to
-    // the same keys again, and would count as news.
+    // New sessions each time: changes that a session was sent under an ended listener may still be
+    // under way when it listens to the same keys again, and would count as news.
     let gateway = router();
     let client = || connected_to(&gateway, quick_client());
     let peer = || connected_to(&gateway, Config::peer().listen(NOWHERE));
@@ -306,7 +306,8 @@ fn restarted(address: &str) -> Session {
     session.expect("the loop ended")
 }
 
-/// What the end of one link would have told the others is not accepted for them any more, or it would count as lost.
+/// Changes that the end of one link causes are not queued for the other neighbours any more, or
+/// they would count as lost.
 #[test]
 fn a_router_that_closes_loses_nothing_by_its_own_end() {
     for _ in 0..20 {
@@ -342,7 +343,7 @@ fn after_a_restart_of_the_router_both_sides_know_the_same() {
     assert_eq!(alive(&there, "live/**").len(), 2, "it is asked for");
     gateway.close().wait().unwrap();
     drop(gateway);
-    // The way to them is lost, so nobody can say that they live.
+    // The route to them is lost, so the router cannot know that they live.
     for changes in [&all, &changes] {
         let both = BTreeSet::from([next(changes), next(changes)]);
         assert_eq!(
@@ -396,7 +397,7 @@ fn a_client_without_its_router_holds_its_question() {
     while let Ok(Some(reply)) = replies.recv_timeout(LONG) {
         told.push(reply.into_result().expect("a token").key_expr().to_string());
     }
-    // It was asked as soon as there was a link, maybe before the token.
+    // The query was sent as soon as there was a link, maybe before the token.
     assert!(told.is_empty() || told == ["live/back"], "{told:?}");
     until("a new question is answered", || {
         alive(&client, "**") == ["live/back"]
@@ -580,7 +581,8 @@ fn a_full_queue_makes_nobody_else_wait() {
     }
 }
 
-/// A router that has just been opened knows what its neighbour had: what a subscriber without history hears then is new.
+/// A router that has just been opened knows the earlier tokens of its neighbour: a subscriber
+/// without history gets new ones only.
 #[test]
 fn what_was_alive_before_a_router_was_opened_is_no_news_there() {
     let far = router();

@@ -249,7 +249,7 @@ fn a_second_subscriber_to_a_key_is_reached_at_once() {
     assert!(two.recv_timeout(LONG).unwrap().is_some());
 }
 
-/// A put that matches no subscriber says so, on each way a put can take, and is counted.
+/// A put that matches no subscriber returns so, on each way a put can take, and is counted.
 #[test]
 fn a_put_to_nobody_says_that_there_is_no_subscriber() {
     let session = alone();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `allowed_destination` and `allowed_origin`: between whom puts, deletions, gets and their counterparts pass; and
-//! callbacks that change what they have captured.
+//! `allowed_destination` and `allowed_origin`: the sessions between which puts, deletions, gets and
+//! their counterparts pass; and callbacks that change what they have captured.
 
 use std::future::IntoFuture;
 use std::sync::mpsc;
@@ -24,7 +24,7 @@ fn beyond(locality: Locality) -> bool {
     locality != SessionLocal
 }
 
-/// Whether `session` knows a subscriber to `key` elsewhere.
+/// Returns true if `session` knows a subscriber to `key` elsewhere.
 fn knows(session: &Session, key: &'static str) -> bool {
     let publisher = session.declare_publisher(key);
     matched(&publisher.allowed_destination(Remote).wait().unwrap())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether anybody listens to a publisher: status and listeners, within one session, between peers, and through a router;
-//! and that nothing is sent where nobody does.
+//! Matching of publishers with subscribers: status and listeners, within one session, between
+//! peers, and through a router; and nothing is sent where no subscriber is.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -213,8 +213,8 @@ fn callbacks_may_do_anything_and_a_panic_costs_one_change() {
     drop((subscriber, listener, closing));
 }
 
-/// Several sessions subscribe and unsubscribe as fast as they can: what each listener is told alternates, and is right in
-/// the end.
+/// Several sessions subscribe and unsubscribe as fast as they can: the notices of each listener
+/// alternate, and the last is right.
 #[test]
 fn changes_alternate_and_the_last_is_right() {
     const ROUNDS: usize = 200;
@@ -242,7 +242,7 @@ fn changes_alternate_and_the_last_is_right() {
     });
     let sessions = threads.map(|thread| thread.join().unwrap());
     let kept = sessions[3].declare_subscriber("demo/a").wait().unwrap();
-    // What comes last from each is known, so everything before it is.
+    // The last declaration of each is known, so every earlier one is.
     let settled = |name: &str| {
         for (at, session) in sessions.iter().enumerate() {
             let key = format!("{name}/{at}");
@@ -274,7 +274,7 @@ fn changes_alternate_and_the_last_is_right() {
     assert_eq!(all.last(), Some(&false));
 }
 
-/// The bytes that a session has sent to others.
+/// Returns the number of bytes that a session has sent.
 fn sent(session: &Session) -> u64 {
     session
         .info()
@@ -307,7 +307,7 @@ fn nothing_is_sent_where_nobody_subscribes() {
         drop(early);
         until("it is gone", || !matched(&publisher));
         let value = vec![7u8; 10_000];
-        // Headers, and keep-alives that go out meanwhile.
+        // Headers, and keep-alives that are sent during the measurement.
         const SLACK: u64 = 3000;
         let before = sent(publishing);
         for _ in 0..20 {
@@ -321,7 +321,8 @@ fn nothing_is_sent_where_nobody_subscribes() {
         for _ in 0..20 {
             assert!(subscriber.recv_timeout(LONG).unwrap().is_some(), "{world}");
         }
-        // Counted a moment after it is written. What was put for nobody would be there, too.
+        // The bytes are counted a moment after they are written. Puts without a subscriber would be
+        // among them, too.
         until("all is counted", || {
             sent(publishing) - before >= 20 * 10_000
         });

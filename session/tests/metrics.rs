@@ -9,7 +9,7 @@ use zonda_router::node::METRICS;
 
 use crate::pair::{alone, connected_to};
 
-/// Have samples only once somebody was turned away, and in a multicast group.
+/// Metrics that have samples only once a node was turned away, and in a multicast group.
 const LATER: [&str; 4] = [
     "zonda_turned_away",
     "zonda_group_members",

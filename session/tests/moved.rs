@@ -405,7 +405,7 @@ fn errors_show_their_advice_where_main_returns_them() -> zonda::Result<()> {
         KeyExpr::new("a#b").unwrap_err().into(),
     ];
     for error in errors {
-        // This is what the standard library prints of it.
+        // The standard library prints this of it.
         assert_eq!(format!("{error:?}"), error.to_string());
     }
     Ok(())

@@ -212,7 +212,7 @@ fn each_link_is_an_event_and_the_first_and_last_are_the_connection() {
         assert_eq!(event.kind(), SampleKind::Put);
     }
     near.close().wait().expect("it closes");
-    // a listener that is closed hears no more of what goes on
+    // a listener that is closed gets no further events
     let all = (0..6).map(|_| connections.recv_timeout(LONG).expect("one more"));
     let mut told: Vec<_> = all.collect();
     far.close().wait_callbacks().wait().expect("it closes");

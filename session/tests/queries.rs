@@ -85,7 +85,7 @@ fn check_replies(
     let all: Vec<Reply> = std::iter::from_fn(|| replies.recv_timeout(LONG).ok())
         .map(|reply| reply.expect("a reply or the end"))
         .collect();
-    // An error is told at once, values when all have come.
+    // An error is delivered at once, values when all have come.
     assert_eq!(all.len(), 3);
     let error = all[0].result().expect_err("the error");
     assert_eq!(error.payload(), &"partly".into());
@@ -424,7 +424,7 @@ fn a_full_queue_of_queries_is_waited_for_while_the_query_lives() {
     assert_eq!(queryable.dropped(), 1);
     drop(queryable);
     drop((first, second));
-    // The same with a queue that drops the newest query.
+    // The case once more, with a queue that drops the newest query.
     let queue = FifoChannel::new(1).overflow(Overflow::DropNewest);
     let queryable = session
         .declare_queryable("busy")

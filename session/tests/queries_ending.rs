@@ -42,7 +42,7 @@ fn a_get_ends_with_its_time() {
         );
         assert!(took >= Duration::from_millis(200), "{took:?}");
         assert!(took < Duration::from_secs(5), "{took:?}");
-        // Nobody waits any more, on a link that is known at once.
+        // The asker waits no longer, which is known at once on a local link.
         let query = queryable.recv_timeout(LONG).unwrap().expect("the query");
         if asking.zid() == answering.zid() {
             assert_eq!(
@@ -79,7 +79,7 @@ fn a_token_cancels() {
             assert_eq!(told.recv_timeout(LONG), Ok(EndReason::Cancelled));
         }
         drop(held);
-        // What has ended by itself leaves nothing in a token.
+        // A get that has ended by itself leaves nothing in a token.
         let token = CancellationToken::default();
         let replies = ask(&token);
         drop(queryable.recv_timeout(LONG).unwrap());

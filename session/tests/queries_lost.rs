@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How soon a get ends when a link is lost on which answers were to come: at once, not with its time or a lease.
+//! Time to the end of a get when a link is lost on which replies were to come: it ends at once, not
+//! with its timeout or a lease.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -11,20 +12,20 @@ use crate::relay::Relay;
 use zonda::query::{ConsolidationMode, EndReason};
 use zonda::{Config, Session, Wait};
 
-/// How soon.
+/// Limit of an end that comes at once.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// The fastest of so many counts, as the machine may have other things to do.
 const ROUNDS: usize = 5;
 
-/// Where the link is that is lost.
+/// Position of the lost link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lost {
     /// From peer to peer.
     Only,
-    /// From whoever asks to the router.
+    /// From the asking session to the router.
     Near,
-    /// From the router to whoever answers.
+    /// From the router to the answering session.
     Far,
 }
 

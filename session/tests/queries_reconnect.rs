@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A get that is asked while nobody is connected waits for the connection: it never ends early and empty.
+//! A get that is sent while no neighbour is connected waits for the connection: it never ends early
+//! and empty.
 
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -123,7 +124,7 @@ fn a_client_asks_again_after_its_gateway_was_restarted() {
     assert_eq!(reply.into_result().unwrap().payload(), &"found".into());
 }
 
-/// Whoever answers behind a restarted gateway may need longer to be back than whoever asks.
+/// A queryable behind a restarted gateway may need longer to be back than the asker.
 #[test]
 fn a_client_waits_for_who_answers_behind_its_restarted_gateway() {
     let router = || {
@@ -150,7 +151,7 @@ fn a_client_waits_for_who_answers_behind_its_restarted_gateway() {
         client.get("demo/*").timeout(LONG).wait().unwrap(),
         querier.get().wait().unwrap(),
     ];
-    // What is known at once is answered at once.
+    // A reply that is known at once comes at once.
     let admin = format!("@/{}/router", second.zid());
     let known = client.get(&admin).timeout(LONG).wait().unwrap();
     assert!(known.recv_timeout(LONG).unwrap().is_some());

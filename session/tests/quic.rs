@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Links over QUIC: that everything passes them, who is let in, and that nobody who is not delays others.
+//! Links over QUIC: all traffic passes them, only authorized peers are let in, and one that is not
+//! delays no other peer.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -59,7 +60,8 @@ fn everything_passes_a_link() {
     }
 }
 
-/// What both ends say of streams and datagrams; they speak to each other, or say at once why not.
+/// Settings of both ends for streams and datagrams; the ends communicate, or fail at once with the
+/// reason.
 #[test]
 fn the_two_ends_agree_on_streams_or_datagrams() {
     let authority = Authority::new();
@@ -202,7 +204,8 @@ fn first_datagram() -> Vec<u8> {
     datagram
 }
 
-/// The same for another connection: its id is the key of its first datagram, so that what follows it is nonsense.
+/// Returns the datagram with another connection id, which is the key of its first datagram, so that
+/// the bytes behind it are nonsense.
 fn changed(datagram: &[u8], number: u32) -> Vec<u8> {
     let mut changed = datagram.to_vec();
     changed[6..10].copy_from_slice(&number.to_le_bytes());
@@ -220,7 +223,7 @@ fn who_begins_and_falls_silent_delays_nobody() {
         .map(|_| UdpSocket::bind("127.0.0.1:0").expect("a port"))
         .collect();
     for (number, socket) in (0..).zip(&sockets) {
-        // Half of them begin as they should, and say nothing more.
+        // Half of them begin with a correct datagram, and send nothing valid after it.
         let nonsense = changed(&first, number);
         for datagram in [&first, &nonsense, &first[..100].to_vec(), &vec![0x40; 40]] {
             let _ = socket.send_to(datagram, at);
@@ -256,7 +259,7 @@ fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
     assert!(reason.contains("certificate has expired"), "{reason}");
 }
 
-/// What a peer sends on streams that nobody reads is not kept.
+/// Data of a peer on streams that the node does not read is not kept.
 #[test]
 fn streams_that_nobody_reads_are_refused() {
     let authority = Authority::new();

@@ -51,7 +51,7 @@ fn config(ca: &str, speaks: &[u8]) -> quinn::ClientConfig {
 
 /// Carrier of the batches of a hand.
 enum Carrier {
-    /// The stream in both directions, and those beside it.
+    /// The bidirectional stream, and the additional ones.
     Streams(Vec<quinn::SendStream>, quinn::RecvStream),
     Datagrams,
 }
@@ -124,7 +124,7 @@ impl Hand {
         }
     }
 
-    /// Tells if the two ends have agreed on compression.
+    /// Performs the handshake; returns true if the two ends have agreed on compression.
     async fn introduce(&mut self) -> bool {
         let zid = ZenohId::random_from(u128::from(self.connection.stable_id() as u64) | 1 << 100);
         let init = InitSyn {
@@ -220,7 +220,7 @@ impl Hand {
         self.frame(priority, &Push::new(WireExpr::full("test/hand"), body))
     }
 
-    /// The other end ends the connection.
+    /// Returns true if the other end ends the connection.
     async fn is_hung_up_on(&self) -> bool {
         let closed = tokio::time::timeout(LONG, self.connection.closed());
         closed.await.is_ok()
@@ -501,7 +501,7 @@ fn who_takes_nothing_is_hung_up_on() {
         for _ in 0..20 {
             publisher.put(vec![0; 60_000]).wait().expect("it is sent");
         }
-        // The node ends the link of one that says such things.
+        // The node ends the link of a peer that sends invalid bytes.
         poor.send(0, &[0x1f; 100]).await;
         // The node lingers for 10 s of this.
         let closed = tokio::time::timeout(3 * LONG, poor.connection.closed());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A session finds its neighbour again after a restart, and tells it everything it had declared.
+//! A session finds its neighbour again after a restart, and sends it all its declarations.
 
 use crate::pair::{LONG, alone, connected_to, until, until_matched};
 use zonda::qos::CongestionControl;

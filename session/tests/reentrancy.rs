@@ -120,7 +120,7 @@ fn a_callback_may_close_its_session() {
         let own = subscribing.clone();
         let begin = Instant::now();
         let closer = subscribing.declare_subscriber("case").callback(move |_| {
-            // Its result depends on whether this callback itself counts as unfinished business.
+            // The result depends on whether this callback itself counts as unfinished business.
             let _ = own.close().timeout(Duration::from_millis(500)).wait();
             in_callback.fetch_add(1, Ordering::SeqCst);
         });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Everything a callback may do, from inside each kind of callback: nothing hangs, and a session that is not closed goes on.
+//! Everything a callback may do, from inside each kind of callback: nothing hangs, and a session
+//! that is not closed stays usable.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +17,7 @@ use zonda::qos::CongestionControl;
 use zonda::query::{ConsolidationMode, Query};
 use zonda::{Config, RecvError, Session, Wait};
 
-/// What is called.
+/// Kind of callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Subscriber,
@@ -42,7 +43,7 @@ const KINDS: [Kind; 9] = [
     Kind::Connections,
 ];
 
-/// What it does.
+/// Action of the callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
     Declare,
@@ -66,13 +67,14 @@ const DEEDS: [Deed; 8] = [
     Deed::Panic,
 ];
 
-/// How long a call may take that has nobody to wait for.
+/// Limit of a call that has to wait for no peer.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
 type Handle = Box<dyn Any + Send>;
 type Slot<T> = Mutex<Option<T>>;
 
-/// What a callback can reach. No lock of the test's own is held while a session works or is dropped.
+/// The objects that a callback can reach. No lock of the test's own is held while a session works
+/// or is dropped.
 struct Reach {
     deed: Deed,
     session: Slot<Session>,
@@ -119,7 +121,8 @@ impl Reach {
                 }
             }
             Deed::Get => {
-                // What is answered here may be waited for; what comes over the link that waits for this callback not.
+                // The callback may wait for replies of its own session, but not for messages on the
+                // link that waits for this callback.
                 let replies = session().get("near/asked").wait().unwrap();
                 assert!(replies.recv_timeout(LONG).unwrap().is_some());
                 let tell = self.answered.clone();
@@ -134,7 +137,8 @@ impl Reach {
             }
             Deed::Close => {
                 let limit = Duration::from_millis(300);
-                // Whether what this very callback holds up counts as lost is not the point.
+                // The result is ignored: the messages that this very callback delays may count as
+                // lost.
                 let _ = session().close().timeout(limit).wait();
             }
             Deed::DropLast => drop(take(&self.session)),
@@ -228,7 +232,7 @@ fn trigger(near: Option<Session>, far: &Session, kind: Kind, reach: &Arc<Reach>)
         (Kind::MatchingOfPublisher, _) => drop(far.declare_subscriber("case").wait()),
         (Kind::MatchingOfQuerier, _) => drop(far.declare_queryable("case").wait()),
         (Kind::Connections, Some(near)) => {
-            // It may be closing just now.
+            // The session may be closing just now.
             let places = near.info().locators();
             let Some(address) = places.first().map(ToString::to_string) else {
                 return;
@@ -309,7 +313,7 @@ fn case(kind: Kind, deed: Deed) {
     }
     match ours.filter(|_| deed != Deed::Close) {
         Some(near) => {
-            // Whoever came to be noticed leaves again.
+            // The sessions that connected to be noticed leave again.
             until(&format!("{name}: the others are gone"), || {
                 near.info().links().len() == 1
             });

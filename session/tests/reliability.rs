@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Reliability of a publication: it travels on the channel of that name, as the bytes on the link say, and the sample
-//! tells.
+//! Reliability of a publication: it travels on the channel of that name, as the bytes on the link
+//! and the sample show.
 
 use crate::pair::{LONG, alone, until, until_matched};
 use crate::proxy::Proxy;

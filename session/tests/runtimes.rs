@@ -104,7 +104,7 @@ async fn asked_awaiting(a: &Session, b: &Session) {
     }
     assert_eq!(texts, ["and an error", "one"]);
 
-    // Its time ends it, on the clock of this runtime.
+    // The timeout ends it, on the clock of this runtime.
     let replies = b
         .get("ask/queue")
         .timeout(Duration::from_millis(50))
@@ -212,7 +212,8 @@ fn called_from_a_callback(kind: RuntimeKind) {
         drop(dropped);
         let heard = inner.try_recv().unwrap().is_some();
         drop(inner);
-        // This thread drives the session, so its goodbye may have to wait for the end of this call.
+        // This thread drives the session, so its close message may have to wait for the end of this
+        // call.
         let _ = own.close().timeout(Duration::from_millis(300)).wait();
         // The test may be over when a second call ends.
         let _ = tell.send(heard);
@@ -228,8 +229,8 @@ fn called_from_a_callback(kind: RuntimeKind) {
     });
 }
 
-/// Messages in one and in many fragments and small ones in between, as fast as they go; some samples are kept meanwhile,
-/// so that the memory of others serves again and theirs must not.
+/// Messages in one and in many fragments and small ones in between, as fast as possible; some
+/// samples are kept, so that buffers of the dropped ones are reused and theirs must not be.
 fn carries_large_messages(kind: RuntimeKind) {
     let a = zonda::open(listening(kind)).wait().unwrap();
     let b = connected_to(&a, client(kind));
@@ -305,7 +306,7 @@ fn tells_who_is_there(kind: RuntimeKind) {
     }
 }
 
-/// This runtime on one end of the link, each other one on the other end.
+/// A link between this runtime on one end and each other one on the other end.
 fn linked_to_each_other_runtime(kind: RuntimeKind) {
     for other in RuntimeKind::available() {
         waited(listening(kind), client(other));

@@ -42,7 +42,8 @@ impl Wire {
         let [one, two] = ends;
         for (mut from, mut to) in [(first.0, two), (second.0, one)] {
             let garbles = Arc::clone(&garbles);
-            // It ends with the process: a terminal that nobody has open is one that somebody may open.
+            // The thread ends with the process: another process could open a terminal that none has
+            // open.
             std::thread::spawn(move || {
                 let mut bytes = [0; 4096];
                 loop {

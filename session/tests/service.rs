@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `qos/publication`: how publications are carried, where the configuration says it.
+//! `qos/publication`: configured service of publications.
 
 use std::future::IntoFuture;
 
@@ -17,7 +17,7 @@ const RULES: &str = "[
     {key_exprs: ['demo/**'], config: {priority: 'background'}},
 ]";
 
-/// How a sample came.
+/// Service with which a sample came.
 type Carried = (Priority, CongestionControl, bool, Reliability);
 
 const TOLD: Carried = (
@@ -80,7 +80,7 @@ fn a_put_of_the_session_is_carried_as_the_first_rule_for_its_key_says() {
     put.try_publish().unwrap();
     assert_eq!(next(&queue), TOLD, "tried");
 
-    // the second rule is for more keys, and says less
+    // the second rule matches more keys, and sets less
     let put = asked!(session.put("demo/else", "4"));
     put.allowed_destination(Locality::Any).wait().unwrap();
     let (_, congestion_control, express, reliability) = ASKED;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A slow subscriber of a router is waited for as long as no other node waits because of that; beside another subscriber it
-//! has its stall budget, and is cut off.
+//! A router waits for a slow subscriber as long as no other node waits because of that; next to
+//! another subscriber it has its stall budget, and is cut off.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -70,7 +70,8 @@ fn publish(session: &Session, messages: u64) -> (Arc<AtomicU64>, JoinHandle<()>)
     (done, thread)
 }
 
-/// Waits until the source has stood still for ten times as long as a neighbour may hold it up beside other ones.
+/// Waits until the source has stood still for ten times the stall budget of a neighbour next to
+/// other ones.
 fn until_it_stands_still(published: &AtomicU64) {
     let (mut last, mut since) = (0, Instant::now());
     until("the source waits", || {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A peer whose callback never returns: puts tell the truth, and close keeps its deadline.
+//! A peer whose callback never returns: puts return the truth, and close keeps its deadline.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -189,8 +189,8 @@ impl Drop for Publishing {
     }
 }
 
-/// The last reference goes on the task that writes when the peer reads again. It did so with the right to write locked,
-/// and the owner waited for its own thread.
+/// The task that writes when the peer reads again drops the last reference. It once did so with the
+/// right to write locked, and the owner waited for its own thread.
 #[test]
 fn the_owner_of_a_payload_may_publish_when_it_is_out() {
     let (a, _b, release) = stuck();

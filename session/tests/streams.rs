@@ -28,7 +28,7 @@ fn client() -> Config {
     Config::client([] as [&str; 0])
 }
 
-/// A key whose samples say that the way is open, and nothing else.
+/// A key whose samples only show that the link is open.
 const GREETING: &str = "stream/greeting";
 
 /// Every sample that comes in, kept.
@@ -98,7 +98,7 @@ fn declared<'a>(session: &'a Session, key: &'static str, priority: Priority) -> 
     publisher
 }
 
-/// Whether `samples` are all of one key's stream, as they were sent.
+/// Checks that the samples of one key in `samples` are its whole stream, as they were sent.
 fn assert_whole(samples: &[Sample], key: &str, priority: Priority) {
     let ours = samples.iter().filter(|s| s.key_expr().as_str() == key);
     let mut next = 0;
@@ -119,7 +119,7 @@ fn assert_whole(samples: &[Sample], key: &str, priority: Priority) {
     assert_eq!(next, MESSAGES, "{key}");
 }
 
-/// Two streams at once from one session, one of them of another priority, to whoever listens.
+/// Sends two streams at once from one session, one of them of another priority.
 fn stream(session: &Session, keys: [&'static str; 2]) {
     std::thread::scope(|scope| {
         for (key, priority) in keys.into_iter().zip([Priority::Data, Priority::DataHigh]) {
@@ -190,7 +190,8 @@ fn a_router_gives_each_message_of_a_stream_its_own_time_for_all() {
     assert_eq!(once.len(), all, "no time was given twice");
 }
 
-/// What is the same for several neighbours is written once; each reads the key by numbers of its own.
+/// Messages that are equal for several neighbours are written once; each neighbour reads the key by
+/// its own key ids.
 #[test]
 fn a_stream_reaches_all_who_listen_however_their_key_is_spelled() {
     let router = router(true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Timestamps and source information: who stamps what, what becomes of a timestamp from the future, and that both
-//! arrive as they were given.
+//! Timestamps and source information: stamping nodes, timestamps from the future, and unchanged
+//! arrival of both.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -84,7 +84,7 @@ fn a_session_that_does_not_stamp_leaves_it() {
     until_matched(&publisher);
     publisher.put("1").wait().unwrap();
     assert_eq!(next(&there).timestamp(), None);
-    // and believes whatever it is told
+    // and accepts any timestamp
     let future = ahead(AN_HOUR);
     publisher.put("2").timestamp(future).wait().unwrap();
     assert_eq!(next(&there).timestamp(), Some(&future));
@@ -138,7 +138,7 @@ fn what_comes_from_the_future_can_be_dropped() {
     publisher.put("2").wait().unwrap();
     assert_eq!(next(&there).payload().to_bytes().as_ref(), b"2");
 
-    // The session itself says so.
+    // The session itself returns the error.
     let error = first
         .put("a", "3")
         .timestamp(ahead(AN_HOUR))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Links that are encrypted: that everything passes them, and who is let in.
+//! Encrypted links: all traffic passes them, and only authorized peers are let in.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -259,7 +259,8 @@ fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
     assert_eq!(staying.info().links().len(), 1);
 }
 
-/// What OpenSSL says of a handshake with this listener; `None` where it is not installed.
+/// Returns the output of OpenSSL about a handshake with this listener; `None` where it is not
+/// installed.
 fn openssl(of: &Session, more: &[&str]) -> Option<String> {
     let output = std::process::Command::new("openssl")
         .args(["s_client", "-verify_return_error", "-connect"])
@@ -272,7 +273,7 @@ fn openssl(of: &Session, more: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&said).into_owned())
 }
 
-/// Another implementation of TLS is the judge: versions, the chain, names, and who is let in.
+/// Another implementation of TLS is the judge: versions, the chain, names, and authorized clients.
 #[test]
 fn openssl_finds_what_the_listener_shows() {
     let authority = Authority::new();
@@ -337,7 +338,7 @@ fn openssl_finds_what_the_listener_shows() {
         };
         assert!(said.contains(expected), "{more:?}: {said}");
     }
-    // Who shows no certificate learns of it by the first thing that it reads.
+    // A client without a certificate learns of it by its first read.
     let refused = dial(
         &format!("tls/127.0.0.1:{}", port(&both)),
         &[("root_ca_certificate", &ca)],
@@ -361,14 +362,14 @@ fn openssl_listens(shown: &Pair, more: &[&str], settings: &[(&str, &str)]) -> Op
         .spawn()
         .ok()?;
     let mut said = server.stdout.take().expect("piped");
-    // It says so when it listens.
+    // OpenSSL prints `ACCEPT` when it listens.
     let mut heard = Vec::new();
     while !heard.ends_with(b"ACCEPT") {
         let mut byte = [0];
         said.read_exact(&mut byte).expect("it listens");
         heard.push(byte[0]);
     }
-    // Within TLS there is nobody who speaks the protocol.
+    // Within TLS no node speaks the protocol.
     let config = tls(Config::client([format!("tls/{at}")]), settings);
     let config = config.with("transport/unicast/open_timeout", "1500");
     let opened = zonda::open(config.with("connect/timeout_ms", "0")).wait();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Which routers another one takes as such: those whose certificates are for a name that it trusts.
+//! Routers that another one accepts as such: those whose certificates are for a name that it
+//! trusts.
 
 use crate::authority::{Authority, Pair};
 use crate::pair::until;

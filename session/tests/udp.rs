@@ -53,7 +53,8 @@ fn batches_are_as_long_as_both_ends_say() {
     }
 }
 
-/// A listener on all addresses of a machine answers from the one that was asked: else the one who asked hears nothing.
+/// A listener on all addresses of a machine answers from the address that was dialled: else the
+/// opener gets nothing.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_listener_on_all_addresses_answers_from_the_one_that_was_asked() {
@@ -69,7 +70,7 @@ fn a_listener_on_all_addresses_answers_from_the_one_that_was_asked() {
         let far = listener(&format!("udp/{at}:0"));
         let place = place(&far);
         let (_, port) = place.rsplit_once(':').expect("a port");
-        // From one port to all of them: links are told apart by both ends.
+        // From one port to all of them: links are identified by both ends.
         let own = {
             let free = UdpSocket::bind("0.0.0.0:0").expect("a port");
             free.local_addr().expect("bound").port()
@@ -123,7 +124,7 @@ fn a_node_that_begins_anew_from_its_port_is_let_in_at_once() {
     };
     let to = format!("{}#bind={own}", place(&far));
     for _ in 0..3 {
-        // The runtime's tasks let go of the socket a moment after the session has closed.
+        // The runtime's tasks release the socket a moment after the session has closed.
         until("its port is free", || UdpSocket::bind(own).is_ok());
         let near = dial(&to);
         let zid = near.zid();

@@ -12,7 +12,7 @@ use crate::pair::{LONG, connected_to, until_matched};
 const WRITERS: u8 = 4;
 const MESSAGES: u32 = 300;
 
-/// Publishes by `WRITERS` threads; each message says who wrote it and its place.
+/// Publishes by `WRITERS` threads; each message has its writer and its place.
 fn write(session: &Session, key: &'static str) {
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Links over WebSocket: that everything passes them, and that nobody who is let in late delays others.
+//! Links over WebSocket: all traffic passes them, and a client that is let in late delays no other
+//! one.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -70,7 +71,7 @@ fn who_does_not_speak_websocket_delays_nobody() {
         let mut answer = Vec::new();
         match noisy[index].read_to_end(&mut answer) {
             Ok(_) => assert!(answer.starts_with(b"HTTP/1.1 400 "), "{index}: {answer:?}"),
-            // What it had not read made the system forget the answer.
+            // The system discarded the answer because of the bytes that the listener had not read.
             Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
         }
     }
@@ -154,7 +155,8 @@ fn a_violation_is_answered_with_its_code() {
         ("the end", frame(0x88, &1000_u16.to_be_bytes()), 1000),
     ] {
         let mut answer = Vec::new();
-        // What it had not read makes the system forget the end of the answer, now and then.
+        // The system discards the end of the answer now and then, because of the bytes that the
+        // listener has not read.
         let ended = stranger(&far, &sent).read_to_end(&mut answer);
         let close = [&[0x88, 2][..], &code.to_be_bytes()].concat();
         let is_told = answer.ends_with(&close);
@@ -195,7 +197,7 @@ fn a_message_in_parts_is_put_together() {
     }
 }
 
-/// A proxy or a library of WebSocket may ask whether this end is there, also while nothing else is said.
+/// A proxy or a library of WebSocket may ping this end, also before any other message.
 #[test]
 fn a_ping_before_the_introduction_is_answered() {
     let far = listener("ws/127.0.0.1:0", &[]);

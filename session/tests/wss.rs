@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Links over WebSocket within TLS: who is let in.
+//! Links over WebSocket within TLS: only authorized clients are let in.
 
 use crate::authority::{Authority, Pair};
 use crate::traffic::{check_traffic, port};

@@ -8,7 +8,7 @@ use zonda::Wait;
 use zonda::pubsub::Publisher;
 use zonda_program::complain;
 
-/// Time that a router has to say whether it knows a subscriber.
+/// Time that a router has to report the subscribers it knows.
 const LONGEST: Duration = Duration::from_secs(1);
 /// Time within which its word is noticed.
 const NOTICE: Duration = Duration::from_millis(1);
@@ -28,7 +28,7 @@ fn has_subscriber(publisher: &Publisher<'_>) -> bool {
         .is_ok_and(|status| status.matching())
 }
 
-/// Says so if a message will reach no subscriber although the node is connected.
+/// Prints a warning if a message will reach no subscriber although the node is connected.
 pub fn tell(publisher: &Publisher<'_>) {
     if !publisher.has_route() {
         let key = publisher.key_expr();

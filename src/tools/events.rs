@@ -29,7 +29,7 @@ pub fn endpoint(endpoint: &EndpointStatus) -> Value {
     })
 }
 
-/// Those turned away for one kind of reason.
+/// Formats the counts of peers turned away for one kind of reason.
 pub fn turned_away(known: &TurnedAway) -> Value {
     json!({
         "reason": refusal(&known.reason),

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How bytes are written down: as text, as hexadecimal digits or in base64. Users give values in these forms, and the tools print
-//! payloads in them.
+//! Text forms of bytes: as text, as hexadecimal digits or in base64. Users give values in these
+//! forms, and the tools print payloads in them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zonda::bytes::ZBytes;
 
-/// How many bytes of a payload that is no text are shown in a line.
+/// Number of bytes of a payload that is no text that are shown in a line.
 const SHOWN: usize = 32;
 
-/// How many bytes stand in a line of a dump.
+/// Number of bytes in a line of a dump.
 const PER_LINE: usize = 16;
 
-/// How a user has written a value.
+/// Form in which a user has written a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The bytes themselves.
@@ -27,7 +27,7 @@ impl Form {
     /// The bytes that are meant.
     ///
     /// # Errors
-    /// What is wrong with the text, and where.
+    /// The fault of the text, and its place.
     pub fn read(self, written: Vec<u8>) -> Result<Vec<u8>, String> {
         match self {
             Form::Plain => Ok(written),

@@ -184,7 +184,7 @@ impl Info {
         }
     }
 
-    /// Prints what routers tell of themselves.
+    /// Prints the reports of routers about themselves.
     fn ask(&self, session: &Session, whom: &Whom) -> Result<(), Failure> {
         if self.watch {
             return whom.follow(session, self.connection.json);
@@ -246,7 +246,7 @@ impl Info {
         })
     }
 
-    /// Which runtime a node runs on with this configuration, and why.
+    /// Returns the runtime that a node runs on with this configuration, with the reason.
     fn runtime(&self) -> Result<Value, Failure> {
         let config = self.connection.to_config()?;
         let settings = config.settings();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda live`: who is alive, and who comes and goes; and to be alive oneself.
+//! `zonda live`: lists and watches live tokens, or declares one.
 
 use std::time::Duration;
 

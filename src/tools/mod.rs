@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The everyday tools: publish, subscribe, put, delete, ask, answer, who is there and alive, and what this node is. Each is
-//! a thin face on the session API.
+//! The everyday tools: publish, subscribe, put, delete, query, answer, scout, liveliness, and
+//! information about this node. Each is a thin face on the session API.
 
 mod audience;
 mod bench;

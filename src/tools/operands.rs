@@ -120,7 +120,8 @@ impl Given {
     /// Until standard input ends, if that is the file.
     ///
     /// # Errors
-    /// Bad usage for two values, or for one that is not written as the flags say; a failure for a file that cannot be read.
+    /// Bad usage for two values, or for one that does not have the form of the flags; a failure for
+    /// a file that cannot be read.
     pub fn value(&self, word: Option<&String>) -> Result<Option<Vec<u8>>, Failure> {
         let written = match (word.xor(self.payload.as_ref()), word, &self.file) {
             (Some(text), _, None) => text.clone().into_bytes(),
@@ -138,7 +139,7 @@ impl Given {
     /// The bytes that are meant by a value which is written like this.
     ///
     /// # Errors
-    /// Bad usage if it is not written as the flags say.
+    /// Bad usage if it does not have the form of the flags.
     pub fn decode(&self, written: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let form = self.form();
         form.read(written)

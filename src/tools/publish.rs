@@ -86,7 +86,7 @@ impl Publish {
         publisher.undeclare().wait()?;
         let reached = reach.finish(&session);
         let closed = sum.close(&session);
-        // Of a single value a note or an error says enough.
+        // For a single value a note or an error is enough.
         if !self.connection.json && sum.published() > 1 {
             complain(format_args!("{sum}"));
         }

@@ -66,8 +66,8 @@ impl Put {
     }
 }
 
-/// Says so if no subscriber will get the message, and why; with --json the outcome says it.
-/// To be called before: a receiver may leave as soon as it has what it waited for.
+/// Prints a warning if no subscriber will get the message, with the reason; with --json the outcome
+/// has it. To be called before: a receiver may leave as soon as it has the message it waited for.
 fn tell(reach: &mut Reach, session: &Session, publisher: &Publisher<'_>, as_json: bool) {
     if !reach.tell(session) && !as_json {
         audience::tell(publisher);

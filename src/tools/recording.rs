@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The format of a recording: JSON, one object in a line. The first line says what the file is and when it was begun, each other one is
-//! a message and the seconds after that at which it came.
+//! The format of a recording: JSON, one object in a line. The first line has the format and the
+//! start time, each other one is a message and the seconds after the start at which it came.
 
 use std::time::SystemTime;
 
@@ -51,12 +51,12 @@ pub struct Message {
     /// Seconds from the beginning. Written by [`Message::line`], with six decimals.
     #[serde(skip_serializing)]
     pub at: f64,
-    /// Its key.
+    /// The key.
     pub key: String,
-    /// It deletes the value of the key.
+    /// Set if it deletes the value of the key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub delete: bool,
-    /// Its payload, if that is text.
+    /// The payload, if that is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,18 +69,18 @@ pub struct Message {
     /// The time of its publication, by the clock that stamped it: `time/id`, as the protocol has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
-    /// Its date and time in UTC, for people who read the file.
+    /// The date and time in UTC, for people who read the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<String>,
     /// 1 (most urgent) to 7 (least).
     #[serde(default = "usual_priority")]
     pub priority: u8,
-    /// It was sent at once instead of in a batch.
+    /// Set if it was sent at once instead of in a batch.
     #[serde(default, skip_serializing_if = "is_false")]
     pub express: bool,
 }
 
-/// So many messages, in words.
+/// Formats a number of messages in words.
 pub fn messages(count: u64) -> String {
     match count {
         1 => "1 message".to_owned(),
@@ -116,7 +116,7 @@ impl Message {
         }
     }
 
-    /// Its line in the file. Times are in decimals everywhere, never in powers of ten.
+    /// Returns its line in the file. Times are in decimals everywhere, never in powers of ten.
     ///
     /// # Errors
     /// The errors of serde.
@@ -126,10 +126,10 @@ impl Message {
         Ok(format!("{{\"at\":{:.6},{others}", self.at))
     }
 
-    /// Its payload.
+    /// Returns the payload.
     ///
     /// # Errors
-    /// A line that says so if there is none, or two, or what is wrong with the base64.
+    /// A line that reports no payload, two of them, or the fault of the base64.
     pub fn payload(&self) -> Result<Vec<u8>, String> {
         match (&self.payload, &self.payload_base64) {
             (Some(text), None) => Ok(text.clone().into_bytes()),
@@ -138,7 +138,7 @@ impl Message {
         }
     }
 
-    /// The bytes beside it.
+    /// Returns the attachment.
     ///
     /// # Errors
     /// A line on what is wrong with the base64.

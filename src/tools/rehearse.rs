@@ -11,7 +11,8 @@ use zonda_program::build::VERSION;
 use zonda_program::{Failure, complain, print_lines, table};
 use zonda_rehearsal::{About, Change, Delivery, LinkUse, Outcome, Plan, Rehearsal, STAGES, page};
 
-/// Links and bridges that are printed: those that carry most, and cut off most.
+/// Limit of the links and bridges that are printed: the links that carry most, and the bridges that
+/// cut off most.
 const ROWS_MAX: usize = 10;
 
 const HELP: &str = "\

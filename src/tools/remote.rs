@@ -117,7 +117,7 @@ impl Whom {
 /// Events of a router that are known.
 #[derive(Default)]
 struct Known {
-    /// When it began to count.
+    /// Begin of counting.
     began: Value,
     last: u64,
     is_silent: bool,

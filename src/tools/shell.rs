@@ -78,7 +78,7 @@ pub struct Man {
 }
 
 impl Man {
-    /// Writes the pages and says where, or shows one.
+    /// Writes the pages and prints their directory, or shows one.
     pub fn run(self, zonda: Command) -> Result<(), Failure> {
         let earlier = self.directory_by_word(&zonda);
         match self.out.as_deref().or(earlier) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a tool that waits for something says at its start: where it listens, to which nodes it is connected, or what it waits for.
+//! Start messages of a tool that waits: its listening endpoints, the nodes it is connected to, or
+//! the event it waits for.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +9,10 @@ use zonda::Session;
 use zonda::session::Unreached;
 use zonda_program::{complain, kept_from_scouting, print};
 
-/// How long the first connections may take before the tool says that it waits for them.
+/// Time for the first connections, after which the tool prints that it waits for them.
 const FIRST: Duration = Duration::from_millis(500);
 
-/// Says once to which nodes the tool is connected, on standard error.
+/// Printer of the nodes that the tool is connected to, once, on standard error.
 pub struct Start<'s> {
     session: &'s Session,
     since: Instant,
@@ -28,7 +29,8 @@ enum Said {
 }
 
 impl<'s> Start<'s> {
-    /// Everything is declared. With `as_json` a line `ready` says where the node listens, and nothing else is said.
+    /// Creates the printer, once everything is declared. With `as_json` a line `ready` has the
+    /// listening endpoints, and nothing else is printed.
     pub fn new(session: &'s Session, as_json: bool) -> Self {
         let mut start = Start {
             session,
@@ -43,7 +45,7 @@ impl<'s> Start<'s> {
         start
     }
 
-    /// For a tool that says itself when nobody is connected.
+    /// Creates the printer of a tool that itself reports a missing connection.
     pub fn of_publisher(session: &'s Session) -> Self {
         Start {
             session,
@@ -78,11 +80,12 @@ impl<'s> Start<'s> {
         }
     }
 
-    /// Others were found, and an endpoint that was given is not among them: that would not be noticed.
+    /// Prints a warning about given endpoints that were not reached although other nodes were
+    /// found: it would not be noticed otherwise.
     fn look_for_endpoints(&mut self) {
         let unreached = self.session.info().unreached();
         if unreached.iter().any(|one| one.reason.is_none()) {
-            // It is being tried.
+            // The endpoint is being tried.
             return;
         }
         self.said = Said::All;
@@ -117,7 +120,7 @@ impl<'s> Start<'s> {
     }
 }
 
-/// That these endpoints were not reached, and why.
+/// Formats a warning that these endpoints were not reached, with the reasons.
 fn trying_on(unreached: &[Unreached]) -> Vec<String> {
     let each = unreached.iter();
     each.map(|one| format!("{one}; trying on")).collect()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The API of the reference, item by item: that what `here.txt` says of each is true. It is if this compiles; there is nothing to run.
-//! `reference.txt` is written by `peers/zenoh/listing.py`, the probes by `tests/tidy/api.rs`.
+//! The API of the reference, item by item: proof of the statements in `here.txt`. They hold if this
+//! compiles; there is nothing to run. `reference.txt` is written by `peers/zenoh/listing.py`, the
+//! probes by `tests/tidy/api.rs`.
 
 #![allow(
     dead_code,
@@ -25,10 +26,10 @@ mod zenoh;
 #[rustfmt::skip]
 mod zenoh_ext;
 
-/// What a fetching subscriber fetches with.
+/// The function of a fetching subscriber that fetches.
 type Fetch = fn(Box<dyn Fn(Reply) + Send + Sync>) -> zonda::Result<()>;
 
-/// What would be there if an item were.
+/// Stand-in of an item that does not exist.
 struct Absent;
 
 /// Takes what a probe gives.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Gets of tests: where they are asked, who answers, and what comes of them.
+//! Gets of tests: asking sessions, queryables and results.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 

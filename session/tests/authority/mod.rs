@@ -97,7 +97,7 @@ fn write(path: &Path, text: &str) {
 
 impl Drop for Authority {
     fn drop(&mut self) {
-        // nobody minds files that stay
+        // files that stay do no harm
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

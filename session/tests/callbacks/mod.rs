@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What tests of callbacks that use their own session have in common.
+//! Common part of the tests of callbacks that use their own session.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,8 @@ use zonda::Session;
 
 use crate::pair::{alone, pair};
 
-/// Runs a case in one session that is on both sides, and again in two: who publishes or asks, and who is called for that.
+/// Runs a case in one session that is on both sides, and again in two: the session that publishes
+/// or queries, and the one whose callback is called.
 pub fn here_and_remote(case: impl Fn(&Session, &Session)) {
     let session = alone();
     case(&session, &session);
@@ -17,7 +18,7 @@ pub fn here_and_remote(case: impl Fn(&Session, &Session)) {
     case(&acting, &called);
 }
 
-/// Where a callback finds something of its session that it may drop.
+/// A place from which a callback can drop an object of its session.
 pub type Slot<T> = Arc<Mutex<Option<T>>>;
 
 /// Takes what is in it out first, so that the test's own lock is not held while that is dropped; false if nothing was.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Where a program may call a session from: a plain thread, or async code of any runtime.
+//! Contexts from which a program may call a session: a plain thread, or async code of any runtime.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Never passes in a test that works.
 pub const LONG: Duration = Duration::from_secs(20);
 
-/// Who calls.
+/// The calling context.
 #[derive(Debug, Clone, Copy)]
 pub enum Context {
     PlainThread,
@@ -50,7 +50,7 @@ pub fn in_context<T: Send + 'static>(
     }
 }
 
-/// Waits for a condition, with a deadline, leaving the thread to others meanwhile.
+/// Waits for a condition, with a deadline; the thread is free for other tasks during the wait.
 pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {

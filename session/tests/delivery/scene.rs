@@ -50,17 +50,17 @@ pub struct Scene {
     numbers: u64,
     /// Their sizes.
     sizes: Vec<usize>,
-    /// Those of the refused ones.
+    /// The numbers of the refused messages.
     refused: Vec<u64>,
-    /// How long a put may wait.
+    /// Limit of the wait of a put.
     pub patience: Duration,
     /// The longest message that the link takes.
     pub size_max: usize,
-    /// What was sent before: without priorities, declarations are counted with the data.
+    /// Messages that were sent before: without priorities, declarations are counted with the data.
     before: u64,
 }
 
-/// What a link may have beyond the plain protocol.
+/// Features of a link beyond the plain protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Plain,
@@ -104,7 +104,7 @@ impl Scene {
             into.lock().unwrap().push((number, payload.len()));
         });
         subscriber.background().wait().unwrap();
-        // What the other tells of itself is a way past the proxy.
+        // Without gossip, as the locators of the peer are a way past the proxy.
         let config = kind.config().listen([] as [&str; 0]);
         let config = config.with("scouting/gossip/enabled", "false");
         let a = zonda::open(config.connect([&proxy.endpoint()]))
@@ -149,7 +149,7 @@ impl Scene {
         &found.expect("one for each").1
     }
 
-    /// How many were offered so far.
+    /// Returns the number of messages offered so far.
     pub fn offered(&self) -> u64 {
         self.numbers
     }
@@ -197,7 +197,8 @@ impl Scene {
             call: Call::Wait,
             size: self.size_max.min(64 << 10),
         };
-        // What the proxy was just reading when it was held leaves some room once more.
+        // The proxy frees some room once more when the read ends that was under way when it was
+        // held.
         let mut refused = 0;
         while refused < 3 {
             refused = match self.offer(offer) {
@@ -214,7 +215,8 @@ impl Scene {
         });
     }
 
-    /// What arrived is what was accepted, in its order, and nothing else; the counters agree.
+    /// Checks that exactly the accepted messages arrived, in their order, and that the counters
+    /// agree.
     pub fn settle_accounts(&mut self) {
         // A last one, behind which nothing can come any more.
         let last = Offer {
@@ -246,7 +248,8 @@ impl Scene {
         assert_eq!(counts.refused, sum(|c| c.would_block + c.timed_out));
     }
 
-    /// What was accepted was sent or is counted as lost; what arrived is the beginning of it.
+    /// Checks that each accepted message was sent or is counted as lost, and that the arrived ones
+    /// are the first of them.
     pub fn settle_lost(&mut self) {
         until("both have noticed", || {
             self.a.info().links().is_empty() && self.b.info().links().is_empty()
@@ -256,7 +259,8 @@ impl Scene {
         let counts = data(&ended.priorities);
         assert_eq!(ended.links, 1);
         assert_eq!(counts.accepted, counts.sent + counts.queued);
-        // After the end nobody wants them, so they are sent to nobody.
+        // After the end of the link no subscriber is left, so messages are accepted without a
+        // destination.
         let accepted = counts.accepted - self.before;
         let to_nobody = self.accepted - accepted;
         assert!(to_nobody == 0 || self.offered() > accepted);
@@ -267,7 +271,7 @@ impl Scene {
         assert!(expected.starts_with(&arrived), "whole, in order, no gap");
     }
 
-    /// What arrives if nothing is lost.
+    /// Returns the messages that arrive if nothing is lost.
     fn expected(&self) -> Vec<(u64, usize)> {
         let accepted = (0..self.numbers).filter(|number| !self.refused.contains(number));
         accepted

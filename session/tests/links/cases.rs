@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What every kind of link has to pass, through the public interface alone.
+//! Cases that every kind of link has to pass, through the public interface alone.
 
 use zonda::config::RuntimeKind;
 use zonda::sample::SampleKind;
@@ -24,7 +24,7 @@ fn listening(place: &Place, runtime: RuntimeKind, config: Config) -> Session {
     listening_at(&place.listen, place, runtime, config)
 }
 
-/// The same at this endpoint, once the session before has left it.
+/// A session that listens at this endpoint, once the previous session has left it.
 fn listening_at(at: &str, place: &Place, runtime: RuntimeKind, config: Config) -> Session {
     let config = place.settled(config.listen([at]), runtime);
     let mut opened = None;
@@ -61,12 +61,13 @@ fn check(place: &Place, first: &Session, second: &Session) {
     check_question(first, second);
 }
 
-/// Publications of all sizes both ways, a question and its answer; both ends say what the link is.
+/// Publications of all sizes both ways, a query and its reply; both ends report the locators of the
+/// link.
 pub fn everything_passes(place: &Place, runtime: RuntimeKind) {
     let far = listening(place, runtime, Config::peer());
     let near = dialling(place, runtime, nowhere(), &far);
     let link = near.info().links().remove(0);
-    // Without what the listener says of its links, such as `?rel=0`.
+    // Without the listener's properties of its links, such as `?rel=0`.
     let at = locator(&far);
     let at = at.split('?').next();
     assert_eq!(Some(link.remote.to_string().as_str()), at);
@@ -77,7 +78,7 @@ pub fn everything_passes(place: &Place, runtime: RuntimeKind) {
     check(place, &near, &far);
 }
 
-/// The same between two clients of a router; a token goes with the link of its owner.
+/// All traffic between two clients of a router; a token ends with the link of its owner.
 pub fn a_router_passes_everything_on(place: &Place, runtime: RuntimeKind) {
     let router = listening(place, runtime, Config::router());
     let first = dialling(place, runtime, nowhere(), &router);
@@ -104,7 +105,7 @@ pub fn a_listener_comes_back(place: &Place, runtime: RuntimeKind) {
     let at = locator(&first);
     let quick = nowhere().with("connect/retry", "{ period_init_ms: 10, period_max_ms: 50 }");
     let quick = match place.is_lossy {
-        // A first message that nobody got is repeated after a second: the next attempt comes before that.
+        // A lost first message is repeated after a second: the next attempt comes before that.
         true => quick.with("transport/unicast/open_timeout", "300"),
         false => quick,
     };
@@ -157,7 +158,7 @@ pub fn what_is_agreed_on_holds(place: &Place, runtime: RuntimeKind) {
     }
 }
 
-/// Nobody listens there: the text names the place and stays one line.
+/// An endpoint without a listener: the text names the place and stays one line.
 pub fn nobody_there_is_one_line(place: &Place, runtime: RuntimeKind) {
     let far = listening(place, runtime, Config::peer());
     let at = locator(&far);
@@ -174,7 +175,8 @@ pub fn nobody_there_is_one_line(place: &Place, runtime: RuntimeKind) {
     assert!(text.contains(&at) && !text.contains('\n'), "{text}");
 }
 
-/// An endpoint of a kind that the configuration leaves out is refused, by those who dial and by those who listen.
+/// An endpoint of a kind that the configuration leaves out is refused, both by a dialling session
+/// and by a listening one.
 pub fn a_kind_that_is_not_allowed_is_one_line(place: &Place, runtime: RuntimeKind) {
     let other = if place.kind == "tcp" { "udp" } else { "tcp" };
     for config in [

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is said of endpoints that cannot be used: one line each, which names the endpoint, what is wrong and what to try.
+//! Errors of endpoints that cannot be used: one line each, with the endpoint, the fault and a
+//! remedy.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,12 +32,12 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // nobody minds files that stay
+        // files that stay do no harm
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// What opening a session says that has this configuration; nothing if it opens.
+/// Returns the error of opening a session with this configuration; nothing if it opens.
 fn line(config: Config) -> String {
     let config = config
         .with("connect/timeout_ms", "0")
@@ -56,7 +57,7 @@ fn connecting(at: &str) -> String {
     line(Config::client([at]))
 }
 
-/// What the end that listens and the one that connects say of an endpoint, behind its name.
+/// Checks the errors of a listening and of a connecting session about an endpoint, behind its name.
 fn check(at: &str, expected: &str) {
     for text in [listening(at), connecting(at)] {
         let behind = text.split_once(at).map_or("", |(_, behind)| behind);
@@ -136,7 +137,7 @@ fn paths_that_cannot_be_used() {
         let (at, text) = (at(name), connecting(&at(name)));
         assert_eq!(text, format!("cannot connect to {at}{expected}{nobody}"));
     }
-    // What a listener left that has crashed is taken over.
+    // The new listener takes over the socket file of one that has crashed.
     assert_eq!(listening(&at("dead")), "");
     let kept = fs::read_to_string(place.path("file")).expect("still there");
     assert_eq!(kept, "precious");

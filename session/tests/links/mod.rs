@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What every kind of link has to pass, written once: each case runs on each runtime for each kind. A new kind is a function of
-//! [`Place`], and a line at the end of this file.
+//! Cases that every kind of link has to pass, written once: each case runs on each runtime for each
+//! kind. A new kind is a function of [`Place`], and a line at the end of this file.
 
 mod cases;
 mod lines;

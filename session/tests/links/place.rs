@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Where a session listens in a test of links, by kind.
+//! Listening endpoints of sessions in a test of links, by kind.
 
 use std::any::Any;
 #[cfg(unix)]
@@ -18,12 +18,12 @@ pub struct Place {
     pub kind: &'static str,
     /// The endpoint to listen on.
     pub listen: String,
-    /// What is sent may get lost.
+    /// Set if messages may get lost.
     pub is_lossy: bool,
     /// Why there is no such place on this machine.
     pub missing: Option<&'static str>,
     settings: Vec<(&'static str, String)>,
-    /// What goes with it, such as files.
+    /// Resources of the place, such as files.
     _belongings: Option<Box<dyn Any>>,
 }
 
@@ -108,7 +108,7 @@ impl Place {
         }
     }
 
-    /// The same certificate, for the listening end of QUIC.
+    /// QUIC with the certificate of [`Place::tls`] at the listening end.
     #[cfg(feature = "quic")]
     pub fn quic() -> Place {
         let listen = Place::port("quic").listen;
@@ -119,7 +119,7 @@ impl Place {
         }
     }
 
-    /// The same where each batch is a datagram of QUIC.
+    /// QUIC where each batch is a datagram.
     #[cfg(feature = "quic")]
     pub fn quic_datagrams() -> Place {
         let quic = Place::quic();
@@ -179,7 +179,7 @@ fn text(value: &str) -> String {
     format!("{value:?}")
 }
 
-/// Whether a socket of this machine's own CID finds a listener.
+/// Returns true if a socket of this machine's own CID finds a listener.
 #[cfg(target_os = "linux")]
 fn connects_to_itself() -> bool {
     use socket2::{Domain, SockAddr, Socket, Type};
@@ -195,7 +195,7 @@ fn connects_to_itself() -> bool {
     attempt().is_ok()
 }
 
-/// A path that nobody else has.
+/// Returns a unique path.
 #[cfg(unix)]
 fn path() -> PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering};

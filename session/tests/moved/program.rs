@@ -538,7 +538,7 @@ async fn asked(near: &Session, far: &Session) -> zenoh::Result<()> {
     queryable.undeclare().await
 }
 
-// Who is alive.
+// Liveliness.
 
 async fn alive(near: &Session, far: &Session) -> zenoh::Result<()> {
     let token: LivelinessToken = far.liveliness().declare_token("alive/far").await?;
@@ -563,7 +563,7 @@ async fn alive(near: &Session, far: &Session) -> zenoh::Result<()> {
     Ok(())
 }
 
-// What `zenoh_ext` has.
+// The parts of `zenoh_ext`.
 
 async fn missed_nothing(near: &Session, far: &Session) -> zenoh::Result<()> {
     let publisher: AdvancedPublisher<'_> = near

@@ -7,7 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Carries connections on to another endpoint until it is told to cut them.
+/// A relay that forwards connections to another endpoint until it is asked to cut them.
 pub struct Relay {
     pub endpoint: String,
     sockets: Arc<Mutex<Vec<TcpStream>>>,
@@ -49,7 +49,7 @@ impl Relay {
         Relay { endpoint, sockets }
     }
 
-    /// Breaks every connection there is; others may follow.
+    /// Breaks every current connection; new ones may follow.
     pub fn cut(&self) {
         for socket in self.sockets.lock().expect("no panic").drain(..) {
             // it may be gone already

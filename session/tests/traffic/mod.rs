@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What passes between two sessions, whatever the link between them is.
+//! Traffic between two sessions, whatever the link between them is.
 
 use zonda::qos::CongestionControl;
 use zonda::{Session, Wait};

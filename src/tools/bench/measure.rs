@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const TRIES: u32 = 5;
 /// Silence of a flow after which the rest counts as lost.
 const SILENCE: Duration = Duration::from_secs(3);
-/// Time between two questions meanwhile.
+/// Time between two queries during the measurement.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Round trips, in nanoseconds, ascending.

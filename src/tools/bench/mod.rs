@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda bench`: what passes between two nodes where they run, through whatever lies between.
 //!
-//! The node that serves is alive on `KEY/ZID/alive`, answers `KEY/ZID/ping/RUN` on `KEY/ZID/pong/RUN`, counts what comes on
-//! `KEY/ZID/flow/RUN`, and tells its counts and its links as replies to queries of `KEY/ZID/told`. Everything else is up to the node
-//! that asks.
+//! The node that serves is alive on `KEY/ZID/alive`, answers `KEY/ZID/ping/RUN` on
+//! `KEY/ZID/pong/RUN`, counts the messages on `KEY/ZID/flow/RUN`, and returns its counts and its
+//! links as replies to queries of `KEY/ZID/told`. Everything else is up to the node that asks.
 
 mod measure;
 mod path;
@@ -68,14 +68,14 @@ pub struct Bench {
     connection: Connection,
 }
 
-/// What the node that serves tells.
+/// Reply of the node that serves.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Told {
-    /// Its program.
+    /// Version of its program.
     version: String,
-    /// Its links.
+    /// The links.
     links: Vec<path::Neighbour>,
-    /// What it counted of a flow.
+    /// Counts of a flow.
     count: Count,
 }
 
@@ -201,7 +201,7 @@ impl Bench {
     }
 }
 
-/// What the node at a place tells; of that run, if one is named.
+/// Queries the node at a place; for that run, if one is named.
 fn told(session: &Session, place: &str, run: &str) -> Result<Told, Failure> {
     let selector = format!("{place}/told?run={run}");
     let replies = session

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which nodes lie between two, as far as anybody tells: the links of both ends, and what routers say of theirs in their admin space.
+//! Nodes between two others, as far as known: the links of both ends, and the links that routers
+//! list in their admin space.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -8,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zonda::{Session, Wait};
 
-/// How long admin spaces are waited for.
+/// Limit of the wait for admin spaces.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The node at the other end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
-    /// Its id.
+    /// The id.
     pub zid: String,
-    /// Its role.
+    /// The role.
     pub role: String,
-    /// Where it is.
+    /// The address at the other end of the link.
     pub remote: String,
 }
 
@@ -33,7 +34,7 @@ pub fn neighbours(session: &Session) -> Vec<Neighbour> {
     of.collect()
 }
 
-/// Who knows which neighbours.
+/// Neighbours of each node.
 type Known = BTreeMap<String, Vec<Neighbour>>;
 
 /// A way from this node to another one: each node that it comes to, the last one being the other; empty if it is not known.
@@ -61,7 +62,7 @@ pub fn path(session: &Session, to: &str, links: &[Neighbour]) -> Path {
     shortest(&known, &own, to).unwrap_or(Path(Vec::new()))
 }
 
-/// What routers tell of their sessions.
+/// Returns the sessions that routers list.
 fn administered(session: &Session) -> Known {
     let mut known = Known::new();
     let Ok(replies) = session.get("@/*/router").timeout(PATIENCE).wait() else {
@@ -78,7 +79,7 @@ fn administered(session: &Session) -> Known {
     known
 }
 
-/// The sessions in what a router of Zonda or Zenoh tells.
+/// Returns the sessions in the reply of a router of Zonda or Zenoh.
 fn sessions(told: &Value) -> Vec<Neighbour> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let all = told["sessions"].as_array().into_iter().flatten();
@@ -124,7 +125,7 @@ impl Path {
         format!("this node -> {}", hops.join(" -> "))
     }
 
-    /// As JSON: the nodes that it comes to, in order.
+    /// Formats as JSON: the nodes on the path, in order.
     pub fn to_json(&self) -> Value {
         json!(self.0)
     }

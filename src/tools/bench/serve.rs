@@ -14,10 +14,10 @@ use zonda_program::{Failure, Interrupt, build};
 use super::super::start::Start;
 use super::{Bench, Count, Told, path};
 
-/// How many flows are counted at once; one more takes the place of the oldest.
+/// Limit of the flows that are counted at once; one more evicts the oldest.
 const FLOWS: usize = 64;
 
-/// What came of the last flows, the one that began last at the end.
+/// Counts of the last flows, the one that began last at the end.
 #[derive(Default)]
 struct Counters(VecDeque<Counter>);
 
@@ -43,14 +43,14 @@ impl Counters {
         self.0.len() - 1
     }
 
-    /// What came of a flow; nothing if it is not known.
+    /// Returns the counts of a flow; the default if it is not known.
     fn of(&self, run: Option<&str>) -> Count {
         let known = self.0.iter().rfind(|counter| Some(&*counter.run) == run);
         known.map(|counter| counter.count).unwrap_or_default()
     }
 }
 
-/// What came of one flow.
+/// Counts of one flow.
 struct Counter {
     run: String,
     count: Count,
@@ -97,7 +97,7 @@ pub fn serve(bench: &Bench, session: &Session, interrupt: &Interrupt) -> Result<
     Ok(())
 }
 
-/// Sends a message back. One that cannot be sent is missed by the node that asked, which says so.
+/// Sends a message back. The node that asked misses one that cannot be sent, and reports it.
 fn pong(session: &Session, sample: &Sample) {
     let key = sample.key_expr().as_str().replacen("/ping/", "/pong/", 1);
     let answer = session.put(key, sample.payload().clone());
