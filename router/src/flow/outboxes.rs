@@ -69,7 +69,7 @@ impl Outboxes {
             .add(|known| Arc::ptr_eq(known, outbox), || Arc::clone(outbox));
     }
 
-    /// Adds all outboxes of `others`.
+    /// Adds every outbox of another set.
     pub(crate) fn add_all(&mut self, others: &Outboxes) {
         others.0.iter().for_each(|outbox| self.add(outbox));
     }

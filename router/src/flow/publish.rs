@@ -463,7 +463,7 @@ fn deliver_local(route: &Route, publication: &Publication<'_>, body: PushBody<'_
     let_go(&mut opened);
 }
 
-/// Calls every subscriber; a panic of one affects neither the others' calls nor the caller.
+/// Calls every subscriber; a panic of one affects neither the remaining calls nor the caller.
 #[inline]
 pub(crate) fn call(subscribers: &[Opened], delivery: &Delivery<'_>) {
     for subscriber in subscribers {

@@ -101,7 +101,7 @@ impl<'a> Alike<'_, 'a> {
         burst.worked(done * route.local.len());
     }
 
-    /// Encodes the copies for the first of several neighbours, which usually fit the others as
+    /// Encodes the copies for the first of several neighbours, which usually fit the rest as
     /// well. Returns `None` for a single neighbour or long messages.
     fn sheet<'s>(
         &self,

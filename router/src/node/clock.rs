@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The system's clock, as the protocol counts time.
+//! System clock in the units of the protocol.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use zonda_codec::Ntp64;
 
-/// The system's clock as the protocol counts time. A clock before 1970 counts as 1970.
+/// Returns the time of the system clock in the protocol's format. A clock before 1970 counts as
+/// 1970.
 pub(crate) fn ntp64_now() -> Ntp64 {
     Ntp64::from_unix(
         SystemTime::now()
@@ -15,8 +16,8 @@ pub(crate) fn ntp64_now() -> Ntp64 {
     )
 }
 
-/// The time in ms since 1970 by the system's clock, which the counts of a router's changes begin with. A clock before 1970 counts as
-/// 1970.
+/// Returns the time of the system clock in ms since 1970, the start of the count of a router's
+/// changes. A clock before 1970 counts as 1970.
 pub(crate) fn unix_ms() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Closing a node: stop listening, say goodbye to every peer, be done by the deadline.
+//! Close of a node: it stops its listeners, says goodbye to every peer, and is done by the
+//! deadline.
 
 use std::{
     sync::Arc,
@@ -19,18 +20,21 @@ use crate::{
     node::{handle::Node, shared::Shared, state::State},
 };
 
-/// The longest wait of a node for its listeners: they have to close sockets and remove files, and no peer takes part.
+/// Longest wait of a node for its listeners: they have to close sockets and remove files, and no
+/// peer takes part.
 const LISTENERS_END: Duration = Duration::from_secs(1);
 
 impl Node {
-    /// Closes the node: stops reading from its peers, sends what is queued for them, says Close to every one, ends all
-    /// publishers and subscribers. Each peer has until the deadline to take what is queued, and where the platform tells
-    /// (Linux) its system has until then to confirm it. Idempotent; the second call waits like the first. Legal from inside
-    /// callbacks.
+    /// Closes the node: stops reading from its peers, sends the queued messages, sends Close to
+    /// every peer, ends all publishers and subscribers. Each peer has until the deadline to take
+    /// the queued messages, and where the platform reports it (Linux) the peer's system has until
+    /// then to acknowledge them. Idempotent; the second call waits like the first. Legal from
+    /// inside callbacks.
     ///
     /// # Errors
-    /// [`CloseError::Timeout`] if peers had not taken everything by the deadline: who, and how much is lost. Those links are
-    /// cut. What a peer leaves behind that hangs up meanwhile is no failure of the close: it is logged, and counted by
+    /// [`CloseError::Timeout`] if peers had not taken everything by the deadline: it names them,
+    /// and how much is lost. Those links are cut. Messages that a peer leaves behind when it hangs
+    /// up during the close are no failure of the close: they are logged, and counted by
     /// [`Node::ended_links`].
     pub async fn close(&self, deadline: Duration) -> Result<(), CloseError> {
         let at = zonda_runtime::after(deadline);
@@ -39,24 +43,25 @@ impl Node {
         self.finish(all_gone, deadline)
     }
 
-    /// The same for a thread without a runtime. Also for one that drives the node's own runtime, as in a callback:
-    /// what only that thread could do is then cut by the deadline.
+    /// Closes the node like [`Node::close`], from a thread without a runtime. The thread may also
+    /// drive the node's own runtime, as in a callback: work that only this thread could do is then
+    /// cut off at the deadline.
     ///
     /// # Errors
-    /// As [`Node::close`].
+    /// See [`Node::close`].
     ///
     /// # Blocking
     /// At most `deadline`.
     pub fn close_blocking(&self, deadline: Duration) -> Result<(), CloseError> {
         let at = zonda_runtime::after(deadline);
         let listening = self.say_goodbye(at)?;
-        // The thread's own clock: the runtime's may be driven by this very thread.
+        // the thread's own clock, because this very thread may drive the runtime's
         let all_gone = self.all_gone(at, listening);
         let all_gone = zonda_runtime::block_on_until(at, all_gone).unwrap_or(false);
         self.finish(all_gone, deadline)
     }
 
-    /// How long closing may take by the configuration (`close_timeout_ms`), if that says anything.
+    /// Returns the configured time limit of closing (`close_timeout_ms`), if there is one.
     #[must_use]
     pub fn close_timeout(&self) -> Option<Duration> {
         self.shared.settings.close_timeout
@@ -77,13 +82,15 @@ impl Node {
         faces_gone.await
     }
 
-    /// Gives the listeners, which are stopped.
+    /// Stops the node, says goodbye to the peers and returns the listeners, which are stopped.
     fn say_goodbye(&self, at: Instant) -> Result<Vec<Listening>, CloseError> {
         let shared = &self.shared;
         if shared.is_forked() {
             return Err(CloseError::Forked);
         }
+        // a closed node admits no more links
         shared.set_closed();
+        // take everything that ends with the node
         let mut state = shared.state.lock();
         let outboxes: Vec<Arc<Outbox>> = state
             .faces
@@ -98,9 +105,10 @@ impl Node {
         let queries = std::mem::take(&mut state.queries);
         drop(state);
         listeners.values().for_each(|listener| listener.end());
-        // Users' closures may go with these, so no lock is held.
+        // users' closures may be dropped with these, so no lock is held
         listening.iter().for_each(Listening::stop);
         drop((sinks, undeclared, listeners, scouting));
+        // queries end with an error, and each peer gets a Close after its queued messages
         queries.close();
         for outbox in outboxes {
             outbox.close(reason::GENERIC, at);
@@ -109,7 +117,8 @@ impl Node {
         Ok(listening)
     }
 
-    /// Cuts what did not end by itself, and tells what is lost.
+    /// Aborts connections that did not end by themselves, and returns an error with their lost
+    /// messages.
     fn finish(&self, all_gone: bool, after: Duration) -> Result<(), CloseError> {
         if all_gone {
             self.shared.end_listeners();
@@ -121,8 +130,9 @@ impl Node {
             .map(|face| (face.status.zid, Arc::clone(&face.outbox)))
             .collect();
         drop(state);
-        // Before it is counted, so that nothing is written any more.
+        // abort before the count, so that nothing is written afterwards
         left.iter().for_each(|(_, outbox)| outbox.abort());
+        // losses that were noted when faces ended, and those of the remaining faces
         state = self.shared.state.lock();
         let mut lost = state.lost_by_closing.clone();
         drop(state);
@@ -130,7 +140,7 @@ impl Node {
             .iter()
             .filter_map(|(peer, outbox)| what_is_lost(*peer, outbox.unsent()));
         for more in more {
-            // its face may have gone meanwhile
+            // its face may have ended since
             if lost.iter().all(|known| known.peer != more.peer) {
                 lost.push(more);
             }
@@ -143,7 +153,7 @@ impl Node {
 }
 
 impl Shared {
-    /// Notes what is lost with a link that this node has ended while it closes.
+    /// Notes the messages lost with a link that this node has ended while it closes.
     pub(crate) fn note_lost(
         &self,
         state: &mut State,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The handle of a node: what it is, subscribers, publishing.
+//! Handle of a node: its properties, subscribers, publishing.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,8 @@ use crate::{
     table::Locality,
 };
 
-/// A running node. Clones are cheap and mean the same node; dropping them does not close it, [`Node::close`] does.
+/// Running node. Clones are cheap and refer to the same node; dropping them does not close it,
+/// [`Node::close`] does.
 #[derive(Clone)]
 pub struct Node {
     pub(crate) shared: Arc<Shared>,
@@ -31,19 +32,20 @@ impl std::fmt::Debug for Node {
 }
 
 impl Node {
-    /// The id of this node.
+    /// Returns the id of this node.
     #[must_use]
     pub fn zid(&self) -> ZenohId {
         self.shared.zid
     }
 
-    /// The role of this node.
+    /// Returns the role of this node.
     #[must_use]
     pub fn role(&self) -> WhatAmI {
         self.shared.role
     }
 
-    /// Where this node listens, and the multicast groups that it is in; port 0 is replaced by the system's choice.
+    /// Returns the locators of this node's listeners and multicast groups; port 0 is replaced by
+    /// the system's choice.
     #[must_use]
     pub fn locators(&self) -> Vec<Locator> {
         let mut locators = self.shared.locators();
@@ -51,25 +53,25 @@ impl Node {
         locators
     }
 
-    /// The live links, ordered by the peer's id.
+    /// Returns the live links, ordered by the peer's id.
     #[must_use]
     pub fn links(&self) -> Vec<LinkStatus> {
         self.shared.links()
     }
 
-    /// The name of the runtime that the node's tasks run on.
+    /// Returns the name of the runtime that the node's tasks run on.
     #[must_use]
     pub fn runtime(&self) -> &'static str {
         self.shared.runtime.name()
     }
 
-    /// The runtime that the node's tasks run on.
+    /// Returns the runtime that the node's tasks run on.
     #[must_use]
     pub fn runtime_handle(&self) -> &AnyRuntime {
         &self.shared.runtime
     }
 
-    /// Whether the node stamps what it publishes: `timestamping/enabled`.
+    /// Returns true if the node stamps the messages that it publishes: `timestamping/enabled`.
     #[must_use]
     pub fn stamps(&self) -> bool {
         self.shared.stamps
@@ -87,10 +89,11 @@ impl Node {
         self.declare_subscriber_from(key, Locality::Any, sink)
     }
 
-    /// The same, for messages from there only; of one for those of the node's own session nobody else hears.
+    /// Declares a subscriber like [`Node::declare_subscriber`], for messages from `origin` only. A
+    /// subscriber to the node's own session is not announced to other nodes.
     ///
     /// # Errors
-    /// As [`Node::declare_subscriber`].
+    /// See [`Node::declare_subscriber`].
     pub fn declare_subscriber_from(
         &self,
         key: &KeyExpr<'_>,
@@ -100,13 +103,14 @@ impl Node {
         self.shared.declare_subscriber(key, origin, sink)
     }
 
-    /// Ends a subscriber. A call of its sink that is under way on another thread may still finish. The sink is
-    /// dropped by its last user, never under a lock.
+    /// Ends a subscriber. A call of its sink that is under way on another thread may still finish.
+    /// The last user of the sink drops it, never under a lock.
     pub fn undeclare_subscriber(&self, id: SubscriberId) {
         self.shared.undeclare_subscriber(id);
     }
 
-    /// Declares a publisher of `key`: its route is kept at hand, and nothing is sent where nobody listens.
+    /// Declares a publisher of `key`: the node caches its route, and sends nothing if there is no
+    /// subscriber.
     ///
     /// # Errors
     /// The node is closed.
@@ -114,10 +118,11 @@ impl Node {
         self.declare_publisher_to(key, Locality::Any)
     }
 
-    /// The same of a publisher whose messages go there only.
+    /// Declares a publisher like [`Node::declare_publisher`], whose messages go to `destination`
+    /// only.
     ///
     /// # Errors
-    /// As [`Node::declare_publisher`].
+    /// See [`Node::declare_publisher`].
     pub fn declare_publisher_to(
         &self,
         key: &KeyExpr<'_>,
@@ -129,10 +134,10 @@ impl Node {
     /// Publishes to `destination` on a key without a declared publisher.
     ///
     /// # Errors
-    /// What became of the message; see [`PublishError`].
+    /// The fate of the message; see [`PublishError`].
     ///
     /// # Blocking
-    /// Under congestion control `Block` at most as long as `wait` says, else never.
+    /// At most for the time of `wait` under congestion control `Block`, else never.
     pub fn publish(
         &self,
         key: &KeyExpr<'_>,
@@ -144,11 +149,11 @@ impl Node {
         self.shared.dispatch(&route, publication, wait)
     }
 
-    /// Publishes to `destination` on a key without a declared publisher; under congestion control `Block` it waits for room
-    /// by waker, at most `limit`.
+    /// Publishes to `destination` on a key without a declared publisher; under congestion control
+    /// `Block` it waits asynchronously for room, at most `limit`.
     ///
     /// # Errors
-    /// As [`Node::publish`].
+    /// See [`Node::publish`].
     ///
     /// # Cancel safety
     /// A future that is dropped has published to some neighbours or to none.
@@ -163,20 +168,21 @@ impl Node {
         self.shared.dispatch_async(&route, publication, limit).await
     }
 
-    /// A timestamp of this node's clock: unique, and later than every one it has seen.
+    /// Returns a timestamp of this node's clock: unique, and later than every one it has seen.
     #[must_use]
     pub fn new_timestamp(&self) -> Timestamp {
         self.shared.clock.new_timestamp(ntp64_now())
     }
 
-    /// True in a process that was forked off after the node was opened. The node's threads are not in it: every call
-    /// fails or gives nothing, none waits, and nothing of it disturbs the process that opened the node.
+    /// Returns true in a process that was forked off after the node was opened. The node's threads
+    /// are not in it: every call fails or returns nothing, none waits, and none of them disturbs
+    /// the process that opened the node.
     #[must_use]
     pub fn is_forked(&self) -> bool {
         self.shared.is_forked()
     }
 
-    /// True once [`Node::close`] was called, and where [`Node::is_forked`].
+    /// Returns true once [`Node::close`] was called, and where [`Node::is_forked`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.is_closed()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Numbers for what this node's session declares.
+//! Numbers for the declarations of this node's session.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Numbers from 1, each given to one at a time.
+/// Numbers from 1, each in use for one declaration at a time.
 pub(crate) struct Ids(AtomicU64);
 
 impl Default for Ids {
@@ -14,7 +14,7 @@ impl Default for Ids {
 }
 
 impl Ids {
-    /// The next one. Once all were given out, one that `is_used` says is free.
+    /// Returns the next number. Once all were used, skips numbers for which `is_used` returns true.
     pub(crate) fn next(&self, is_used: impl Fn(u32) -> bool) -> u32 {
         loop {
             let number = self.0.fetch_add(1, Ordering::Relaxed);

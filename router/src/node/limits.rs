@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The limits of a node: what each is, how much of it is used now, and how often it was reached. Each is said in the log
-//! when it is reached, once a minute at most.
+//! Limits of a node: their values, their present use, and how often each was reached. The node logs
+//! each limit when it is reached, once a minute at most.
 
 pub(crate) mod rows;
 
@@ -15,25 +15,27 @@ use zonda_transport::log_limit::LogLimit;
 
 use crate::{config::Settings, descriptors};
 
-/// One limit of a node.
+/// Limit of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitStatus {
-    /// The configuration key that sets it, or its name where the system sets it.
+    /// Configuration key that sets it, or its name where the system sets it.
     pub key: &'static str,
-    /// The things that it counts, and the part of the node that has them: `neighbours of the node`.
+    /// Things that it counts, and the part of the node that has them: `neighbours of the node`.
     pub counts: &'static str,
-    /// The value in force, which may be smaller than the configured one.
+    /// Value in force, which may be smaller than the configured one.
     pub value: u64,
-    /// The amount in use now: of a limit for each neighbour or address that of the one that has most. `None` where that is not
-    /// counted.
+    /// Amount in use now; for a limit per neighbour or address, the largest amount of any one.
+    /// `None` where that is not counted.
     pub used: Option<u64>,
-    /// The number of times that it was reached since the node was opened; `None` where that is not counted.
+    /// Number of times that it was reached since the node was opened; `None` where that is not
+    /// counted.
     pub reached: Option<u64>,
 }
 
 impl LimitStatus {
-    /// The limit as an object of JSON, as the admin space has it: its members have the names of the fields.
+    /// Returns the limit as a JSON object, as the admin space has it: its members have the names of
+    /// the fields.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
@@ -46,20 +48,20 @@ impl LimitStatus {
     }
 }
 
-/// The limits that are counted and logged when they are reached.
+/// Limits that are counted and logged when they are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// There are as many neighbours as there may be.
+    /// The node has as many neighbours as it may have.
     Sessions,
-    /// One address has as many as it may have.
+    /// One address has as many neighbours as it may have.
     SessionsPerAddress,
-    /// A neighbour that had said nothing gave way to another one.
+    /// A silent neighbour was evicted in favour of another one.
     Dismissed,
-    /// A connection gave way to a newer one with the same id.
+    /// A connection was evicted in favour of a newer one with the same id.
     SameId,
-    /// More nodes were named than are remembered.
+    /// Neighbours named more nodes than this node remembers.
     FoundNodes,
-    /// Attempts to connect to nodes that were named are put off.
+    /// Attempts to connect to nodes that neighbours named are put off.
     FoundFailures,
     /// A router is not trusted.
     Untrusted,
@@ -67,19 +69,19 @@ pub(crate) enum Limit {
 
 const KINDS: usize = 7;
 
-/// A limit that was reached, and the neighbour or address that reached it.
+/// Limit that was reached, and the neighbour or address that reached it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reached {
     pub(crate) limit: Limit,
     pub(crate) who: String,
 }
 
-/// The limits of connections, resolved when the node is opened.
+/// Limits of connections, resolved when the node is opened.
 #[derive(Debug)]
 pub(crate) struct Limits {
     pub(crate) sessions_max: usize,
     pub(crate) sessions_per_address: usize,
-    /// Introductions of each listener.
+    /// Handshakes under way at each listener.
     pub(crate) pending_max: usize,
     pub(crate) descriptors: Option<u64>,
     reached: [AtomicU64; KINDS],
@@ -89,6 +91,7 @@ pub(crate) struct Limits {
 impl Limits {
     /// Takes the configured limits, as far as there are descriptors for them.
     pub(crate) fn new(settings: &Settings, descriptors: Option<u64>) -> Self {
+        // handshakes get at most a quarter of the descriptors
         let room = descriptors.map_or(usize::MAX, |room| room.try_into().unwrap_or(usize::MAX));
         let wanted = settings.accept_pending;
         let pending = wanted.unwrap_or(ListenOptions::default().pending_max);
@@ -96,12 +99,15 @@ impl Limits {
         let left = room
             .saturating_sub(descriptors::SPARE)
             .saturating_sub(pending);
+        // neighbours get the rest, less a reserve
         let sessions_max = match room {
             usize::MAX => settings.max_sessions,
             _ => (settings.max_sessions)
                 .min(left / per_session(settings))
                 .max(1),
         };
+        // each listener has its share of the handshakes, each address three quarters of the
+        // neighbours
         let listeners = settings.listen_endpoints.len().max(1);
         let limits = Limits {
             sessions_max,
@@ -133,14 +139,15 @@ impl Limits {
         self.reached[limit as usize].load(Ordering::Relaxed)
     }
 
-    /// Counts that a limit was reached, and logs it if that was not said within the last minute. Not to be called with the
-    /// state locked.
+    /// Counts that a limit was reached, and logs it if that was not logged within the last minute.
+    /// The caller must not hold the state's lock.
     pub(crate) fn note(&self, reached: &Reached) {
         let Reached { limit, who } = reached;
         self.reached[*limit as usize].fetch_add(1, Ordering::Relaxed);
         let Some(left_out) = self.logs[*limit as usize].admit(Instant::now()) else {
             return;
         };
+        // one text for each limit, with its configuration keys
         match limit {
             Limit::Sessions => tracing::warn!(
                 "{who} was turned away: {} neighbours are connected, as many as there may be \
@@ -173,7 +180,8 @@ impl Limits {
     }
 }
 
-/// Descriptors of a connection of the kind that takes most, of those that are listened for.
+/// Returns the descriptors of one connection, of the protocol among the listeners that takes the
+/// most.
 fn per_session(settings: &Settings) -> usize {
     let endpoints = settings.listen_endpoints.iter();
     let kinds = endpoints.filter_map(|endpoint| Protocol::of(endpoint).ok());

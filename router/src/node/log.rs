@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Lines of the log that neighbours can cause, each limited.
+//! Log lines that neighbours can cause, each limited.
 
 use std::{fmt::Arguments, fmt::Display, time::Instant};
 
@@ -9,8 +9,8 @@ use zonda_transport::{log_limit::LogLimit, text::shown};
 
 use crate::table::{Note, NoteCause};
 
-/// Passes on what the table notes, of each cause one line a minute in this process: neighbours that come and go could fill
-/// the log otherwise. Not to be called with the state locked.
+/// Logs the notes of the table, one line a minute of each cause in this process, because neighbours
+/// that come and go could fill the log otherwise. The caller must not hold the state's lock.
 pub(crate) fn log(notes: Vec<Note>) {
     static LIMITS: [LogLimit; NoteCause::COUNT] = [const { LogLimit::new() }; NoteCause::COUNT];
     for Note { cause, text } in notes {
@@ -20,10 +20,10 @@ pub(crate) fn log(notes: Vec<Note>) {
     }
 }
 
-/// Lines a minute about links that come and go in good order, of each kind.
+/// Most log lines per minute about links that open and close regularly.
 const LINKS_TOLD: u32 = 60;
 
-/// Says that a link has come.
+/// Logs that a link has opened.
 pub(crate) fn log_link(text: Arguments<'_>) {
     static LIMIT: LogLimit = LogLimit::several(LINKS_TOLD);
     if let Some(left_out) = LIMIT.admit(Instant::now()) {
@@ -31,7 +31,8 @@ pub(crate) fn log_link(text: Arguments<'_>) {
     }
 }
 
-/// Says that code of the user has panicked, which a message may cause each time. `limit` is that of the caller.
+/// Logs that user code has panicked, which may happen with each message. `limit` belongs to the
+/// caller.
 #[cold]
 pub(crate) fn log_panic(limit: &LogLimit, text: Arguments<'_>) {
     if let Some(left_out) = limit.admit(Instant::now()) {
@@ -39,7 +40,7 @@ pub(crate) fn log_panic(limit: &LogLimit, text: Arguments<'_>) {
     }
 }
 
-/// Says that a neighbour sends messages that are too large; at most once a minute.
+/// Logs that a neighbour sends messages that are too large; at most once a minute.
 pub(crate) fn log_too_large(zid: ZenohId, remote: &dyn Display, limit: usize) {
     static LIMIT: LogLimit = LogLimit::new();
     if let Some(left_out) = LIMIT.admit(Instant::now()) {

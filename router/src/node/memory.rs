@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The memory of the whole node, above the limits of each neighbour: how much is held, and who gives way when there is too
-//! much of it.
+//! Memory of the whole node, above the limits of each neighbour: its present amount, and the
+//! eviction of neighbours when it is too much.
 //!
-//! What counts: blocks that are read into and messages put together from fragments, from when they are allocated until they
-//! are freed, also in queues; queues' own buffers, and those in which a link encodes or carries bytes; what neighbours declared and asked for, and what was declared to them;
-//! routes. In this order it is kept within `limits/memory_bytes`:
-//! 1. From [`GIVES_WAY`] on the neighbour that keeps most (what waits for it, its unfinished messages, what it declared, its
-//!    routes) gives way: its link is closed for the reason `memory`. Then the next, until enough is free. What waits for one that
-//!    keeps up does not count: it is gone before a link could be.
-//! 2. From [`IS_SHORT`] on nothing more is read until enough is free again, or for [`RELIEF_MAX`]: what is sent on to many
-//!    grows faster than a link that gives way is gone, and the next message may be that of a source which keeps nothing.
-//! 3. Beyond the budget a link whose unfinished message needs more is closed, as the message would be lost without a word, and
-//!    nothing more can be declared.
+//! The count includes blocks that sockets are read into and messages reassembled from fragments,
+//! from their allocation until they are freed, also in queues; the queues' own buffers, and those
+//! in which a link encodes or copies bytes; entities of neighbours, and the declarations sent to
+//! them; routes. Three measures, in this order, keep it within `limits/memory_bytes`:
+//! 1. From [`GIVES_WAY`] on the neighbour that keeps most (its queue, its unfinished messages, its
+//!    entities, its routes) is evicted: this node closes its link for the reason `memory`. Then the
+//!    next, until enough is free. The queue of a neighbour that keeps up does not count, because it
+//!    drains before a link could be closed.
+//! 2. From [`IS_SHORT`] on this node reads nothing more until enough is free again, or for
+//!    [`RELIEF_MAX`]: messages to many neighbours grow faster than an evicted link is freed, and
+//!    the next message may come from a source that keeps nothing.
+//! 3. Beyond the budget this node closes a link whose unfinished message needs more, because the
+//!    message would be lost silently otherwise, and accepts no more declarations.
 
 use std::sync::{
     Arc,
@@ -32,12 +35,12 @@ pub(crate) mod leaving;
 mod machine;
 pub(crate) mod pace;
 
-/// Parts of it from which on nothing more is read.
+/// Parts of the budget, of [`PARTS`], from which on nothing more is read.
 const IS_SHORT: usize = 7;
 
 const PARTS: usize = 8;
 
-/// The memory that a node holds.
+/// Memory that a node holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
@@ -45,13 +48,14 @@ pub struct Usage {
     pub budget: usize,
     /// Bytes that it holds, about; that is `received`, `queues`, `tables` and `routes` together.
     pub held: usize,
-    /// The most that it held at a look; at least what is held now.
+    /// Most bytes that it held at any check; at least `held`.
     pub peak: usize,
-    /// Bytes of blocks that are read into and of messages put together from fragments, also where they wait in queues.
+    /// Bytes of blocks that sockets are read into and of messages reassembled from fragments, also
+    /// where they wait in queues.
     pub received: usize,
-    /// Bytes of the queues' own buffers, and of those in which links encode bytes or carry them.
+    /// Bytes of the queues' own buffers, and of those in which links encode or copy bytes.
     pub queues: usize,
-    /// Bytes of what neighbours declared and asked for, and of what was declared to them.
+    /// Bytes of neighbours' entities, and of the declarations sent to them.
     pub tables: usize,
     /// Bytes of routes that are kept.
     pub routes: usize,
@@ -59,17 +63,18 @@ pub struct Usage {
     pub links_closed: u64,
     /// Messages that there was no room for; the link that brought one was closed.
     pub messages_refused: u64,
-    /// Links that were closed because a message was begun and not gone on with (`limits/unfinished_ms`).
+    /// Links that were closed because a message was begun and not continued
+    /// (`limits/unfinished_ms`).
     pub unfinished_closed: u64,
-    /// The largest part that one neighbour has of each: declared keys, routes, unfinished messages.
+    /// Largest amounts that any one neighbour has of declared keys, routes and unfinished messages.
     pub largest: Largest,
 }
 
-/// What the neighbour that has most of it holds, each perhaps another one.
+/// Largest amounts of any one neighbour, each perhaps of a different one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Largest {
-    /// Bytes of what it declared, and of what was declared to it.
+    /// Bytes of its entities, and of the declarations sent to it.
     pub tables: usize,
     /// Bytes of routes.
     pub routes: usize,
@@ -77,15 +82,15 @@ pub struct Largest {
     pub unfinished: usize,
 }
 
-/// The memory that one neighbour's connection holds, beside its outbox.
+/// Memory that one neighbour's connection holds, in addition to its outbox.
 #[derive(Debug, Clone)]
 pub(crate) struct Holding {
     pub(crate) share: Arc<Share>,
-    /// Bytes of routes, said by the task that keeps them.
+    /// Bytes of routes, stored by the task that keeps them.
     pub(crate) routes: Arc<AtomicUsize>,
 }
 
-/// The memory of a node.
+/// Memory accounting of a node.
 #[derive(Debug)]
 pub(crate) struct Memory {
     ledger: Arc<Ledger>,
@@ -94,7 +99,7 @@ pub(crate) struct Memory {
     routes: AtomicUsize,
     peak: AtomicUsize,
     links_closed: AtomicU64,
-    /// Sources have waited for others to give way, and it did not help.
+    /// True if sources have waited for evictions without success.
     is_stuck: AtomicBool,
     log: LogLimit,
 }
@@ -114,7 +119,7 @@ impl Memory {
         }
     }
 
-    /// A new connection's part.
+    /// Makes the accounting of a new connection.
     pub(crate) fn holding(&self) -> Holding {
         Holding {
             share: Share::of(&self.ledger),
@@ -122,7 +127,8 @@ impl Memory {
         }
     }
 
-    /// Notes bytes that were queued for neighbours that do not keep up, before the next look finds them there.
+    /// Adds bytes that were queued for neighbours that do not keep up, before the next check counts
+    /// them.
     pub(crate) fn note_behind(&self, bytes: usize) {
         if bytes > 0 {
             self.queues.fetch_add(bytes, Ordering::Relaxed);
@@ -139,18 +145,18 @@ impl Memory {
         held
     }
 
-    /// What all of the budget's parts are in bytes, so many of them.
+    /// Returns the size of `count` of the budget's [`PARTS`] in bytes.
     fn parts(&self, count: usize) -> usize {
         self.ledger.budget() / PARTS * count
     }
 
-    /// Tells if sources have to wait for neighbours to leave.
+    /// Returns true if sources have to wait until evicted neighbours are gone.
     #[inline]
     pub(crate) fn is_short(&self) -> bool {
         self.ledger.held() > self.parts(IS_SHORT) && !self.is_stuck.load(Ordering::Relaxed)
     }
 
-    /// Notes whether others have given way.
+    /// Notes if evictions have freed enough memory.
     fn note_relief(&self, came: bool) {
         self.is_stuck.store(!came, Ordering::Relaxed);
     }
@@ -173,7 +179,8 @@ impl Memory {
         }
     }
 
-    /// Notes what the table holds after a change; too much, and nothing more can be declared.
+    /// Notes the memory of the table after a change; beyond the budget the table accepts no more
+    /// declarations.
     pub(crate) fn note_tables(&self, table: &mut ForwardingTable) {
         self.tables.store(table.memory(), Ordering::Relaxed);
         let is_short = self.add_up() > self.ledger.budget();
@@ -181,15 +188,15 @@ impl Memory {
     }
 }
 
-/// The largest budget that a node has by default, in bytes.
+/// Largest budget that a node has by default, in bytes.
 const DEFAULT_MAX: usize = 2 << 30;
 
-/// The largest message of a node by default; where larger ones are allowed, the budget follows.
+/// Largest message of a node by default; where larger ones are allowed, the budget follows.
 const MESSAGE_MAX: usize = 1 << 30;
 
-/// Gives the configured budget; by default a quarter of the [memory that this process may have](machine) and at most
-/// [`DEFAULT_MAX`], but four times the
-/// largest message where that was raised.
+/// Returns the configured budget; by default a quarter of the [memory that this process may
+/// have](machine) and at most [`DEFAULT_MAX`], but four times the largest message where that was
+/// raised.
 fn budget(settings: &Settings) -> usize {
     settings.memory_max.unwrap_or_else(|| {
         let quarter = machine::available().map_or(DEFAULT_MAX, |bytes| bytes / 4);
@@ -205,7 +212,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// Sources wait from seven eighths on, unless that did not help; then not before others have given way.
+    /// Sources wait from seven eighths on, unless waiting did not help; then not before an eviction
+    /// has.
     #[test]
     fn sources_wait_while_memory_is_short() {
         let mut config = Config::router();

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The node: many connections and one table, behind a handful of calls.
+//! Node: many connections and one table, behind a handful of calls.
 //!
-//! A session *is* a node with a local face; a router is a node without one. What is decided is decided in
-//! [`crate::table`]; what waits is in the transport's drivers. The rooms of this crate carry the table's actions out and
-//! keep its answers at hand: `flow` for data, `query` for requests and replies, `peers` for connections, `notify` for what
-//! the session hears of the table.
+//! A session *is* a node with a local face; a router is a node without one. [`crate::table`] makes
+//! the decisions; the transport's drivers wait. The modules of this crate carry the table's actions
+//! out and cache its answers: `flow` for data, `query` for requests and replies, `peers` for
+//! connections, `notify` for the table's reports to the session.
 //!
-//! Here is what they share:
-//! - `state`: what is behind the one lock; `shared`: the lock, and all else that tasks share; `handle`: the public face of it;
+//! They share the parts in this module:
+//! - `state`: the data under the one lock; `shared`: the lock, and everything else that tasks
+//!   share; `handle`: the public handle;
 //! - `open`, `close`: the life of the node; `sweep` and `ids`: its upkeep;
-//! - `limits`, `memory`: how much of everything there may be.
+//! - `limits`, `memory`: the bounds of all resources.
 //!
-//! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a lane's or that of a
-//! listener's queue, then nothing.
+//! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a
+//! lane's or that of a listener's queue, then nothing.
 
 pub(crate) mod clock;
 pub(crate) mod close;

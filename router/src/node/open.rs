@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Opening a node: runtime, listeners, first connections.
+//! Start of a node: runtime, listeners, first connections.
 
 use std::{
     sync::Arc,
@@ -25,32 +25,35 @@ use crate::{
     table::Deadline,
 };
 
-/// How often answers that neighbours owe are looked after.
+/// Interval of the check for overdue replies of neighbours.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 impl Node {
-    /// Opens a node: listens, connects, and keeps doing both on the configured runtime until it is closed.
+    /// Opens a node: listens, connects, and keeps doing both on the configured runtime until it is
+    /// closed.
     ///
-    /// A client is connected when this returns: to one of its endpoints or, without any, to the first router or peer that
-    /// answers its scouting. Peers and routers with endpoints, and peers that scout, return when the first neighbour has
-    /// declared what it had, or after half a second (`scouting/delay`); what is missing is tried again for as long as the node is open.
-    /// `timeout_ms` and `exit_on_failure` of `connect` and `listen` change how long it is tried and whether a failure is
-    /// one of `open`.
+    /// A client is connected when this returns: to one of its endpoints or, without any, to the
+    /// first router or peer that answers its scouting. Peers and routers with endpoints, and peers
+    /// that scout, return when the first neighbour has sent its declarations, or after half a
+    /// second (`scouting/delay`); missing connections are retried for as long as the node is open.
+    /// `timeout_ms` and `exit_on_failure` of `connect` and `listen` change the time limit of the
+    /// attempts and whether a failure is one of `open`.
     ///
     /// # Errors
-    /// What of it is impossible; nothing is left running then.
+    /// The part of the configuration that is impossible; nothing is left running then.
     pub async fn open(config: Config) -> Result<Node, OpenError> {
         let node = Node::made(&config)?;
         drop(config);
         let opened = node.start().await;
         if opened.is_err() {
-            // Nothing was sent yet, so there is nothing that could be late.
+            // nothing was sent yet, so nothing can be late
             let _ = node.close(Duration::ZERO).await;
         }
         opened.map(|()| node)
     }
 
-    /// A node that does nothing yet. Apart, so that what it is made of is not kept for as long as it takes to open it.
+    /// Makes a node that does nothing yet. A function of its own, so that its temporary values are
+    /// not kept for as long as it takes to open the node.
     fn made(config: &Config) -> Result<Node, OpenError> {
         let refused = |error: ConfigError| OpenError::Config {
             reason: error.to_string(),
@@ -70,6 +73,7 @@ impl Node {
 
     async fn start(&self) -> Result<(), OpenError> {
         self.listen().await?;
+        // one task does the periodic work; it does not keep the node alive
         let shared = &self.shared;
         let node = Arc::downgrade(shared);
         let (ticks, hurry) = (shared.runtime.clone(), Arc::clone(&shared.hurry));
@@ -80,10 +84,11 @@ impl Node {
                 Shared::discover_on(&shared);
                 drop(shared);
                 first(ticks.sleep_until(next), hurried).await;
-                // Much may be due at once, and sleeping until now is no pause.
+                // much may be due at once, and sleeping until now is no pause
                 with_runtime!(&ticks, runtime => runtime.yield_now().await);
             }
         });
+        // neighbours: by scouting, and by the configured endpoints
         Shared::start_scouting(shared);
         let kept = self.connect_first().await?;
         let is_waited_for = !kept.is_empty();
@@ -96,11 +101,13 @@ impl Node {
         Ok(())
     }
 
-    /// The first connections, each with the endpoints that it may be restored with: of a client one, of others one for
-    /// each endpoint. Those that are not waited for are left to the background.
+    /// Opens the first connections, each with the endpoints that may restore it: one connection of
+    /// a client, otherwise one for each group of endpoints. Optional connections are left to the
+    /// background.
     async fn connect_first(&self) -> Result<Vec<Kept>, OpenError> {
         let settings = &self.shared.settings;
         let endpoints: Vec<Endpoint> = settings.connect_endpoints().cloned().collect();
+        // a client needs one connection, to any of its endpoints
         if self.shared.role == WhatAmI::Client {
             let Some(first) = endpoints.first() else {
                 return self.find_first().await;
@@ -115,6 +122,7 @@ impl Node {
                 Ok(standing) => Ok(vec![Kept::new(endpoints, standing)]),
             };
         }
+        // other nodes connect to each group, and wait only if so configured
         let (mut kept, began) = (Vec::new(), Instant::now());
         for endpoints in settings.connect_groups.one_of.clone() {
             let must = endpoints.iter().any(|e| settings.connect_must_succeed(e));
@@ -131,8 +139,8 @@ impl Node {
         Ok(kept)
     }
 
-    /// A connection to one of `endpoints`, tried as often as the configuration says. `None` if the node that answers is
-    /// connected already.
+    /// Connects to one of `endpoints`, with as many attempts as the configuration allows. Returns
+    /// `None` if the node that answers is connected already.
     async fn connect_until(
         &self,
         endpoints: &[Endpoint],
@@ -147,6 +155,7 @@ impl Node {
                 Err(Some(Attempt::Known(_))) if shared.role != WhatAmI::Client => return Ok(None),
                 Err(failure) => failure,
             };
+            // the next attempt must begin within the limit
             let wait = backoff.next_wait();
             if !shared
                 .settings
@@ -156,6 +165,7 @@ impl Node {
                 shared.note_retry(endpoints, None);
                 return Err(connect_error(endpoints, failure));
             }
+            // the first failure is reported, then back off
             shared.note_retry(endpoints, Some(wait));
             if !std::mem::replace(&mut told, true) {
                 let error = connect_error(endpoints, failure);
@@ -165,7 +175,8 @@ impl Node {
         }
     }
 
-    /// The same for a client without endpoints. A router that is found later is connected to by the task that hears of it.
+    /// Connects a client without endpoints. If it finds no router in time, the scouting thread
+    /// connects to a later one.
     async fn find_first(&self) -> Result<Vec<Kept>, OpenError> {
         match self.find_gateway().await {
             Err(error @ OpenError::NobodyFound { .. }) if !self.shared.settings.must_connect => {
@@ -178,7 +189,7 @@ impl Node {
 }
 
 impl Shared {
-    /// Gives up on answers that are overdue; tells when to do so again.
+    /// Gives up on overdue replies; returns the time of the next check.
     fn expire(&self) -> Instant {
         let now = Instant::now();
         let due = |deadline| match deadline {
@@ -237,7 +248,7 @@ fn connect_error(endpoints: &[Endpoint], failure: Option<Attempt>) -> OpenError 
     OpenError::Connect { endpoint, reason }
 }
 
-/// The text without what the outer error says again.
+/// Returns the text without the part that the outer error repeats.
 fn without_prefix(text: &str, prefix: &str) -> String {
     text.strip_prefix(prefix).unwrap_or(text).to_owned()
 }

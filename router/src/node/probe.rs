@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A door for counting instructions: connections without tasks and without a handshake. Who holds an [`End`] moves its
-//! bytes, so that one thread does all there is to do, in an order that nothing disturbs. No part of what a node
-//! promises; it exists with the feature `probe` only.
+//! Access for counting instructions: connections without tasks and without a handshake. The holder
+//! of an [`End`] moves its bytes, so that one thread does all the work in a fixed order. Not part
+//! of the public interface; it exists with the feature `probe` only.
 
 use std::{
     io,
@@ -28,7 +28,7 @@ use crate::{
     peers::admit::{Arrived, QUEUE_BYTES_MAX},
 };
 
-/// One end of a connection whose bytes its holder moves.
+/// End of a connection whose bytes its holder moves.
 pub struct End {
     established: Established,
     message_size_max: usize,
@@ -38,13 +38,15 @@ pub struct End {
 }
 
 impl Node {
-    /// Makes a face of a connection to `peer`, as if the handshake were over. What is sent to it goes to `socket`.
+    /// Makes a face of a connection to `peer`, as if the handshake were over. Messages to the face
+    /// are written to `socket`.
     ///
     /// # Errors
     /// The operating system has no descriptor left.
     pub fn attach(&self, socket: &TcpStream, peer: (ZenohId, WhatAmI)) -> io::Result<End> {
         let shared = &self.shared;
         let (zid, whatami) = peer;
+        // the result of a handshake with this node's own parameters
         let parameters = shared.parameters();
         let established = Established {
             batch_size: parameters.batch_size,
@@ -52,6 +54,7 @@ impl Node {
             patch: parameters.patch,
             ..Established::plain(zid, whatami)
         };
+        // the status of the link
         let place = |address: SocketAddr| -> io::Result<Locator> {
             let address = LinkAddress::internet(Protocol::Tcp, address);
             address.locator().ok_or(io::ErrorKind::InvalidInput.into())
@@ -71,6 +74,7 @@ impl Node {
             held: 0,
             options: Default::default(),
         };
+        // the face, as after an admission
         let direct = DirectSocket::beside(socket)?;
         let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
         let spoken = Arc::new(AtomicBool::new(false));
@@ -84,6 +88,7 @@ impl Node {
             keeps_order: true,
         };
         let face = shared.update(|state| state.add_face(status, arrived));
+        // the receiving half, which the holder drives
         Ok(End {
             receiver: Receiver::new(&established, parameters.message_size_max),
             message_size_max: parameters.message_size_max,
@@ -101,21 +106,23 @@ impl Node {
 }
 
 impl End {
-    /// The way out.
+    /// Returns the sending half.
     #[must_use]
     pub fn outbox(&self) -> &Outbox {
         &self.outbox
     }
 
-    /// Hands on one batch, without its length prefix, as the reading task does. `block` is what `batch` lies in.
+    /// Delivers one batch, without its length prefix, like the reading task. `block` is the buffer
+    /// that contains `batch`.
     ///
     /// # Errors
-    /// It is no batch.
+    /// The bytes are no batch.
     pub fn deliver(&mut self, batch: &[u8], block: &ZSlice) -> Result<(), PeerMisbehaved> {
         let mut flow = self
             .receiver
             .handle_batch(batch, block, &mut self.inbound)?;
-        // The first message of a route takes its time, and the more so where instructions are counted.
+        // the first message of a route may take several slices, more so where instructions are
+        // counted
         while let Flow::Paused(pause) = flow {
             self.end_burst();
             let inbound = &mut self.inbound;
@@ -124,12 +131,12 @@ impl End {
         Ok(())
     }
 
-    /// Does the work of the reading task when all that one read brought is delivered.
+    /// Does the work of the reading task at the end of a read.
     pub fn end_burst(&mut self) {
         zonda_runtime::block_on(self.inbound.burst_end());
     }
 
-    /// Expects the frame of that number next, so that a batch can be handed on again.
+    /// Expects the frame of that number next, so that a batch can be delivered again.
     pub fn expect_frame(&mut self, sn: u32) {
         self.established.initial_sn_rx = sn;
         self.receiver = Receiver::new(&self.established, self.message_size_max);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The reports of a node about itself: connections and endpoints, memory, limits.
+//! Reports of a node about itself: connections and endpoints, memory, limits.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
@@ -24,11 +24,11 @@ use crate::{
 };
 
 impl Node {
-    /// Reads the list of users again (`transport/auth/usrpwd/dictionary_file`), for connections from now on; links that are
-    /// open stay. Gives how many users there are; `None` without a list.
+    /// Reads the list of users again (`transport/auth/usrpwd/dictionary_file`), for connections
+    /// from now on; open links stay. Returns the number of users; `None` without a list.
     ///
     /// # Errors
-    /// Why the list cannot be used; the one of before stays in force.
+    /// The cause why the list cannot be used; the previous list stays in force.
     ///
     /// # Blocking
     /// Reads the file.
@@ -41,7 +41,7 @@ impl Node {
         }))
     }
 
-    /// Counts the messages that were sent, and those that were not, on the links that have ended.
+    /// Returns the counts of messages, sent and unsent, on the links that have ended.
     #[must_use]
     pub fn ended_links(&self) -> EndedLinks {
         match self.shared.is_forked() {
@@ -50,8 +50,8 @@ impl Node {
         }
     }
 
-    /// How many links this node has closed because the neighbour took too little while others waited for it
-    /// (`isolation/*`).
+    /// Returns the number of links that this node has closed because the neighbour took too little
+    /// while sources waited for it (`isolation/*`).
     #[must_use]
     pub fn slow_consumers(&self) -> u64 {
         match self.shared.is_forked() {
@@ -60,7 +60,8 @@ impl Node {
         }
     }
 
-    /// Those who connected to this node and were turned away, one entry for each kind of reason that has occurred.
+    /// Returns the connections that this node refused, one entry for each kind of cause that has
+    /// occurred.
     #[must_use]
     pub fn turned_away(&self) -> Vec<TurnedAway> {
         if self.is_forked() {
@@ -69,8 +70,8 @@ impl Node {
         self.shared.refusals.all()
     }
 
-    /// The configured endpoints that were never reached since the node was opened, and why. For a client that was
-    /// connected once: none.
+    /// Returns the configured endpoints that were never reached since the node was opened, with the
+    /// causes. None for a client that was connected once.
     #[must_use]
     pub fn unreached(&self) -> Vec<Unreached> {
         if self.is_forked() {
@@ -86,7 +87,7 @@ impl Node {
         }
     }
 
-    /// The configured endpoints to connect to, and what has become of each.
+    /// Returns the configured endpoints to connect to, with the state of each.
     #[must_use]
     pub fn endpoints(&self) -> Vec<EndpointStatus> {
         if self.is_forked() {
@@ -97,7 +98,7 @@ impl Node {
         state.dials.status(Instant::now(), stands)
     }
 
-    /// Tells what this node has done to find other nodes and to be found.
+    /// Returns the counts of this node's discovery.
     #[must_use]
     pub fn discovery(&self) -> DiscoveryStatus {
         match self.is_forked() {
@@ -126,7 +127,8 @@ impl Node {
         usage
     }
 
-    /// The limits of this node, each with its configuration key, its value and how much of it is used now.
+    /// Returns the limits of this node, each with its configuration key, its value and its present
+    /// use.
     #[must_use]
     pub fn limits(&self) -> Vec<LimitStatus> {
         if self.is_forked() {
@@ -146,6 +148,7 @@ impl Node {
 
     fn limits_of_connections(&self) -> Vec<LimitStatus> {
         let (limits, settings) = (&self.shared.limits, &self.shared.settings);
+        // counts under the lock, rows without it
         let state = self.shared.state.lock();
         let (sessions, largest) = (state.neighbours.len(), state.neighbours.largest());
         let pending: usize = state.listening.iter().map(Listening::pending).sum();
@@ -185,6 +188,7 @@ impl Node {
                 settings.batch_size_min.into(),
             ),
         ];
+        // groups and descriptors are not counted by the state
         let groups = self.groups();
         let largest = groups.iter().map(|group| group.members.len()).max();
         rows.push(
@@ -209,6 +213,7 @@ impl Node {
     fn limits_of_neighbours(&self) -> Vec<LimitStatus> {
         let (settings, usage) = (&self.shared.settings, self.usage());
         let largest = usage.largest;
+        // the budget of the node, then the shares of the neighbour that has most
         let (memory, keys) = (
             "bytes of memory of the node",
             "bytes of memory of a neighbour's keys",
@@ -242,7 +247,8 @@ impl Node {
     }
 }
 
-/// Tells if two addresses may well be those of one listener, which a node has at each of its interfaces.
+/// Returns true if two addresses may belong to one listener, which a node has at each of its
+/// interfaces.
 fn is_same_listener(one: &Locator, other: &Locator) -> bool {
     let port = |at: &Locator| {
         at.address()

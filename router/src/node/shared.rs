@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The state that all tasks and threads of a node share: the table with its lock, the connections, the clock.
+//! State that all tasks and threads of a node share: the table with its lock, the connections, the
+//! clock.
 
 use std::{
     collections::HashMap,
@@ -45,47 +46,48 @@ use crate::{
     table::{Action, Deadline, FaceId, ForwardingTable, Kind, Locality, OwnRef},
 };
 
-/// The longest key that the protocol can write.
+/// Longest key that the protocol can encode.
 pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
 
-/// The node itself.
+/// Shared state of a node.
 pub(crate) struct Shared {
     pub(crate) zid: ZenohId,
     pub(crate) role: WhatAmI,
-    /// The configuration, resolved when the node opened.
+    /// Configuration, resolved when the node opened.
     pub(crate) settings: Arc<Settings>,
-    /// The options of its links.
+    /// Options of its links.
     pub(crate) options: Arc<LocalOptions>,
     pub(crate) runtime: AnyRuntime,
-    /// The face of this node's own publishers and subscribers.
+    /// Face of this node's own publishers and subscribers.
     pub(crate) local: FaceId,
     pub(crate) clock: Hlc,
-    /// This node stamps what it routes and publishes.
+    /// True if this node stamps the messages that it routes and publishes.
     pub(crate) stamps: bool,
-    /// Drops a message that is stamped with an impossible future rather than stamp it anew.
+    /// True if this node drops a message with a timestamp from an impossible future; otherwise it
+    /// stamps the message anew.
     pub(crate) drops_future: bool,
     pub(crate) state: Mutex<State>,
     closed: AtomicBool,
-    /// The process that opened the node, in which its threads are.
+    /// Process that opened the node, in which its threads are.
     origin: Origin,
     pub(crate) ids: Ids,
-    /// The number of neighbours that have gone.
+    /// Number of neighbours that have gone.
     departed: AtomicU64,
     /// Notified whenever a connection comes or goes, and on close.
     pub(crate) changed: Event,
-    /// The listeners of connections. Nothing is locked under its lock but their queues.
+    /// Listeners of connections. Only the listeners' queues may be locked under this lock.
     pub(crate) events: Events,
     pub(crate) refusals: Refusals,
     pub(crate) lines: Lines,
     pub(crate) admin_reports: Reports,
     pub(crate) limits: limits::Limits,
-    /// The hooks that look at messages between neighbours and this node.
+    /// Hooks that check messages between neighbours and this node.
     pub(crate) hooks: Hooks,
-    /// The memory that is held, under one budget.
+    /// Memory accounting, under one budget.
     pub(crate) memory: Memory,
-    /// Wakes the task that looks after what is overdue, earlier than it meant to.
+    /// Event that wakes the task for periodic work earlier than its timer.
     pub(crate) hurry: Arc<Event>,
-    /// The node itself, for what outlives the call that makes it.
+    /// Reference to the node itself, for tasks that outlive the call that starts them.
     pub(crate) this: Weak<Shared>,
 }
 
@@ -99,7 +101,8 @@ impl Encode for Encoded<'_> {
 }
 
 impl Shared {
-    /// An id for a declaration of this node's own that no other one has. Not to be called with the state locked.
+    /// Returns an unused id for a declaration of this node's own. The caller must not hold the
+    /// state's lock.
     pub(crate) fn next_id(&self) -> u32 {
         self.ids
             .next(|id| self.state.lock().is_id_used(self.local, id))
@@ -112,6 +115,7 @@ impl Shared {
         runtime: AnyRuntime,
         this: Weak<Shared>,
     ) -> Self {
+        // the table with its local face, admin space and mesh
         let role = settings.mode;
         let mut table = ForwardingTable::with_limits(zid, role, settings.table_limits());
         let mut actions = Vec::new();
@@ -125,6 +129,7 @@ impl Shared {
             table.add_admin_space();
         }
         join_mesh(&mut table, &settings);
+        // the state under the lock
         let state = State {
             table,
             faces: HashMap::new(),
@@ -145,6 +150,7 @@ impl Shared {
             leavers: Leavers::default(),
             discovery: Discovery::new(zid, &settings),
         };
+        // limits, memory and hooks follow the settings
         let limits = limits::Limits::new(&settings, crate::descriptors::limit());
         let memory = Memory::new(&settings);
         let hooks = Hooks::new(&settings);
@@ -176,20 +182,21 @@ impl Shared {
         }
     }
 
-    /// Closed, or of no use to this process.
+    /// Returns true if the node is closed, or of no use to this process.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire) || self.is_forked()
     }
 
-    /// Tells if this process was forked off from the one that opened the node. Its threads are not here, and its lock
-    /// may be held by one of them for ever, so nothing may be asked of it but this.
+    /// Returns true if this process was forked off from the one that opened the node. The node's
+    /// threads do not exist here, and one of them may have held a lock for ever, so this is the
+    /// only call that may be made.
     #[inline]
     pub(crate) fn is_forked(&self) -> bool {
         self.origin.is_elsewhere()
     }
 
-    /// Why nothing can be published on a closed node.
+    /// Returns the error of publishing on a closed node.
     #[cold]
     pub(crate) fn cannot_publish(&self) -> PublishError {
         match self.is_forked() {
@@ -198,23 +205,23 @@ impl Shared {
         }
     }
 
-    /// Marks the node closed; tells whether it was open.
+    /// Marks the node closed; returns true if it was open.
     pub(crate) fn set_closed(&self) -> bool {
         !self.closed.swap(true, Ordering::AcqRel)
     }
 
-    /// The number of neighbours that have gone so far; routes to them are of no use any more.
+    /// Returns the number of neighbours that have gone so far; routes to them are obsolete.
     #[inline]
     pub(crate) fn departed(&self) -> u64 {
         self.departed.load(Ordering::Relaxed)
     }
 
-    /// One more neighbour has gone, and its outbox is closed.
+    /// Notes that one more neighbour has gone, and its outbox is closed.
     pub(crate) fn note_departed(&self) {
         self.departed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Changes the table and carries out what it asks for, in the order it asks.
+    /// Changes the table and carries out its actions, in their order.
     pub(crate) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut result = None;
         let after = self.change(|state, _| result = Some(change(state)));
@@ -222,7 +229,8 @@ impl Shared {
         result.expect("a change is made once")
     }
 
-    /// The same, leaving what is to be done without the lock to the caller.
+    /// Changes the table like [`update`](Self::update), and leaves the work that needs no lock to
+    /// the caller.
     pub(crate) fn change(&self, change: impl FnOnce(&mut State, &mut After)) -> After {
         let mut after = After::default();
         let mut state = self.state.lock();
@@ -242,9 +250,10 @@ impl Shared {
         after
     }
 
-    /// Queues the table's messages and notices while the lock keeps them in order; they are written, and listeners called,
-    /// after it is gone.
+    /// Queues the table's messages and notices while the lock keeps them in order. The caller
+    /// flushes and calls listeners after it has released the lock.
     pub(crate) fn carry_out(&self, state: &mut State, after: &mut After) {
+        // a notice goes to a listener's queue, a message to an outbox
         self.memory.note_tables(&mut state.table);
         let mut listeners = Vec::new();
         let mut behind = 0;
@@ -259,6 +268,7 @@ impl Shared {
             let Some(face) = state.faces.get(&face) else {
                 continue;
             };
+            // queue it, and note neighbours that do not keep up
             let head = Encoded(&bytes);
             let (touched, outbox) = (&mut after.touched, &face.outbox);
             let kept = deliver::keep(touched, outbox, Priority::Control, &head, Tail::NONE);
@@ -271,12 +281,12 @@ impl Shared {
         after.tell(&self.runtime, listeners);
     }
 
-    /// Names the declaration of the session under `id`.
+    /// Returns the reference to the session's declaration under `id`.
     pub(crate) fn own(&self, id: u32) -> OwnRef {
         self.local.own(id)
     }
 
-    /// Tells if a declaration of `key` is possible now.
+    /// Returns an error if a declaration of `key` is impossible now.
     pub(crate) fn may_declare(&self, key: &KeyExpr<'_>) -> Result<(), DeclareError> {
         let (len, limit) = (key.as_str().len(), KEY_BYTES_MAX);
         match len > limit {
@@ -287,7 +297,8 @@ impl Shared {
         }
     }
 
-    /// Declares that the session sends on `key` to those of `kind`, where that may reach beyond the session; the id.
+    /// Declares that the session sends on `key` to entities of `kind`, unless the destination is
+    /// the session alone; returns the id.
     pub(crate) fn declare_sending(
         &self,
         key: &KeyExpr<'_>,
@@ -316,7 +327,8 @@ impl Shared {
         .await
     }
 
-    /// Waits, at most until `deadline`, until `holds` does; looks again whenever a connection comes or goes.
+    /// Waits until `holds` returns true, at most until `deadline`; checks again whenever a
+    /// connection comes or goes.
     pub(crate) async fn wait_until(
         &self,
         deadline: Instant,
@@ -349,6 +361,7 @@ impl Shared {
         if self.is_forked() {
             return Vec::new();
         }
+        // one row for each link or group member, with the counts of its connection
         let state = self.state.lock();
         let status = |(&id, face): (&FaceId, &Face)| {
             if let Some(members) = face.members() {
@@ -380,8 +393,8 @@ impl Shared {
     }
 }
 
-/// How a router takes part in a mesh, and what it does for its peers. The count of its changes begins above any that it reached
-/// before with the same id.
+/// Configures the part of a router in a mesh, and its service to its peers. The count of its
+/// changes begins above any value that it reached before with the same id.
 fn join_mesh(table: &mut ForwardingTable, settings: &Settings) {
     let weights = settings.link_weights.iter().copied().collect();
     table.set_mesh(unix_ms(), weights);
@@ -390,7 +403,7 @@ fn join_mesh(table: &mut ForwardingTable, settings: &Settings) {
     }
 }
 
-/// Waits for whichever comes first.
+/// Waits for the first of two futures.
 pub(crate) async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|context| match one.as_mut().poll(context) {

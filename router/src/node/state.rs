@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is behind the node's lock: the table, the connections, what the session declared.
+//! Data under the node's lock: the table, the connections, the session's declarations.
 
 use std::{
     collections::HashMap,
@@ -31,37 +31,37 @@ use crate::{
     table::{Action, FaceId, ForwardingTable},
 };
 
-/// One live connection.
+/// Live connection.
 pub(crate) struct Face {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) status: LinkStatus,
-    /// This node opened it, rather than the peer.
+    /// True if this node opened it, rather than the peer.
     pub(crate) dialed: bool,
-    /// Where there may be several links to it.
+    /// Links of the connection, if there may be several.
     pub(crate) links: Option<Links>,
-    /// Of a multicast group.
+    /// Multicast group, if the face is one.
     pub(crate) group: Option<Arc<Group>>,
-    /// When it was connected.
+    /// Time at which it was connected.
     pub(crate) since: Instant,
-    /// When it was last asked for a sign of life.
+    /// Time of the last probe.
     pub(crate) probed: Instant,
-    /// How long it may be silent.
+    /// Longest silence of the neighbour.
     pub(crate) lease: Duration,
-    /// It has declared, asked or sent something; set by the task that reads from it.
+    /// Set by the reading task once the neighbour has declared, asked or sent something.
     pub(crate) spoken: Arc<AtomicBool>,
-    /// What it holds beside its outbox.
+    /// Memory that it holds in addition to its outbox.
     pub(crate) holding: Holding,
-    /// Whether it takes what waits for it.
+    /// Pace at which the neighbour takes its messages.
     pub(crate) pace: Pace,
 }
 
 impl Face {
-    /// Whether it has declared, asked or sent anything since it was connected.
+    /// Returns true if it has declared, asked or sent anything since it was connected.
     pub(crate) fn has_spoken(&self) -> bool {
         self.spoken.load(Ordering::Relaxed)
     }
 
-    /// Whether this link of it stands.
+    /// Returns true if this link of it stands.
     pub(crate) fn has(&self, link: Option<u64>) -> bool {
         match (link, &self.links) {
             (Some(link), Some(links)) => links.alive().contains(&link),
@@ -69,12 +69,13 @@ impl Face {
         }
     }
 
-    /// A group rather than a neighbour.
+    /// Returns true for a group rather than a neighbour.
     pub(crate) fn is_group(&self) -> bool {
         self.group.is_some()
     }
 
-    /// The members of a group, each as a link of its own; what is counted is counted for the group.
+    /// Returns the members of a group, each as a link of its own; the counts are those of the
+    /// group.
     pub(crate) fn members(&self) -> Option<Vec<LinkStatus>> {
         let link = |member: Member| {
             Some(LinkStatus {
@@ -88,7 +89,7 @@ impl Face {
         Some(members.into_iter().filter_map(link).collect())
     }
 
-    /// Both ends of each of its links.
+    /// Returns both ends of each of its links.
     pub(crate) fn places(&self) -> Vec<(Locator, Locator)> {
         let several = self.links.iter().flat_map(Links::places);
         let mut places: Vec<_> = several
@@ -101,39 +102,39 @@ impl Face {
     }
 }
 
-/// Everything behind the node's lock.
+/// Data under the node's lock.
 pub(crate) struct State {
     pub(crate) table: ForwardingTable,
     pub(crate) faces: HashMap<FaceId, Face>,
-    /// Who is connected, or admitted and about to be (`None`).
+    /// Nodes that are connected, or admitted and about to be (`None`).
     pub(crate) neighbours: Neighbours,
     pub(crate) sinks: HashMap<u32, Sink>,
-    /// Those of the session that the table tells something.
+    /// Listeners of the session to the table's notices.
     pub(crate) listeners: HashMap<u32, Arc<Listener>>,
     pub(crate) queries: Queries,
-    /// By where they go to ([`Locality`]).
+    /// Routes of keys without a publisher, by destination ([`Locality`]).
     pub(crate) undeclared: [KeyCache; 3],
     pub(crate) actions: Vec<Action>,
-    /// The admin space's last answer.
+    /// Latest answer of the admin space.
     pub(crate) described: Option<Described>,
-    /// A task forgets what neighbours that are gone had declared.
+    /// True while a task removes the entities of neighbours that are gone.
     pub(crate) sweeping: bool,
     pub(crate) listening: Vec<Listening>,
     pub(crate) dials: Dials,
-    /// What became of the messages for those who are gone.
+    /// Counts of the messages for neighbours that are gone.
     pub(crate) ended: EndedLinks,
-    /// What is lost because they had not taken it when the node was closed.
+    /// Messages lost because neighbours had not taken them when the node was closed.
     pub(crate) lost_by_closing: Vec<Lost>,
-    /// The routers that were lost a moment ago.
+    /// Routers that were lost a moment ago.
     pub(crate) lost_ago: LostAgo,
-    /// The neighbours that were too slow.
+    /// Neighbours that were too slow.
     pub(crate) slow: SlowConsumers,
-    /// Those that have given way as they kept too much, until it is free.
+    /// Evicted neighbours whose memory is not free yet.
     pub(crate) leavers: Leavers,
     pub(crate) discovery: Discovery,
 }
 
-/// The admin space's answer, as it was a moment ago.
+/// Recent answer of the admin space.
 pub(crate) struct Described {
     pub(crate) text: Arc<str>,
     pub(crate) at: Instant,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Forgetting what neighbours that are gone had declared: at once if it is little, else bit by bit by a task that lets
-//! everybody else have their turn in between.
+//! Removal of the entities of neighbours that are gone: at once if they are few, otherwise in
+//! slices by a task that yields to other tasks in between.
 
 use std::{
     sync::Arc,
@@ -12,14 +12,15 @@ use zonda_runtime::{Runtime, with_runtime};
 
 use crate::node::{shared::Shared, state::State};
 
-/// How long the state is kept from others in one go.
+/// Longest time for which a slice holds the state's lock.
 const SWEEP_MAX: Duration = Duration::from_micros(500);
 
-/// The same while memory is short: nobody can declare anything before some is free.
+/// Longest time of a slice while memory is short: the table accepts no declaration before some
+/// memory is free.
 const SWEEP_SHORT_MAX: Duration = Duration::from_millis(4);
 
 impl State {
-    /// Begins to forget; true if a task has to go on with it.
+    /// Begins to remove entities; returns true if a task has to continue.
     pub(crate) fn begin_sweep(&mut self) -> bool {
         if self.sweeping {
             return false;
@@ -28,7 +29,7 @@ impl State {
         self.sweeping
     }
 
-    /// Forgets for a while; true if there is more.
+    /// Removes entities for one slice; returns true if there are more.
     fn sweep(&mut self) -> bool {
         let begin = Instant::now();
         let longest = match self.table.is_short_of_memory() {
@@ -45,7 +46,7 @@ impl State {
 }
 
 impl Shared {
-    /// Starts the task that forgets the rest.
+    /// Starts the task that removes the rest.
     pub(crate) fn start_sweeping(shared: &Arc<Self>) {
         let node = Arc::clone(shared);
         shared.runtime.spawn("zonda-sweep", move || async move {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Events of connections, delivered to listeners: in order, one call at a time, with no lock held. A thread of its
-//! own calls the listener while there is something to tell, so that nothing of the node waits for it, and it may block and
-//! close the node.
+//! Events of connections, delivered to listeners: in order, one call at a time, with no lock held.
+//! A thread of its own calls each listener while events wait, so that no part of the node waits for
+//! a listener, which may block and close the node.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -29,49 +29,50 @@ use crate::{
     table::FaceId,
 };
 
-/// Events that wait for a listener at most; the oldest give way and are counted.
+/// Most events that wait for a listener; the oldest are dropped and counted.
 pub const EVENTS_MAX: usize = 1024;
 
-/// Something that happened to a connection.
+/// Event of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConnectionEvent {
     /// A link is open.
     Connected(LinkStatus),
-    /// A link is no more.
+    /// A link has ended.
     Lost {
-        /// The link as it was.
+        /// Link as it was.
         link: LinkStatus,
-        /// Why it ended.
+        /// Cause of its end.
         reason: Loss,
     },
     /// One more link to a neighbour that is connected already is open.
     LinkAdded(LinkStatus),
-    /// One of several links to a neighbour is no more, and another one is left.
+    /// One of several links to a neighbour has ended, and another one is left.
     LinkLost {
-        /// The link as it was.
+        /// Link as it was.
         link: LinkStatus,
-        /// Why it ended.
+        /// Cause of its end.
         reason: Loss,
     },
     /// An attempt to connect to a configured endpoint failed.
     Failed {
-        /// The endpoint as configured.
+        /// Endpoint as configured.
         endpoint: Endpoint,
-        /// Why.
+        /// Cause of the failure.
         reason: Refusal,
-        /// The number of attempts since the node was opened or the endpoint was connected last.
+        /// Number of attempts since the node was opened or the endpoint was connected last.
         attempts: u64,
-        /// When the next attempt is made; `None` if none is, or another endpoint took its place.
+        /// Time until the next attempt; `None` if there is none, or another endpoint took its
+        /// place.
         next_retry: Option<Duration>,
     },
-    /// Somebody who connected to this node was turned away.
+    /// This node refused a connection that a peer opened.
     Refused {
-        /// The endpoint at which it listens.
+        /// Endpoint at which this node listens.
         listener: Endpoint,
-        /// The address of the other side, if it is known.
+        /// Address of the other side, if it is known.
         remote: Option<LinkAddress>,
-        /// Why.
+        /// Cause of the refusal.
         reason: Refusal,
     },
 }
@@ -90,7 +91,7 @@ impl ConnectionEvent {
     }
 }
 
-/// One line.
+/// Text of one line.
 impl fmt::Display for ConnectionEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -142,25 +143,26 @@ impl fmt::Display for ConnectionEvent {
     }
 }
 
-/// The function of a listener.
+/// Function of a listener.
 pub type Tell = Box<dyn Fn(ConnectionEvent) + Send + Sync>;
 
-/// The function of an application that listens to connections, and the events that wait for it.
+/// Function of an application that listens to connections, and the events that wait for it.
 pub struct ConnectionListener {
     queue: SerialQueue<Backlog>,
     dropped: AtomicU64,
 }
 
-/// The events that wait for a listener.
+/// Events that wait for a listener.
 struct Backlog {
     waiting: VecDeque<ConnectionEvent>,
-    /// `None` once the listener has ended.
+    /// Function of the listener; `None` once the listener has ended.
     tell: Option<Arc<Tell>>,
-    /// Nothing more will come: the function goes when what waits was delivered.
+    /// True if no more events will come: the thread drops the function after the waiting ones.
     is_last: bool,
 }
 
-/// The next step of a listener's thread: it calls the function with the event, or drops the function if there is none.
+/// Next step of a listener's thread: it calls the function with the event, or drops the function if
+/// there is none.
 struct Step {
     tell: Arc<Tell>,
     event: Option<ConnectionEvent>,
@@ -201,15 +203,17 @@ impl ConnectionListener {
         })
     }
 
-    /// The number of events that were dropped because the function did not keep up with them.
+    /// Returns the number of events that were dropped because the function did not keep up with
+    /// them.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// No call of the function begins any more. It is dropped here, or when the call ends that is under way.
+    /// Ends the listener: no call of the function begins any more. The function is dropped here, or
+    /// at the end of the call under way.
     pub(crate) fn end(&self) {
         let tell = self.queue.lock().tell.take();
-        // The user's closure may go with it, so no lock is held.
+        // the user's closure may be dropped with it, so no lock is held
         drop_guarded(tell);
     }
 
@@ -222,14 +226,16 @@ impl ConnectionListener {
         backlog.waiting.push_back(event);
     }
 
-    /// Nothing more will be put.
+    /// Marks the listener as finished: no more events will be put.
     pub(crate) fn finish(&self) {
         self.queue.lock().is_last = true;
     }
 
-    /// Starts a thread that calls the function for everything that waits and then ends, unless there is one.
+    /// Starts a thread that calls the function for everything that waits and then ends, unless such
+    /// a thread runs.
     pub(crate) fn call(self: &Arc<Self>) {
         let mut backlog = self.queue.lock();
+        // one thread at a time has the turn
         if backlog.waiting.is_empty() && !backlog.is_last {
             return;
         }
@@ -237,6 +243,7 @@ impl ConnectionListener {
             return;
         };
         drop(backlog);
+        // the thread gets the turn by a channel, so that it stays here if no thread starts
         let listener = Arc::clone(self);
         let (hand_over, turns) = mpsc::channel();
         let thread = std::thread::Builder::new().name("zonda-events".into());
@@ -246,7 +253,7 @@ impl ConnectionListener {
             }
         });
         match started {
-            // The thread waits for it.
+            // the thread waits for it
             Ok(_) => hand_over.send(turn).expect("the thread waits"),
             Err(error) => {
                 tracing::warn!("cannot tell what happens to connections: {error}");
@@ -271,7 +278,7 @@ impl ConnectionListener {
     }
 }
 
-/// The listeners, and the links that are open by what they heard.
+/// Listeners, and the open links as reported to them.
 #[derive(Debug)]
 pub(crate) struct Events(pub(crate) Mutex<Known>);
 
@@ -284,14 +291,14 @@ impl Default for Events {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) listeners: Vec<Arc<ConnectionListener>>,
-    /// By their numbers, in the order in which they came.
+    /// Links by their numbers, in the order in which they were opened.
     pub(crate) open: BTreeMap<FaceId, Vec<(u64, LinkStatus)>>,
-    /// The latest events.
+    /// Latest events, for the admin space.
     pub(crate) recent: Recent,
 }
 
 impl Events {
-    /// The latest events, as JSON.
+    /// Returns the latest events as JSON.
     pub(crate) fn recent(&self) -> serde_json::Value {
         self.0.lock().recent.describe()
     }
@@ -315,7 +322,7 @@ mod tests {
         }
     }
 
-    /// The number of the next event.
+    /// Returns the number of the next event.
     fn next(told: &Receiver<ConnectionEvent>) -> String {
         match told.recv().expect("it is told") {
             ConnectionEvent::Refused { reason, .. } => reason.text,
@@ -331,7 +338,7 @@ mod tests {
         let listener = ConnectionListener::new(
             Box::new(move |event| {
                 send.send(event).expect("it is waited for");
-                // an error means that nobody waits any more
+                // an error means that the test has dropped the sender
                 let _ = waits.lock().recv();
             }),
             VecDeque::new(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How this node finds others and is found: what it hears by scouting and gossip becomes links, and what it knows is
-//! passed on.
+//! Scouting and gossip of a node: nodes that they report are connected to, and reports of
+//! neighbours are forwarded.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
@@ -32,14 +32,16 @@ use crate::{
     },
 };
 
-/// The most bytes of link states in one message: the largest mesh takes a fraction of it. More is ignored and counted.
+/// Most bytes of link states in one message: the largest mesh takes a fraction of it. Larger
+/// messages are ignored and counted.
 const STATES_BYTES_MAX: usize = 1 << 20;
 
-/// The port of a router by default: all that is left to try of one that does not say where it is.
+/// Default port of a router: the only place to try for a router that sends no locators.
 const ROUTER_PORT: u16 = 7447;
 
 impl State {
-    /// A link is up: its first messages are gossip, and then `declarations`, the actions from that index on.
+    /// Queues gossip as the first messages of a new link, in front of `declarations`, the actions
+    /// from that index on.
     pub(crate) fn gossip_first(&mut self, face: FaceId, status: &LinkStatus, declarations: usize) {
         let Some(gossip) = &mut self.discovery.gossip else {
             return;
@@ -51,7 +53,8 @@ impl State {
         self.actions.extend(declarations);
     }
 
-    /// A link is gone. True if nothing is left, so that somebody should be looked for.
+    /// Removes a lost link from gossip and candidates. Returns true if no link is left, so that
+    /// this node should scout again.
     pub(crate) fn lose(&mut self, face: FaceId, zid: ZenohId, ended: &Ended) -> bool {
         let now = Instant::now();
         if let Some(gossip) = &mut self.discovery.gossip {
@@ -68,7 +71,7 @@ impl State {
         self.faces.values().all(Face::is_group)
     }
 
-    /// What is listened on now is announced from now on.
+    /// Announces the present listeners in gossip and in the mesh.
     fn tell_own(&mut self, host: Host) {
         let listening = self.listening.iter().flat_map(Listening::locators);
         let listening: Vec<Locator> = listening.collect();
@@ -79,15 +82,15 @@ impl State {
         }
     }
 
-    /// Tells if there is a link to a node.
+    /// Returns the state of the link to a node.
     pub(crate) fn link_to(&self, zid: &ZenohId) -> Link {
         link_to(&self.neighbours, zid)
     }
 }
 
 impl Shared {
-    /// Begins to answer and to ask by multicast, as the configuration says. Without it, as where the system has no thread
-    /// left, a node works all the same.
+    /// Starts to answer and to ask by multicast, as configured. A failure, such as no free thread,
+    /// is logged only: the node works without scouting.
     pub(crate) fn start_scouting(shared: &Arc<Self>) {
         let scouting = shared.settings.scouting();
         let asks = shared.scouts(&scouting);
@@ -113,24 +116,27 @@ impl Shared {
         }
     }
 
-    /// Tells if it looks for nodes by multicast: a client only if it was given no endpoint.
+    /// Returns true if it scouts for nodes by multicast: a client only if it was given no endpoint.
     pub(crate) fn scouts(&self, scouting: &ScoutingConfig) -> bool {
         let is_told = || self.settings.connect_endpoints().next().is_some();
         let needs_none = self.role == WhatAmI::Client && is_told();
         scouting.enabled && !scouting.autoconnect.roles.is_empty() && !needs_none
     }
 
-    /// Tells neighbours where this node listens, if it is news. The system is asked for its addresses.
+    /// Announces this node's listeners to neighbours if they have changed. Reads the addresses of
+    /// the host.
     pub(crate) fn tell_own(&self) {
         let host = this_host();
         self.update(|state| state.tell_own(host));
     }
 
-    /// Link states of a neighbour: which nodes there are, where they listen, and which of them are linked to each other.
+    /// Handles link states of a neighbour: the nodes it knows, their locators, and the links
+    /// between them.
     pub(crate) fn hear_link_states(shared: &Arc<Self>, face: FaceId, body: &[u8]) {
         let now = Instant::now();
         let (mut found, mut who) = (Vec::new(), None);
         let is_due = shared.update(|state| {
+            // the body must be a list of link states of a sane size
             if body.len() > STATES_BYTES_MAX {
                 state.table.count_misplaced(face);
                 return false;
@@ -139,6 +145,7 @@ impl Shared {
                 state.table.count_misplaced(face);
                 return false;
             };
+            // trees and gossip read it, and gossip finds nodes
             let State {
                 table,
                 discovery,
@@ -150,11 +157,12 @@ impl Shared {
             if let Some(gossip) = &mut discovery.gossip {
                 gossip.handle(face, &states, now, &mut found, actions);
             }
+            // of these this node connects to those that the policy permits
             let (own, policy) = (shared.zid, discovery.policy);
             found.retain(|found| policy.permits(own, found.zid, found.whatami));
             let over_limit = discovery.candidates.counts().over_limit;
             let heard = found.into_iter().map(|found| discovery.hear(found, now));
-            // each of them is to be heard
+            // `fold`, so that every node is added
             let is_due = heard.fold(false, |any, is_due| any | is_due);
             if discovery.candidates.counts().over_limit > over_limit {
                 let teller = state.faces.get(&face);
@@ -162,6 +170,7 @@ impl Shared {
             }
             is_due
         });
+        // report and connect without the lock
         if let Some(who) = who {
             let limit = Limit::FoundNodes;
             shared.limits.note(&Reached { limit, who });
@@ -178,7 +187,7 @@ impl Shared {
         }
         let now = Instant::now();
         let mut state = shared.state.lock();
-        // A client has one link; those it is making count as well.
+        // a client has one link; attempts under way count as well
         if shared.role == WhatAmI::Client && !state.neighbours.is_empty() {
             return;
         }
@@ -188,6 +197,7 @@ impl Shared {
             ..
         } = &mut *state;
         let link = |zid: &ZenohId| link_to(neighbours, zid);
+        // candidates whose time has come, within the limit of failures
         let held_back = discovery.candidates.counts().failed_too_often;
         let attempts = discovery.candidates.due(now, link);
         let is_over = discovery.candidates.counts().failed_too_often > held_back;
@@ -196,6 +206,7 @@ impl Shared {
             let (limit, who) = (Limit::FoundFailures, String::new());
             shared.limits.note(&Reached { limit, who });
         }
+        // each attempt is a task of its own
         for attempt in attempts {
             let node = Arc::clone(shared);
             let task = move || Self::connect_to(node, attempt);
@@ -227,7 +238,7 @@ impl Shared {
         }
     }
 
-    /// Looks for somebody, since nobody is left.
+    /// Scouts again, because no neighbour is left.
     pub(crate) fn ask_again(&self) {
         let state = self.state.lock();
         if let Some(service) = &state.discovery.service
@@ -239,7 +250,7 @@ impl Shared {
     }
 }
 
-/// The node as seen by its scouting thread, which does not keep it alive.
+/// Node as seen by its scouting thread, which does not keep it alive.
 struct Scouted {
     node: Weak<Shared>,
     scouting: ScoutingConfig,
@@ -252,7 +263,7 @@ impl Scouted {
         self.node.upgrade().filter(|node| !node.is_closed())
     }
 
-    /// The locators of a HELLO that can lead anywhere from here.
+    /// Returns the locators of a HELLO that this host can reach.
     fn usable(&self, hello: &Hello<'_>, source: SocketAddr) -> Vec<Locator> {
         let is_here = self.host.borrow().is_here(source.ip());
         let parsed = hello.locators.iter().filter_map(|text| text.parse().ok());
@@ -265,8 +276,9 @@ impl Scouted {
         usable
     }
 
-    /// The HELLO for somebody who asks from `source`; `None` if nothing leads there. Of a node that listens nowhere it is
-    /// empty: it says that the node is there.
+    /// Returns the HELLO for a node that asks from `source`; `None` if no locator can be reached
+    /// from there. A node that listens nowhere sends a HELLO without locators, which shows that the
+    /// node is there.
     fn greeting(&self, node: &Shared, source: IpAddr, host: &Host) -> Option<Vec<u8>> {
         let listening: Vec<Locator> = node.locators();
         let locators = host.locators_for(source, &listening);
@@ -349,7 +361,7 @@ fn link_to(neighbours: &Neighbours, zid: &ZenohId) -> Link {
     }
 }
 
-/// The address in a locator.
+/// Returns the address in a locator.
 fn address_of(locator: &Locator) -> Option<IpAddr> {
     let at: SocketAddr = locator.address().parse().ok()?;
     Some(at.ip())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Connecting to those who were heard of, and what `open` waits for.
+//! Connections to nodes that scouting and gossip have found, and the conditions on which `open`
+//! waits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,22 +19,24 @@ use crate::{
     table::scouting::{self, Link, Outcome},
 };
 
-/// However many locators a node has, each gets at least this much of the time that is left.
+/// Least share of the remaining time for each locator, however many locators a node has.
 const SHARE_MIN: Duration = Duration::from_millis(500);
 
 impl Shared {
-    /// One attempt at a node that was heard of: at each of its locators in turn.
+    /// Attempts to connect to a found node once: at each of its locators in turn.
     pub(crate) async fn connect_to(shared: Arc<Self>, attempt: scouting::Attempt) {
         let scouting::Attempt { zid, locators } = attempt;
         let deadline = zonda_runtime::after(shared.settings.open_timeout);
         let mut failure = None;
         for (tried, locator) in locators.iter().enumerate() {
+            // another task may have connected to it
             if shared.is_closed() || shared.state.lock().link_to(&zid) != Link::None {
                 break;
             }
             if !shared.begins_at(&zid, locator) {
                 continue;
             }
+            // locators share the time that is left
             let left = deadline.saturating_duration_since(Instant::now());
             let parts = u32::try_from(locators.len() - tried).unwrap_or(u32::MAX);
             let limit = (left / parts).max(SHARE_MIN);
@@ -55,6 +58,7 @@ impl Shared {
         if let Some(error) = &failure {
             tracing::debug!("{zid}: {error}");
         }
+        // record the result, and let the next candidates begin
         let mut state = shared.state.lock();
         if let Some(error) = failure {
             state.discovery.last_failure = Some(error.to_string());
@@ -63,23 +67,23 @@ impl Shared {
         let candidates = &mut state.discovery.candidates;
         candidates.ended(&zid, is_linked, Instant::now());
         drop(state);
-        // a link of that node may wait for this
+        // the admission of a link of that node may wait for this
         shared.changed.notify(usize::MAX);
-        // another one may have its turn
+        // another candidate may be due
         Self::connect_to_found(&shared);
     }
 
-    /// Tells if a place of a node may be tried now.
+    /// Returns true if a locator of a node may be tried now.
     fn begins_at(&self, zid: &ZenohId, locator: &Locator) -> bool {
         let candidates = &mut self.state.lock().discovery.candidates;
         candidates.begin(zid, locator, Instant::now())
     }
 
-    /// Writes down what an attempt has shown of a place.
+    /// Records the result of an attempt at a locator.
     fn note_tried(&self, zid: &ZenohId, locator: &Locator, dialed: &Result<(), Attempt>) {
         let candidates = &mut self.state.lock().discovery.candidates;
         let outcome = match dialed {
-            // It has said goodbye meanwhile, so no node is to blame.
+            // the node has said goodbye since, so no neighbour is to blame
             Err(_) if candidates.has_left(zid) => Outcome::Declined,
             Ok(()) | Err(Attempt::Known(_)) => Outcome::Found,
             Err(Attempt::Dial(DialError::Handshake { source, .. })) => match source {
@@ -93,13 +97,13 @@ impl Shared {
         candidates.tried(locator, outcome, Instant::now());
     }
 
-    /// Tells if this node is about to open a link to that one, and should.
+    /// Returns true if this node is about to open a link to that one, and that link is preferred.
     pub(crate) fn prefers_own_link(&self, zid: &ZenohId) -> bool {
         let state = self.state.lock();
         state.discovery.candidates.prefers_own(zid, Instant::now())
     }
 
-    /// Waits, but not for long, until it is clear whether this node's own attempt to connect to that one leads to a link.
+    /// Waits briefly for the result of this node's own attempt to connect to that node.
     pub(crate) async fn wait_for_own_attempt(&self, zid: ZenohId) {
         let limit = |state: &State| {
             let candidates = &state.discovery.candidates;
@@ -135,7 +139,8 @@ impl Shared {
 }
 
 impl State {
-    /// Tells if some link can be used: its peer has sent its declarations, if that is awaited.
+    /// Returns true if some link can be used: its peer has sent its declarations, if they are
+    /// awaited.
     pub(crate) fn has_usable_link(&self, awaits_declarations: bool) -> bool {
         let mut faces = self.faces.iter().filter(|(_, face)| !face.is_group());
         faces.any(|(face, _)| !awaits_declarations || self.table.has_declared_all(*face))
@@ -143,7 +148,7 @@ impl State {
 }
 
 impl Node {
-    /// A client without endpoints: waits until somebody who answers can be connected to.
+    /// Waits until a client without endpoints is connected to a node that answered its scouting.
     pub(crate) async fn find_gateway(&self) -> Result<(), OpenError> {
         let shared = &self.shared;
         let scouting = shared.settings.scouting();
@@ -170,7 +175,7 @@ impl Node {
         })
     }
 
-    /// Waits for the first link that can be used, if there is reason to expect one, but not for long.
+    /// Waits briefly for the first usable link, if there is reason to expect one.
     pub(crate) async fn await_first_link(&self, awaits_endpoints: bool) {
         let shared = &self.shared;
         let settings = &shared.settings;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Multicast groups that this node is in: one face for each, to which everything goes, and from which comes what its members
-//! say.
+//! Multicast groups that this node is in: one face for each, to which the table sends everything,
+//! and from which the members' messages come.
 
 use std::{
     io,
@@ -36,22 +36,22 @@ use crate::{
     table::FaceId,
 };
 
-/// A multicast group that a node is in.
+/// Multicast group that a node is in.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct GroupStatus {
-    /// The endpoint as configured.
+    /// Endpoint as configured.
     pub endpoint: Endpoint,
-    /// The others that are in it.
+    /// Other members of the group.
     pub members: Vec<Member>,
-    /// The messages that were sent to the group, and those that were not.
+    /// Counts of messages to the group, sent and unsent.
     pub sent: OutboxCounts,
-    /// The messages that came there and were not taken.
+    /// Counts of messages from the group that were not accepted.
     pub counts: GroupCounts,
 }
 
 impl Node {
-    /// The multicast groups that this node is in.
+    /// Returns the multicast groups that this node is in.
     #[must_use]
     pub fn groups(&self) -> Vec<GroupStatus> {
         if self.is_forked() {
@@ -70,7 +70,7 @@ impl Node {
         state.faces.values().filter_map(status).collect()
     }
 
-    /// Lists the groups that this node is in, as other members find them.
+    /// Returns the locators of the groups that this node is in.
     pub(crate) fn group_locators(&self) -> Vec<Locator> {
         if self.is_forked() {
             return Vec::new();
@@ -81,19 +81,19 @@ impl Node {
     }
 }
 
-/// Lines a minute about who is in a group.
+/// Most log lines per minute about the members of a group.
 const TOLD_LINES: u32 = 20;
 
-/// Members that such a line names.
+/// Most members that such a line names.
 const TOLD_MAX: usize = 20;
 
-/// The node's part in a group, while it is in it.
+/// Membership of the node in a group.
 struct Listener {
     inbound: Inbound,
     shared: Arc<Shared>,
     face: FaceId,
     endpoint: Endpoint,
-    /// Lines about who is there.
+    /// Limit of the log lines about members.
     told: LogLimit,
 }
 
@@ -120,7 +120,7 @@ impl Handler for Listener {
         self.inbound.burst_end().await;
     }
 
-    /// A group that cannot be heard any more is joined anew.
+    /// Joins the group again after a failure of its socket.
     fn closed(&mut self, ended: Ended) {
         let text = ended.to_string();
         self.inbound.closed(ended);
@@ -162,7 +162,7 @@ impl GroupHandler for Listener {
 }
 
 impl Shared {
-    /// Becomes a member of the group of an endpoint; nothing comes of it once the node is closed.
+    /// Joins the group of an endpoint; without effect once the node is closed.
     pub(super) fn join_group(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<(), ListenError> {
         if shared.role == WhatAmI::Client {
             return Err(ListenError::Endpoint {
@@ -191,6 +191,7 @@ impl Shared {
         let (established, own, group) = (joined.established(), joined.own(), joined.group());
         let ends = own.locator().zip(group.locator());
         let (local, remote) = ends.ok_or(io::ErrorKind::InvalidInput)?;
+        // the group's face has the parts of a connection, and counts as used from the start
         let status = status_of(established, local, remote, false);
         let outbox = Arc::new(shared.outbox_of_group(&joined));
         let (spoken, holding) = (Arc::new(AtomicBool::new(true)), shared.memory.holding());
@@ -203,6 +204,7 @@ impl Shared {
             keeps_order: true,
         };
         let face = shared.update(|state| state.add_group(status, arrived));
+        // the handler treats messages like those of a neighbour
         let (node, way_out) = (Arc::clone(shared), Arc::clone(&outbox));
         let handler = Listener {
             inbound: Inbound::new(node, face, way_out, spoken, holding.routes),
@@ -211,6 +213,7 @@ impl Shared {
             endpoint: endpoint.clone(),
             told: LogLimit::several(TOLD_LINES),
         };
+        // start the reading and writing tasks
         let meeting = Meeting {
             joined,
             presence,
@@ -223,7 +226,8 @@ impl Shared {
         Ok(())
     }
 
-    /// The queues of a group. Datagrams leave at once or get lost: nobody waits for them long.
+    /// Makes the outbox of a group. Datagrams leave at once or get lost, so sources never wait for
+    /// long.
     fn outbox_of_group(&self, joined: &Joined) -> Outbox {
         let direct = DirectSocket::of(joined.stream());
         let limit = |priority| self.queue_bytes_max(priority);
@@ -236,8 +240,8 @@ impl Shared {
         })
     }
 
-    /// Remembers what a group says of itself. Closing says goodbye to the faces that it finds; a group that is joined later
-    /// is left here.
+    /// Stores the group in its face. Closing the node closes the faces that it finds; a group that
+    /// is joined later is left here.
     fn note_group(&self, face: FaceId, group: Arc<Group>) {
         tracing::info!("in the group {} now", group.endpoint());
         let mut state = self.state.lock();
@@ -251,7 +255,7 @@ impl Shared {
         }
     }
 
-    /// Describes this node to its groups.
+    /// Returns the description of this node for its groups.
     fn presence(&self) -> Presence {
         let settings = &self.settings;
         let members_max = settings.multicast_members_max;

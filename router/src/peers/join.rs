@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! One more link to a neighbour that is connected already.
+//! Further links to a neighbour that is connected already.
 
 use std::sync::Arc;
 
@@ -32,7 +32,8 @@ impl Several for Bundle<Inbound> {
 }
 
 impl State {
-    /// Keeps a place for one more link to a neighbour that is connected already, or gives the close reason.
+    /// Reserves a place for one more link to a neighbour that is connected already, or returns the
+    /// close reason.
     pub(crate) fn reserve_link(
         &mut self,
         newcomer: &Established,
@@ -44,7 +45,7 @@ impl State {
         }
     }
 
-    /// Gives the place back.
+    /// Releases the place.
     pub(crate) fn release_link(&mut self, zid: ZenohId) {
         if let Some(links) = self.links_of(zid) {
             links.release();
@@ -56,22 +57,22 @@ impl State {
         self.faces.get_mut(&face)?.links.as_mut()
     }
 
-    /// Tells if a connection stands.
+    /// Returns true if a connection stands.
     pub(crate) fn stands(&self, standing: Standing) -> bool {
         let face = self.faces.get(&standing.face);
         face.is_some_and(|face| face.has(standing.link))
     }
 }
 
-/// The fate of a link whose place was reserved.
+/// Fate of a link whose place was reserved.
 pub(crate) enum Joined {
-    /// It is part of a connection; `None` if nothing came of that.
+    /// Part of a connection; `None` if the connection has ended.
     Standing(Option<Standing>),
-    /// It is the first to that neighbour.
+    /// First link to that neighbour.
     First(Box<Link>),
 }
 
-/// A link whose place was reserved, and its two ends.
+/// Link whose place was reserved, and its two ends.
 pub(crate) struct Placed {
     pub(crate) joining: Joining,
     pub(crate) local: Locator,
@@ -79,17 +80,18 @@ pub(crate) struct Placed {
 }
 
 impl Shared {
-    /// Makes an open link part of the connection that it was reserved a place in, if it was.
+    /// Adds an open link to the connection in which its place was reserved, if there is one.
     pub(crate) fn join(shared: &Arc<Self>, link: Link) -> Joined {
         let zid = link.established.zid;
         let joined = Self::join_reserved(shared, link);
-        // Not before the link stands, or another one would be let into the same place.
+        // not before the link stands, or another link could take the same place
         shared.state.lock().release_link(zid);
         joined
     }
 
     fn join_reserved(shared: &Arc<Self>, link: Link) -> Joined {
         let zid = link.established.zid;
+        // a neighbour without a connection of several links gets a new one
         let mut state = shared.state.lock();
         let face = state.neighbours.face(&zid);
         let bundle = state.links_of(zid).and_then(|l| l.connection());
@@ -97,6 +99,7 @@ impl Shared {
         let (Some(face), Some(bundle)) = (face, bundle) else {
             return Joined::First(Box::new(link));
         };
+        // the timers and both ends of this link
         let parameters = shared.parameters();
         let timers = Timers::new(
             std::time::Instant::now(),
@@ -109,6 +112,7 @@ impl Shared {
         let Some((local, remote)) = places else {
             return Joined::Standing(None);
         };
+        // hand it to the connection
         log_link(format_args!("one more link to {zid} at {remote}"));
         let joining = Joining {
             stream: link.stream,
@@ -124,7 +128,7 @@ impl Shared {
         Joined::Standing(shared.place(face, bundle, placed))
     }
 
-    /// Starts a link of a connection and notes where it leads.
+    /// Starts a link of a connection and notes its ends.
     pub(crate) fn place(
         &self,
         face: FaceId,
@@ -136,7 +140,9 @@ impl Shared {
             local,
             remote,
         } = placed;
+        // the connection gives the link its number
         let link = connection.join(&self.runtime, joining)?;
+        // the face keeps its ends
         let mut state = self.state.lock();
         let mut joined = None;
         if let Some(face) = state.faces.get_mut(&face) {
@@ -150,7 +156,7 @@ impl Shared {
             }
         }
         drop(state);
-        // The first one stands for the connection.
+        // the first link is reported as the connection
         if let Some(status) = joined.filter(|_| link > 0) {
             self.tell_joined(face, link, status);
         }

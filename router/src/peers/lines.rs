@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The number of lines of the log about neighbours that come and go.
+//! Limits of the log lines about neighbours that come and go.
 
 use std::time::Duration;
 
 use zonda_transport::log_limit::LogQuota;
 
-/// Lines about neighbours that come and go at once, and half as many about losses.
+/// Most lines at once about neighbours that come and go; lines about losses get half as many.
 pub(crate) const LINES_MAX: u32 = 20;
 
-/// The pause that earns one more line about neighbours that come and go. One about a loss takes twice as long.
+/// Pause after which one more line about neighbours that come and go is allowed. A line about a
+/// loss needs twice as long.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Bounds the lines of a node.
+/// Limits of a node's log lines.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// About neighbours that come and go.
+    /// Limit of lines about neighbours that come and go.
     pub(crate) usual: LogQuota,
-    /// About losses.
+    /// Limit of lines about losses.
     pub(crate) losses: LogQuota,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Several links to one neighbour: whether one more may join, and which there are.
+//! Several links to one neighbour: admission of one more, and the list of present ones.
 
 use std::sync::{Arc, Weak};
 
@@ -10,30 +10,31 @@ use zonda_transport::{driver::Joining, protocol::parameters::Established};
 
 use crate::table::FaceId;
 
-/// A connection that stands: the face, and which of its links if there may be several.
+/// Connection that stands: the face, and the number of the link if there may be several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) face: FaceId,
     pub(crate) link: Option<u64>,
 }
 
-/// A connection that may have several links.
+/// Connection that may have several links.
 pub(crate) trait Several: Send + Sync {
-    /// The links that stand, oldest first.
+    /// Returns the links that stand, oldest first.
     fn standing(&self) -> Vec<u64>;
 
-    /// Makes a link part of the connection; `None` if that has ended.
+    /// Adds a link to the connection; `None` if the connection has ended.
     fn join(self: Arc<Self>, runtime: &AnyRuntime, joining: Joining) -> Option<u64>;
 }
 
-/// The links of a face that may have several.
+/// Links of a face that may have several.
 pub(crate) struct Links {
     bundle: Weak<dyn Several>,
-    /// What the first link agreed on; the others must have agreed on the same.
+    /// Parameters of the first link; further links must have agreed on the same.
     agreed: Established,
-    /// Admitted and about to join.
+    /// Number of links that are admitted and about to join.
     joining: usize,
-    /// Every link that has joined, with its two ends; those that are gone included until the next one joins.
+    /// Links that have joined, with their two ends; those that have ended are removed when the next
+    /// one joins.
     places: Vec<(u64, Locator, Locator)>,
 }
 
@@ -47,7 +48,7 @@ impl Links {
         }
     }
 
-    /// Keeps a place for one more link, or gives the close reason that turns it away.
+    /// Reserves a place for one more link, or returns the close reason that refuses it.
     pub(crate) fn reserve(&mut self, newcomer: &Established, links_max: usize) -> Result<(), u8> {
         if !is_alike(&self.agreed, newcomer) {
             return Err(reason::INVALID);
@@ -72,17 +73,17 @@ impl Links {
             .map_or_else(Vec::new, |several| several.standing())
     }
 
-    /// Gives a place back.
+    /// Releases a place.
     pub(crate) fn release(&mut self) {
         self.joining = self.joining.saturating_sub(1);
     }
 
-    /// The connection, while it stands.
+    /// Returns the connection, while it stands.
     pub(crate) fn connection(&self) -> Option<Arc<dyn Several>> {
         self.bundle.upgrade()
     }
 
-    /// Both ends of each link that stands, oldest first.
+    /// Returns both ends of each link that stands, oldest first.
     pub(crate) fn places(&self) -> impl Iterator<Item = &(u64, Locator, Locator)> {
         let alive = self.alive();
         self.places
@@ -91,7 +92,7 @@ impl Links {
     }
 }
 
-/// Whether two links come from the same node and may carry the same connection.
+/// Returns true if two links come from the same node and may carry the same connection.
 fn is_alike(first: &Established, newcomer: &Established) -> bool {
     let fixed = |e: &Established| (e.whatami, e.sn_mask, e.qos, e.patch);
     newcomer.options.multilink().is_some()

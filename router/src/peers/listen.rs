@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Listening on the configured endpoints: at once, again for a while, or again and again in the background.
+//! Listeners on the configured endpoints: opened at once, retried for a while, or retried in the
+//! background.
 
 use std::{sync::Arc, time::Instant};
 
@@ -19,8 +20,8 @@ use crate::{
 };
 
 impl Node {
-    /// Listens on every configured endpoint. One that fails is tried again if `listen/timeout_ms` says so: before this
-    /// returns where a failure ends the node, in the background where it does not.
+    /// Listens on every configured endpoint. A failed one is retried as `listen/timeout_ms` allows:
+    /// before this returns if the endpoint must succeed, in the background otherwise.
     pub(crate) async fn listen(&self) -> Result<(), OpenError> {
         let shared = &self.shared;
         let (settings, began) = (&shared.settings, Instant::now());
@@ -72,7 +73,7 @@ impl Node {
 }
 
 impl Shared {
-    /// One attempt to listen; nothing comes of it once the node is closed.
+    /// Attempts to listen once; without effect once the node is closed.
     fn listen_once(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<(), ListenError> {
         if is_group(endpoint) {
             return Self::join_group(shared, endpoint);
@@ -83,7 +84,7 @@ impl Shared {
         };
         let listening = shared.start_listening(endpoint, door)?;
         let mut state = shared.state.lock();
-        // Closing takes what listens with this lock, after the node is marked as closed.
+        // closing takes the listeners with this lock, after it has marked the node as closed
         let late = match shared.is_closed() {
             true => Some(listening),
             false => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Who is connected or about to be, and how many of those that came by themselves each address has.
+//! Nodes that are connected or about to be, and the number of incoming connections from each
+//! address.
 
 use std::collections::HashMap;
 
@@ -9,35 +10,35 @@ use zonda_transport::link::AddressGroup;
 
 use crate::table::FaceId;
 
-/// The place of one neighbour.
+/// Place of one neighbour.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// `None` while it is admitted and about to be connected.
+    /// Face of the neighbour; `None` while it is admitted and about to be connected.
     face: Option<FaceId>,
-    /// Where it came from; `None` if this node opened the connection.
+    /// Address group it connected from; `None` if this node opened the connection.
     group: Option<AddressGroup>,
 }
 
-/// The neighbours by id.
+/// Neighbours by id.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
     places: HashMap<ZenohId, Place>,
-    /// How many each address has that came by themselves.
+    /// Number of incoming connections from each address group.
     groups: HashMap<AddressGroup, usize>,
 }
 
 impl Neighbours {
-    /// What is known of a node: nothing, that it is about to be connected (`Some(None)`), or its face.
+    /// Returns the state of a node: unknown, about to be connected (`Some(None)`), or its face.
     pub(crate) fn get(&self, zid: &ZenohId) -> Option<Option<FaceId>> {
         self.places.get(zid).map(|place| place.face)
     }
 
-    /// The face of a node that is connected.
+    /// Returns the face of a node that is connected.
     pub(crate) fn face(&self, zid: &ZenohId) -> Option<FaceId> {
         self.get(zid).flatten()
     }
 
-    /// Where a node came from, if it did.
+    /// Returns the address group that a node connected from, if it opened the connection.
     pub(crate) fn group(&self, zid: &ZenohId) -> Option<AddressGroup> {
         self.places.get(zid)?.group
     }
@@ -54,17 +55,18 @@ impl Neighbours {
         self.places.is_empty()
     }
 
-    /// How many came from this address.
+    /// Returns the number of neighbours that connected from this address group.
     pub(crate) fn count_of(&self, group: AddressGroup) -> usize {
         self.groups.get(&group).copied().unwrap_or(0)
     }
 
-    /// The most that came from one address.
+    /// Returns the largest number of neighbours that connected from one address group.
     pub(crate) fn largest(&self) -> usize {
         self.groups.values().copied().max().unwrap_or(0)
     }
 
-    /// Keeps a place for a node that is about to be connected, in the place of an older connection of it if there is one.
+    /// Reserves a place for a node that is about to be connected. An older connection of that node
+    /// loses its place.
     pub(crate) fn reserve(&mut self, zid: ZenohId, group: Option<AddressGroup>) {
         self.remove(&zid);
         if let Some(group) = group {
@@ -73,7 +75,7 @@ impl Neighbours {
         self.places.insert(zid, Place { face: None, group });
     }
 
-    /// The node whose place was kept is connected.
+    /// Notes that the node whose place was reserved is connected.
     pub(crate) fn settle(&mut self, zid: ZenohId, face: FaceId) {
         let fresh = Place {
             face: None,
@@ -111,7 +113,7 @@ mod tests {
         neighbours.reserve(zid(4), None);
         assert_eq!((neighbours.len(), neighbours.count_of(group)), (4, 3));
         assert_eq!(neighbours.get(&zid(1)), Some(None));
-        // one that comes again from elsewhere is counted there
+        // a node that connects again from elsewhere is counted there
         neighbours.reserve(zid(3), Some(other));
         assert_eq!((neighbours.len(), neighbours.count_of(group)), (4, 2));
         assert_eq!(neighbours.largest(), 2);

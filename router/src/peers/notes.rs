@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Records what becomes of attempts to connect, in both directions, and reports it to the listeners of events.
+//! Records of attempts to connect, in both directions, with their reports to the listeners of
+//! events.
 
 use std::time::Duration;
 
@@ -15,12 +16,12 @@ use crate::{
 };
 
 impl Shared {
-    /// Writes down that an attempt begins.
+    /// Notes that an attempt begins.
     pub(crate) fn note_begin(&self, endpoint: &Endpoint) {
         self.state.lock().dials.begin(endpoint);
     }
 
-    /// Writes down how an attempt ended.
+    /// Notes the result of an attempt.
     pub(crate) fn note_attempt(&self, endpoint: &Endpoint, result: &Result<Standing, Attempt>) {
         let how = match result {
             Ok(standing) => Some(Ended::Reached(standing.face)),
@@ -37,14 +38,14 @@ impl Shared {
         self.changed.notify(usize::MAX);
     }
 
-    /// Writes down that one of `endpoints` was reached: the others will not be tried.
+    /// Notes that one of `endpoints` was reached: the node will not try the rest.
     pub(crate) fn note_reached(&self, endpoints: &[Endpoint]) {
         self.state.lock().dials.reach(endpoints);
         self.note_retry(endpoints, None);
         self.changed.notify(usize::MAX);
     }
 
-    /// Writes down when the next attempt at `endpoints` is made, and tells of those that failed just now.
+    /// Notes the time of the next attempt at `endpoints`, and reports those that failed just now.
     pub(crate) fn note_retry(&self, endpoints: &[Endpoint], wait: Option<Duration>) {
         let next = wait.map(zonda_runtime::after);
         let failed = self.state.lock().dials.retry(endpoints, next);
@@ -58,7 +59,7 @@ impl Shared {
         }
     }
 
-    /// Counts and tells of somebody who was turned away.
+    /// Counts and reports a connection that was refused.
     pub(crate) fn note_refused(
         &self,
         listener: &Endpoint,

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Who gets a place: how many neighbours there may be, in all and from one address, who gives way to a newcomer, and
-//! what becomes of two that have the same id.
+//! Places of neighbours: their number in all and from one address, the eviction of one in favour of
+//! a newcomer, and the choice between two connections with the same id.
 //!
-//! Places are limited in all (`transport/unicast/max_sessions`, and never more than there are descriptors for) and for each
-//! address (`limits/sessions_per_address`). When there is none left, a neighbour that has said nothing since it was let in
-//! gives way: it declared nothing, asked nothing and sent no data, so it loses nothing. Of these the address that has most
-//! loses its oldest. One that has said anything never gives way; then the newcomer is turned away.
+//! Places are limited in all (`transport/unicast/max_sessions`, and never more than there are
+//! descriptors for) and for each address (`limits/sessions_per_address`). When no place is left, a
+//! silent neighbour is evicted: it has declared nothing, asked nothing and sent no data since it
+//! was admitted, so it loses nothing. Of the silent neighbours, the oldest from the address with
+//! the most neighbours is evicted. A neighbour that has used its connection is never evicted; then
+//! the newcomer is refused.
 //!
-//! Of two with the same id the older one stays as long as it answers. It is probed before the newer one is turned away: a
-//! keep-alive to a machine that has forgotten the connection is answered with a reset. Where that shows nothing, silence
-//! decides, sooner for a newcomer from the same address or with the same user.
+//! Of two connections with the same id the older one stays as long as its peer answers. This node
+//! probes it before it refuses the newer one: a machine that has forgotten the connection answers a
+//! keep-alive with a reset. Where the probe shows nothing, silence decides, sooner for a newcomer
+//! from the same address or with the same user.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,25 +30,26 @@ use crate::{
     table::FaceId,
 };
 
-/// How long a probe of an older connection is waited for.
+/// Longest wait for the result of a probe of an older connection.
 const PROBE: Duration = Duration::from_millis(500);
 
-/// How long the end of an older connection that is not probed is waited for: a node that is started again at once comes
-/// before its router has read the end of the connection it had.
+/// Longest wait for the end of an older connection that is not probed: a node that restarts at once
+/// may come before its router has read the end of its previous connection.
 const END: Duration = Duration::from_millis(200);
 
-/// A connection that is younger, or was heard or probed within this time, is not probed.
+/// Age below which a connection is not probed, and time since the last message or probe for which
+/// it is not.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Somebody who wants a place.
+/// Peer that needs a place.
 #[derive(Clone, Copy)]
 pub(crate) struct Newcomer<'a> {
     pub(crate) established: &'a Established,
-    /// Where it comes from; `None` if this node opened the connection.
+    /// Address group it comes from; `None` if this node opened the connection.
     pub(crate) group: Option<AddressGroup>,
 }
 
-/// A connection that has to go.
+/// Connection that is evicted.
 struct Gone {
     outbox: Arc<Outbox>,
     who: String,
@@ -61,7 +65,8 @@ impl Gone {
 }
 
 impl Shared {
-    /// Keeps a place for a peer that is about to be connected, or gives the close reason that turns it away.
+    /// Reserves a place for a peer that is about to be connected, or returns the close reason that
+    /// refuses it.
     pub(crate) fn reserve(&self, newcomer: Newcomer<'_>) -> Result<(), u8> {
         let zid = newcomer.established.zid;
         if self.is_closed() {
@@ -70,6 +75,8 @@ impl Shared {
         if zid == self.zid {
             return Err(reason::CONNECTION_TO_SELF);
         }
+        // a known id is one more link, or replaces a silent connection; a new one may evict a
+        // silent neighbour
         let mut state = self.state.lock();
         let (gone, reason, reached) = match state.neighbours.contains(&zid) {
             true => {
@@ -94,6 +101,7 @@ impl Shared {
         };
         state.neighbours.reserve(zid, newcomer.group);
         drop(state);
+        // close the evicted connection without the lock
         if let Some(Gone { outbox, who }) = gone {
             outbox.dismiss(reason);
             let limit = reached;
@@ -102,7 +110,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Finds a place for one more neighbour; gives the one that has to go for it, which is forgotten already.
+    /// Makes room for one more neighbour. Returns the neighbour to evict, if any; its place is
+    /// released already.
     fn make_room(
         &self,
         state: &mut State,
@@ -127,28 +136,29 @@ impl Shared {
         Ok(Some(gone.0))
     }
 
-    /// Waits, but not for long, until it is clear whether an older connection of a node that connects again is alive.
+    /// Waits briefly until it is known if an older connection of a node that connects again is
+    /// alive.
     pub(crate) async fn probe_older(&self, newcomer: &Established) {
         let zid = newcomer.zid;
         let Some(patience) = self.rival_of(newcomer) else {
             return;
         };
         let is_clear = |state: &State| match state.neighbours.face(&zid) {
-            // it has ended, or is the newcomer's own other link
+            // the older connection has ended, or the newcomer is one more link of it
             Some(_) => state.older(newcomer).is_none(),
             None => !state.neighbours.contains(&zid),
         };
         self.wait_until(Instant::now() + patience, is_clear).await;
     }
 
-    /// How long the end of an older connection of a newcomer's id is worth waiting for, if there is one. Probes it if
-    /// that makes sense.
+    /// Returns how long to wait for the end of an older connection with a newcomer's id, if there
+    /// is one. Probes it unless there was a sign of life recently.
     fn rival_of(&self, newcomer: &Established) -> Option<Duration> {
         let mut state = self.state.lock();
         if !state.neighbours.contains(&newcomer.zid) {
             return None;
         }
-        // one whose introduction has just ended has a place and no face yet
+        // a node whose handshake has just ended has a place and no face yet
         let Some(face) = state.neighbours.face(&newcomer.zid) else {
             return Some(END);
         };
@@ -164,8 +174,8 @@ impl Shared {
 }
 
 impl State {
-    /// The neighbour that gives way to a newcomer: of those that have said nothing, from this address if one is given,
-    /// the oldest of the address that has most.
+    /// Returns the neighbour to evict for a newcomer: of the silent ones, from this address if one
+    /// is given, the oldest of the address with the most neighbours.
     fn silent_neighbour(&self, among: Option<AddressGroup>) -> Option<(Gone, ZenohId)> {
         let silent = self.faces.iter().filter_map(|(id, face)| {
             let zid = face.status.zid;
@@ -180,7 +190,8 @@ impl State {
         Some((Gone::of(face), face.status.zid))
     }
 
-    /// The older connection of a newcomer's id, if it has been silent for so long that the newcomer takes its place.
+    /// Returns the older connection with a newcomer's id, if it has been silent for so long that
+    /// the newcomer takes its place.
     fn superseded(&self, newcomer: Newcomer<'_>, now: Instant) -> Option<Gone> {
         let Newcomer { established, group } = newcomer;
         let zid = established.zid;
@@ -189,7 +200,7 @@ impl State {
         let is_same_user =
             user(established).is_some_and(|user| face.status.options.user() == Some(user.as_str()));
         let is_same_address = group.is_some() && group == self.neighbours.group(&zid);
-        // A neighbour that lives says something four times in each lease.
+        // a live neighbour sends something four times in each lease
         let patience = match is_same_user || is_same_address {
             true => face.lease * 3 / 8,
             false => face.lease / 2,
@@ -198,7 +209,7 @@ impl State {
         (silence > patience).then(|| Gone::of(face))
     }
 
-    /// The way to an older connection that is to be probed now.
+    /// Returns the outbox of an older connection that is to be probed now.
     fn worth_a_probe(&mut self, face: FaceId, now: Instant) -> Option<Arc<Outbox>> {
         let face = self.faces.get_mut(&face)?;
         let is_fresh = |at: Instant| now.saturating_duration_since(at) < FRESH;
@@ -209,8 +220,8 @@ impl State {
         Some(Arc::clone(&face.outbox))
     }
 
-    /// The older connection of a newcomer's id, unless the newcomer has shown to be that very node, which wants one more
-    /// link.
+    /// Returns the older connection with a newcomer's id, unless the newcomer has proved to be that
+    /// very node, which opens one more link.
     fn older(&self, newcomer: &Established) -> Option<&Face> {
         let face = self.faces.get(&self.neighbours.face(&newcomer.zid)?)?;
         let key = newcomer.options.multilink();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Why there is no link, and why there is none any more: a kind for programs and one line for people. The same for
-//! both sides of a connection.
+//! Causes of refused and of lost links: a kind for programs and one line for people. Both sides of
+//! a connection use the same kinds.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -9,49 +9,49 @@ use std::io::ErrorKind;
 use zonda_codec::transport::reason;
 use zonda_transport::{dial::DialError, driver::Ended, protocol::handshake::HandshakeError};
 
-/// Why a link did not come about.
+/// Cause of a link that was not opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The kind of reason, for programs.
+    /// Kind of the cause, for programs.
     pub kind: RefusalKind,
-    /// One line for people: what happened, and what to try.
+    /// One line for people: the failure, and a remedy.
     pub text: String,
 }
 
-/// Kinds of reasons why a link did not come about. `Display` writes them as `max-sessions`.
+/// Kinds of causes of a link that was not opened. `Display` writes them as `max-sessions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum RefusalKind {
     /// The host name has no address.
     NameNotResolved,
-    /// Nobody listens there.
+    /// No node listens there.
     ConnectionRefused,
-    /// No way leads there, or the system refused the socket.
+    /// There is no route to the address, or the system refused the socket.
     Unreachable,
-    /// No answer in time.
+    /// There was no answer in time.
     TimedOut,
-    /// The endpoint is of a kind that this node has not.
+    /// This node does not support the protocol of the endpoint.
     Unsupported,
-    /// What listens or connects there is no node of this protocol.
+    /// The other side does not speak this protocol.
     NotZenoh,
     /// The other side speaks another version of the protocol.
     Version,
-    /// A name, a password or a key was missing or wrong; also where the other side closed at once without a reason and
-    /// this node gave no name.
+    /// A name, a password or a key was missing or wrong; also used if the other side closed at once
+    /// without a reason and this node gave no name.
     Authentication,
-    /// This side or the other has as many neighbours as it may.
+    /// One of the two nodes has as many neighbours as it may.
     MaxSessions,
-    /// The two are connected already, by as many links as they may.
+    /// The two nodes are connected already, by as many links as they may.
     MaxLinks,
-    /// It is a router that this one does not trust.
+    /// The other side is a router that this one does not trust.
     Untrusted,
     /// The link leads back to this node.
     ConnectionToSelf,
-    /// Another node answered than the one that was wanted.
+    /// Another node answered than the expected one.
     WrongNode,
-    /// The other side closed it and gave no reason.
+    /// The other side closed the link and gave no reason.
     ClosedByPeer,
-    /// The other side sent what a handshake does not allow.
+    /// The other side violated the handshake.
     Misbehaved,
     /// The connection broke.
     Broken,
@@ -60,7 +60,7 @@ pub enum RefusalKind {
 }
 
 impl RefusalKind {
-    /// Every kind.
+    /// List of all kinds.
     pub const ALL: [RefusalKind; 17] = [
         RefusalKind::NameNotResolved,
         RefusalKind::ConnectionRefused,
@@ -81,7 +81,7 @@ impl RefusalKind {
         RefusalKind::Closing,
     ];
 
-    /// Its name, such as `max-sessions`.
+    /// Returns its name, such as `max-sessions`.
     pub fn name(self) -> &'static str {
         match self {
             RefusalKind::NameNotResolved => "name-not-resolved",
@@ -104,7 +104,7 @@ impl RefusalKind {
         }
     }
 
-    /// Gives the meaning of a close reason on the wire during a handshake.
+    /// Returns the kind of a close reason on the wire during a handshake.
     fn of_close(code: u8) -> RefusalKind {
         match code {
             reason::MAX_SESSIONS => RefusalKind::MaxSessions,
@@ -187,30 +187,30 @@ impl From<&DialError> for Refusal {
     }
 }
 
-/// Why a link ended.
+/// Cause of a link's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// The kind of reason, for programs.
+    /// Kind of the cause, for programs.
     pub kind: LossKind,
     /// One line for people.
     pub text: String,
 }
 
-/// Kinds of reasons why a link ended. `Display` writes them as `lease-expired`.
+/// Kinds of causes of a link's end. `Display` writes them as `lease-expired`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LossKind {
     /// This node closed it.
     ClosedHere,
-    /// The other side said Close, with this reason on the wire.
+    /// The other side sent Close, with this reason on the wire.
     ClosedByPeer(u8),
     /// The other side hung up without a Close.
     HungUp,
     /// The other side was silent for its whole lease.
     LeaseExpired,
-    /// The other side sent what the protocol does not allow.
+    /// The other side violated the protocol.
     Misbehaved,
-    /// The other side took so little for so long that it was given up.
+    /// The other side took so little for so long that this node gave it up.
     TooSlow,
     /// The connection broke.
     Broken,
@@ -219,7 +219,7 @@ pub enum LossKind {
 }
 
 impl LossKind {
-    /// Its name, such as `lease-expired`.
+    /// Returns its name, such as `lease-expired`.
     pub fn name(self) -> &'static str {
         match self {
             LossKind::ClosedHere => "closed-here",

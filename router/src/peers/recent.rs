@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The latest events of connections, for the admin space.
+//! Latest events of connections, for the admin space.
 
 use std::{
     collections::VecDeque,
@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 
 use crate::{model::LinkStatus, peers::events::ConnectionEvent};
 
-/// Events of links and attempts that are remembered.
+/// Most events of links and attempts that are kept.
 const EVENTS_MAX: usize = 128;
 
-/// Connections turned away that are remembered. Strangers make these, so they have places of their own.
+/// Most refused connections that are kept. Strangers can cause these, so they have a queue of their
+/// own.
 const REFUSED_MAX: usize = 32;
 
-/// An event as the admin space has it.
+/// Event in the form of the admin space.
 #[derive(Debug)]
 struct Told {
     number: u64,
@@ -25,7 +26,7 @@ struct Told {
     event: Value,
 }
 
-/// The latest events, numbered from 1.
+/// Latest events, numbered from 1.
 #[derive(Debug)]
 pub(crate) struct Recent {
     began: f64,
@@ -62,7 +63,8 @@ impl Recent {
         });
     }
 
-    /// All that is remembered, in order; when the node began to count, and how many events there were.
+    /// Returns the kept events in order, the time at which the node began to count, and the number
+    /// of all events.
     pub(crate) fn describe(&self) -> Value {
         let mut all: Vec<&Told> = self.events.iter().chain(&self.refused).collect();
         all.sort_by_key(|told| told.number);
@@ -80,13 +82,14 @@ impl Recent {
     }
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 fn now() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// An event without the address of a node that was turned away: the admin space is open to each neighbour.
+/// Describes an event without the address of a refused node, because each neighbour can read the
+/// admin space.
 fn described(event: &ConnectionEvent) -> Value {
     let link = |link: &LinkStatus| {
         json!({

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Connections that this node has refused, by reason: how many, and which was the last.
+//! Connections that this node has refused, by cause: the count and the last one.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use zonda_transport::sync::Mutex;
 
 use crate::peers::reasons::{Refusal, RefusalKind};
 
-/// Those turned away for one kind of reason.
+/// Connections refused for one kind of cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TurnedAway {
-    /// How many.
+    /// Number of connections.
     pub count: u64,
-    /// Where the last of them is, if that is known.
+    /// Address of the last of them, if that is known.
     pub last: Option<LinkAddress>,
-    /// Why the last of them was turned away.
+    /// Cause of the last refusal.
     pub reason: Refusal,
 }
 
-/// By kind of reason, and so never larger than there are kinds.
+/// Refusals by kind of cause, and so never more entries than there are kinds.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals(Mutex<BTreeMap<RefusalKind, TurnedAway>>);
 
 impl Refusals {
-    /// Counts somebody who was turned away.
+    /// Counts a connection that was refused.
     pub(crate) fn note(&self, remote: Option<&LinkAddress>, reason: &Refusal) {
         let mut refusals = self.0.lock();
         let count = refusals.get(&reason.kind).map_or(0, |known| known.count);
@@ -39,13 +39,13 @@ impl Refusals {
         refusals.insert(reason.kind, known);
     }
 
-    /// One entry for each kind of reason that has occurred.
+    /// Returns one entry for each kind of cause that has occurred.
     pub(crate) fn all(&self) -> Vec<TurnedAway> {
         self.0.lock().values().cloned().collect()
     }
 
-    /// How many were turned away for which kind of reason, for the admin space. Who they were is for this node's own
-    /// session: everybody may read the admin space.
+    /// Returns the number of refusals by kind of cause, for the admin space. Every node may read
+    /// that, so the addresses are for this node's own session only.
     pub(crate) fn describe(&self) -> serde_json::Value {
         let refusals = self.0.lock();
         let describe = |known: &TurnedAway| {

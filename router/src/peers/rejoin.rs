@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Routers that come back. Zenoh's router computes its trees at most every tenth of a second, and tells a neighbour what there
-//! is if that neighbour was not below it before. One that is lost and back in between is no news to it, and hears
-//! nothing any more. So a router does not come back to another one within a quarter of a second, nor lets it in again.
+//! Return of routers. Zenoh's router computes its trees at most every tenth of a second, and then
+//! sends its declarations to neighbours that were not below it before. A neighbour that is lost and
+//! back in between is no change to that router, and gets no declarations. So a router does not
+//! connect to another one again within a quarter of a second, nor admit it again.
 
 use std::time::Instant;
 
@@ -16,7 +17,7 @@ use crate::{
 };
 
 impl Shared {
-    /// A neighbour is lost.
+    /// Notes that a neighbour is lost.
     pub(crate) fn note_away(&self, state: &mut State, gone: &LinkStatus) {
         if self.role == WhatAmI::Router && gone.whatami == WhatAmI::Router {
             state.lost_ago.note(gone.zid, Instant::now());
@@ -37,7 +38,7 @@ impl Shared {
         }
     }
 
-    /// Waits before this node, a router, dials again where it has lost a link.
+    /// Waits before this node, a router, connects again after the loss of a link.
     pub(crate) async fn stay_away(&self) {
         if self.role == WhatAmI::Router {
             self.pause(AWAY).await;

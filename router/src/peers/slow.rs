@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Slow consumers: neighbours whose links were closed because their sources waited for them too long.
+//! Slow consumers: neighbours whose links were closed because their sources waited for them too
+//! long.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,16 +11,17 @@ use std::{
 use zonda_codec::ZenohId;
 use zonda_transport::{link::AddressGroup, protocol::patience::STALL_WINDOW};
 
-/// How long it is remembered that a slow consumer had a line in the log.
+/// Time for which a log line about a slow consumer suppresses further ones.
 const MEMORY: Duration = Duration::from_secs(60);
 
-/// Slow consumers that get a line in the log within [`MEMORY`].
+/// Most slow consumers that get a line in the log within [`MEMORY`].
 const NEWS_MAX: usize = 3;
 
-/// Ids and addresses whose debts are remembered.
+/// Most ids and addresses whose debts are kept.
 const DEBTORS_MAX: usize = 256;
 
-/// A node, or all that come from one address: it owes its sources time, and goes on to owe it when it connects again.
+/// Node, or all nodes of one address, that owes its sources time. The debt stays when the node
+/// connects again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Debtor {
     Id(ZenohId),
@@ -27,14 +29,15 @@ enum Debtor {
 }
 
 impl Debtor {
-    /// A neighbour, and the address that it came from if it did.
+    /// Returns the debtors of a neighbour: its id, and its address if the neighbour opened the
+    /// connection.
     fn all(zid: ZenohId, group: Option<AddressGroup>) -> impl Iterator<Item = Debtor> {
         let address = group.map(Debtor::Address);
         [Debtor::Id(zid)].into_iter().chain(address)
     }
 }
 
-/// Waiting that was not made good at some time.
+/// Stall time that was used up at some time.
 #[derive(Debug, Clone, Copy)]
 struct Debt {
     at: Instant,
@@ -42,7 +45,7 @@ struct Debt {
 }
 
 impl Debt {
-    /// What of it is not forgiven yet: within [`STALL_WINDOW`] all of it is.
+    /// Returns the part that is not forgiven yet, which shrinks to nothing within [`STALL_WINDOW`].
     fn left(&self, now: Instant) -> Duration {
         let passed = now.saturating_duration_since(self.at);
         let part = 1.0 - passed.as_secs_f64() / STALL_WINDOW.as_secs_f64();
@@ -50,7 +53,7 @@ impl Debt {
     }
 }
 
-/// The slow consumers of late, and how many there have been.
+/// Recent slow consumers, and the number of all.
 #[derive(Debug, Default)]
 pub(crate) struct SlowConsumers {
     debts: HashMap<Debtor, Debt>,
@@ -59,8 +62,9 @@ pub(crate) struct SlowConsumers {
 }
 
 impl SlowConsumers {
-    /// Notes that the link to a neighbour was closed because it was too slow, with what it owes. True if that is worth a line
-    /// in the log: the first time within a minute for one id, and for [`NEWS_MAX`] ids at most.
+    /// Notes that the link to a neighbour was closed because it was too slow, with its debt.
+    /// Returns true if the log should report it: once within a minute for one id, and for
+    /// [`NEWS_MAX`] ids at most.
     pub(crate) fn note(
         &mut self,
         now: Instant,
@@ -82,18 +86,19 @@ impl SlowConsumers {
         is_news
     }
 
-    /// How many there have been.
+    /// Returns the number of slow consumers so far.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// What a neighbour that has just connected owes: its id, or another one from its address.
+    /// Returns the debt of a neighbour that has just connected: the larger one of its id and its
+    /// address.
     pub(crate) fn owed(&self, now: Instant, zid: ZenohId, group: Option<AddressGroup>) -> Duration {
         let debts = Debtor::all(zid, group).filter_map(|debtor| self.debts.get(&debtor));
         debts.map(|debt| debt.left(now)).max().unwrap_or_default()
     }
 
-    /// Forgets what is forgiven, and the oldest debt if there are as many as are remembered.
+    /// Removes forgiven debts, and the oldest debt if the map is still full.
     fn make_room(&mut self, now: Instant) {
         if self.debts.len() < DEBTORS_MAX {
             return;

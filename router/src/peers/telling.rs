@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The way of events of connections to the listeners.
+//! Delivery of connection events to the listeners.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -18,13 +18,13 @@ use crate::{
 };
 
 impl Shared {
-    /// Tells an event to all who listen. The order of calls is the order of events; not to be called with the state
-    /// locked.
+    /// Reports an event to all listeners. The order of calls is the order of events. The caller
+    /// must not hold the state's lock.
     pub(crate) fn tell(&self, event: impl FnOnce() -> ConnectionEvent) {
         self.tell_with(|_| Some(event()));
     }
 
-    /// Tells that a neighbour is connected, by a first link.
+    /// Reports that a neighbour is connected, by a first link.
     pub(crate) fn tell_connected(&self, face: FaceId, link: &LinkStatus) {
         self.tell_with(|open| {
             open.insert(face, vec![(0, link.clone())]);
@@ -32,7 +32,7 @@ impl Shared {
         });
     }
 
-    /// Tells that one more link to a neighbour is open.
+    /// Reports that one more link to a neighbour is open.
     pub(crate) fn tell_joined(&self, face: FaceId, number: u64, link: LinkStatus) {
         self.tell_with(|open| {
             open.get_mut(&face)?.push((number, link.clone()));
@@ -40,7 +40,7 @@ impl Shared {
         });
     }
 
-    /// Tells that a link is no more, unless it was the last one: the connection ends with that.
+    /// Reports that a link has ended, unless it was the last one: the connection ends with that.
     pub(crate) fn tell_link_lost(&self, face: FaceId, number: u64, reason: impl Into<Loss>) {
         self.tell_with(|open| {
             let links = open.get_mut(&face).filter(|links| links.len() > 1)?;
@@ -51,7 +51,7 @@ impl Shared {
         });
     }
 
-    /// Tells that a neighbour is not connected any more.
+    /// Reports that a neighbour is no longer connected.
     pub(crate) fn tell_lost(&self, face: FaceId, reason: impl Into<Loss>) {
         self.tell_with(|open| {
             let (_, link) = open.remove(&face)?.pop()?;
@@ -63,7 +63,8 @@ impl Shared {
         }
     }
 
-    /// What ends while this node closes is closed by it, however the other side takes that.
+    /// Returns the cause of a link's end. While this node closes, every link counts as closed by
+    /// it.
     fn loss(&self, reason: impl Into<Loss>) -> Loss {
         let mut loss = reason.into();
         if self.is_closed() {
@@ -89,12 +90,12 @@ impl Shared {
         all.iter().for_each(ConnectionListener::call);
     }
 
-    /// Tells if all events of links were delivered.
+    /// Returns true if the ends of all links were reported.
     pub(crate) fn has_declared_all(&self) -> bool {
         self.events.0.lock().open.is_empty()
     }
 
-    /// Lets the listeners go once they got what waits for them.
+    /// Ends the listeners after they have received the waiting events.
     pub(crate) fn end_listeners(&self) {
         let listeners = std::mem::take(&mut self.events.0.lock().listeners);
         for listener in &listeners {
@@ -105,8 +106,8 @@ impl Shared {
 }
 
 impl Node {
-    /// Calls `tell` for everything that happens to connections from now on, and with `history` before that for every
-    /// link that is open. Ends with [`Node::unlisten`].
+    /// Calls `tell` for every event of connections from now on, and with `history` before that for
+    /// every link that is open. Ends with [`Node::unlisten`].
     pub fn listen_to_connections(&self, tell: Tell, history: bool) -> Arc<ConnectionListener> {
         let shared = &self.shared;
         if self.is_forked() {
@@ -114,8 +115,9 @@ impl Node {
             listener.end();
             return listener;
         }
-        // What comes or goes meanwhile is delivered with this lock.
+        // events that come from here on wait for this lock, and then find the listener
         let mut known = shared.events.0.lock();
+        // open links come first, in the order in which they were opened
         let links = known.open.values().filter(|_| history);
         let links = links.flat_map(|links| {
             links.iter().enumerate().map(|(at, (_, link))| match at {
@@ -124,6 +126,7 @@ impl Node {
             })
         });
         let listener = ConnectionListener::new(tell, links.collect());
+        // a closed node reports nothing further
         match self.is_closed() {
             true => listener.finish(),
             false => known.listeners.push(Arc::clone(&listener)),
@@ -133,7 +136,8 @@ impl Node {
         listener
     }
 
-    /// Ends a listener: no call of its function begins afterwards, one that is under way may still end.
+    /// Ends a listener: no call of its function begins afterwards; a call under way may still be
+    /// running.
     pub fn unlisten(&self, listener: &Arc<ConnectionListener>) {
         listener.end();
         if self.is_forked() {
@@ -146,7 +150,7 @@ impl Node {
             .position(|other| Arc::ptr_eq(other, listener));
         let removed = index.map(|index| known.listeners.swap_remove(index));
         drop(known);
-        // The user's closure may go with it, so no lock is held.
+        // the user's closure may be dropped with it, so no lock is held
         drop(removed);
     }
 }

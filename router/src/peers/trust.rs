@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The neighbours that may be routers of this router's mesh. A router decides where messages of other nodes go, so one that is not trusted is
-//! turned away. A router that this node connects to is trusted: the configuration names it.
+//! Trust in routers of this router's mesh. A router decides where messages of other nodes go, so
+//! this node refuses a router that it does not trust. A router that this node connects to is
+//! trusted, because the configuration names it.
 
 use zonda_codec::{Endpoint, WhatAmI, transport::reason};
 use zonda_transport::protocol::parameters::Established;
@@ -14,7 +15,7 @@ use crate::{
     },
 };
 
-/// Names of a certificate that a line of log shows.
+/// Most names of a certificate in a log line.
 const NAMES_SHOWN: usize = 4;
 
 impl Trusted {
@@ -39,7 +40,7 @@ impl Trusted {
     }
 }
 
-/// Names a router for the log, with what it has proved of itself, as a rule would name it.
+/// Returns the text for a router in the log: its id and proven identity, spelled like a rule.
 fn named(established: &Established) -> String {
     let (zid, options) = (established.zid, &established.options);
     let user = options.user().map(|user| format!("user {user:?}"));
@@ -55,7 +56,7 @@ fn named(established: &Established) -> String {
 }
 
 impl Shared {
-    /// Turns a router away that is not trusted.
+    /// Refuses a router that is not trusted.
     pub(crate) fn check_trust(
         &self,
         established: &Established,
@@ -76,7 +77,7 @@ impl Shared {
         Err(reason::INVALID)
     }
 
-    /// Says once that strangers may take part in the routing of this router, if they may.
+    /// Warns once if strangers may take part in the routing of this router.
     pub(crate) fn tell_of_open_mesh(&self) {
         if self.role != WhatAmI::Router || self.settings.trusted.is_some() {
             return;
@@ -92,7 +93,8 @@ impl Shared {
         }
     }
 
-    /// Tells if strangers can connect there: from other machines, without a name or a certificate.
+    /// Returns true if strangers can connect there: from other machines, without a name or a
+    /// certificate.
     fn is_open(&self, endpoint: &Endpoint) -> bool {
         let address = endpoint.address();
         let local = ["127.", "localhost:", "[::1]"];

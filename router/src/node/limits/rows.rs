@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Rows of limits: what neighbours declare, ask and tell of other nodes.
+//! Rows of limits: for declarations and queries of neighbours, and for nodes that neighbours name.
 
 use crate::{
     node::limits::LimitStatus,
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// A limit of which nothing else is known yet.
+/// Returns a limit without use and count.
 pub(crate) fn row(key: &'static str, counts: &'static str, value: usize) -> LimitStatus {
     LimitStatus {
         key,
@@ -22,20 +22,20 @@ pub(crate) fn row(key: &'static str, counts: &'static str, value: usize) -> Limi
 }
 
 impl LimitStatus {
-    /// With how much of it is used.
+    /// Sets its present use.
     pub(crate) fn used(self, used: usize) -> Self {
         let used = Some(used as u64);
         LimitStatus { used, ..self }
     }
 
-    /// With how often it was reached.
+    /// Sets how often it was reached.
     pub(crate) fn reached(self, times: u64) -> Self {
         let reached = Some(times);
         LimitStatus { reached, ..self }
     }
 }
 
-/// Those of the table, each for one neighbour.
+/// Returns the limits of the table, each for one neighbour.
 pub(crate) fn of_table(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
     let mut all = of_keys(limits);
     all.extend(of_declarations(limits, most));
@@ -144,12 +144,13 @@ fn of_work(limits: &Limits, most: &Most) -> Vec<LimitStatus> {
     ]
 }
 
-/// Those of nodes that were heard of.
+/// Returns the limits of nodes that scouting and gossip have found.
 pub(crate) fn of_found(
     limits: &CandidateLimits,
     known: usize,
     counts: CandidateCounts,
 ) -> Vec<LimitStatus> {
+    // the limits of one kind share a count
     let (over, held) = (counts.over_limit, counts.failed_too_often);
     let each = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     vec![

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Who gives way when too much memory is held, and who waits meanwhile.
+//! Eviction of the neighbours that keep most when the node holds too much memory, and the pause of
+//! sources until then.
 
 use std::{
     cmp::Reverse,
@@ -23,32 +24,34 @@ use crate::{
 
 use super::Memory;
 
-/// Parts of the budget from which on the largest taker gives way, of [`PARTS`].
+/// Parts of the budget, of [`PARTS`], from which on the neighbour that keeps most is evicted.
 const GIVES_WAY: usize = 6;
 
-/// How long sources wait at most until others have given way. If that did not help, they do not wait again before it has.
+/// Longest wait of sources for evictions. If it did not help, they do not wait again until an
+/// eviction has freed enough.
 const RELIEF_MAX: Duration = Duration::from_millis(250);
 
-/// Parts of it that may be held afterwards.
+/// Parts of the budget that may be held afterwards.
 const IS_LEFT: usize = 5;
 
-/// Who keeps less than this part of the budget is not to blame for its end.
+/// Part of the budget below which a neighbour is never evicted, because it is not to blame for the
+/// shortage.
 const TAKER_PART: usize = 512;
 
-/// Less than this part of the budget in the queues of one that takes what waits for it is on its way out: no end of its link
-/// would free it sooner.
+/// Part of the budget below which the queues of a neighbour that keeps up do not count: they drain
+/// before the end of its link would free them.
 const PASSING_PART: usize = 32;
 
-/// How fast memory may grow between two looks, in bytes per second.
+/// Assumed fastest growth of memory between two checks, in bytes per second.
 const GROWTH_MAX: usize = 4 << 30;
 
-/// The shortest and the longest time between two looks.
+/// Shortest and longest time between two checks.
 const LOOK_MIN: Duration = Duration::from_millis(5);
 
 const LOOK_MAX: Duration = Duration::from_secs(1);
 
 impl Memory {
-    /// Adds up what is held; tells how much that is.
+    /// Adds up the memory of the node; returns the total.
     pub(crate) fn look(&self, state: &mut State) -> usize {
         let (mut queues, mut routes) = (0, state.undeclared.iter().map(|c| c.memory()).sum());
         let now = Instant::now();
@@ -63,16 +66,18 @@ impl Memory {
         self.ledger.held()
     }
 
-    /// Who has to give way, most of all first, when so much is held.
+    /// Returns the neighbours to evict, the one with most memory first.
     #[cold]
     fn takers(&self, state: &mut State, held: usize) -> Vec<Taker> {
+        // memory that is being freed already is no reason to evict
         let mut excess = held.saturating_sub(self.parts(IS_LEFT));
-        // What those who are gone had declared is being forgotten.
+        // the table is removing the entities of neighbours that are gone
         let declared = state.faces.keys().map(|id| state.table.memory_of(*id));
         let tables = self.tables.load(Ordering::Relaxed);
         excess = excess.saturating_sub(tables.saturating_sub(declared.sum()));
-        // What those who gave way kept is being freed.
+        // evicted neighbours' tasks are freeing theirs
         excess = excess.saturating_sub(state.leavers.received(Instant::now()));
+        // faces that are closing free theirs as well, the rest are candidates
         let passing = self.ledger.budget() / PASSING_PART;
         let mut takers = Vec::new();
         for (&id, face) in &state.faces {
@@ -90,6 +95,7 @@ impl Memory {
                 });
             }
         }
+        // evict the largest ones, and expect their memory back
         let terms = Terms {
             left: self.parts(IS_LEFT),
             least: self.ledger.budget() / TAKER_PART,
@@ -119,17 +125,18 @@ impl Memory {
     }
 }
 
-/// Who has to give way.
+/// Terms of an eviction.
 struct Terms {
     /// Bytes that all may keep afterwards.
     left: usize,
-    /// One that keeps less is not to blame.
+    /// Bytes below which a neighbour is not evicted.
     least: usize,
 }
 
 impl Terms {
-    /// Leaves those that give way so that `excess` bytes are freed, the one with most `bytes` first. What none of them keeps
-    /// is on its way to be freed, and no link's end would free it: they answer for what they keep themselves.
+    /// Retains the neighbours to evict so that `excess` bytes are freed, the one with most `bytes`
+    /// first. Memory that none of them keeps is being freed already, and no link's end would free
+    /// it: neighbours answer only for what they keep themselves.
     fn choose<T>(&self, excess: usize, takers: &mut Vec<T>, bytes: impl Fn(&T) -> usize) {
         let kept: usize = takers.iter().map(&bytes).sum();
         let mut excess = excess.min(kept.saturating_sub(self.left));
@@ -142,7 +149,7 @@ impl Terms {
     }
 }
 
-/// A neighbour that keeps memory.
+/// Neighbour that keeps memory.
 struct Taker {
     keeps: Keeps,
     outbox: Arc<Outbox>,
@@ -153,11 +160,11 @@ struct Taker {
 /// Bytes that would be free without a neighbour, about.
 #[derive(Debug, Clone, Copy)]
 struct Keeps {
-    /// Of received messages: unfinished ones of its own, and what waits for it.
+    /// Bytes of received messages: its unfinished ones, and those in its queues.
     received: usize,
-    /// Its queues' buffers, what it declared, its routes.
+    /// Bytes of its queues' buffers, its entities, its routes.
     own: usize,
-    /// What of both is in its queues.
+    /// Part of both that is in its queues.
     queues: OutboxMemory,
 }
 
@@ -172,7 +179,8 @@ impl Keeps {
         }
     }
 
-    /// The same for one that may have to give way: what passes through its queues, if it keeps up, is left out.
+    /// Returns the bytes that count for an eviction: without its queues, if it keeps up and they
+    /// are small.
     fn without_passing(self, keeps_up: bool, passing: usize) -> Self {
         let OutboxMemory { own, kept } = self.queues;
         match keeps_up && own + kept < passing {
@@ -191,7 +199,8 @@ impl Keeps {
 }
 
 impl Shared {
-    /// Looks how much memory is held, and has somebody give way if it is too much. Tells when to look again.
+    /// Checks the memory of the node, and evicts neighbours if it is too much. Returns the time of
+    /// the next check.
     pub(crate) fn look_after_memory(&self) -> Instant {
         let now = Instant::now();
         let memory = &self.memory;
@@ -215,7 +224,8 @@ impl Shared {
 }
 
 impl Shared {
-    /// Pauses the source behind `own` while memory is short. The source is not judged silent meanwhile.
+    /// Pauses the source behind `own` while memory is short. The pause does not count as silence of
+    /// the source.
     #[cold]
     pub(crate) async fn wait_for_memory(&self, own: &Outbox) {
         let _held = own.hold_reader();

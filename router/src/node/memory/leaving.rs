@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Neighbours that have given way. Their tasks free what they kept, which takes a moment, and until then it is held: nobody
-//! else has to give way for it.
+//! Evicted neighbours. Their tasks free their memory, which takes a moment and still counts until
+//! then: no further neighbour is evicted because of it.
 
 use std::{
     sync::{Arc, Weak},
@@ -10,21 +10,21 @@ use std::{
 
 use zonda_transport::{ledger::Share, outbox::Outbox};
 
-/// How long it is trusted that what a neighbour kept is free soon.
+/// Time for which the memory of an evicted neighbour is expected to become free.
 const TRUSTED: Duration = Duration::from_millis(250);
 
-/// A connection that was closed because its neighbour kept much.
+/// Connection that was closed because its neighbour kept much.
 #[derive(Debug)]
 struct Leaver {
     outbox: Weak<Outbox>,
     share: Weak<Share>,
-    /// What it kept of received messages.
+    /// Bytes of received messages that it kept.
     received: usize,
     until: Instant,
 }
 
 impl Leaver {
-    /// Whether its tasks have freed all of it, or should have.
+    /// Returns true if its tasks have freed all of it, or should have.
     fn is_gone(&self, now: Instant) -> bool {
         let has_queues = (self.outbox.upgrade()).is_some_and(|outbox| !outbox.is_released());
         let is_holding = has_queues || self.share.strong_count() > 0;
@@ -32,12 +32,12 @@ impl Leaver {
     }
 }
 
-/// All of a node that are not gone yet.
+/// Evicted connections of a node that are not freed yet.
 #[derive(Debug, Default)]
 pub(crate) struct Leavers(Vec<Leaver>);
 
 impl Leavers {
-    /// Notes a connection that is being closed, with how many bytes of received messages it keeps.
+    /// Adds a connection that is being closed, with the bytes of received messages that it keeps.
     pub(crate) fn add(&mut self, outbox: &Arc<Outbox>, share: &Arc<Share>, received: usize) {
         self.0.push(Leaver {
             outbox: Arc::downgrade(outbox),
@@ -47,13 +47,13 @@ impl Leavers {
         });
     }
 
-    /// Bytes of received messages that will be free in a moment.
+    /// Returns the bytes of received messages that will be free in a moment.
     pub(crate) fn received(&mut self, now: Instant) -> usize {
         self.0.retain(|leaver| !leaver.is_gone(now));
         self.0.iter().map(|leaver| leaver.received).sum()
     }
 
-    /// Whether a connection is one of them.
+    /// Returns true if a connection is one of them.
     pub(crate) fn has(&self, outbox: &Arc<Outbox>) -> bool {
         let outbox = Arc::as_ptr(outbox);
         self.0.iter().any(|leaver| leaver.outbox.as_ptr() == outbox)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The memory that this process may have: all of the machine, or less where a limit of a control group or of the process
-//! says so. A container sees the memory of its host in `/proc/meminfo`, and is killed at its own limit.
+//! Memory that this process may have: all of the machine, or less where a limit of a control group
+//! or of the process is set. A container sees the memory of its host in `/proc/meminfo`, and is
+//! killed at its own limit.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Bytes of memory that this process may have; `None` where the system does not say.
+/// Returns the bytes of memory that this process may have; `None` if the system does not report it.
 #[cfg(target_os = "linux")]
 pub(super) fn available() -> Option<usize> {
     use rustix::process::{Resource, getrlimit};
@@ -17,7 +18,7 @@ pub(super) fn available() -> Option<usize> {
         .min()
 }
 
-/// Not known on other systems.
+/// Returns `None`, because other systems are not supported.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn available() -> Option<usize> {
     None
@@ -41,7 +42,8 @@ fn of_meminfo(text: &str) -> Option<usize> {
     Some(kib.saturating_mul(1024))
 }
 
-/// The least limit of the control groups that this process is in, each with those above it.
+/// Returns the least limit of the control groups that this process is in, each with the groups
+/// above it.
 fn of_groups(root: &Path) -> Option<usize> {
     let own = read(&root.join("proc/self/cgroup"))?;
     let mounts = read(&root.join("proc/self/mountinfo"))?;
@@ -50,18 +52,18 @@ fn of_groups(root: &Path) -> Option<usize> {
     limits.min()
 }
 
-/// A tree of control groups that has limits of memory, as it is mounted.
+/// Tree of control groups with memory limits, as it is mounted.
 #[derive(Debug, PartialEq, Eq)]
 struct Hierarchy {
     is_unified: bool,
-    /// The group that is seen at the mount point.
+    /// Group that is seen at the mount point.
     top: PathBuf,
     mount_point: PathBuf,
 }
 
 impl Hierarchy {
-    /// Reads a line of `mountinfo`: number, parent, device, root, mount point, options, optional fields, `-`, kind, source,
-    /// options of the kind.
+    /// Parses a line of `mountinfo`: number, parent, device, root, mount point, options, optional
+    /// fields, `-`, kind, source, options of the kind.
     fn of_line(line: &str) -> Option<Hierarchy> {
         let (head, tail) = line.split_once(" - ")?;
         let mut head = head.split(' ').skip(3);
@@ -77,11 +79,11 @@ impl Hierarchy {
         })
     }
 
-    /// The least limit between the group of this process and the mount point.
+    /// Returns the least limit between the group of this process and the mount point.
     fn least(&self, root: &Path, own: &str) -> Option<usize> {
         let group = own.lines().find_map(|line| self.group_in(line))?;
-        // In a namespace of its own the process may be shown another group than the one that is mounted: then the mount
-        // point is all that can be seen.
+        // In a namespace of its own the process may see another group than the mounted one: then
+        // only the mount point can be read.
         let below = Path::new(group)
             .strip_prefix(&self.top)
             .unwrap_or(Path::new(""));
@@ -89,6 +91,7 @@ impl Hierarchy {
             .components()
             .all(|part| matches!(part, Component::Normal(_)));
         let below = if is_plain { below } else { Path::new("") };
+        // every group up to the mount point has its limits in files
         let names: &[&str] = match self.is_unified {
             true => &["memory.max", "memory.high"],
             false => &["memory.limit_in_bytes"],
@@ -103,7 +106,8 @@ impl Hierarchy {
         limits.min()
     }
 
-    /// The group that a line of `/proc/self/cgroup` names, if it is one of this tree: number, controllers, path.
+    /// Returns the group in a line of `/proc/self/cgroup`, if it is one of this tree: number,
+    /// controllers, path.
     fn group_in<'t>(&self, line: &'t str) -> Option<&'t str> {
         let mut fields = line.splitn(3, ':');
         let (number, controllers, group) = (fields.next()?, fields.next()?, fields.next()?);
@@ -115,12 +119,14 @@ impl Hierarchy {
     }
 }
 
-/// A number of bytes, or `max` for no limit. No limit is a very large number in the older kind of groups.
+/// Parses a number of bytes; `max` stands for no limit, as does a very large number in the older
+/// kind of groups.
 fn of_limit(text: &str) -> Option<usize> {
     text.trim().parse().ok()
 }
 
-/// A path of `mountinfo`, which writes spaces, tabs, line ends and backslashes in octal digits.
+/// Decodes a path of `mountinfo`, which writes spaces, tabs, line ends and backslashes in octal
+/// digits.
 fn unescaped(text: &str) -> PathBuf {
     let mut path = text.to_owned();
     for (escape, c) in [

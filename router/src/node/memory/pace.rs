@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whether a neighbour takes what waits for it: what passes through its queues is no memory that its end would free for long.
+//! Pace of a neighbour: the queue of a neighbour that keeps up drains by itself, so closing its
+//! link would hardly free memory earlier.
 
 use std::time::{Duration, Instant};
 
 use zonda_transport::outbox::Outbox;
 
-/// After how long all that waited has to be out.
+/// Time within which everything that waited has to be sent.
 const SPAN: Duration = Duration::from_millis(500);
 
-/// What one neighbour has taken of what waited for it.
+/// Progress of one neighbour with its queue.
 #[derive(Debug)]
 pub(crate) struct Pace {
     since: Instant,
-    /// Bytes that were sent at that time, and those that waited then.
+    /// Bytes that were sent at `since` plus those that waited then.
     offered: u64,
     keeps_up: bool,
 }
@@ -27,7 +28,7 @@ impl Pace {
         }
     }
 
-    /// Looks at the queues.
+    /// Checks the queue, at most once in [`SPAN`].
     pub(super) fn note(&mut self, now: Instant, outbox: &Outbox) {
         if now.saturating_duration_since(self.since) >= SPAN {
             let sent = outbox.counters().snapshot().bytes;
@@ -41,7 +42,7 @@ impl Pace {
         self.since = now;
     }
 
-    /// Whether all is out that waited half a second before.
+    /// Returns true if everything is sent that waited half a second before.
     pub(super) fn keeps_up(&self) -> bool {
         self.keeps_up
     }

@@ -8,7 +8,7 @@ use super::*;
 
 const MIB: usize = 1 << 20;
 
-/// A folder that looks like `/` of a machine with 1024 MiB.
+/// Folder that looks like `/` of a machine with 1024 MiB.
 struct Machine(PathBuf);
 
 impl Machine {
@@ -65,23 +65,23 @@ fn the_limit_of_the_own_group_counts_and_those_above_it() {
     assert_eq!(machine.has(), Some(128 * MIB));
     machine.write(&format!("{below}/memory.high"), "67108864\n");
     assert_eq!(machine.has(), Some(64 * MIB));
-    // that of another service is none of this one
+    // the limit of another service has no effect
     machine.write("sys/fs/cgroup/system.slice/other.service/memory.max", "1\n");
     assert_eq!(machine.has(), Some(64 * MIB));
 }
 
 #[test]
 fn a_container_sees_its_limit_at_the_mount_point() {
-    // In a namespace of its own.
+    // in a namespace of its own
     let machine = Machine::new("0::/\n", UNIFIED);
     machine.write("sys/fs/cgroup/memory.max", "268435456\n");
     assert_eq!(machine.has(), Some(256 * MIB));
-    // In that of the host, with its own group mounted.
+    // in the namespace of the host, with its own group mounted
     let mounts = "30 23 0:26 /docker/ab12 /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
     let machine = Machine::new("0::/docker/ab12\n", mounts);
     machine.write("sys/fs/cgroup/memory.max", "268435456\n");
     assert_eq!(machine.has(), Some(256 * MIB));
-    // Its group is outside what is mounted.
+    // the group is outside the mounted part
     for group in ["0::/../other\n", "0::/elsewhere\n"] {
         machine.write("proc/self/cgroup", group);
         assert_eq!(machine.has(), Some(256 * MIB), "{group}");
