@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Links without which somebody is cut off.
+//! Links whose loss disconnects nodes.
 
 /// A link, and the nodes on its smaller side.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,29 +9,29 @@ pub(crate) struct Cut {
     pub(crate) nodes: Vec<usize>,
 }
 
-/// A node on the way down.
+/// A node on the current path of the search.
 struct Visit {
     node: usize,
-    /// The link that led to it.
+    /// The link that led to the node.
     by: Option<usize>,
     next: usize,
 }
 
-/// What is known of the nodes.
+/// State of the search.
 struct Search<'a> {
-    /// By node: links, with the nodes at their other ends.
+    /// Links of each node, with the nodes at their other ends.
     linked: Vec<Vec<(usize, usize)>>,
     links: &'a [[usize; 2]],
-    /// When each node was come to first; 0 is never.
+    /// Order in which each node was reached, from 1; 0 if it was not.
     reached: Vec<usize>,
-    /// The earliest node that is linked to it or to anything below it.
+    /// Earliest node that is linked to the node or to a node below it.
     lowest: Vec<usize>,
-    /// The nodes in the order in which they were come to.
+    /// The nodes in the order in which they were reached.
     order: Vec<usize>,
     cuts: Vec<Cut>,
 }
 
-/// The links whose loss cuts nodes off from others that they were connected to, each with the fewer of the two sides.
+/// Returns the links whose loss disconnects nodes, each with the nodes of its smaller side.
 pub(crate) fn bridges(nodes: usize, links: &[[usize; 2]]) -> Vec<Cut> {
     let mut linked = vec![Vec::new(); nodes];
     for (link, [one, other]) in links.iter().copied().enumerate() {
@@ -57,6 +57,8 @@ pub(crate) fn bridges(nodes: usize, links: &[[usize; 2]]) -> Vec<Cut> {
 
 impl Search<'_> {
     fn component(&mut self, root: usize) {
+        // Depth-first search without recursion: a link is a bridge if nothing below it reaches
+        // above.
         let (first, known) = (self.order.len(), self.cuts.len());
         self.reach(root);
         let mut path = vec![Visit {
@@ -88,6 +90,7 @@ impl Search<'_> {
                 });
             }
         }
+        // The smaller side of each bridge is the one that is cut off.
         let all: Vec<usize> = self.order[first..].to_vec();
         for cut in &mut self.cuts[known..] {
             if cut.nodes.len() * 2 > all.len() {
@@ -104,14 +107,14 @@ impl Search<'_> {
         self.lowest[node] = self.order.len();
     }
 
-    /// All below `node` has been seen.
+    /// Ends the visit of `node`, whose links have all been followed.
     fn leave(&mut self, above: usize, node: usize, by: Option<usize>) {
         self.lowest[above] = self.lowest[above].min(self.lowest[node]);
         if self.lowest[node] > self.reached[above]
             && let Some(link) = by
         {
             debug_assert!(self.links[link].contains(&node));
-            // All that were come to since are below it.
+            // All nodes that were reached since are below it.
             let nodes = self.order[self.reached[node] - 1..].to_vec();
             self.cuts.push(Cut { link, nodes });
         }
@@ -124,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_smaller_side_of_a_bridge_is_cut_off() {
-        // A ring of three, with a line of two and a link that is there twice.
+        // A ring of three, with a line of two and a double link.
         let links = [[0, 1], [1, 2], [2, 0], [2, 3], [3, 4], [0, 5], [5, 0]];
         let cut = |link, nodes: &[usize]| Cut {
             link,

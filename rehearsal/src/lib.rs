@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #![forbid(unsafe_code)]
 
-//! Rehearses a network before it is built: whole networks of the tables that real nodes route with, in one process, on a
-//! virtual clock. A [`Plan`] says who there is, which of them are linked, and what they declare and publish; a [`Rehearsal`] says
-//! how long it takes until all know what there is, what that costs each link and each router, and who is cut off by
-//! the loss of which link.
+//! Rehearses a network before it is built: whole networks of the tables that real nodes route with,
+//! in one process, on a virtual clock. A [`Plan`] has the nodes, their links, and what they declare
+//! and publish; a [`Rehearsal`] finds how long it takes until all nodes have all declarations, the
+//! cost for each link and router, and the nodes that the loss of each link cuts off.
 //!
 //! ```
 //! use zonda_rehearsal::{Plan, Rehearsal};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the nodes declare, and the ways of their messages.
+//! Declarations of the nodes, and the paths of their messages.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -14,10 +14,11 @@ use crate::plan::Load;
 use crate::topology::Graph;
 use crate::world::{Node, World};
 
-/// More hops than any path has.
+/// Bound on the hops of a message, longer than any path.
 const HOPS_MAX: usize = 2000;
 
-/// Publishers times nodes whose messages are followed; of more publishers every second, third, .. is.
+/// Maximum of publishers times nodes whose messages are followed; with more publishers, only every
+/// second, third, .. is.
 const FOLLOWED_MAX: usize = 4_000_000;
 
 /// A declaration on a key of a node.
@@ -27,14 +28,14 @@ struct Declared {
     key: KeyExpr<'static>,
 }
 
-/// What was declared.
+/// The declarations of all nodes.
 pub(crate) struct Declarations {
     subscribers: Vec<Declared>,
     publishers: Vec<Declared>,
     messages: u64,
 }
 
-/// Has the nodes declare what the load says.
+/// Makes the nodes declare the load.
 pub(crate) fn declare(world: &mut World, graph: &Graph, load: &Load) -> Declarations {
     let mut all = Declarations {
         subscribers: Vec::new(),
@@ -76,7 +77,7 @@ impl Declaring<'_> {
         let mut declared = Vec::new();
         for key in keys {
             let text = key.replace("{node}", self.name);
-            // The plan was checked with a name of its own; this one may not be part of a key.
+            // The plan was checked with another name; with this one the text may be no key.
             let Ok(key) = KeyExpr::new(text) else {
                 continue;
             };
@@ -104,18 +105,20 @@ impl Declaring<'_> {
     }
 }
 
-/// Follows what is published to all who get it.
+/// Follows each publication to all its subscribers.
 pub(crate) fn publish(
     world: &mut World,
     declared: &Declarations,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Delivery {
+    // With many publishers, only every `step`th is followed.
     let all = declared.publishers.len();
     let step = (all * world.nodes.len()).div_ceil(FOLLOWED_MAX).max(1);
     let mut delivery = Delivery {
         of_publishers: all,
         ..Delivery::default()
     };
+    // Publishers with the same subscribers share a cache of paths.
     let mut groups: BTreeMap<Vec<usize>, Vec<&Declared>> = BTreeMap::new();
     for publisher in declared.publishers.iter().step_by(step) {
         let wanted = declared.wanting(&publisher.key);
@@ -135,6 +138,7 @@ pub(crate) fn publish(
             };
             walk.begin(publisher);
             let (came, hops) = (walk.came, walk.hops);
+            // Each subscriber should have got the message once.
             for subscriber in wanted.iter().map(|at| &declared.subscribers[*at]) {
                 let times = came.get(&(subscriber.node, subscriber.id)).copied();
                 delivery.missing += declared.messages * u64::from(times.is_none());
@@ -151,7 +155,7 @@ pub(crate) fn publish(
 }
 
 impl Declarations {
-    /// The subscribers whose keys meet a key, by their numbers.
+    /// Returns the indices of the subscribers whose keys intersect a key.
     fn wanting(&self, key: &str) -> Vec<usize> {
         let all = self.subscribers.iter().enumerate();
         let meeting = all.filter(|(_, subscriber)| intersects(key, subscriber.key.as_str()));
@@ -159,28 +163,29 @@ impl Declarations {
     }
 }
 
-/// Where a message is: at a node, with the face and the node id that it came by.
+/// The position of a message: a node, and the face and node id by which it arrived.
 type Place = (usize, FaceId, u16);
 
-/// Where a message goes from a place.
+/// The next hops of a message from a position.
 #[derive(Default)]
 struct Way {
-    /// The subscribers there.
+    /// The local subscribers.
     local: Vec<u32>,
-    /// The links that it takes, and where it is then.
+    /// The links that it takes, and its positions behind them.
     on: Vec<(usize, Place)>,
 }
 
-/// A message on its way.
+/// A message on its path.
 struct Walk<'a> {
     world: &'a mut World,
-    /// The ways of earlier messages that the same subscribers wanted: a router, or a client that a message comes to, looks at
-    /// nothing else of a key. A peer also looks at what it has asked for.
+    /// Cache of the next hops of earlier messages with the same subscribers, on which the routes of
+    /// routers and clients depend alone. A peer's routes also depend on its interests, so they are
+    /// not cached.
     ways: &'a mut HashMap<Place, Rc<Way>>,
     key: &'a KeyExpr<'static>,
-    /// How many go the same way.
+    /// Number of messages with this path.
     messages: u64,
-    /// How often it came, by node and subscriber.
+    /// Number of arrivals by node and subscriber.
     came: HashMap<(usize, u32), u64>,
     hops: u64,
 }
@@ -214,7 +219,7 @@ impl Walk<'_> {
         let (at, from, node_id) = place;
         let node = &self.world.nodes[at];
         let route = node.table.route_from(from, node_id, self.key);
-        // Without one it names a router that is not known.
+        // No route: the node id names an unknown router.
         let way = route.map_or_else(Way::default, |route| self.resolve(at, route));
         let way = Rc::new(way);
         if node.role != WhatAmI::Peer {

@@ -11,29 +11,29 @@ pub struct Outcome {
     pub nodes: usize,
     /// The number of routers among them.
     pub routers: usize,
-    /// The effort until each node knows what there is: from the moment in which all links come up, when there was a loss, and
-    /// what is said once more when all have been at rest for a while.
+    /// The changes of the network: all links come up, the periodic repetitions at rest, and the
+    /// loss.
     pub changes: Vec<Change>,
-    /// The messages of the load, before anything is lost.
+    /// The messages of the load before the loss.
     pub load: Delivery,
-    /// The messages once more, after the loss.
+    /// The messages of the load after the loss.
     pub after_loss: Delivery,
     /// The traffic of each link until the loss, in the order of the plan.
     pub links: Vec<LinkUse>,
     /// The memory and tables of each router before the loss.
     pub router_use: Vec<RouterUse>,
-    /// The links whose loss cuts somebody off.
+    /// The links whose loss cuts off nodes.
     pub bridges: Vec<Bridge>,
-    /// Messages that came and looks at clocks: what the rehearsal itself went through.
+    /// Number of messages and clock events that the rehearsal processed.
     pub steps: u64,
 }
 
-/// Something happens, and after a while all know of it.
+/// A change of the network, and its cost until all nodes have it in their tables.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Change {
     /// The event.
     pub what: String,
-    /// Milliseconds on the clock of the network until the last message about it came.
+    /// Time on the network's clock until the last message about it arrived, in milliseconds.
     pub converged_ms: f64,
     /// DECLARE messages.
     pub declarations: u64,
@@ -41,14 +41,14 @@ pub struct Change {
     pub interests: u64,
     /// Messages with link states.
     pub link_states: u64,
-    /// Bytes of all these.
+    /// Bytes of all these messages.
     pub bytes: u64,
-    /// The number of times that routers computed their trees anew, all together.
+    /// Number of times that routers computed their trees, in total.
     pub reshaped: u64,
 }
 
 impl Change {
-    /// The headings above [`Change::cells`].
+    /// Column headings for [`Change::cells`].
     pub const COLUMNS: [&str; 6] = [
         "change",
         "known after",
@@ -58,7 +58,7 @@ impl Change {
         "bytes",
     ];
 
-    /// A row of a table for people.
+    /// Formats the change as a row of a table.
     #[must_use]
     pub fn cells(&self) -> [String; 6] {
         [
@@ -72,27 +72,27 @@ impl Change {
     }
 }
 
-/// The fate of the messages of the load.
+/// Delivery of the load's messages.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Delivery {
     /// Publishers whose messages were followed.
     pub publishers: usize,
     /// The number of publishers.
     pub of_publishers: usize,
-    /// Messages that were published by those.
+    /// Messages that these publishers published.
     pub published: u64,
-    /// Messages that came to a subscriber.
+    /// Messages that arrived at a subscriber.
     pub delivered: u64,
-    /// Messages that did not come to a subscriber to their key.
+    /// Messages that a subscriber to their key did not get.
     pub missing: u64,
-    /// Messages that came to a subscriber once more than once.
+    /// Further copies of messages at one subscriber.
     pub repeated: u64,
-    /// Messages on all links together.
+    /// Messages on all links in total.
     pub hops: u64,
 }
 
 impl Delivery {
-    /// The headings above [`Delivery::cells`].
+    /// Column headings for [`Delivery::cells`].
     pub const COLUMNS: [&str; 7] = [
         "messages",
         "publishers",
@@ -103,7 +103,7 @@ impl Delivery {
         "on links",
     ];
 
-    /// A row of a table for people, with its name.
+    /// Formats the delivery as a row of a table, with its name.
     #[must_use]
     pub fn cells(&self, name: &str) -> [String; 7] {
         [
@@ -119,7 +119,7 @@ impl Delivery {
 }
 
 impl Outcome {
-    /// The rows about the load: before anything is lost, and after it.
+    /// Returns the rows about the load, before and after the loss.
     #[must_use]
     pub fn deliveries(&self) -> [[String; 7]; 2] {
         [
@@ -128,7 +128,8 @@ impl Outcome {
         ]
     }
 
-    /// The links whose loss cuts off more than one node, the worst first. A link of one client cuts off that client, as a matter of course.
+    /// Returns the links whose loss cuts off more than one node, the worst first. The link of a
+    /// client always cuts off that client, so it is not listed.
     #[must_use]
     pub fn wide_bridges(&self) -> Vec<&Bridge> {
         let mut wide: Vec<_> = self
@@ -157,10 +158,10 @@ pub struct LinkUse {
 }
 
 impl LinkUse {
-    /// The headings above [`LinkUse::cells`].
+    /// Column headings for [`LinkUse::cells`].
     pub const COLUMNS: [&str; 4] = ["busiest links", "messages", "declarations", "bytes"];
 
-    /// A row of a table for people.
+    /// Formats the link as a row of a table.
     #[must_use]
     pub fn cells(&self) -> [String; 4] {
         [
@@ -181,11 +182,11 @@ pub struct RouterUse {
     pub memory: usize,
     /// Other routers that it knows.
     pub routers: usize,
-    /// The number of times that it computed its trees.
+    /// Number of times that it computed its trees.
     pub reshaped: u64,
 }
 
-/// A link whose loss cuts somebody off.
+/// A link whose loss cuts off nodes.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Bridge {
     /// Its two ends.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The network drawn, and what was found, as a page of its own that needs nothing else.
+//! A self-contained page with a drawing of the network and the results.
 
 use std::collections::{HashMap, HashSet};
 use std::f64::consts::TAU;
@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 
 use crate::outcome::{Change, Delivery, LinkUse, Outcome};
 
-/// Links of a table; those that carry most.
+/// Maximum number of links in a table, the busiest first.
 const ROWS_MAX: usize = 50;
 
-/// Nodes that are named where they are drawn.
+/// Maximum number of nodes up to which the drawing has their names.
 const NAMED_MAX: usize = 60;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em;color:#222;background:#fff}\
@@ -20,19 +20,20 @@ td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}line{st
 line.bridge{stroke:#c33}circle{fill:#2a6fb0}circle.leaf{fill:#9bb}text{font-size:13px;fill:#222;paint-order:stroke;stroke:#fff;stroke-width:3px}\
 @media (prefers-color-scheme: dark){body{color:#ddd;background:#181a1c}text{fill:#ddd;stroke:#181a1c}line.bridge{stroke:#f66}circle{fill:#5aa2e6}}";
 
-/// The origin of a page.
+/// Origin of a page.
 #[derive(Debug, Clone, Default)]
 pub struct About {
     /// The plan, as it was written.
     pub plan: String,
     /// The program and its version.
     pub program: String,
-    /// When it was rehearsed.
+    /// Date of the rehearsal.
     pub date: String,
 }
 
-/// A page with the network and what a rehearsal found.
+/// Returns a page with the network and the results of a rehearsal.
 pub fn page(outcome: &Outcome, about: &About) -> String {
+    // Head and figures.
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Rehearsal</title><style>{STYLE}</style>\n\
          <h1>Rehearsal of {} nodes, {} of them routers</h1>\n<p>{}, {}</p>\n",
@@ -45,6 +46,7 @@ pub fn page(outcome: &Outcome, about: &About) -> String {
         &Delivery::COLUMNS,
         outcome.deliveries().into_iter().map(Into::into),
     );
+    // Drawing, tables and plan.
     page += &drawing(outcome);
     page += "<p>Blue: routers; pale: clients and peers. The thicker a line, the more messages of the load it carries. A red link cuts off more than one node when it is \
              lost. Point at a node or a link for its name and figures.</p>\n";
@@ -64,7 +66,8 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// Routers on a circle, the others outside beside the first node that they are linked to.
+/// Returns the coordinates of the nodes: routers on a circle, other nodes outside, next to the
+/// first node that they are linked to.
 fn places(outcome: &Outcome) -> HashMap<&str, (f64, f64)> {
     let mut places = HashMap::new();
     let count = outcome.router_use.len().max(1);
@@ -85,7 +88,7 @@ fn places(outcome: &Outcome) -> HashMap<&str, (f64, f64)> {
             let &(x, y) = places.get(near).unwrap_or(&(0.0, 0.0));
             let number = beside.entry((x.to_bits(), y.to_bits())).or_default();
             *number += 1;
-            // Further and further out, to both sides of the way from the middle.
+            // Up to nine nodes on an arc, further ones on wider arcs.
             let ring = f64::from((*number - 1) / 9);
             let turn = (f64::from((*number - 1) % 9) - 4.0) * 0.25;
             let angle = y.atan2(x) + turn;
@@ -102,6 +105,7 @@ fn drawing(outcome: &Outcome) -> String {
     let bridges: HashSet<&[String; 2]> = wide.iter().map(|b| &b.ends).collect();
     let most = outcome.links.iter().map(|link| link.messages).max();
     let most = most.unwrap_or(0).max(1) as f64;
+    // Links first, so that nodes cover their ends.
     let mut text = "<svg viewBox=\"-450 -450 900 900\">".to_owned();
     for link in &outcome.links {
         let at = [&link.ends[0], &link.ends[1]].map(|end| places.get(end.as_str()));
@@ -120,6 +124,7 @@ fn drawing(outcome: &Outcome) -> String {
             );
         }
     }
+    // Nodes in the order of names, so that equal outcomes give equal pages.
     let routers: HashSet<&str> = outcome.router_use.iter().map(|r| r.name.as_str()).collect();
     let mut nodes: Vec<_> = places.iter().collect();
     nodes.sort_unstable_by_key(|(name, _)| **name);

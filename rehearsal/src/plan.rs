@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The file that says what is rehearsed.
+//! The file that describes a rehearsal.
 
 use serde::Deserialize;
 
-/// What is rehearsed.
+/// Description of a network and its load.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Who there is, and which of them are linked.
+    /// The nodes and their links.
     pub topology: Topology,
-    /// How long a message is on its way over a link, in milliseconds, where the link says nothing else.
+    /// Default delay of a message on a link, in milliseconds.
     #[serde(default = "one")]
     pub delay_ms: u64,
-    /// What nodes declare and publish.
+    /// Declarations and publications of the nodes.
     #[serde(default)]
     pub load: Load,
-    /// What is lost after that: the names of the two ends of links. Without any, the link that carries most.
+    /// Links that are lost after that, by the names of their ends. Default: the link between
+    /// routers with the most messages.
     #[serde(default)]
     pub lose: Vec<[String; 2]>,
 }
@@ -25,19 +26,19 @@ const fn one() -> u64 {
     1
 }
 
-/// Who there is: a shape, or nodes and links one by one, or both.
+/// The nodes and links: a shape, a list, or both.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
-    /// How the routers `r0`, `r1`, ... are linked.
+    /// Links between the routers `r0`, `r1`, ...
     pub shape: Option<Shape>,
-    /// How many routers the shape has.
+    /// Number of routers of the shape.
     #[serde(default)]
     pub routers: usize,
-    /// How many clients each of these routers has: `r0c0`, `r0c1`, ...
+    /// Number of clients of each of these routers: `r0c0`, `r0c1`, ...
     #[serde(default)]
     pub clients: usize,
-    /// How many peers each of these routers has, each of them linked to no other peer: `r0p0`, ...
+    /// Number of peers of each of these routers, without links to other peers: `r0p0`, ...
     #[serde(default)]
     pub peers: usize,
     /// Further nodes.
@@ -48,29 +49,29 @@ pub struct Topology {
     pub links: Vec<PlannedLink>,
 }
 
-/// How routers are linked.
+/// Pattern of the links between routers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// One behind the other.
+    /// A line.
     Line,
-    /// The same, and the last one to the first.
+    /// A line whose last router is linked to the first.
     Ring,
-    /// All to the first.
+    /// All routers are linked to the first.
     Star,
-    /// Each to up to three below it.
+    /// A tree in which each router has up to three below it.
     Tree,
-    /// In rows and columns.
+    /// A grid of rows and columns.
     Grid,
-    /// Each to each.
+    /// Each router is linked to each other router.
     Full,
 }
 
-/// A node of its own.
+/// A node that is not part of the shape.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedNode {
-    /// What it is called in this file.
+    /// Name in this file.
     pub name: String,
     /// Its role.
     #[serde(default)]
@@ -81,16 +82,16 @@ pub struct PlannedNode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// It forwards.
+    /// A node that forwards.
     #[default]
     Router,
-    /// It is linked to routers or to other peers.
+    /// A node with links to routers or other peers.
     Peer,
-    /// It has one router or peer.
+    /// A node with one link, to a router or peer.
     Client,
 }
 
-/// A link of its own.
+/// A link that is not part of the shape.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedLink {
@@ -98,33 +99,33 @@ pub struct PlannedLink {
     pub from: String,
     /// The node that listens.
     pub to: String,
-    /// How long a message is on its way.
+    /// Delay of a message on the link.
     pub delay_ms: Option<u64>,
-    /// What both ends set it to under `routing/router/linkstate/transport_weights`; 0 is nothing.
+    /// Weight that both ends set under `routing/router/linkstate/transport_weights`; 0 sets none.
     #[serde(default)]
     pub weight: u16,
 }
 
-/// What nodes declare and publish. In a key `{node}` stands for the node's own name.
+/// Declarations and publications of the nodes. In a key, `{node}` stands for the node's name.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
-    /// On which nodes it is: on all of this role.
+    /// Role of the nodes that have the load.
     #[serde(default = "clients")]
     pub on: Mode,
-    /// Keys that each of them subscribes to.
+    /// Keys that each node subscribes to.
     #[serde(default)]
     pub subscribe: Vec<String>,
-    /// Keys on which each of them answers.
+    /// Keys on which each node has a queryable.
     #[serde(default)]
     pub answer: Vec<String>,
-    /// Keys of liveliness tokens of each of them.
+    /// Keys of each node's liveliness tokens.
     #[serde(default)]
     pub live: Vec<String>,
-    /// Keys on which each of them publishes.
+    /// Keys on which each node publishes.
     #[serde(default)]
     pub publish: Vec<String>,
-    /// How many messages it publishes on each.
+    /// Number of messages that it publishes on each key.
     #[serde(default = "one")]
     pub messages: u64,
 }
@@ -146,39 +147,39 @@ impl Default for Load {
     }
 }
 
-/// What is wrong with a plan.
+/// Reason why a plan was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// It is no JSON5, or has something else than a plan has.
+    /// The text is not JSON5, or has an unknown field.
     #[error("{0}")]
     Syntax(String),
-    /// There is nobody, or too many.
+    /// The plan has no nodes, or too many.
     #[error("there are {0} nodes: a plan has 1 to 100 000, of them up to 1024 routers")]
     Size(usize),
     /// Two nodes have the same name.
     #[error("two nodes are called {0:?}")]
     Twice(String),
-    /// A link leads to nobody.
+    /// A link names an unknown node.
     #[error("a link names {0:?}, and no node is called that")]
     Unknown(String),
-    /// What is to be lost is not there.
+    /// A link to be lost does not exist.
     #[error("{0:?} and {1:?} are to lose their link, and have none")]
     NoLink(String, String),
-    /// A key makes no sense.
+    /// A key is not a key expression.
     #[error("{key:?} is no key expression: {reason}")]
     Key {
         /// The key.
         key: String,
-        /// What is wrong with it.
+        /// The fault of the key.
         reason: String,
     },
 }
 
 impl Plan {
-    /// Reads a plan from JSON5, and checks it.
+    /// Parses a plan from JSON5 and checks it.
     ///
     /// # Errors
-    /// If it says nothing that can be rehearsed.
+    /// The plan cannot be rehearsed.
     pub fn parse(text: &str) -> Result<Plan, PlanError> {
         let plan: Plan =
             json5::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;

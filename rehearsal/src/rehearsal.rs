@@ -13,10 +13,10 @@ use crate::plan::Plan;
 use crate::topology::Graph;
 use crate::world::{Counts, World};
 
-/// The number of stages of a rehearsal: all links come up, it is at rest, messages, a loss, messages again.
+/// Number of stages of a rehearsal: all links come up, rest, messages, a loss, messages again.
 pub const STAGES: usize = 5;
 
-/// The time for which all are left at rest: repetitions come within that.
+/// Duration of the rest, within which routers repeat their link states.
 const REST: Duration = Duration::from_secs(15);
 
 /// A plan that is being rehearsed.
@@ -36,9 +36,9 @@ struct Total {
 }
 
 impl Rehearsal {
-    /// Of a plan that was [read](Plan::parse).
+    /// Prepares a rehearsal of a plan that was [parsed](Plan::parse).
     pub fn new(plan: &Plan) -> Rehearsal {
-        // The faults of a plan are found when it is read.
+        // `Plan::parse` has found the faults of the plan.
         let graph = plan.graph().unwrap_or_default();
         let mut world = World::new(&graph);
         let declared = declare(&mut world, &graph, &plan.load);
@@ -57,8 +57,10 @@ impl Rehearsal {
         }
     }
 
-    /// Goes through all of it. `progress` hears now and then how many of the [`STAGES`] are done and what is being done.
+    /// Runs all stages. `progress` is called now and then with the number of finished [`STAGES`]
+    /// and the current work.
     pub fn run(mut self, progress: &mut dyn FnMut(usize, &str)) -> Outcome {
+        // The network as planned, and its messages.
         let come_up = |world: &mut World| {
             for link in 0..world.links.len() {
                 world.connect(link);
@@ -69,9 +71,11 @@ impl Rehearsal {
         self.outcome.load = self.publish(&mut |what| progress(2, what));
         self.outcome.links = self.links();
         self.outcome.router_use = self.routers();
+        // After a loss, the messages once more.
         if self.lose(&mut |what| progress(3, what)) {
             self.outcome.after_loss = self.publish(&mut |what| progress(4, what));
         }
+        // The links whose loss would cut off nodes.
         let ends: Vec<[usize; 2]> = self.graph.links.iter().map(|edge| edge.ends).collect();
         let cuts = bridges(self.graph.names.len(), &ends).into_iter();
         let bridges = cuts.map(|cut| Bridge {
@@ -83,7 +87,7 @@ impl Rehearsal {
         self.outcome
     }
 
-    /// Something happens, and all come to know of it.
+    /// Makes a change, and runs the network until all tables have it.
     fn change(
         &mut self,
         what: &str,
@@ -98,7 +102,7 @@ impl Rehearsal {
         self.note(what, before, self.world.last - begin);
     }
 
-    /// Waits for the repetitions that routers send when all have been at rest for a while.
+    /// Waits for what routers repeat after a while at rest.
     fn rest(&mut self, progress: &mut dyn FnMut(&str)) {
         progress("at rest");
         let (before, begin) = (self.total(), self.world.now);
@@ -128,7 +132,8 @@ impl Rehearsal {
         })
     }
 
-    /// Breaks the links that the plan loses, or the link between routers that carried most. False if there is none.
+    /// Breaks the links that the plan loses, or the busiest link between routers. Returns false if
+    /// there is none.
     fn lose(&mut self, progress: &mut dyn FnMut(&str)) -> bool {
         let mut lost = self.lost.clone();
         if lost.is_empty() {
@@ -230,7 +235,7 @@ mod tests {
         }
         let mut ring = outcome.links[..6].iter();
         assert!(ring.all(|link| link.declarations > 0 && link.messages > 0));
-        // A node that has one link only is cut off without it.
+        // The only link of a node cuts that node off.
         assert_eq!(outcome.bridges.len(), 18);
         assert!(outcome.bridges.iter().all(|b| b.cut_off.len() == 1));
         let converged: Vec<f64> = outcome.changes.iter().map(|c| c.converged_ms).collect();
@@ -251,7 +256,7 @@ mod tests {
         let drawn = page(&outcome, &about);
         assert_eq!(drawn.matches("<circle").count(), 24);
         assert_eq!(drawn.matches("<line").count(), 24);
-        // No link but that of a client to its router cuts anything off, and that is no alarm.
+        // Only links of clients and peers cut off a node, which is no alarm.
         assert!(
             !drawn.contains("class=\"bridge\"") && drawn.contains("No link cuts off"),
             "{drawn}"
@@ -278,7 +283,7 @@ mod tests {
         let cut = outcome.bridges.iter().find(|b| b.ends == ["r3", "r2"]);
         assert_eq!(cut.expect("it is a bridge").cut_off, ["r3", "r3c0"]);
         assert_eq!((outcome.load.delivered, outcome.load.missing), (16, 0));
-        // Three reach three, and the one that is cut off itself.
+        // Three nodes reach three, and the fourth reaches itself.
         let after = &outcome.after_loss;
         assert_eq!((after.delivered, after.missing), (10, 6));
     }

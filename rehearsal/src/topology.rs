@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The nodes and links that a plan stands for.
+//! Conversion of a plan into nodes and links.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use zonda_codec::{KeyExpr, WhatAmI};
 
 use crate::plan::{Load, Mode, Plan, PlanError, Shape};
 
-/// Nodes of one plan.
+/// Maximum number of nodes of a plan.
 const NODES_MAX: usize = 100_000;
 
-/// Routers of one plan: as many as know each other.
+/// Maximum number of routers of a plan, equal to the limit of a mesh.
 const ROUTERS_MAX: usize = 1024;
 
-/// How many routers are below one in a tree.
+/// Number of routers below each router of a tree.
 const FAN_OUT: usize = 3;
 
-/// Everybody, and every link.
+/// All nodes and links.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) names: Vec<String>,
@@ -44,7 +44,7 @@ impl Mode {
 }
 
 impl Shape {
-    /// The links among so many routers, by their numbers.
+    /// Returns the links among `count` routers, by their numbers.
     fn links(self, count: usize) -> Vec<[usize; 2]> {
         let others = 1..count;
         match self {
@@ -70,7 +70,7 @@ impl Shape {
 }
 
 impl Plan {
-    /// Whether there is anything to rehearse, and every name stands for something.
+    /// Checks that the plan has nodes, and that every name is known.
     pub(crate) fn check(&self) -> Result<(), PlanError> {
         let graph = self.graph()?;
         let routers = graph.roles.iter();
@@ -97,10 +97,11 @@ impl Plan {
         Ok(())
     }
 
-    /// Everybody, and every link.
+    /// Returns all nodes and links.
     pub(crate) fn graph(&self) -> Result<Graph, PlanError> {
         let topology = &self.topology;
         let (mut graph, count) = (Graph::default(), topology.routers.min(NODES_MAX));
+        // Routers of the shape.
         for router in 0..count {
             graph.add(format!("r{router}"), WhatAmI::Router);
         }
@@ -110,6 +111,7 @@ impl Plan {
         {
             graph.link(ends, (self.delay_ms, 0));
         }
+        // Clients and peers of these routers.
         let behind = [
             (topology.clients, "c", WhatAmI::Client),
             (topology.peers, "p", WhatAmI::Peer),
@@ -122,6 +124,7 @@ impl Plan {
                 }
             }
         }
+        // Nodes and links of the lists.
         for node in &topology.nodes {
             graph.add(node.name.clone(), node.mode.role());
         }
@@ -137,7 +140,7 @@ impl Plan {
         Ok(graph)
     }
 
-    /// The links that are to be lost, by their numbers.
+    /// Returns the numbers of the links to be lost.
     pub(crate) fn lost(&self, graph: &Graph) -> Result<Vec<usize>, PlanError> {
         let numbers = graph.numbers()?;
         let lost = self.lose.iter().map(|[one, other]| {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The network on a virtual clock: nodes, links, and what is on its way. The clock jumps from one event to the next.
+//! The network on a virtual clock: nodes, links, and messages under way. The clock jumps from one
+//! event to the next.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -11,22 +12,22 @@ use zonda_router::table::{Action, Deadline, FaceId, FaceInfo, FaceKind, Forwardi
 
 use crate::topology::{Edge, Graph};
 
-/// A node: the table that it routes with.
+/// A node: the table that it routes with, and its faces.
 pub(crate) struct Node {
     pub(crate) table: ForwardingTable,
     pub(crate) role: WhatAmI,
     pub(crate) zid: ZenohId,
-    /// The face of its session.
+    /// Face of its session.
     pub(crate) local: FaceId,
-    /// The link and side that each of its faces is.
+    /// Link and side of each face.
     faces: HashMap<FaceId, (usize, usize)>,
-    /// When it is looked after next.
+    /// Time of its next clock event.
     look: Option<Instant>,
-    /// It goes on with something, or its trees wait.
+    /// True while it has unfinished work, or its trees wait to be computed.
     is_busy: bool,
 }
 
-/// What went over a link.
+/// Traffic of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) declarations: u64,
@@ -51,39 +52,41 @@ pub(crate) struct Link {
     pub(crate) counts: Counts,
 }
 
-/// Something that is due.
+/// An event.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Link(usize),
     Node(usize),
 }
 
-/// Everybody, and everything under way.
+/// All nodes and links, and the events to come.
 pub(crate) struct World {
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<Link>,
     agenda: BinaryHeap<Reverse<(Instant, Due)>>,
-    /// Messages on their way.
+    /// Number of messages under way.
     under_way: u64,
-    /// How many nodes are busy.
+    /// Number of busy nodes.
     busy: usize,
     pub(crate) now: Instant,
-    /// When a message came last.
+    /// Time of the last arrival of a message.
     pub(crate) last: Instant,
-    /// Messages that came, and looks at clocks.
+    /// Number of arrivals and clock events.
     pub(crate) steps: u64,
 }
 
 impl World {
-    /// The nodes of a graph, not linked yet.
+    /// Creates the nodes of a graph, with all links down.
     pub(crate) fn new(graph: &Graph) -> World {
         let zid = |number: usize| ZenohId::random_from(number as u128 + 1);
+        // Weights of links, for both ends.
         let mut weights: Vec<HashMap<ZenohId, u16>> = vec![HashMap::new(); graph.roles.len()];
         for &Edge { ends, weight, .. } in graph.links.iter().filter(|edge| edge.weight > 0) {
             for (end, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
                 weights[end].insert(zid(other), weight);
             }
         }
+        // Nodes and links.
         let nodes = graph.roles.iter().zip(weights).enumerate();
         let nodes = nodes.map(|(number, (role, weights))| Node::new(zid(number), *role, weights));
         let links = graph.links.iter().map(|edge| Link {
@@ -108,7 +111,7 @@ impl World {
         }
     }
 
-    /// A link comes up at both of its sides.
+    /// Brings a link up at both of its sides.
     pub(crate) fn connect(&mut self, link: usize) {
         for side in [0, 1] {
             let (node, other) = self.ends(link, side);
@@ -125,7 +128,7 @@ impl World {
         }
     }
 
-    /// A link is lost, and both sides notice at once. What was on its way is lost with it.
+    /// Cuts a link, which both sides notice at once. Messages under way on it are lost.
     pub(crate) fn cut(&mut self, link: usize) {
         for side in [0, 1] {
             let (node, _) = self.ends(link, side);
@@ -139,20 +142,20 @@ impl World {
         }
     }
 
-    /// Does something at a node and sends what follows from it.
+    /// Runs `act` at a node and sends the resulting messages.
     pub(crate) fn act(&mut self, node: usize, act: impl FnOnce(&mut Node, &mut Vec<Action>)) {
         let mut actions = Vec::new();
         act(&mut self.nodes[node], &mut actions);
         self.send(node, actions);
     }
 
-    /// The link and side that a face of a node is.
+    /// Returns the link and side of a node's face.
     pub(crate) fn link_of(&self, node: usize, face: FaceId) -> Option<(usize, usize)> {
         self.nodes[node].faces.get(&face).copied()
     }
 
-    /// Lets everything happen that is under way, until all know what there is: nothing is on its way, nobody goes on with
-    /// anything, and no trees wait. What nodes say once more when they have been at rest for a while comes later.
+    /// Runs until the network is at rest: no message is under way, no node has unfinished work, and
+    /// no trees wait to be computed. Periodic repetitions come later.
     pub(crate) fn run(&mut self, progress: &mut dyn FnMut(u64)) {
         while !self.is_at_rest() && self.step() {
             if self.steps.is_multiple_of(10_000) {
@@ -161,7 +164,7 @@ impl World {
         }
     }
 
-    /// Lets so much time pass.
+    /// Runs the events of a period of time.
     pub(crate) fn pass(&mut self, time: Duration) {
         let until = self.now + time;
         while let Some(Reverse((at, _))) = self.agenda.peek()
@@ -176,7 +179,7 @@ impl World {
         self.under_way == 0 && self.busy == 0
     }
 
-    /// The next event; false if there is none.
+    /// Processes the next event; returns false if there is none.
     fn step(&mut self) -> bool {
         let Some(Reverse((at, due))) = self.agenda.pop() else {
             return false;
@@ -193,7 +196,7 @@ impl World {
                     node.table.sweep(actions);
                 });
             }
-            // It was looked after before.
+            // The node's clock event was moved to an earlier time and has passed.
             Due::Node(_) => {}
         }
         true
@@ -246,7 +249,8 @@ impl World {
         self.plan_look(node);
     }
 
-    /// Notes whether the node is busy, and when it wants to be looked after. Follows whatever is done to a node.
+    /// Updates whether the node is busy, and the time of its next clock event. Called after every
+    /// action at the node.
     fn plan_look(&mut self, node: usize) {
         let (now, found) = (self.now, &mut self.nodes[node]);
         let is_busy = found.table.is_sweeping() || found.table.is_mesh_pending();
@@ -279,7 +283,7 @@ impl Node {
             kind: FaceKind::Local,
         };
         let local = table.add_face(info, &mut Vec::new());
-        // As with the time that real nodes begin with.
+        // A first count of link-state changes like that of a real node, which begins with the time.
         table.set_mesh(1 << 33, weights);
         Node {
             table,
@@ -321,7 +325,7 @@ fn hand_over(
                 table.handle_link_states(face, &states, actions);
             }
         }
-        // A table asks for nothing else.
+        // A table sends no other messages.
         _ => {}
     }
 }
