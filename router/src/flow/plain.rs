@@ -163,6 +163,7 @@ impl Shared {
         message: Labelled<'_, L>,
         wait: Wait,
     ) -> Passing {
+        // a closed node and any other number of neighbours have paths of their own
         if self.is_closed() {
             drop(visit);
             return self.dispatch_unusual(way, message, wait);
@@ -170,6 +171,7 @@ impl Shared {
         let [one] = ready else {
             return self.dispatch_each(way, ready, message, wait);
         };
+        // a full neighbour may be waited for, on the general path
         match one.offer(visit, message) {
             Ok(passed) => taken(way, passed, message.plain.payload.size()),
             Err(refused) => {
@@ -192,6 +194,7 @@ impl Shared {
         message: Labelled<'_, L>,
         wait: Wait,
     ) -> Passing {
+        // the outcome is the worst of all neighbours
         let mut passed = match ready {
             [] => Passed::Nobody,
             _ => Passed::Sent,

@@ -224,6 +224,7 @@ impl Shared {
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
+        // hooks split a route into several ways
         if let Some(hooked) = &route.hooked {
             return self.dispatch_checked(hooked, publication, wait);
         }
@@ -232,6 +233,7 @@ impl Shared {
             publication,
             body: &body,
         };
+        // neighbours and local subscribers that take the message at once come first
         let mut verdict = Verdict::on(route);
         let mut slow = Vec::new();
         for hop in &route.remote {
@@ -241,6 +243,7 @@ impl Shared {
         if !route.local.is_empty() {
             deliver_local(route, publication, body);
         }
+        // the slow ones share the time limit
         if let Wait::AtMost(limit) = wait {
             sending.insist_all(&slow, self, limit, &mut verdict);
         }

@@ -115,7 +115,6 @@ impl Shared {
         runtime: AnyRuntime,
         this: Weak<Shared>,
     ) -> Self {
-        // the table with its local face, admin space and mesh
         let role = settings.mode;
         let mut table = ForwardingTable::with_limits(zid, role, settings.table_limits());
         let mut actions = Vec::new();
@@ -129,7 +128,6 @@ impl Shared {
             table.add_admin_space();
         }
         join_mesh(&mut table, &settings);
-        // the state under the lock
         let state = State {
             table,
             faces: HashMap::new(),
@@ -150,7 +148,6 @@ impl Shared {
             leavers: Leavers::default(),
             discovery: Discovery::new(zid, &settings),
         };
-        // limits, memory and hooks follow the settings
         let limits = limits::Limits::new(&settings, crate::descriptors::limit());
         let memory = Memory::new(&settings);
         let hooks = Hooks::new(&settings);

@@ -440,6 +440,7 @@ impl State {
             holding,
             keeps_order: _,
         } = arrived;
+        // a new connection counts as probed, so that it is left alone at first
         let now = Instant::now();
         self.faces.insert(
             face,

@@ -60,11 +60,13 @@ impl Discovery {
             multihop,
             ..GossipOptions::default()
         };
+        // a client attempts one connection at a time and sends no gossip
         let is_client = role == WhatAmI::Client;
         let mut limits = settings.candidate_limits();
         if is_client {
             limits.attempts_max = 1;
         }
+        // numbers of link states begin above those of an earlier run with the same id
         let begun = SystemTime::now().duration_since(UNIX_EPOCH);
         let first_sn = begun.map_or(1, |since| since.as_secs());
         Discovery {

@@ -152,6 +152,7 @@ impl Node {
     pub(crate) async fn find_gateway(&self) -> Result<(), OpenError> {
         let shared = &self.shared;
         let scouting = shared.settings.scouting();
+        // wait for a link until the scouting timeout
         if !shared.scouts(&scouting) {
             return Err(OpenError::NoEndpoint);
         }
@@ -160,6 +161,7 @@ impl Node {
         if shared.wait_until(deadline, is_connected).await {
             return Ok(());
         }
+        // the error names the interfaces that were tried, and the last failure
         let status = self.discovery();
         let tried = status.scouting.map_or_else(
             || "scouting could not start".to_owned(),

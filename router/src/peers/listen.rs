@@ -29,6 +29,7 @@ impl Node {
             let Err(error) = Shared::listen_once(shared, &endpoint) else {
                 continue;
             };
+            // a failure ends the node, is waited for, or is left to the background
             let must = settings.listen_must_succeed(&endpoint);
             match settings.listen_timeout {
                 TimeLimit::Once if must => return Err(refused(&endpoint, &error)),
@@ -46,6 +47,7 @@ impl Node {
                 }
             }
         }
+        // all listeners are known now
         shared.tell_of_open_mesh();
         Ok(())
     }

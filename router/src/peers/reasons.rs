@@ -130,6 +130,7 @@ impl fmt::Display for Refusal {
 impl From<&HandshakeError> for Refusal {
     fn from(error: &HandshakeError) -> Refusal {
         use HandshakeError as E;
+        // codes on the wire and errors of this side fall into the same kinds
         let kind = match error {
             E::Version { .. } => RefusalKind::Version,
             E::Refused { reason } => RefusalKind::of_close(*reason),
@@ -157,6 +158,7 @@ impl From<&HandshakeError> for Refusal {
 
 impl From<&DialError> for Refusal {
     fn from(error: &DialError) -> Refusal {
+        // the kind, and the endpoint that the text repeats
         let (kind, endpoint) = match error {
             DialError::Endpoint { endpoint, .. } => (RefusalKind::Unsupported, endpoint),
             DialError::Resolve { endpoint, .. } => (RefusalKind::NameNotResolved, endpoint),
@@ -180,6 +182,7 @@ impl From<&DialError> for Refusal {
                 return Refusal { kind, text };
             }
         };
+        // the endpoint is shown next to the text, so the prefix is removed
         let text = error.to_string();
         let front = format!("cannot connect to {endpoint}: ");
         let text = text.strip_prefix(&front).unwrap_or(&text).to_owned();

@@ -98,6 +98,7 @@ fn described(event: &ConnectionEvent) -> Value {
             "remote": link.remote.to_string(),
         })
     };
+    // fields by the kind of event
     let mut told = match event {
         ConnectionEvent::Connected(open) | ConnectionEvent::LinkAdded(open) => {
             json!({ "link": link(open) })
@@ -113,6 +114,7 @@ fn described(event: &ConnectionEvent) -> Value {
             listener, reason, ..
         } => json!({ "listener": listener.to_string(), "reason": reason.kind.name() }),
     };
+    // its name, and a text that hides the address of a refused node
     told["event"] = json!(event.name());
     told["text"] = json!(match event {
         ConnectionEvent::Refused {
