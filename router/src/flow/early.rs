@@ -77,7 +77,7 @@ impl EarlyIds {
         self.early.take()
     }
 
-    /// Sets if the messages that come from now on have waited long enough.
+    /// Sets the flag that messages from now on have waited long enough.
     pub(crate) fn set_over(&mut self, is_over: bool) {
         self.is_over = is_over;
     }

@@ -96,5 +96,5 @@ pub trait Receive: Send + Sync {
     fn open(&self) -> Option<Opened>;
 }
 
-/// A shared [`Receive`].
+/// Shared [`Receive`].
 pub type Sink = Arc<dyn Receive>;
