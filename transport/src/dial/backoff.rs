@@ -118,7 +118,7 @@ impl Backoff {
     /// router do not all reconnect at the same time.
     pub fn next_wait_apart(&mut self) -> Duration {
         let half = self.next_wait() / 2;
-        // Where the system has no random numbers, every node waits for the whole time.
+        // Every node waits for the whole time if the system has no random numbers.
         let part = getrandom::u32().map_or(1.0, |number| f64::from(number) / f64::from(u32::MAX));
         half + half.mul_f64(part)
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Authentication of users: the name and password of a node, and the list that an acceptor checks them
-//! against. Nothing here prints a password; the steps of the handshake that prove one are in `handshake/password.rs`.
+//! Authentication of users: the name and password of a node, and the list that an acceptor checks
+//! them against. This module prints no password; the steps of the handshake that prove one are in
+//! `handshake/password.rs`.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The longest user name, in bytes.
+/// Maximum length of a user name, in bytes.
 pub const USER_BYTES_MAX: usize = 1024;
 
 /// Bytes that are never shown.
@@ -25,34 +26,34 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why a user name or a list of them cannot be used. The texts name no password.
+/// Fault of a user name or a list of users. The texts contain no password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialsError {
-    /// No name, or one that is too long.
+    /// The name is empty or too long.
     #[error("a user name of {length} bytes is outside 1..={USER_BYTES_MAX}")]
     User {
-        /// Its length in bytes.
+        /// Length of the name in bytes.
         length: usize,
     },
-    /// A password without a single byte.
+    /// The password is empty.
     #[error("the password of user {user:?} is empty")]
     EmptyPassword {
-        /// The user.
+        /// Name of the user.
         user: String,
     },
-    /// A line that is not `user:password`.
+    /// A line is not `user:password`.
     #[error("line {line} has no colon; write user:password")]
     Line {
-        /// Its number, from 1.
+        /// Number of the line, from 1.
         line: usize,
     },
-    /// Two lines have one name.
+    /// Two lines have the same name.
     #[error("line {line} names user {user:?} again; keep one of the two lines")]
     Again {
-        /// The number of the second line, from 1.
+        /// Number of the second line, from 1.
         line: usize,
-        /// The user.
+        /// Name of the user.
         user: String,
     },
     /// The list is empty, and would refuse every user.
@@ -60,7 +61,7 @@ pub enum CredentialsError {
     Nobody,
 }
 
-/// A user name and its password, which a node shows to the acceptors it connects to.
+/// User name and password, which a node sends to the acceptors it connects to.
 ///
 /// ```
 /// use zonda_transport::protocol::auth::Credentials;
@@ -77,7 +78,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// The credentials of `user`.
+    /// Creates the credentials of `user`.
     ///
     /// # Errors
     /// The name is empty or longer than [`USER_BYTES_MAX`], or the password is empty.
@@ -96,7 +97,7 @@ impl Credentials {
         })
     }
 
-    /// The user name.
+    /// Returns the user name.
     #[must_use]
     pub fn user(&self) -> &str {
         &self.user
@@ -111,7 +112,8 @@ impl Credentials {
     }
 }
 
-/// The users that an acceptor lets in. Clones share the list, also where it is [replaced](Users::replace).
+/// Users that an acceptor admits. Clones share the list, also after it is
+/// [replaced](Users::replace).
 ///
 /// ```
 /// use zonda_transport::protocol::auth::Users;
@@ -126,7 +128,7 @@ pub struct Users(Arc<Mutex<List>>);
 type List = Arc<HashMap<Arc<str>, Secret>>;
 
 impl Users {
-    /// Returns their number, at least one.
+    /// Returns the number of users, at least one.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "there is always one")]
     pub fn len(&self) -> usize {
@@ -139,7 +141,7 @@ impl Users {
         Some((Arc::clone(user), secret.clone()))
     }
 
-    /// Takes the list of `other` instead, for handshakes from now on. Links that are open stay.
+    /// Replaces the list by that of `other`, for later handshakes. Open links stay.
     pub fn replace(&self, other: &Users) {
         let list = other.list();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = list;
@@ -158,7 +160,8 @@ impl PartialEq for Users {
 
 impl Eq for Users {}
 
-/// Reads `user:password` lines; blanks around either and empty lines mean nothing, further colons belong to the password.
+/// Parses `user:password` lines; blanks around either and empty lines are ignored, further colons
+/// belong to the password.
 impl std::str::FromStr for Users {
     type Err = CredentialsError;
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names in the certificate of a peer.
 
-/// Names in a certificate that this node has checked: its authority vouches for them.
+/// Names in a certificate that this node has verified: its authority vouches for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificateNames {
-    /// The common names of its subject.
+    /// Common names of its subject.
     pub common_names: Vec<String>,
-    /// The alternative names that are names of hosts.
+    /// Alternative names of type DNS.
     pub hosts: Vec<String>,
-    /// The alternative names that are URIs.
+    /// Alternative names of type URI.
     pub uris: Vec<String>,
 }
 
 impl CertificateNames {
-    /// Tells if the certificate is for this name, be it a common name or an alternative one. Names of hosts have no case.
+    /// Returns true if the certificate is for this name, either as a common name or as an
+    /// alternative one. The case of host names is ignored.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         let is_host = |host: &String| host.eq_ignore_ascii_case(name);
@@ -21,7 +22,7 @@ impl CertificateNames {
         exact.any(|one| one == name) || self.hosts.iter().any(is_host)
     }
 
-    /// Lists all names.
+    /// Returns all names.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         let lists = [&self.common_names, &self.hosts, &self.uris];
         lists.into_iter().flatten().map(String::as_str)

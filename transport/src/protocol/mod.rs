@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The protocol between two nodes, sans-IO: plain functions of state, input and time that say what
-//! to do. No socket, no clock, no waiting in here; the drivers and the fuzzer call the same functions,
-//! and a simulation runs the drivers.
+//! Protocol between two nodes, sans-IO: plain functions of state, input and time that return the
+//! next step. The module has no socket and no clock, and never waits; the drivers and the fuzzer
+//! call the same functions, and a simulation runs the drivers.
 //!
 //! A link begins with a [`handshake`], which turns [`parameters::LocalParameters`] of both sides
-//! into [`parameters::Established`], [`options`] included. From then on [`tx`] makes batches of messages, [`rx`] messages
-//! of batches, and [`timers`] keeps both sides assured that the other is alive. [`patience`] says how long a peer may keep its sources waiting.
+//! into [`parameters::Established`], [`options`] included. From then on [`tx`] makes batches of
+//! messages, [`rx`] makes messages of batches, and [`timers`] sends keep-alives and detects a dead
+//! peer. [`patience`] limits the time for which a peer may stall its sources.
 
 pub mod auth;
 pub mod certificate;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a link may have beyond the plain protocol: what a node is willing to ([`LocalOptions`]) and what both sides agreed
-//! on ([`LinkOptions`]). The default of both is nothing.
+//! Options of a link beyond the plain protocol: the ones that a node agrees to ([`LocalOptions`])
+//! and the ones that both sides agreed on ([`LinkOptions`]). The default of both is none.
 
 use std::sync::Arc;
 
@@ -8,33 +8,35 @@ use super::auth::{Credentials, Users};
 use super::certificate::CertificateNames;
 use super::multilink::{NodeKey, PeerKey};
 
-/// What a node is willing to have on its links.
+/// Options that a node agrees to on its links.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LocalOptions {
-    /// Shown to acceptors that ask for a user. Default: none.
+    /// Credentials for acceptors that ask for a user. Default: none.
     pub credentials: Option<Credentials>,
-    /// The users that this node lets in; everybody where there is no list. Default: no list.
+    /// Users that this node admits; all peers where there is no list. Default: no list.
     pub users: Option<Users>,
-    /// Whether compressed batches are offered and agreed to. Default: no.
+    /// True if compressed batches are offered and agreed to. Default: no.
     pub compression: bool,
-    /// Whether bare messages are offered and agreed to; not together with priorities. Default: no.
+    /// True if bare messages are offered and agreed to; not together with priorities. Default: no.
     pub low_latency: bool,
-    /// Shown to prove that further links come from this node; one link to each node where there is none. Default: none.
+    /// Key that proves that further links come from this node; without it, one link to each node.
+    /// Default: none.
     pub multilink: Option<NodeKey>,
 }
 
-/// What the two sides of a link agreed on.
+/// Options that the two sides of a link agreed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkOptions {
-    /// Batches may be compressed.
+    /// Set if batches may be compressed.
     pub compression: bool,
-    /// Bare messages: no priorities, no fragments.
+    /// Set for bare messages: no priorities, no fragments.
     pub low_latency: bool,
-    /// Rarely there, and copied with every step of a handshake.
+    /// Proven facts about the peer. Few links have any, and each step of a handshake copies the
+    /// options.
     pub(crate) proven: Option<Arc<Proven>>,
 }
 
-/// What one side has proved to the other.
+/// Facts that one side has proved to the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Proven {
     user: Option<Arc<str>>,
@@ -42,26 +44,27 @@ pub(crate) struct Proven {
     certificate: Option<CertificateNames>,
 }
 
-/// What stands in front of the messages on a link.
+/// Head in front of the messages on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Framing {
-    /// Batches: a length of 16 bits.
+    /// Batches with a length of 16 bits.
     #[default]
     Plain = 2,
-    /// Batches that may be compressed: a length of 16 bits and a byte of flags.
+    /// Batches that may be compressed, with a length of 16 bits and a byte of flags.
     Compressed = 3,
-    /// Single messages: each has a length of 32 bits.
+    /// Single messages, each with a length of 32 bits.
     Bare = 0,
 }
 
 impl Framing {
-    /// Whether messages stand alone.
+    /// Returns true if messages are bare.
     pub(crate) fn is_bare(self) -> bool {
         self == Framing::Bare
     }
 
-    /// Bytes in front of the first message of what is written at once; a bare message brings its own.
+    /// Returns the bytes in front of the first message of a batch; a bare message has its own
+    /// length.
     #[inline]
     pub(crate) fn prefix_bytes(self) -> usize {
         usize::from(self as u8)
@@ -69,7 +72,7 @@ impl Framing {
 }
 
 impl LinkOptions {
-    /// The same with what was proved.
+    /// Returns the options with the proven facts.
     pub(crate) fn proving(self, user: Option<Arc<str>>, multilink: Option<PeerKey>) -> Self {
         let proven = Proven {
             user,
@@ -83,7 +86,7 @@ impl LinkOptions {
         }
     }
 
-    /// Notes what the certificate says that the peer has shown, if it has.
+    /// Adds the names in the peer's certificate, if it has shown one.
     pub(super) fn certify(&mut self, names: Option<Box<CertificateNames>>) {
         if let Some(names) = names {
             let proven = self.proven.as_deref().cloned().unwrap_or_default();
@@ -94,32 +97,34 @@ impl LinkOptions {
         }
     }
 
-    /// Tells if two links have the same options and the same owner. Certificates may differ: one of the links may have none.
+    /// Returns true if two links have the same options and the same owner. Certificates may differ:
+    /// one of the links may have none.
     #[must_use]
     pub fn are_alike(&self, other: &LinkOptions) -> bool {
         (self.compression, self.low_latency) == (other.compression, other.low_latency)
             && (self.user(), self.multilink()) == (other.user(), other.multilink())
     }
 
-    /// The names in the certificate that the peer has shown; `None` on a link without TLS, and where the listener asks for none.
+    /// Returns the names in the peer's certificate; `None` on a link without TLS, and where the
+    /// listener requires no certificate.
     #[must_use]
     pub fn certificate(&self) -> Option<&CertificateNames> {
         self.proven.as_ref()?.certificate.as_ref()
     }
 
-    /// The user that the opener has proved to be; `None` where the acceptor did not ask.
+    /// Returns the user that the opener has proved; `None` where the acceptor did not ask.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.proven.as_ref()?.user.as_deref()
     }
 
-    /// The peer's key, where there may be several links to it.
+    /// Returns the peer's key, where there may be several links to it.
     #[must_use]
     pub fn multilink(&self) -> Option<&PeerKey> {
         self.proven.as_ref()?.multilink.as_ref()
     }
 
-    /// What it has, in words; empty for a plain link.
+    /// Returns the options as words; empty for a plain link.
     ///
     /// ```
     /// use zonda_transport::protocol::options::LinkOptions;
@@ -142,7 +147,8 @@ impl LinkOptions {
             .collect()
     }
 
-    /// How messages are framed: where both are agreed on, bare messages win and nothing is compressed.
+    /// Returns the framing of messages: where both are agreed on, bare messages win over
+    /// compression.
     #[must_use]
     pub fn framing(&self) -> Framing {
         match self {

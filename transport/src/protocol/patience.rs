@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long a peer may keep its sources waiting: the pace that it has to keep, and the budget of waiting when it does not.
+//! Limits for the stalls that a peer causes: the rate that it has to keep, and the stall budget of
+//! its sources.
 //!
-//! Functions of (state, counters, now): the outbox owns one [`StallClock`] for each [`Demand`] and asks them only while
-//! a source waits for the peer.
+//! Pure functions of (state, counters, now): the outbox owns one [`StallClock`] for each [`Demand`]
+//! and asks it only while a source waits for the peer.
 
 use std::time::{Duration, Instant};
 
-/// The time within which [`Isolation::stall`] may be used up once. It is also the time over which the offered rate is
+/// Window in which [`Isolation::stall`] may be used up once, and over which the offered rate is
 /// averaged.
 pub const STALL_WINDOW: Duration = Duration::from_secs(10);
 
-/// The most time that one look may charge a peer with. Sources look every few milliseconds; one that comes much later was
-/// kept from it by its own machine, and the peer is not to blame for that.
+/// Maximum time that one look charges a peer with. Sources look every few milliseconds; a source
+/// that looks much later was delayed by its own machine, not by the peer.
 const LOOK_MAX: Duration = Duration::from_millis(50);
 
-/// What a peer has to do so that those who send to it wait for it.
+/// Requirements for a peer so that its sources wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Isolation {
-    /// Bytes per second that the peer has to take while a source waits for it, unless less than twice as much is offered
-    /// to it. 0: any progress will do.
+    /// Bytes per second that the peer has to take while a source waits for it, unless less than
+    /// twice as much is offered to it. 0: any progress will do.
     pub min_rate: u64,
-    /// How long sources may wait for a peer that takes less, within [`STALL_WINDOW`] and over all sources.
+    /// Total time of all sources' waits for a slower peer within [`STALL_WINDOW`].
     pub stall: Duration,
-    /// How long sources that only ask for progress wait for a peer that takes nothing.
+    /// Time for which sources that only require progress wait for a peer that takes nothing.
     pub standstill: Duration,
-    /// Bytes that wait for the peer before its sources pause.
+    /// Bytes queued for the peer above which its sources pause.
     pub backlog_bytes: usize,
 }
 
 impl Default for Isolation {
-    /// 1 MiB/s, 500 ms, 5 s, 4 MiB.
+    /// Returns 1 MiB/s, 500 ms, 5 s, 4 MiB.
     fn default() -> Self {
         Self {
             min_rate: 1 << 20,
@@ -40,39 +41,40 @@ impl Default for Isolation {
     }
 }
 
-/// What a waiting source asks of the peer.
+/// Requirement of a waiting source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Demand {
-    /// That it keeps the pace of [`Isolation::min_rate`], because others wait behind this source.
+    /// The peer keeps the rate of [`Isolation::min_rate`], because other peers wait behind this
+    /// source.
     Pace,
-    /// That it takes anything at all within [`Isolation::standstill`].
+    /// The peer takes any bytes within [`Isolation::standstill`].
     Progress,
 }
 
-/// What has happened on a connection until now, in bytes.
+/// Totals of a connection, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flow {
-    /// What the peer has taken.
+    /// Bytes that the peer has taken.
     pub taken: u64,
-    /// That and what waits for it.
+    /// Bytes that the peer has taken, and those that are queued for it.
     pub offered: u64,
 }
 
-/// The waiting of all sources with one [`Demand`] of one peer.
+/// Waiting time of all sources with one [`Demand`] of one peer.
 #[derive(Debug, Default)]
 pub struct StallClock {
-    /// How many sources wait.
+    /// Number of waiting sources.
     waiting: usize,
     /// Waiting that the peer has not made good, in seconds.
     debt: f64,
-    /// When `debt` was brought up to date, and what had been taken by then. Of a debt from before this connection nothing
-    /// is made good by what the socket takes before a source waits.
+    /// Time of the last update of `debt`, and the bytes taken by then. A debt from an earlier
+    /// connection is not reduced by bytes that the socket takes before a source waits.
     looked: Option<(Instant, Option<u64>)>,
     offered: OfferedRate,
 }
 
 impl StallClock {
-    /// The clock of a peer that has just connected and was too slow on a connection before: it has not made good so much.
+    /// Creates the clock of a peer that has reconnected, with the debt of its earlier connection.
     #[must_use]
     pub fn owing(now: Instant, debt: Duration) -> Self {
         StallClock {
@@ -82,17 +84,17 @@ impl StallClock {
         }
     }
 
-    /// Waiting that the peer has not made good.
+    /// Returns the waiting that the peer has not made good.
     #[must_use]
     pub fn debt(&self) -> Duration {
         Duration::try_from_secs_f64(self.debt).unwrap_or(Duration::MAX)
     }
 
-    /// A source begins to wait.
+    /// Notes that a source begins to wait.
     pub fn begin(&mut self, now: Instant, flow: Flow) {
         if self.waiting == 0 {
             self.forgive(now);
-            // What it has taken since the last look is to its credit.
+            // Bytes taken since the last look reduce the debt.
             let taken = self.looked.map_or(Some(flow.taken), |(_, taken)| taken);
             self.looked = Some((now, taken));
         }
@@ -100,17 +102,18 @@ impl StallClock {
         self.offered.note(now, flow.offered);
     }
 
-    /// A source has stopped waiting.
+    /// Notes that a source has stopped waiting.
     pub fn end(&mut self) {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    /// Notes what is offered to a peer whose queues are full while nobody waits for it.
+    /// Notes the bytes offered to a peer whose queues are full while no source waits for it.
     pub fn note_offered(&mut self, now: Instant, offered: u64) {
         self.offered.note(now, offered);
     }
 
-    /// Looks at what the peer has done since the last look; true once the peer has used up the patience of its sources.
+    /// Charges the peer for the time since the last look; true once it has used up the stall budget
+    /// of its sources.
     pub fn look(&mut self, now: Instant, flow: Flow, min_rate: u64, limit: Duration) -> bool {
         self.offered.note(now, flow.offered);
         let (since, taken) = self.looked.unwrap_or((now, None));
@@ -132,7 +135,7 @@ impl StallClock {
         self.debt >= limit.as_secs_f64()
     }
 
-    /// While nobody waited the debt became less by the share of the window that has passed.
+    /// Reduces the debt by the share of the window that has passed while no source waited.
     fn forgive(&mut self, now: Instant) {
         let Some((since, _)) = self.looked else {
             return;
@@ -142,19 +145,19 @@ impl StallClock {
     }
 }
 
-/// The rate at which messages come for a peer whose queues are full.
+/// Rate at which messages arrive for a peer whose queues are full.
 #[derive(Debug, Default)]
 struct OfferedRate {
-    /// When the window began, and what had been offered by then.
+    /// Start of the window, and the bytes offered by then.
     window: Option<(Instant, u64)>,
-    /// The latest sample.
+    /// Latest sample.
     last: Option<(Instant, u64)>,
-    /// The rate of the window before, in bytes per second.
+    /// Rate of the previous window, in bytes per second.
     before: Option<f64>,
 }
 
 impl OfferedRate {
-    /// The time after which a window says more than the one before it.
+    /// Time after which the current window is used instead of the one before it.
     const SETTLED: Duration = Duration::from_secs(1);
 
     fn note(&mut self, now: Instant, offered: u64) {
@@ -169,7 +172,7 @@ impl OfferedRate {
         self.last = Some((now, offered));
     }
 
-    /// `None` as long as nothing is known.
+    /// Returns the rate; `None` as long as none is known.
     fn rate(&self) -> Option<f64> {
         let ((begin, from), (end, to)) = self.window.zip(self.last)?;
         let elapsed = end.saturating_duration_since(begin);
@@ -180,7 +183,8 @@ impl OfferedRate {
         (seconds > 0.0).then(|| to.saturating_sub(from) as f64 / seconds)
     }
 
-    /// `min_rate`, or half of what is offered where that is less; at least one byte per second.
+    /// Returns `min_rate`, or half of the offered rate where that is less; at least one byte per
+    /// second.
     fn halved(&self, min_rate: u64) -> f64 {
         let min_rate = min_rate as f64;
         self.rate()
@@ -196,8 +200,8 @@ mod tests {
     const LIMIT: Duration = Duration::from_millis(500);
     const MIN_RATE: u64 = 1 << 20;
 
-    /// Lets a source offer without end to a peer that takes `rate` bytes per second in chunks of `chunk`; tells after how
-    /// long the peer has used up its budget.
+    /// Simulates a source that offers without end to a peer that takes `rate` bytes per second in
+    /// chunks of `chunk`; returns the time after which the peer has used up its budget.
     fn spent_after(rate: u64, chunk: u64) -> Option<Duration> {
         let begin = Instant::now();
         let mut clock = StallClock::default();
@@ -241,7 +245,7 @@ mod tests {
     fn half_of_what_is_offered_is_enough() {
         let begin = Instant::now();
         let mut clock = StallClock::default();
-        // 100 kB/s are offered, 60 kB/s are taken; the backlog has filled before.
+        // The source offers 100 kB/s, the peer takes 60 kB/s; the backlog is full before.
         let flow = |at: Duration| Flow {
             taken: (60.0 * at.as_millis() as f64) as u64,
             offered: 4_000_000 + (100.0 * at.as_millis() as f64) as u64,
@@ -306,7 +310,7 @@ mod tests {
         }
     }
 
-    /// What its socket takes at once does not pay the debt of an earlier connection; time does.
+    /// Time, not the bytes that its socket takes at once, pays the debt of an earlier connection.
     #[test]
     fn a_peer_that_returns_owes_what_it_owed() {
         let begin = Instant::now();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The two deadlines of an open link: send a keep-alive before the peer gives this node up, and give
-//! the peer up when nothing came from it for the length of its lease.
+//! Two deadlines of an open link: send a keep-alive before the peer's lease for this node is over,
+//! and give the peer up when nothing arrived from it for its lease.
 
 use std::time::{Duration, Instant};
 
-/// Keep-alives that a peer sends in its lease, where it is not configured otherwise.
+/// Keep-alives that a peer sends in its lease, unless it is configured otherwise.
 const KEEP_ALIVES: u32 = 4;
 
-/// The event that a deadline calls for once it has passed.
+/// Event of a deadline that has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerEvent {
     /// Send a keep-alive; it counts as sent from here on.
@@ -16,29 +16,29 @@ pub enum TimerEvent {
     Expired,
 }
 
-/// The deadlines of one open link. The owner passes in the time; nothing here reads a clock.
+/// Deadlines of one open link. The owner passes in the time; the timers read no clock.
 #[derive(Clone, Debug)]
 pub struct Timers {
     keep_alive_interval: Duration,
     remote_lease: Duration,
     last_sent: Instant,
     last_received: Instant,
-    /// The end of the peer's lease where it seemed over, but this node did not look in time.
+    /// Extended end of the peer's lease, if it seemed over and this node looked late.
     reprieve: Option<Instant>,
-    /// Keep-alives are due whatever else is sent.
+    /// Set if keep-alives are due whatever else is sent.
     is_steady: bool,
 }
 
 impl Timers {
-    /// A look at the deadlines that comes later than this is the fault of a machine without time for it. What the peer sent
+    /// Delay of a look at the deadlines above which the machine was overloaded. Bytes of the peer
     /// may then wait unread as well.
     const LATE: Duration = Duration::from_millis(50);
 
-    /// The smallest interval between keep-alives, whatever the lease.
+    /// Minimum interval between keep-alives, whatever the lease.
     const INTERVAL_MIN: Duration = Duration::from_millis(1);
 
-    /// Timers of a link that opened at `now`. `lease_local` is what this node announced, of which
-    /// the `divisor`-th part is the longest silence it allows itself; `lease_remote` is the peer's.
+    /// Creates the timers of a link that opened at `now`. This node announced `lease_local`, and
+    /// allows itself a silence of a `divisor`-th part of it; `lease_remote` is the peer's.
     pub fn new(now: Instant, lease_local: Duration, divisor: u32, lease_remote: Duration) -> Self {
         let interval = lease_local / divisor.max(1);
         Timers {
@@ -51,18 +51,19 @@ impl Timers {
         }
     }
 
-    /// Makes keep-alives due at each interval, whatever else is sent: what links of bare messages do.
+    /// Makes keep-alives due at each interval, whatever else is sent, as on links of bare messages.
     #[must_use]
     pub fn steady(self, is_steady: bool) -> Self {
         Timers { is_steady, ..self }
     }
 
-    /// The interval in which a peer with its lease says something, as this implementation and the other one do.
+    /// Returns the interval of keep-alives of a peer with its lease, in this implementation and the
+    /// reference.
     pub fn remote_keep_alive(&self) -> Duration {
         self.remote_lease / KEEP_ALIVES
     }
 
-    /// Bytes came from the peer: whatever they are, they refresh its lease.
+    /// Notes that bytes came from the peer: any bytes refresh its lease.
     #[inline]
     pub fn on_received(&mut self, now: Instant) {
         if now > self.last_received {
@@ -71,7 +72,7 @@ impl Timers {
         self.last_received = now;
     }
 
-    /// A batch went out: no keep-alive is due for another interval.
+    /// Notes that a batch was sent: no keep-alive is due for another interval.
     #[inline]
     pub fn on_sent(&mut self, now: Instant) {
         if !self.is_steady {
@@ -79,7 +80,7 @@ impl Timers {
         }
     }
 
-    /// When to call [`handle_timeout`](Timers::handle_timeout) at the latest.
+    /// Returns the latest time for the next call of [`handle_timeout`](Timers::handle_timeout).
     pub fn poll_timeout(&self) -> Instant {
         self.expiry().min(self.keep_alive())
     }
@@ -88,7 +89,7 @@ impl Timers {
     pub fn handle_timeout(&mut self, now: Instant) -> Option<TimerEvent> {
         let expiry = self.expiry();
         if now >= expiry {
-            // The reader gets as much time again as this look came late.
+            // The reader gets the delay of this look as additional time.
             let late = now - expiry;
             if self.reprieve.is_some() || late <= Self::LATE {
                 return Some(TimerEvent::Expired);
@@ -112,7 +113,7 @@ impl Timers {
     }
 }
 
-/// `start + wait`, or a year from `start` where the clock cannot represent that.
+/// Returns `start + wait`, or a year from `start` where the clock cannot represent that.
 fn after(start: Instant, wait: Duration) -> Instant {
     start
         .checked_add(wait)

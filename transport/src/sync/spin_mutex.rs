@@ -45,8 +45,8 @@ impl<T> SpinMutex<T> {
     /// Takes the lock.
     ///
     /// # Blocking
-    /// Until the holder lets go. A thread that has looked in vain for a while sleeps for moments; one of a real-time class
-    /// may so wait for a thread of a lower one.
+    /// Until the holder releases the lock. A thread that has spun in vain for a while sleeps for moments; one
+    /// of a real-time class may thus wait for a thread of a lower one.
     ///
     /// # Panics
     /// In debug builds, if the thread holds a lock of this rank or a higher one.

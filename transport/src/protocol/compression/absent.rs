@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The stand-in for compression in a build without it: nothing is ever packed, and this node does not agree to it.
+//! Stub for compression in a build without it: this node never compresses a batch and does not
+//! agree to compression.
 
 use zonda_codec::ZSlice;
 
 use crate::protocol::tx::Batch;
 
-/// The sending side of a link with compression, of which there is none here.
+/// Sending side of a link with compression, which this build does not have.
 #[derive(Debug)]
 pub enum Packer {}
 
 impl Packer {
-    /// None.
+    /// Returns `None`.
     #[must_use]
     pub fn new() -> Option<Box<Packer>> {
         None
     }
 
-    /// See the other build.
+    /// Never called; see the other build.
     pub fn pack(
         &mut self,
         _batch: &mut Batch,
@@ -26,13 +27,13 @@ impl Packer {
         match *self {}
     }
 
-    /// See the other build.
+    /// Never called; see the other build.
     pub fn trim(&mut self) {
         match *self {}
     }
 }
 
-/// Nothing can be unpacked here.
+/// Returns `None`: this build cannot unpack.
 pub(super) fn unpack(_content: &[u8], _room: &mut [u8]) -> Option<usize> {
     None
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The LZ4 block format, by a library that holds no unsafe code in the way it is built here.
+//! LZ4 block format, by a library that has no unsafe code as it is built here.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use zonda_codec::ZSlice;
 use super::PACKED;
 use crate::protocol::tx::Batch;
 
-/// A shorter batch is not worth the work.
+/// Minimum length of a batch that is worth compressing.
 const PACK_BYTES_MIN: usize = 64;
 
-/// The sending side of a link with compression.
+/// Sending side of a link with compression.
 #[derive(Default)]
 pub struct Packer {
     table: CompressTable,
-    /// A batch and what hangs behind it, in one piece.
+    /// A batch and its payload in one piece.
     joined: Vec<u8>,
     packed: Vec<u8>,
 }
@@ -30,14 +30,14 @@ impl fmt::Debug for Packer {
 }
 
 impl Packer {
-    /// A packer for links that agreed on compression.
+    /// Creates a packer for links that agreed on compression.
     #[must_use]
     pub fn new() -> Option<Box<Packer>> {
         Some(Box::default())
     }
 
-    /// Packs a sealed batch if that makes it shorter. `free` may give it a buffer of `buffer_bytes`. Returns a shared payload
-    /// that is not needed any more.
+    /// Compresses a sealed batch if that makes it shorter. `free` may give it a buffer of
+    /// `buffer_bytes`. Returns a shared payload that is not needed any more.
     pub fn pack(
         &mut self,
         batch: &mut Batch,
@@ -45,7 +45,7 @@ impl Packer {
         buffer_bytes: usize,
     ) -> Option<ZSlice> {
         let plain = batch.body().len() + batch.tail().map_or(0, |tail| tail.len());
-        // A full socket gives batches back that were looked at already.
+        // A full socket puts back batches that were already tried.
         if plain < PACK_BYTES_MIN || batch.is_settled() {
             return None;
         }
@@ -73,14 +73,14 @@ impl Packer {
         }
     }
 
-    /// Frees memory while nothing is sent.
+    /// Frees memory while the link is idle.
     pub fn trim(&mut self) {
         self.joined = Vec::new();
         self.packed = Vec::new();
     }
 }
 
-/// Unpacks a block into `room`; tells how long it is. `None` if it is none, or longer.
+/// Unpacks a block into `room`; returns its length. `None` if it is not a block, or too long.
 pub(super) fn unpack(content: &[u8], room: &mut [u8]) -> Option<usize> {
     decompress_into(content, room).ok()
 }

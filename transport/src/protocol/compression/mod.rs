@@ -8,10 +8,11 @@
 //!                    bit 0: 1 the content is one LZ4 block, at most 65535 bytes unpacked
 //!                           0 the content is the batch as it is
 //! ```
-//! A batch is made with room for the flags and is a plain one until a [`Packer`] finds that it gets shorter. That happens
-//! just before the batch is written, by the writer, with no lane locked; a payload that hangs behind a batch stays
-//! where it is unless the whole gets shorter. An [`Unpacker`] unpacks into blocks that messages share, as they share what
-//! was read. Neither allocates in the long run, unless messages keep the blocks.
+//! A batch is made with room for the flags and is a plain one until a [`Packer`] finds that it gets
+//! shorter. That happens just before the batch is written, by the writer, with no lane locked; a
+//! payload that follows a batch as a shared slice is not copied unless the whole gets shorter. An
+//! [`Unpacker`] unpacks into blocks that messages share, like blocks that were read. Neither
+//! allocates in the long run, unless messages keep the blocks.
 
 #[cfg(not(feature = "compression"))]
 mod absent;
@@ -33,16 +34,17 @@ use std::sync::Arc;
 
 use zonda_codec::ZSlice;
 
-/// Tells if this build can compress.
+/// True if this build can compress.
 pub const AVAILABLE: bool = cfg!(feature = "compression");
 
-/// The longest batch after unpacking, in bytes.
+/// Maximum length of a batch after unpacking, in bytes.
 pub const UNPACKED_BYTES_MAX: usize = 65_535;
 
-/// The flag of a batch whose content is an LZ4 block.
+/// Flag of a batch whose content is an LZ4 block.
 const PACKED: u8 = 0x01;
 
-/// Blocks that are kept while messages still refer to them; beyond that they belong to the messages alone.
+/// Number of blocks that are kept while messages still refer to them; further ones belong to the
+/// messages alone.
 const POOL_MAX: usize = 4;
 
 /// The content of a batch is no LZ4 block of at most [`UNPACKED_BYTES_MAX`] bytes.
@@ -51,11 +53,11 @@ const POOL_MAX: usize = 4;
     "a compressed batch of {length} bytes is corrupt or exceeds {UNPACKED_BYTES_MAX} bytes unpacked"
 )]
 pub struct Corrupt {
-    /// Its length, without prefix and flags.
+    /// Length of the batch, without prefix and flags.
     pub length: usize,
 }
 
-/// The place of the messages of a batch.
+/// Place of the messages of a batch.
 #[derive(Debug)]
 pub enum Content {
     /// In the batch itself, behind its flags.
@@ -64,14 +66,14 @@ pub enum Content {
     Unpacked(ZSlice),
 }
 
-/// The receiving side of a link with compression.
+/// Receiving side of a link with compression.
 #[derive(Debug, Default)]
 pub struct Unpacker {
     pool: Vec<Arc<Vec<u8>>>,
 }
 
 impl Unpacker {
-    /// Takes a batch, without its length prefix, and unpacks it if it is packed.
+    /// Takes a batch, without its length prefix, and unpacks it if it is compressed.
     ///
     /// # Errors
     /// [`Corrupt`]: the link is not to be trusted any more.
@@ -100,7 +102,7 @@ impl Unpacker {
         self.pool = Vec::new();
     }
 
-    /// A block that no message refers to.
+    /// Returns a block that no message refers to.
     fn unused(&mut self) -> Arc<Vec<u8>> {
         let unused = self
             .pool

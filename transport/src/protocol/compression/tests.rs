@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the reference packed, what comes back of what is packed here, and what pretends to be packed.
+//! Batches that the reference compressed, round trips of own batches, and corrupt batches.
 
 use zonda_codec::{Encode, EncodeError, Priority, Reliability, Writer};
 
@@ -27,7 +27,7 @@ fn lane(batch_size: u16) -> Lane {
     })
 }
 
-/// The batches that `payload` takes, before and after packing.
+/// Returns the batches that `payload` takes, before and after packing.
 fn batches(payload: Tail<'_>, batch_size: u16) -> Vec<(Vec<u8>, Batch)> {
     let mut lane = lane(batch_size);
     let message = Outgoing {
@@ -46,13 +46,13 @@ fn batches(payload: Tail<'_>, batch_size: u16) -> Vec<(Vec<u8>, Batch)> {
     batches
 }
 
-/// All bytes of a batch, as they go out.
+/// Returns all bytes of a batch, as they are sent.
 fn whole(batch: &Batch) -> Vec<u8> {
     let tail = batch.tail().map_or(&[][..], |tail| tail.as_slice());
     [batch.head(), tail].concat()
 }
 
-/// Bytes that nothing makes shorter.
+/// Returns incompressible bytes.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let next = |_| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The accepting side of a handshake. Nothing of the peer is kept between InitAck and OpenSyn:
-//! what was agreed travels in the authenticated cookie.
+//! Accepting side of a handshake. The acceptor keeps no state of the peer between InitAck and
+//! OpenSyn: the agreed parameters travel in the authenticated cookie.
 
 use std::sync::Arc;
 
@@ -15,41 +15,41 @@ use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{Established, LocalParameters, initial_sn};
 
-/// What a batch did to an [`Acceptor`].
+/// Effect of a batch on an [`Acceptor`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum AcceptStep {
     /// Another batch must arrive; send `out` if it holds anything.
     Continue,
-    /// The peer has come back with a valid cookie: decide, then call [`Acceptor::admit`] or
+    /// The peer has returned a valid cookie: decide, then call [`Acceptor::admit`] or
     /// [`Acceptor::refuse`].
     Admit(Established),
 }
 
-/// What is said to a peer once it is admitted.
+/// Content of the answer to a peer that waits to be admitted.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     initial_sn: u32,
-    /// There may be several links to it.
+    /// Set if the connection to the peer may have several links.
     multilink: bool,
 }
 
-/// The accepting side of one handshake.
+/// Accepting side of one handshake.
 #[derive(Clone, Debug)]
 pub struct Acceptor {
     local: LocalParameters,
     key: Arc<CookieKey>,
     epoch: u32,
     step: Step,
-    /// What the peer has to prove its user with, where users are asked for.
+    /// Number with which the peer has to prove its user, where users are required.
     nonce: u64,
-    /// The peer that cookies are given to, where nothing else is known of who comes back with one.
+    /// Peer that cookies are issued to, where the acceptor keeps no other state of it.
     bearer: Option<Vec<u8>>,
-    /// This side's first sequence number, set once the peer waits to be admitted.
+    /// First sequence number of this side, set once the peer waits to be admitted.
     waiting: Option<Waiting>,
 }
 
 impl Acceptor {
-    /// An acceptor that agrees to at most `local` and seals its cookies with `key`.
+    /// Creates an acceptor that agrees to at most `local` and seals its cookies with `key`.
     pub fn new(local: LocalParameters, key: Arc<CookieKey>) -> Self {
         Acceptor {
             local,
@@ -62,8 +62,9 @@ impl Acceptor {
         }
     }
 
-    /// An acceptor of one message, of a peer of which nothing is kept between its two: either message may be the first. A
-    /// cookie is good only for the `bearer` that it was given to, such as a peer's address.
+    /// Creates an acceptor for one message, of a peer of which no state is kept between its two
+    /// messages: either message may be the first. A cookie is valid only for the `bearer` that it
+    /// was issued to, such as a peer's address.
     pub fn forgetful(local: LocalParameters, key: Arc<CookieKey>, bearer: Vec<u8>) -> Self {
         Acceptor {
             bearer: Some(bearer),
@@ -71,25 +72,28 @@ impl Acceptor {
         }
     }
 
-    /// What the acceptor is waiting for, for the error when its time is over.
+    /// Returns the step that the acceptor waits for, for the error on a timeout.
     pub fn step(&self) -> Step {
         self.step
     }
 
-    /// Sets the current epoch, a number that rises with time at the caller's pace. A cookie is good
-    /// in the epoch it was sealed in and in the next one. Without this call cookies do not age.
+    /// Sets the current epoch, a number that rises with time at the caller's pace. A cookie is
+    /// valid in the epoch it was sealed in and in the next one. Without this call cookies do not
+    /// age.
     pub fn set_epoch(&mut self, epoch: u32) {
         self.epoch = epoch;
     }
 
-    /// Sets what the peer has to prove its user with: a number from a secure random source, another one for each
-    /// connection. Where [users](crate::protocol::options::LocalOptions::users) are asked for, or several links agreed to, it
-    /// must be set.
+    /// Sets the nonce with which the peer has to prove its user: a number from a secure random
+    /// source, another one for each connection. It must be set where
+    /// [users](crate::protocol::options::LocalOptions::users) are required, or several links
+    /// allowed.
     pub fn set_nonce(&mut self, nonce: u64) {
         self.nonce = nonce;
     }
 
-    /// Takes one batch from the opener and replaces `out` by the batch to send, which may be empty.
+    /// Processes one batch of the opener and replaces `out` by the batch to send, which may be
+    /// empty.
     ///
     /// # Errors
     /// The handshake is over; `out` holds the Close to send before the link is dropped, if any.
@@ -109,8 +113,8 @@ impl Acceptor {
         })
     }
 
-    /// Replaces `out` by the OpenAck that makes the link live. Without an
-    /// [`Admit`](AcceptStep::Admit) before, `out` stays empty.
+    /// Replaces `out` by the OpenAck that opens the link. Without an [`Admit`](AcceptStep::Admit)
+    /// before, `out` stays empty.
     pub fn admit(&mut self, out: &mut Vec<u8>) {
         out.clear();
         if let Some(Waiting {
@@ -133,7 +137,7 @@ impl Acceptor {
         }
     }
 
-    /// Replaces `out` by the Close that turns the peer away for `reason`.
+    /// Replaces `out` by the Close that refuses the peer for `reason`.
     pub fn refuse(&mut self, reason: u8, out: &mut Vec<u8>) {
         self.step = Step::Finished;
         self.waiting = None;
@@ -168,7 +172,7 @@ impl Acceptor {
         }
     }
 
-    /// Whether a peer may come back to which this acceptor has said nothing.
+    /// Returns true if a peer may retry because this acceptor has sent it no answer.
     fn may_come_back(&self) -> bool {
         self.bearer.is_some() && self.step == Step::InitSyn
     }
@@ -177,8 +181,8 @@ impl Acceptor {
         self.bearer.as_deref().unwrap_or(&[])
     }
 
-    /// Writes the InitAck: the narrower of both sides' parameters, and of the features offered
-    /// those that this side has as well.
+    /// Writes the InitAck: the narrower of both sides' parameters, and the offered features that
+    /// this side has as well.
     fn acknowledge(&self, syn: &InitSyn<'_>, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
         if syn.version != PROTOCOL_VERSION {
             return Err(HandshakeError::Version {
@@ -234,12 +238,13 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Whether this node lets in known users only.
+    /// Returns true if this node admits known users only.
     fn asks(&self) -> bool {
         self.local.options.users.is_some()
     }
 
-    /// What the opener has to prove its user with. An opener that announces none is refused.
+    /// Returns the challenge with which the opener has to prove its user. An opener that announces
+    /// no user is refused.
     fn challenge(&self, syn: &InitSyn<'_>) -> Result<Option<Vec<u8>>, HandshakeError> {
         if !self.asks() {
             return Ok(None);
@@ -253,7 +258,8 @@ impl Acceptor {
         Err(HandshakeError::Unauthenticated { zid, problem })
     }
 
-    /// The key of an opener that wants several links, and what InitAck says to it. Bare messages come by one.
+    /// Returns the key of an opener that wants several links, and the extension of InitAck for it.
+    /// A connection with bare messages has one link.
     fn meet(
         &self,
         syn: &InitSyn<'_>,
@@ -279,7 +285,7 @@ impl Acceptor {
         })
     }
 
-    /// The key of an opener that has shown to be its owner.
+    /// Returns the key of an opener that has proved to be its owner.
     fn meet_again(
         &self,
         agreed: &Agreement,
@@ -300,14 +306,15 @@ impl Acceptor {
         }
     }
 
-    /// The number that the opener was given on this connection, or that its cookie says, where nothing else is known of it.
+    /// Returns the nonce of this connection, or the one in the cookie where the acceptor keeps no
+    /// state.
     fn own_nonce(&self, agreed: &Agreement) -> Result<u64, HandshakeError> {
         let is_own = |nonce: &u64| self.bearer.is_some() || *nonce == self.nonce;
         agreed.nonce.filter(is_own).ok_or(HandshakeError::Cookie)
     }
 
-    /// The user that the opener has proved to be. A cookie of another connection, and the proof that went with it, are
-    /// worth nothing here.
+    /// Returns the user that the opener has proved to be. A cookie of another connection, and the
+    /// proof with it, are not valid here.
     fn identify(
         &self,
         agreed: &Agreement,
@@ -325,8 +332,8 @@ impl Acceptor {
             })
     }
 
-    /// Whether this acceptor could have agreed to this. A cookie may come from another listener of the node, which has the
-    /// same key and offers more.
+    /// Returns true if this acceptor could have agreed to this. A cookie may come from another
+    /// listener of the node, which has the same key and offers more.
     fn offers(&self, agreed: &Agreement) -> bool {
         let (local, options) = (&self.local, &self.local.options);
         agreed.batch_size <= local.batch_size
@@ -370,7 +377,8 @@ impl Acceptor {
     }
 }
 
-/// The priority range the opener asks for, if any. This side has none of its own and takes it over.
+/// Returns the priority range that the opener asks for, if any. This side has none of its own and
+/// adopts it.
 fn check_priorities(ext: &InitExt<'_>) -> Result<Option<QosLink>, HandshakeError> {
     let refuse = |what| {
         Err(HandshakeError::Feature {

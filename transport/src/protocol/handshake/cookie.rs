@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The cookie that lets an acceptor forget a peer between InitAck and OpenSyn: the agreed
-//! parameters and an epoch, authenticated with a key that never leaves the node.
+//! Cookie that replaces the state of a peer between InitAck and OpenSyn: the agreed parameters and
+//! an epoch, authenticated with a key that never leaves the node.
 //!
 //! ```text
 //! epoch u32le | zid length u8, zid | whatami u8 | resolution u8 | batch u16le | features u8 | patch u8
 //!   | nonce u64le, if the features say so | key of the peer, if they say so | mac 16 bytes
 //! ```
-//! The code also covers the bearer, if there is one: the peer that comes back has to be the one that the cookie was given to. Of a
-//! node's listeners only those of datagrams have one, and each listener has a key of its own.
+//! The code also covers the bearer, if there is one: the peer that returns the cookie has to be the
+//! one that it was issued to. Of a node's listeners only those of datagrams have a bearer, and each
+//! listener has a key of its own.
 //!
-//! The opener returns it verbatim. A changed byte, a foreign key or an old epoch makes it worthless.
+//! The opener returns it verbatim. A changed byte, a foreign key or an old epoch invalidates it.
 
 use std::fmt;
 
@@ -26,22 +27,23 @@ const NONCE: u8 = 2;
 const LOW_LATENCY: u8 = 4;
 const COMPRESSION: u8 = 8;
 const MULTILINK: u8 = 16;
-/// Keeps these codes apart from any other use of the same key.
+/// Separates these codes from any other use of the same key.
 const DOMAIN: &[u8] = b"zonda handshake cookie 1";
 
-/// The secret that cookies are authenticated with; one per node, shared by its acceptors.
+/// Secret that cookies are authenticated with; one per node, shared by its acceptors.
 #[derive(Clone)]
 pub struct CookieKey {
     secret: [u8; 32],
 }
 
 impl CookieKey {
-    /// A key from 32 bytes, which the caller takes from a secure random source.
+    /// Creates a key from 32 bytes, which the caller takes from a secure random source.
     pub fn new(secret: [u8; 32]) -> Self {
         CookieKey { secret }
     }
 
-    /// The challenge of several links that belongs to a connection's nonce: a number that only this node can know.
+    /// Returns the challenge for several links from a connection's nonce: a number that only this
+    /// node can know.
     pub(super) fn challenge(&self, nonce: u64) -> u64 {
         let mac = self.mac(&[&b"multilink"[..], &nonce.to_le_bytes()].concat());
         let mut first = [0; 8];
@@ -49,7 +51,8 @@ impl CookieKey {
         u64::from_le_bytes(first)
     }
 
-    /// SHA3 is not open to length extension, so hashing the key in front is a sound code.
+    /// Returns the authentication code. SHA3 is not open to length extension, so hashing the key in
+    /// front is sound.
     fn mac(&self, content: &[u8]) -> [u8; 32] {
         Sha3_256::new()
             .chain_update(self.secret)
@@ -66,7 +69,7 @@ impl fmt::Debug for CookieKey {
     }
 }
 
-/// What an acceptor has to remember of a peer until it comes back with OpenSyn.
+/// State of a peer that the acceptor needs when OpenSyn arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Agreement {
     pub(super) zid: ZenohId,
@@ -77,9 +80,9 @@ pub(super) struct Agreement {
     pub(super) low_latency: bool,
     pub(super) compression: bool,
     pub(super) patch: u8,
-    /// What the peer has to prove its user with, if it has to.
+    /// Nonce with which the peer has to prove its user, if it has to.
     pub(super) nonce: Option<u64>,
-    /// The peer's key, if several links were agreed on.
+    /// Key of the peer, if several links were agreed on.
     pub(super) multilink: Option<PeerKey>,
 }
 
@@ -161,7 +164,7 @@ pub(super) fn unseal(
     })
 }
 
-/// Takes the same time wherever the first difference is, so that a code cannot be guessed bytewise.
+/// Compares in constant time, so that a code cannot be guessed bytewise.
 fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
     let difference = a.iter().zip(b).fold(a.len() ^ b.len(), |all, (x, y)| {
         std::hint::black_box(all | usize::from(x ^ y))

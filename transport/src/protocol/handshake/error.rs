@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a handshake failed. Each text is one line for the person who set the link up: what happened,
-//! at which step, and what to try.
+//! Errors of a handshake. Each text is one line for the operator of the link: the failure, its
+//! step, and a remedy.
 
 use std::fmt;
 use std::io;
@@ -10,18 +10,18 @@ use zonda_codec::{DecodeError, PROTOCOL_VERSION, ZenohId};
 use super::password::AuthProblem;
 use crate::{foreign::advice_to_listener, link::RulesBroken};
 
-/// The message a handshake was waiting for.
+/// Message that a handshake waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// The acceptor waits for the opener's first message.
     InitSyn,
     /// The opener waits for the acceptor's parameters.
     InitAck,
-    /// The acceptor waits for the cookie it gave out.
+    /// The acceptor waits for the cookie it issued.
     OpenSyn,
     /// The opener waits to be admitted.
     OpenAck,
-    /// The handshake is over; nothing is expected any more.
+    /// The handshake is over; no message is expected any more.
     Finished,
 }
 
@@ -37,23 +37,23 @@ impl fmt::Display for Step {
     }
 }
 
-/// Why a link could not be opened or accepted.
+/// Error of opening or accepting a link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
-    /// The two ends found no encryption, or did not trust each other.
+    /// The two ends agreed on no encryption, or did not trust each other.
     #[error("no encrypted link: {0}")]
     Encryption(String),
     /// The peer did not ask for a WebSocket.
     #[error("no WebSocket: {0}")]
     Upgrade(String),
-    /// The peer sent what a link of the kind does not carry.
+    /// The peer sent bytes that a link of this kind does not carry.
     #[error("the peer does not keep to the kind of link: {0}")]
     Rules(String),
     /// The peer speaks another protocol.
     #[error("the peer speaks {speaks}; {}", advice_to_listener(speaks))]
     Foreign {
-        /// The protocol that its first bytes belong to.
+        /// Protocol that its first bytes belong to.
         speaks: &'static str,
     },
     /// The peer speaks another version of the protocol.
@@ -89,7 +89,7 @@ pub enum HandshakeError {
         /// The peer's id.
         zid: ZenohId,
     },
-    /// This node does not want the link.
+    /// This node's owner refused the link.
     #[error("node {zid} was turned away with close reason {reason}")]
     NotAdmitted {
         /// The peer's id.
@@ -102,7 +102,7 @@ pub enum HandshakeError {
         "no {step} from the peer in time; check that a Zenoh node listens there and that nothing filters the link"
     )]
     Timeout {
-        /// The message that was waited for.
+        /// Message that did not arrive.
         step: Step,
     },
     /// Another node than the expected one answered.
@@ -110,9 +110,9 @@ pub enum HandshakeError {
         "node {found} answered where node {expected} was expected; check the address, or whether that node has restarted with a new id"
     )]
     WrongId {
-        /// The id the caller asked for.
+        /// Id that the caller asked for.
         expected: ZenohId,
-        /// The id that answered.
+        /// Id that answered.
         found: ZenohId,
     },
     /// The peer's bytes are not a message of this protocol.
@@ -140,7 +140,7 @@ pub enum HandshakeError {
         "{count} bytes follow {step} in its batch; a handshake message must be alone in its batch, update the peer"
     )]
     Trailing {
-        /// The message in whose batch they were found.
+        /// Message in whose batch the bytes were found.
         step: Step,
         /// The number of bytes that follow it.
         count: usize,
@@ -181,12 +181,12 @@ pub enum HandshakeError {
         /// The feature.
         what: &'static str,
     },
-    /// The cookie is not one this node gave out, or too old.
+    /// The cookie was not issued by this node, or too long ago.
     #[error(
         "the cookie in the peer's OpenSyn was not issued by this node, or too long ago; connect again"
     )]
     Cookie,
-    /// The peer has not proved who it is to this node, which asks for that.
+    /// The peer has not proved its user to this node, which requires a proof.
     #[error("node {zid} was not let in: {problem}")]
     Unauthenticated {
         /// The peer's id.
@@ -206,10 +206,10 @@ pub enum HandshakeError {
     CredentialsRefused {
         /// The peer's id.
         zid: ZenohId,
-        /// The user this node said it is.
+        /// User name that this node sent.
         user: String,
     },
-    /// The peer asked for a user and did not confirm it, or answered what cannot be read.
+    /// The peer asked for a user and did not confirm it, or sent an undecodable answer.
     #[error("in the peer's {step} the answer about the user cannot be used; update the peer")]
     Confirmation {
         /// The message that should have carried it.
@@ -221,7 +221,8 @@ pub enum HandshakeError {
 }
 
 impl From<io::Error> for HandshakeError {
-    /// A link that says in words what it does not accept is one whose encryption failed.
+    /// Converts an error of the link: an error with a text of its own comes from the rules of the
+    /// link or its encryption.
     fn from(error: io::Error) -> Self {
         match error.get_ref() {
             Some(said) if said.is::<RulesBroken>() => HandshakeError::Rules(said.to_string()),
@@ -233,7 +234,7 @@ impl From<io::Error> for HandshakeError {
     }
 }
 
-/// Advises the user of a link that broke before the two ends had agreed.
+/// Returns advice about a link that failed before the two ends had agreed.
 fn why_broken(kind: io::ErrorKind) -> &'static str {
     match kind {
         io::ErrorKind::UnexpectedEof
@@ -245,7 +246,7 @@ fn why_broken(kind: io::ErrorKind) -> &'static str {
     }
 }
 
-/// The words for a close reason on the wire, with what to try.
+/// Returns the text for a close reason of the protocol, with a remedy.
 fn describe(reason: u8) -> String {
     let (what, attempt) = match reason {
         0 => (

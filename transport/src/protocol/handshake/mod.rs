@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The agreement of two nodes on a link: the opener's and the acceptor's half of the four messages.
+//! Agreement of two nodes on a link: the opener's and the acceptor's half of the four messages.
 //!
 //! ```text
 //! Opener                                        Acceptor
@@ -8,9 +8,9 @@
 //!                 OpenSyn  cookie, lease ------>  handle_batch -> Admit
 //!   handle_batch  <-------  OpenAck  lease         admit (or refuse)
 //! ```
-//! Both halves are plain functions of the batches that arrive; the driver moves the bytes,
-//! keeps the time of each step ([`STEP_TIMEOUT`]) and sends what `out` holds, also after an error:
-//! it may then hold the Close that tells the peer why.
+//! Both halves are plain functions of the batches that arrive; the driver moves the bytes, bounds
+//! the time of each step ([`STEP_TIMEOUT`]) and sends the content of `out`, also after an error:
+//! `out` may then hold the Close that reports the reason to the peer.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -49,7 +49,7 @@ pub use error::{HandshakeError, Step};
 pub use open::{OpenStep, Opener};
 pub use password::AuthProblem;
 
-/// The time for which either side waits for each message of a handshake.
+/// Time for which either side waits for each message of a handshake.
 pub const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Decodes the one message a handshake batch holds.
@@ -57,7 +57,7 @@ fn decode(batch: &[u8], step: Step) -> Result<TransportMessage<'_>, HandshakeErr
     let mut r = Reader::new(batch);
     let message = TransportMessage::decode(&mut r)
         .map_err(|source| HandshakeError::Undecodable { step, source })?;
-    // A Frame has only its header read, the messages behind it are not trailing bytes.
+    // Only the header of a Frame is read; the messages behind it are not trailing bytes.
     let alone = r.is_empty() || matches!(message, TransportMessage::Frame(_));
     match alone {
         true => Ok(message),
@@ -68,7 +68,7 @@ fn decode(batch: &[u8], step: Step) -> Result<TransportMessage<'_>, HandshakeErr
     }
 }
 
-/// Checks what OpenSyn and OpenAck have in common.
+/// Checks the common fields of OpenSyn and OpenAck.
 fn check_open(
     step: Step,
     lease: Duration,
@@ -96,7 +96,7 @@ fn check_open(
     Ok(())
 }
 
-/// Puts the Close that belongs to `error` into `out`, replacing what was there.
+/// Replaces the content of `out` by the Close that belongs to `error`.
 fn answer(error: &HandshakeError, out: &mut Vec<u8>) {
     use zonda_codec::transport::reason::{CONNECTION_TO_SELF, GENERIC, INVALID};
     let reason = match error {
@@ -128,13 +128,13 @@ fn write_close(reason: u8, out: &mut Vec<u8>) {
 
 fn put(message: &impl Encode, out: &mut Vec<u8>) {
     out.clear();
-    // Nothing of this node's is too long, and a cookie that came in a batch is not either.
+    // No field of this node is too long, nor is a cookie that arrived in a batch.
     if let Ok(mut bytes) = message.to_vec() {
         out.append(&mut bytes);
     }
 }
 
-/// The name of a message that arrived out of turn.
+/// Returns the name of a message that arrived out of turn.
 fn name(message: &TransportMessage<'_>) -> &'static str {
     match message {
         TransportMessage::InitSyn(_) => "InitSyn",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The connecting side of a handshake.
+//! Opening side of a handshake.
 
 use zonda_codec::{
     InitAck, InitExt, InitSyn, OpenAck, OpenExt, OpenSyn, PROTOCOL_VERSION, TransportMessage,
@@ -13,7 +13,7 @@ use crate::protocol::multilink::{self, PeerKey};
 use crate::protocol::options::LinkOptions;
 use crate::protocol::parameters::{Established, LEASE_MAX, LocalParameters, initial_sn, is_within};
 
-/// The effect of a batch on an [`Opener`].
+/// Effect of a batch on an [`Opener`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpenStep {
     /// Another batch must arrive; send `out` if it holds anything.
@@ -22,22 +22,23 @@ pub enum OpenStep {
     Done(Established),
 }
 
-/// The connecting side of a handshake: [`start`](Opener::start), then a batch at a time.
+/// Opening side of a handshake: [`start`](Opener::start), then a batch at a time.
 #[derive(Clone, Debug)]
 pub struct Opener {
     local: LocalParameters,
     expected: Option<ZenohId>,
     step: Step,
-    /// Known from InitAck on; the lease and the peer's first sequence number come with OpenAck.
+    /// Agreed parameters, known from InitAck on; the lease and the peer's first sequence number
+    /// come with OpenAck.
     agreed: Option<Established>,
-    /// The number with which the acceptor asked this node to prove its user.
+    /// Nonce with which the acceptor asked this node to prove its user.
     nonce: Option<u64>,
-    /// The acceptor's key, once several links are agreed on.
+    /// Key of the acceptor, once several links are agreed on.
     peer: Option<PeerKey>,
 }
 
 impl Opener {
-    /// An opener that offers `local`. With `expected` only the node of that id will do.
+    /// Creates an opener that offers `local`. With `expected` it accepts only the node of that id.
     pub fn new(local: LocalParameters, expected: Option<ZenohId>) -> Self {
         Opener {
             local,
@@ -49,7 +50,7 @@ impl Opener {
         }
     }
 
-    /// Returns the message that the opener waits for, for the error when its time is over.
+    /// Returns the message that the opener waits for, for the error on a timeout.
     pub fn step(&self) -> Step {
         self.step
     }
@@ -84,7 +85,8 @@ impl Opener {
         put(&syn, out);
     }
 
-    /// Takes one batch from the acceptor and replaces `out` by the batch to send, which may be empty.
+    /// Processes one batch of the acceptor and replaces `out` by the batch to send, which may be
+    /// empty.
     ///
     /// # Errors
     /// The handshake is over; `out` holds the Close to send before the link is dropped, if any.
@@ -139,7 +141,7 @@ impl Opener {
         }
     }
 
-    /// Checks the acceptor's answer against what was offered.
+    /// Checks the acceptor's answer against the offer.
     fn check(&self, ack: &InitAck<'_>) -> Result<Established, HandshakeError> {
         if ack.version != PROTOCOL_VERSION {
             return Err(HandshakeError::Version {
@@ -194,7 +196,8 @@ impl Opener {
         })
     }
 
-    /// The proof of this node's user, if the acceptor asks for one. One that does not ask lets everybody in.
+    /// Returns the proof of this node's user, if the acceptor asks for one. An acceptor that does
+    /// not ask admits every user.
     fn prove(&mut self, ack: &InitAck<'_>) -> Result<Option<Vec<u8>>, HandshakeError> {
         let step = Step::InitAck;
         let Some(credentials) = &self.local.options.credentials else {
@@ -205,7 +208,8 @@ impl Opener {
         Ok(self.nonce.map(|nonce| password::answer(credentials, nonce)))
     }
 
-    /// The acceptor's challenge, read and encrypted for it, if it agrees to several links.
+    /// Returns the acceptor's challenge, decrypted and encrypted again with its key, if it agrees
+    /// to several links.
     fn show(&mut self, ack: &InitAck<'_>) -> Result<Option<Vec<u8>>, HandshakeError> {
         let (Some(own), Some(body)) = (&self.local.options.multilink, ack.ext.multilink) else {
             return Ok(None);
@@ -246,7 +250,8 @@ impl Opener {
         })
     }
 
-    /// Returns the meaning of a Close at this step: a node that keeps strangers out gives no reason.
+    /// Returns the meaning of a Close at this step: a node that refuses unknown users gives no
+    /// reason.
     fn refused(&self, step: Step, reason: u8, agreed: Option<Established>) -> HandshakeError {
         match (step, &self.local.options.credentials, agreed) {
             (Step::InitAck, None, _) if reason == GENERIC => HandshakeError::CredentialsWanted,
@@ -265,12 +270,12 @@ impl Opener {
         }
     }
 
-    /// Bare messages have no priorities.
+    /// Returns true if bare messages are offered, which exclude priorities.
     fn offers_low_latency(&self) -> bool {
         self.local.options.low_latency && !self.local.qos
     }
 
-    /// Only what changes the bytes on the link is refused when it was not offered; shared memory,
+    /// Refuses only features that change the bytes on the link and were not offered; shared memory,
     /// authentication, further links and region names have no effect unless this side takes part.
     fn check_features(&self, ext: &InitExt<'_>) -> Result<bool, HandshakeError> {
         let refuse = |what| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The proof of an opener that it knows its password, without sending it.
+//! Proof of an opener that it knows its password, without sending it.
 //!
 //! ```text
 //! InitSyn   0x02  unit   there is a user
@@ -9,8 +9,9 @@
 //!
 //! proof = HMAC-SHA3-256(key: nonce as 8 bytes, little-endian; message: password)
 //! ```
-//! Each is the one extension with id 2 in the chain that the authentication extension of the message holds. The acceptor
-//! keeps the nonce in the cookie, and the cookie is good for the connection it was given out on.
+//! Each is the one extension with id 2 in the chain that the authentication extension of the
+//! message holds. The acceptor keeps the nonce in the cookie, and the cookie is valid for the
+//! connection on which it was issued.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use zonda_codec::{RawExtensions, Reader, Writer, extension::ExtensionBody};
 
 use crate::protocol::auth::{Credentials, USER_BYTES_MAX, Users};
 
-/// The id of user and password among the ways to authenticate.
+/// Id of user and password among the methods of authentication.
 const ID: u8 = 0x02;
 const KEY_UNIT: u8 = 0x02;
 const KEY_NONCE: u8 = 0x22;
@@ -29,14 +30,14 @@ const KEY_PROOF: u8 = 0x42;
 /// Bytes of a proof.
 const PROOF_BYTES: usize = 32;
 
-/// Most characters of a stranger's user name that are shown.
+/// Maximum characters of a peer's user name that are shown.
 const SHOWN_CHARS_MAX: usize = 64;
 
-/// Why a peer did not get in.
+/// Reason for refusing a user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthProblem {
-    /// It gave no user, or gave the proof no more than announced it.
+    /// The peer gave no user, or announced a user and gave no proof.
     #[error(
         "it gave no user name; set transport/auth/usrpwd/user and transport/auth/usrpwd/password there"
     )]
@@ -46,7 +47,7 @@ pub enum AuthProblem {
         "user {user:?} is not in transport/auth/usrpwd/dictionary_file; add it there, or correct transport/auth/usrpwd/user on its side"
     )]
     UnknownUser {
-        /// The name given, cut if it is long.
+        /// Name given by the peer, cut if it is long.
         user: String,
     },
     /// The proof is not that of the user's password.
@@ -54,10 +55,10 @@ pub enum AuthProblem {
         "the password of user {user:?} is wrong; correct transport/auth/usrpwd/password on its side, or the line in dictionary_file here"
     )]
     WrongPassword {
-        /// The user.
+        /// Name of the user.
         user: String,
     },
-    /// The bytes that came for a user and its proof are none.
+    /// The bytes of the user and its proof cannot be decoded.
     #[error("what it sent as user and proof cannot be read: {what}; update the peer")]
     Malformed {
         /// The fault in it.
@@ -66,7 +67,7 @@ pub enum AuthProblem {
 }
 
 impl AuthProblem {
-    /// The user that the peer said it is, if it did.
+    /// Returns the user name that the peer sent, if it did.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
         match self {
@@ -76,17 +77,18 @@ impl AuthProblem {
     }
 }
 
-/// The content by which InitSyn announces an opener with credentials, and OpenAck confirms one that was let in.
+/// Content by which InitSyn announces an opener with credentials, and OpenAck confirms an admitted
+/// one.
 pub(super) const UNIT: &[u8] = &[KEY_UNIT];
 
-/// The question of InitAck.
+/// Returns the challenge for InitAck.
 pub(super) fn challenge(nonce: u64) -> Vec<u8> {
     let mut chain = vec![KEY_NONCE];
     put_vle(nonce, &mut chain);
     chain
 }
 
-/// The nonce that InitAck asks with; `None` where it does not ask.
+/// Returns the nonce of InitAck's challenge; `None` where InitAck has no challenge.
 pub(super) fn nonce(chain: Option<&[u8]>) -> Result<Option<u64>, AuthProblem> {
     match find(chain)? {
         None => Ok(None),
@@ -95,7 +97,7 @@ pub(super) fn nonce(chain: Option<&[u8]>) -> Result<Option<u64>, AuthProblem> {
     }
 }
 
-/// The answer of OpenSyn.
+/// Returns the answer for OpenSyn.
 pub(super) fn answer(credentials: &Credentials, nonce: u64) -> Vec<u8> {
     let proof = proof(nonce, credentials.password().bytes());
     let proof = proof.finalize().into_bytes();
@@ -110,7 +112,7 @@ pub(super) fn answer(credentials: &Credentials, nonce: u64) -> Vec<u8> {
     chain
 }
 
-/// Tells if InitSyn announces a user, or OpenAck confirms one.
+/// Returns true if InitSyn announces a user, or OpenAck confirms one.
 pub(super) fn is_there(chain: Option<&[u8]>) -> Result<bool, AuthProblem> {
     match find(chain)? {
         None => Ok(false),
@@ -119,7 +121,8 @@ pub(super) fn is_there(chain: Option<&[u8]>) -> Result<bool, AuthProblem> {
     }
 }
 
-/// The user that OpenSyn has proved to be. What it costs does not tell an unknown user from a wrong password.
+/// Returns the user that OpenSyn has proved. The time of the check does not distinguish an unknown
+/// user from a wrong password.
 pub(super) fn verify(
     users: &Users,
     nonce: u64,
@@ -161,7 +164,7 @@ fn proof(nonce: u64, password: &[u8]) -> Hmac<Sha3_256> {
     mac
 }
 
-/// Finds the extension of this way to authenticate in the chain; further ones are passed over.
+/// Finds the extension of this method in the chain; other ones are skipped.
 fn find(chain: Option<&[u8]>) -> Result<Option<ExtensionBody<'_>>, AuthProblem> {
     let Some(chain) = chain else {
         return Ok(None);

@@ -136,7 +136,8 @@ fn the_narrower_of_each_parameter_wins() {
     }
 }
 
-/// The client's first and second word as captured from the reference; shared memory is not taken up.
+/// The client's two messages as captured from the reference; this node does not agree to shared
+/// memory.
 #[test]
 fn the_references_client_is_answered() {
     let mut acceptor = acceptor(router());
@@ -162,7 +163,7 @@ fn the_references_client_is_answered() {
     assert!(out.is_empty(), "a peer is admitted once");
 }
 
-/// The router's words as captured from the reference, and the least a router may say.
+/// The router's messages as captured from the reference, and the minimal ones of a router.
 #[test]
 fn the_references_router_is_understood() {
     let mut opener = Opener::new(client(), Some(router().zid));
@@ -209,7 +210,7 @@ fn ack() -> InitAck<'static> {
     }
 }
 
-/// Puts `message` in the place of the step's own; tells why it was refused, and the batch in answer.
+/// Replaces the step's batch by `message`; returns the error, and the batch in answer.
 fn refused(at: Step, message: Vec<u8>) -> (HandshakeError, Vec<u8>) {
     let (step, error, out) = run(client(), router(), |step, batch| {
         if step == at {
@@ -272,7 +273,7 @@ fn the_acceptor_refuses_what_it_cannot_agree_to() {
     assert_eq!(out, GENERIC);
 }
 
-/// A batch costs the sender of a message time that its other receivers wait for.
+/// The sender of a message has a cost for each batch, for which its other receivers wait.
 #[test]
 fn both_sides_refuse_batches_below_their_own_minimum() {
     let sized = |own: LocalParameters, batch_size, batch_size_min| LocalParameters {
@@ -399,7 +400,7 @@ fn the_acceptor_checks_what_open_says() {
     assert_eq!(accept.remote_lease, LEASE_MAX);
 }
 
-/// The smaller size counts, whatever the acceptor says, as in the reference.
+/// The smaller size counts, whatever the acceptor answers, as in the reference.
 #[test]
 fn the_opener_takes_no_larger_batches_than_it_offered() {
     let narrow = LocalParameters {
@@ -527,7 +528,7 @@ fn the_wrong_node_is_told_apart() {
     );
 }
 
-/// The acceptor finds out when the cookie comes back, as in the reference.
+/// The acceptor detects it when the cookie returns, as in the reference.
 #[test]
 fn a_node_does_not_connect_to_itself() {
     let mut acceptor = acceptor(client());
@@ -642,7 +643,7 @@ fn a_cookie_is_good_for_two_epochs() {
     }
 }
 
-/// The cookies of all listeners of a node have the same key.
+/// All listeners of a node use the same key for their cookies.
 #[test]
 fn a_cookie_of_a_listener_that_offers_more_is_refused() {
     let narrow = LocalParameters {
@@ -679,7 +680,7 @@ fn no_change_of_any_bit_or_length_does_harm() {
                 } else if step == target && (change - 1000) / 8 < batch.len() {
                     batch[(change - 1000) / 8] ^= 1 << (change % 8);
                 }
-                // A cut to nothing is an empty batch, which both sides pass over in silence.
+                // A message cut to nothing is an empty batch, which both sides skip.
                 if batch.is_empty() {
                     *batch = vec![0x03, 0x00];
                 }

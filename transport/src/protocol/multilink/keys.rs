@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The throw-away key of a node.
+//! Ephemeral key of a node.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use sha3::digest::{ExtendableOutput, Update, XofReader};
 
 use super::PeerKey;
 
-/// Bits of a key, as everybody's.
+/// Bits of a key, as in the reference.
 const KEY_BITS: usize = 512;
 
-/// Most bits of a peer's key that are reckoned with.
+/// Maximum bits of a peer's key that this node computes with.
 const PEER_BITS_MAX: usize = 4096;
 
-/// A node's own key pair. Cloning shares it.
+/// Key pair of a node. Cloning shares it.
 #[derive(Clone)]
 pub struct NodeKey(Arc<Pair>);
 
@@ -34,7 +34,7 @@ impl fmt::Debug for NodeKey {
     }
 }
 
-/// Two handles of one key, or keys that are the same.
+/// Compares keys; two handles of one key are equal.
 impl PartialEq for NodeKey {
     fn eq(&self, other: &Self) -> bool {
         self.0.public == other.0.public
@@ -42,7 +42,8 @@ impl PartialEq for NodeKey {
 }
 
 impl NodeKey {
-    /// Makes a key of 32 random bytes, which takes some milliseconds. `None` in a build without several links.
+    /// Creates a key from 32 random bytes, which takes some milliseconds. `None` in a build without
+    /// several links.
     #[must_use]
     pub fn from_seed(seed: [u8; 32]) -> Option<NodeKey> {
         let private = RsaPrivateKey::new(&mut Stream::of(&[&seed, b"key"]), KEY_BITS).ok()?;
@@ -57,13 +58,13 @@ impl NodeKey {
         })))
     }
 
-    /// The part that everybody may know.
+    /// Returns the public part.
     #[must_use]
     pub fn public(&self) -> &PeerKey {
         &self.0.public
     }
 
-    /// Encrypts a challenge for `peer`; `None` if that is no key.
+    /// Encrypts a challenge for `peer`; `None` if that is no valid key.
     pub(crate) fn encrypt(&self, peer: &PeerKey, challenge: u64) -> Option<Vec<u8>> {
         let (n, e) = (
             BigUint::from_bytes_le(&peer.n),
@@ -75,14 +76,14 @@ impl NodeKey {
         key.encrypt(&mut padding, Pkcs1v15Encrypt, &challenge).ok()
     }
 
-    /// Reads a challenge that was encrypted for this node; `None` if it was not.
+    /// Decrypts a challenge that was encrypted for this node; `None` if it was not.
     pub(crate) fn decrypt(&self, encrypted: &[u8]) -> Option<u64> {
         let plain = self.0.private.decrypt(Pkcs1v15Encrypt, encrypted).ok()?;
         plain.try_into().ok().map(u64::from_le_bytes)
     }
 }
 
-/// Bytes without end that follow from a secret.
+/// Endless stream of bytes derived from a secret.
 struct Stream(<Shake128 as ExtendableOutput>::Reader);
 
 impl Stream {

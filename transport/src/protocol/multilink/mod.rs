@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a node proves that a further link comes from the node that has the first: each side shows the other's challenge,
-//! which came encrypted with its own key.
+//! Proof that a further link comes from the node that has the first one: each side returns the
+//! other's challenge, which arrived encrypted with its own key.
 //!
 //! ```text
 //! InitSyn   bytes n, bytes e                    the opener's public key
@@ -8,8 +8,9 @@
 //! OpenSyn   bytes encrypted                     the challenge for the acceptor's
 //! OpenAck   nothing
 //! ```
-//! Numbers are little-endian, `bytes` is a length and as many bytes, encryption is RSA with PKCS#1 v1.5. Keys have 512 bits,
-//! are made when a node opens and forgotten when it ends: they keep nothing secret, and are far too short to.
+//! Numbers are little-endian, `bytes` is a length and as many bytes, encryption is RSA with PKCS#1
+//! v1.5. Keys have 512 bits, are created when a node opens and dropped when it ends: they protect
+//! no secret, and are far too short to.
 
 #[cfg(not(feature = "multilink"))]
 mod absent;
@@ -27,13 +28,13 @@ use std::sync::Arc;
 
 use zonda_codec::{Reader, Writer};
 
-/// Whether this build can have several links to one node.
+/// True if this build can have several links to one node.
 pub const AVAILABLE: bool = cfg!(feature = "multilink");
 
-/// The longest number in a public key, in bytes.
+/// Maximum length of a number in a public key, in bytes.
 const NUMBER_BYTES_MAX: usize = 512;
 
-/// The public key of a peer.
+/// Public key of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerKey {
     /// The modulus, little-endian.
@@ -43,7 +44,7 @@ pub struct PeerKey {
 }
 
 impl PeerKey {
-    /// Reads a key; `None` if it is none.
+    /// Reads a key; `None` if it is invalid.
     pub(crate) fn read(r: &mut Reader<'_>) -> Option<PeerKey> {
         let mut number = || {
             let bytes = r.bytes_z32().ok()?;
@@ -57,14 +58,14 @@ impl PeerKey {
         })
     }
 
-    /// Appends the key as it is sent.
+    /// Appends the encoded key.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put_bytes(&self.n, out);
         put_bytes(&self.e, out);
     }
 }
 
-/// What InitAck carries: the acceptor's key and the opener's challenge, encrypted.
+/// Reads the content of InitAck: the acceptor's key and the opener's challenge, encrypted.
 pub(crate) fn read_init_ack(body: &[u8]) -> Option<(PeerKey, &[u8])> {
     let mut r = Reader::new(body);
     let key = PeerKey::read(&mut r)?;
@@ -72,14 +73,14 @@ pub(crate) fn read_init_ack(body: &[u8]) -> Option<(PeerKey, &[u8])> {
     r.is_empty().then_some((key, encrypted))
 }
 
-/// What InitSyn carries.
+/// Reads the content of InitSyn: the opener's key.
 pub(crate) fn read_init_syn(body: &[u8]) -> Option<PeerKey> {
     let mut r = Reader::new(body);
     let key = PeerKey::read(&mut r)?;
     r.is_empty().then_some(key)
 }
 
-/// What OpenSyn carries.
+/// Reads the content of OpenSyn: the challenge, encrypted.
 pub(crate) fn read_open_syn(body: &[u8]) -> Option<&[u8]> {
     let mut r = Reader::new(body);
     let encrypted = r.bytes_z32().ok()?;

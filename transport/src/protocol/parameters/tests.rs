@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reference's numbers, and what an answer may be.
+//! Numbers of the reference, and the allowed answers.
 
 use super::*;
 

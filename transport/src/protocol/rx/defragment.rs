@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Puts messages together from their fragments, per channel, within byte limits that the peer
+//! Reassembly of messages from their fragments, per channel, within byte limits that the peer
 //! cannot raise.
 //!
 //! A message grows in one contiguous vector that becomes a [`ZSlice`] without a copy. The vector is
 //! at most twice as large as the bytes received for it (plus one fragment), unless it is one kept
-//! from before: when the receivers of a message have let go of it, its vector serves
-//! a later one; while anybody still holds it, it is left alone.
+//! from before: when all receivers of a message have dropped it, its vector is reused for a later
+//! one; while any of them holds it, the vector is not touched.
 
 use std::sync::Arc;
 
@@ -18,17 +18,18 @@ use super::{
     growing::{Growing, Spares},
 };
 
-/// The most bytes of unfinished messages that may be held.
+/// Maximum bytes of unfinished messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReassemblyLimits {
-    /// For one message, in bytes.
+    /// Maximum bytes of one message.
     pub message_bytes_max: usize,
-    /// For the unfinished messages of all channels together, in bytes.
+    /// Maximum bytes of the unfinished messages of all channels together.
     pub total_bytes_max: usize,
 }
 
 impl ReassemblyLimits {
-    /// Limits for messages of up to `message_bytes_max`, of which two may be under way at full size.
+    /// Returns the limits for messages of up to `message_bytes_max`, of which two may be under way
+    /// at full size.
     pub fn for_messages(message_bytes_max: usize) -> Self {
         ReassemblyLimits {
             message_bytes_max,
@@ -37,22 +38,22 @@ impl ReassemblyLimits {
     }
 }
 
-/// One fragment as the defragmenter sees it; its sequence number has been accepted.
+/// Fragment as the defragmenter sees it; its sequence number has been accepted.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'a> {
-    /// Its sequence number directly follows the last one accepted on the channel.
+    /// Set if its sequence number directly follows the last one accepted on the channel.
     pub follows: bool,
-    /// More fragments of the message are to come.
+    /// Set if more fragments of the message follow.
     pub more: bool,
-    /// The mark of a message's first fragment.
+    /// Flag of a message's first fragment.
     pub first: bool,
-    /// The mark that the message in progress is given up by its sender.
+    /// Flag of a message that its sender has given up.
     pub drop: bool,
-    /// The bytes.
+    /// Payload of the fragment.
     pub payload: &'a [u8],
 }
 
-/// The result of a fragment.
+/// Result of a fragment.
 #[derive(Debug)]
 pub enum Reassembly<'a> {
     /// More fragments are needed, or the fragment was of no use.
@@ -63,13 +64,14 @@ pub enum Reassembly<'a> {
     Complete(ZSlice),
 }
 
-/// The unfinished messages of one direction, at most one per channel.
+/// Unfinished messages of one direction, at most one per channel.
 #[derive(Debug)]
 pub struct Defragmenter {
     limits: ReassemblyLimits,
-    /// The First and Drop marks count (patch level 1 and up).
+    /// Set if the First and Drop flags count (patch level 1 and up).
     marks: bool,
-    /// In a box, as a task that holds them by value is moved about with them.
+    /// State of each channel. Boxed, because a task that holds the defragmenter by value is moved
+    /// with it.
     channels: Box<[Unfinished]>,
     total_bytes: usize,
     spares: Spares,
@@ -88,7 +90,7 @@ struct Unfinished {
 }
 
 impl Defragmenter {
-    /// An empty defragmenter; `patch` is the agreed level.
+    /// Creates an empty defragmenter; `patch` is the agreed level.
     pub fn new(patch: u8, limits: ReassemblyLimits) -> Self {
         Defragmenter {
             limits,
@@ -106,7 +108,8 @@ impl Defragmenter {
         }
     }
 
-    /// The same, with what it allocates counted in `share`, and with so many bytes for all unfinished messages.
+    /// Returns the defragmenter with its allocations counted in `share`, and with the limit
+    /// `total_bytes_max` for all unfinished messages.
     pub fn within(mut self, share: Arc<Share>, total_bytes_max: usize) -> Self {
         self.limits.total_bytes_max = total_bytes_max;
         self.spares = Spares::counted_in(share.ledger());
@@ -119,13 +122,13 @@ impl Defragmenter {
         self.share.as_ref()
     }
 
-    /// Returns `true` if there was no memory for a message, which was given up.
+    /// Returns true if a message was given up because there was no memory for it.
     #[inline]
     pub fn was_refused(&self) -> bool {
         self.was_refused
     }
 
-    /// Says how much is allocated for unfinished messages, after that has changed.
+    /// Updates the share after the memory for unfinished messages has changed.
     #[cold]
     fn tell_share(&self) {
         if let Some(share) = &self.share {
@@ -134,34 +137,34 @@ impl Defragmenter {
         }
     }
 
-    /// Bytes of unfinished messages held now; never above the total limit.
+    /// Returns the bytes of unfinished messages; never above the total limit.
     pub fn buffered_bytes(&self) -> usize {
         self.total_bytes
     }
 
-    /// Bytes allocated for unfinished messages and kept for the next one.
+    /// Returns the bytes allocated for unfinished messages and kept for the next one.
     pub fn allocated_bytes(&self) -> usize {
         let unfinished = self.channels.iter();
         let growing = unfinished.map(|channel| channel.message.capacity());
         self.spares.allocated_bytes() + growing.sum::<usize>()
     }
 
-    /// Messages given up before their last fragment.
+    /// Returns the number of messages given up before their last fragment.
     pub fn messages_discarded(&self) -> u64 {
         self.messages_discarded
     }
 
-    /// Messages of these that were above a limit.
+    /// Returns the number of messages given up because of a limit.
     pub fn messages_too_large(&self) -> u64 {
         self.messages_too_large
     }
 
-    /// Fragments that did not become part of a message.
+    /// Returns the number of fragments that did not become part of a message.
     pub fn fragments_discarded(&self) -> u64 {
         self.fragments_discarded
     }
 
-    /// A frame was accepted on `channel`: a message in progress there cannot be completed any more.
+    /// Notes a frame on `channel`: a message in progress there cannot be completed any more.
     #[inline]
     pub fn interrupt(&mut self, channel: usize) {
         if self
@@ -173,7 +176,7 @@ impl Defragmenter {
         }
     }
 
-    /// Takes the next fragment of `channel`.
+    /// Processes the next fragment of `channel`.
     pub fn push<'a>(&mut self, channel: usize, piece: Piece<'a>) -> Reassembly<'a> {
         if self.begins(channel, &piece) {
             if !piece.more {
@@ -194,7 +197,7 @@ impl Defragmenter {
         }
     }
 
-    /// Tells if the fragment starts a message. If so, the one in progress is discarded.
+    /// Returns true if the fragment starts a message. If so, the one in progress is discarded.
     fn begins(&mut self, channel: usize, piece: &Piece<'_>) -> bool {
         let active = self
             .channels
@@ -210,7 +213,8 @@ impl Defragmenter {
         begins
     }
 
-    /// Tells if the fragment continues the message in progress. If it cannot, that is discarded.
+    /// Returns true if the fragment continues the message in progress. If it cannot, the message is
+    /// discarded.
     fn continues(&mut self, channel: usize, piece: &Piece<'_>) -> bool {
         let active = self
             .channels
@@ -234,7 +238,7 @@ impl Defragmenter {
         Reassembly::Single(payload)
     }
 
-    /// Adds bytes to the message of `channel`; false if a limit or the allocator forbids it.
+    /// Appends bytes to the message of `channel`; false if a limit or the allocator forbids it.
     fn append(&mut self, channel: usize, payload: &[u8]) -> bool {
         let fits = self.fits(channel, payload.len());
         let Some(unfinished) = self.channels.get_mut(channel) else {
@@ -256,7 +260,7 @@ impl Defragmenter {
         fits
     }
 
-    /// Tells if the limits allow `bytes` more on `channel`.
+    /// Returns true if the limits allow `bytes` more on `channel`.
     fn fits(&self, channel: usize, bytes: usize) -> bool {
         let unfinished = self.channels.get(channel);
         let message = unfinished.map_or(usize::MAX, |unfinished| unfinished.message.filled());
@@ -279,12 +283,12 @@ impl Defragmenter {
         self.tell_share();
     }
 
-    /// Returns `true` if more memory is kept for later messages than a link that is idle should hold.
+    /// Returns true if more memory is kept for later messages than an idle link should hold.
     pub fn keeps_much(&self) -> bool {
         self.spares.is_large()
     }
 
-    /// Frees that memory.
+    /// Frees the memory kept for later messages.
     pub fn release(&mut self) {
         self.spares.release_large();
     }
@@ -299,10 +303,10 @@ impl Unfinished {
     }
 }
 
-/// Fragments whose bytes are read to their place in the message, as [`super::receiver`] has it done.
+/// Fragments whose bytes are read to their place in the message, for [`super::receiver`].
 impl Defragmenter {
-    /// Tells if a fragment just continues the message of `channel`, and memory for its bytes and for as many behind it is at
-    /// hand. If so its bytes are to come by [`Defragmenter::landing`].
+    /// Returns true if a fragment just continues the message of `channel`, and there is memory for
+    /// its bytes and as many behind it. If so its bytes arrive by [`Defragmenter::landing`].
     pub(super) fn land(
         &mut self,
         channel: usize,
@@ -328,7 +332,7 @@ impl Defragmenter {
         lands
     }
 
-    /// The message of `channel`, to read into.
+    /// Returns the message of `channel`, to read into.
     pub(super) fn landing(&mut self, channel: usize) -> Option<&mut Growing> {
         self.channels
             .get_mut(channel)
@@ -336,7 +340,7 @@ impl Defragmenter {
             .map(|unfinished| &mut unfinished.message)
     }
 
-    /// Adds the part of a fragment that was read elsewhere.
+    /// Appends the part of a fragment that was read elsewhere.
     pub(super) fn append_landed(&mut self, channel: usize, part: &[u8]) {
         if let Some(message) = self.landing(channel) {
             message.append(part);
@@ -344,7 +348,7 @@ impl Defragmenter {
         }
     }
 
-    /// Counts bytes that have come to their place.
+    /// Counts bytes that were read to their place.
     pub(super) fn landed(&mut self, channel: usize, count: usize) {
         if let Some(message) = self.landing(channel) {
             message.advance(count);
@@ -352,7 +356,7 @@ impl Defragmenter {
         }
     }
 
-    /// The last piece of the message of `channel` is in its place.
+    /// Completes the message of `channel`, whose last piece is in its place.
     pub(super) fn complete(&mut self, channel: usize) -> ZSlice {
         self.finish(channel)
     }

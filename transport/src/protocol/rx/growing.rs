@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The memory of a message that grows as its pieces arrive, and the memory kept for later ones.
+//! Memory of a message that grows as its pieces arrive, and the memory kept for later ones.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -7,22 +7,22 @@ use zonda_codec::{SliceBuffer, ZSlice};
 
 use crate::ledger::{Charge, Ledger};
 
-/// The first allocation for a message, in bytes.
+/// First allocation for a message, in bytes.
 const FIRST_BYTES: usize = 4096;
 
-/// Vectors kept for later messages that are no larger together than this; besides them only the last one is kept.
+/// Maximum bytes of all vectors kept for later messages; a larger one is kept only as the last one.
 pub(super) const SPARE_BYTES_MAX: usize = 4 << 20;
 
-/// Most vectors kept for later messages.
+/// Maximum number of vectors kept for later messages.
 const SPARES_MAX: usize = 16;
 
-/// The most by which a message grows ahead of what has come.
+/// Maximum by which a message grows ahead of its received bytes.
 const AHEAD_BYTES_MAX: usize = 64 << 20;
 
-/// A message that is a smaller part of its memory than this gets memory of its own size.
+/// Divisor of the memory: a message smaller than that part gets memory of its own size.
 const PART_MIN: usize = 4;
 
-/// The front of a message. What lies behind it in the vector is memory to read into.
+/// Front of a message. The rest of the vector is memory to read into.
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     bytes: Vec<u8>,
@@ -31,12 +31,12 @@ pub(super) struct Growing {
 }
 
 impl Growing {
-    /// Bytes of the message so far.
+    /// Returns the bytes of the message so far.
     pub(super) fn filled(&self) -> usize {
         self.filled
     }
 
-    /// Bytes allocated.
+    /// Returns the bytes allocated.
     pub(super) fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
@@ -57,8 +57,8 @@ impl Growing {
                 .is_ok()
     }
 
-    /// Makes room for `more` bytes and makes them readable memory, so that a socket may write them. Memory that served
-    /// before is left as it is.
+    /// Makes room for `more` bytes and initialises them, so that a socket may write them. Memory
+    /// that was used before is left as it is.
     pub(super) fn prepare(&mut self, more: usize) -> bool {
         if !self.reserve(more) {
             return false;
@@ -70,7 +70,7 @@ impl Growing {
         true
     }
 
-    /// Adds bytes, for which room was made.
+    /// Appends bytes, for which room was made.
     pub(super) fn append(&mut self, piece: &[u8]) {
         let over = piece.len().min(self.bytes.len() - self.filled);
         let (front, back) = piece.split_at(over);
@@ -79,19 +79,19 @@ impl Growing {
         self.filled += piece.len();
     }
 
-    /// Counts `count` bytes that lie behind the message as part of it.
+    /// Appends the `count` bytes that lie behind the message.
     pub(super) fn advance(&mut self, count: usize) {
         self.filled = (self.filled + count).min(self.bytes.len());
     }
 
-    /// Puts bytes behind the message that are no part of it yet.
+    /// Writes bytes behind the message that are no part of it yet.
     pub(super) fn put_behind(&mut self, bytes: &[u8]) {
         if let Some(behind) = self.bytes.get_mut(self.filled..self.filled + bytes.len()) {
             behind.copy_from_slice(bytes);
         }
     }
 
-    /// The `count` bytes behind the message.
+    /// Returns the `count` bytes behind the message.
     pub(super) fn behind(&self, count: usize) -> &[u8] {
         self.bytes
             .get(self.filled..self.filled + count)
@@ -105,19 +105,19 @@ impl Growing {
         self.bytes.copy_within(from..end, self.filled);
     }
 
-    /// Lends the vector out, to be read into from [`Growing::filled`] on.
+    /// Lends the vector, to be read into from [`Growing::filled`] on.
     pub(super) fn lend(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Takes back what was lent.
+    /// Takes the lent vector back.
     pub(super) fn take_back(&mut self, bytes: Vec<u8>) {
         self.filled = self.filled.min(bytes.len());
         self.bytes = bytes;
     }
 }
 
-/// The memory of a message, counted until it is freed.
+/// Memory of a message, counted until it is freed.
 #[derive(Debug)]
 struct Memory {
     bytes: Vec<u8>,
@@ -130,7 +130,7 @@ impl SliceBuffer for Memory {
     }
 }
 
-/// The memory of messages that were delivered, each to serve again once no slice of it is left.
+/// Memory of delivered messages, reusable once no slice of it is left.
 #[derive(Debug, Default)]
 pub(super) struct Spares {
     kept: VecDeque<Arc<Memory>>,
@@ -138,7 +138,7 @@ pub(super) struct Spares {
 }
 
 impl Spares {
-    /// Nothing is kept yet; what is allocated from now on counts in `ledger`.
+    /// Creates an empty pool, whose allocations count in `ledger`.
     pub(super) fn counted_in(ledger: &Arc<Ledger>) -> Self {
         Spares {
             kept: VecDeque::new(),
@@ -146,7 +146,8 @@ impl Spares {
         }
     }
 
-    /// An empty message over memory that served before, if any is free: the latest, which the cache knows best.
+    /// Returns an empty message over reusable memory, if any is free: the latest, which is most
+    /// likely in the cache.
     pub(super) fn take(&mut self) -> Growing {
         let free = self
             .kept
@@ -171,8 +172,8 @@ impl Spares {
         self.ledger.as_ref().map(Ledger::charge).unwrap_or_default()
     }
 
-    /// Returns the finished message as a slice, whose memory may serve again. A message that is small beside that gets memory of its
-    /// own, as its receiver may keep it for long.
+    /// Returns the finished message as a slice, whose memory may be reused. A message that is small
+    /// for its memory gets memory of its own, as its receiver may keep it for long.
     pub(super) fn finish(&mut self, message: Growing) -> ZSlice {
         let Growing {
             mut bytes,
@@ -194,7 +195,7 @@ impl Spares {
         slice(memory, filled)
     }
 
-    /// Bytes that may serve again.
+    /// Returns the bytes that may be reused.
     pub(super) fn allocated_bytes(&self) -> usize {
         self.kept.iter().map(|spare| spare.bytes.capacity()).sum()
     }
@@ -205,7 +206,7 @@ impl Spares {
         self.trim(1);
     }
 
-    /// Frees the oldest until what is kept is within its limit, or only `newest` are left.
+    /// Frees the oldest until the pool is within its limit, or only `newest` are left.
     fn trim(&mut self, newest: usize) {
         while self.kept.len() > newest
             && (self.kept.len() > SPARES_MAX || self.allocated_bytes() > SPARE_BYTES_MAX)
@@ -214,12 +215,12 @@ impl Spares {
         }
     }
 
-    /// Returns `true` if more is kept than an idle link should keep.
+    /// Returns true if more is kept than an idle link should keep.
     pub(super) fn is_large(&self) -> bool {
         self.allocated_bytes() > SPARE_BYTES_MAX
     }
 
-    /// Frees what an idle link should not keep.
+    /// Frees memory that an idle link should not keep.
     pub(super) fn release_large(&mut self) {
         self.trim(0);
     }

@@ -14,7 +14,7 @@ pub use receiver::{
 };
 pub use sequence::Sequence;
 
-/// The channels of one direction: a priority and a reliability each.
+/// Number of channels of one direction: a priority and a reliability each.
 pub const CHANNELS: usize = 16;
 
 #[cfg(test)]

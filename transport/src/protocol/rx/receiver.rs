@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Takes received batches apart and hands each network message on, in place.
+//! Decoding of received batches, and delivery of each network message in place.
 //!
 //! Cost on the data path, per message: one decode, one call of [`Deliver::push`]; no allocation, no
-//! copy. Messages that begin like the one before are compared with it instead and come by
-//! [`Deliver::run`]. Per frame: one sequence check. A message that came in fragments costs one copy of its
+//! copy. Messages that begin like the one before are compared with it instead and delivered by
+//! [`Deliver::run`]. Per frame: one sequence check. A message in fragments costs one copy of its
 //! bytes and, in the long run, no allocation beyond a reference count.
 
 mod bare;
@@ -29,24 +29,27 @@ use crate::protocol::{compression::Corrupt, options::Framing};
 pub use held::HELD_BYTES_MAX;
 pub use landing::Lent;
 
-/// Message ids lie in the low five bits of the first byte.
+/// Mask of the message id in the low five bits of the first byte.
 const ID_BITS: u8 = 0x1f;
 const PUSH_ID: u8 = 0x1d;
 
-/// Messages of a run that are handed on at once. The handler may hold a lock for that long: some microseconds, as they come
-/// from one batch.
+/// Maximum number of messages of a run that are delivered at once. The handler may hold a lock for
+/// that long: some microseconds, as they come from one batch.
 const RUN_MAX: usize = 256;
 
-/// The longest time for which a peer may say nothing but keep-alives while it has begun a message, unless configured.
+/// Longest time for which a peer that has begun a message may send only keep-alives, unless
+/// configured.
 pub const UNFINISHED_MAX: Duration = Duration::from_secs(5);
 
-/// Takes received network messages, in the order of arrival, on the receiving task.
+/// Handler of received network messages, in the order of arrival, on the receiving task.
 pub trait Deliver {
-    /// A data message. `raw_body` is its PUT or DEL from the header byte to the payload's end.
+    /// Delivers a data message. `raw_body` is its PUT or DEL from the header byte to the payload's
+    /// end.
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>);
 
-    /// Data messages that follow `push`, which was given to [`Deliver::push`] just before, and differ from it in payload
-    /// and time only. What is left in `run` afterwards comes by the other doors.
+    /// Delivers data messages that follow `push`, which was given to [`Deliver::push`] just before,
+    /// and differ from it in payload and time only. Messages left in `run` afterwards are delivered
+    /// by the other methods.
     #[inline]
     fn run<'a>(&mut self, push: &Push<'a>, run: &mut PushRun<'a>, context: &Context<'_>) {
         let mut push = *push;
@@ -56,69 +59,72 @@ pub trait Deliver {
         }
     }
 
-    /// Any other message; never [`NetworkMessage::Push`].
+    /// Delivers any other message; never [`NetworkMessage::Push`].
     fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>);
 
-    /// Returns `true` once enough was done for now: the rest of the batch then waits until [`Receiver::resume_batch`]. Asked
-    /// after each message, so it must cost next to nothing.
+    /// Returns true once enough was done for now: the rest of the batch then waits until
+    /// [`Receiver::resume_batch`]. The receiver calls this after each message, so it must cost next
+    /// to nothing.
     #[inline]
     fn wants_pause(&self) -> bool {
         false
     }
 
-    /// Returns the time that the message that was given last may wait, if it needs a declaration that is still on its way: the receiver
-    /// gives it again then, and until then nothing of its priority. Said once, and only where the handler
-    /// [wants a pause](Deliver::wants_pause) as well, which ends with this call.
+    /// Returns the time that the last message may wait, if it needs a declaration that is still on
+    /// its way: the receiver delivers it again then, and until then no message of its priority.
+    /// Returned once, and only where the handler [wants a pause](Deliver::wants_pause) as well,
+    /// which ends with this call.
     fn take_early(&mut self) -> Option<Duration> {
         None
     }
 
-    /// Notes whether messages that are given from now on have waited as long as they may: then none of them is early.
+    /// Notes if the next messages have waited as long as they may: the handler must not return them
+    /// as early then.
     fn wait_no_more(&mut self, _is_over: bool) {}
 }
 
-/// The surroundings of a received message.
+/// Context of a received message.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// The block the message borrows from; keeping a share of it keeps the message's bytes.
+    /// Block that the message borrows from; keeping a share of it keeps the message's bytes.
     pub block: &'a ZSlice,
-    /// The reliability of the channel it came on.
+    /// Reliability of the channel on which it arrived.
     pub reliability: Reliability,
-    /// The priority of the channel it came on.
+    /// Priority of the channel on which it arrived.
     pub priority: Priority,
-    /// The whole of the message; empty for pushes, whose body is handed over beside them.
+    /// Encoded bytes of the whole message; empty for pushes, whose body is a separate argument.
     pub raw: &'a [u8],
 }
 
-/// The progress with a batch, and the state of the link.
+/// Progress with a batch, and the state of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// The batch was read as a whole, and the link stays open.
     Open,
-    /// The receiver of the messages [wants a pause](Deliver::wants_pause). Nothing else may be handled before
-    /// [`Receiver::resume_batch`] has got the same batch again.
+    /// The handler [wants a pause](Deliver::wants_pause). The next call must be
+    /// [`Receiver::resume_batch`] with the same batch.
     Paused(Pause),
-    /// The peer has closed the link; what followed in the batch was not read.
+    /// The peer has closed the link; the rest of the batch was not read.
     Closed {
-        /// The close reason on the wire.
+        /// Close reason on the wire.
         reason: u8,
     },
 }
 
-/// The place at which the reading of a batch goes on after a pause: within a frame.
+/// Resume point in a batch after a pause: within a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Bytes of the batch that are dealt with.
+    /// Bytes of the batch that are processed.
     at: usize,
     reliability: Reliability,
     priority: Priority,
 }
 
-/// The peer broke the protocol. The link is dropped at once, without a Close.
+/// Violation of the protocol by the peer. The link is dropped at once, without a Close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
-    /// Bytes that are no message where one had to start.
+    /// A message had to start at bytes that are no message.
     #[error("undecodable message at byte {offset} of a batch of {length}: {source}")]
     Undecodable {
         /// The offset of the message in the batch.
@@ -131,7 +137,7 @@ pub enum PeerMisbehaved {
     /// A batch larger than agreed.
     #[error("batch of {length} bytes exceeds the agreed {max}")]
     BatchTooLarge {
-        /// Its length, without the prefix.
+        /// Length of the batch, without the prefix.
         length: usize,
         /// The batch size agreed.
         max: u16,
@@ -144,16 +150,16 @@ pub enum PeerMisbehaved {
         /// The largest one agreed.
         mask: u32,
     },
-    /// A link of several took frames along in which declarations may have been.
+    /// Frames that may have contained declarations were lost with one of several links.
     #[error("{count} frames with declarations were lost with a link: starting anew")]
     DeclarationsLost {
-        /// Their number.
+        /// Number of lost frames.
         count: u32,
     },
     /// A frame or fragment on a link of bare messages.
     #[error("frame at byte {offset} of what must be a bare message")]
     Framed {
-        /// Its offset.
+        /// Offset of the frame or fragment.
         offset: usize,
     },
     /// A compressed batch that cannot be unpacked.
@@ -167,12 +173,12 @@ pub enum PeerMisbehaved {
     },
 }
 
-/// The counts of a [`Receiver`] since the link opened.
+/// Counts of a [`Receiver`] since the link opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Batches taken.
     pub batches: u64,
-    /// Network messages handed on.
+    /// Network messages delivered.
     pub messages: u64,
     /// Frames dropped because their sequence number was old or repeated.
     pub frames_dropped: u64,
@@ -186,58 +192,60 @@ pub struct Received {
     pub messages_discarded: u64,
     /// Messages of these that were over a limit.
     pub messages_too_large: u64,
-    /// Messages put together from fragments that could not be decoded, and those in shared memory.
+    /// Messages reassembled from fragments that could not be decoded, and those in shared memory.
     pub messages_undecodable: u64,
-    /// Messages whose payload lies in the sender's shared memory, in fragments or not. They are dropped.
+    /// Messages whose payload lies in the sender's shared memory, in fragments or not. The receiver
+    /// drops them.
     pub messages_in_shared_memory: u64,
     /// Transport messages without a meaning on an open link (INIT, OPEN, JOIN, OAM).
     pub ignored: u64,
-    /// The number of times that a priority had to wait for a declaration that was still on its way.
+    /// Number of times that a priority had to wait for a declaration that was still on its way.
     pub lanes_held: u64,
 }
 
-/// The receiving half of an open link.
+/// Receiving half of an open link.
 #[derive(Debug)]
 pub struct Receiver {
     batch_size: u16,
     framing: Framing,
-    /// It is fed by several links.
+    /// Set if several links feed the receiver.
     has_links: bool,
     sn_mask: u32,
     qos: bool,
     sequences: [Sequence; CHANNELS],
     defragmenter: Defragmenter,
     landing: Option<landing::Landing>,
-    /// The channel of the last batch, if that was a long fragment and more follow.
+    /// Channel of the last batch, if that was a long fragment and more follow.
     unfinished: Option<(Priority, Reliability)>,
-    /// The messages that wait for declarations. In a box, as it is rarely there.
+    /// Messages that wait for declarations. Boxed, as few connections have any.
     held: Option<Box<held::Held>>,
     message_size_max: usize,
     counters: Received,
     idle: Idle,
 }
 
-/// Tells if the peer goes on with the messages that it has begun.
+/// Detector of peers that do not continue the messages that they have begun.
 #[derive(Debug)]
 struct Idle {
-    /// It has to within this time, as long as it is alive.
+    /// Time within which a peer that is alive has to continue.
     max: Duration,
-    /// Keep-alives that came since anything else did.
+    /// Number of keep-alives since any other message.
     keep_alives: u32,
-    /// When the first of them was seen.
+    /// Time at which the first of these keep-alives was seen.
     since: Option<Instant>,
 }
 
-/// Why a connection cannot go on although the peer broke no rule of the protocol: a message would be lost without a word.
+/// Reason why a connection cannot continue although the peer broke no rule of the protocol: a
+/// message would be lost unnoticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hopeless {
-    /// There is no memory left for a message that it has begun.
+    /// There is no memory left for a message that the peer has begun.
     NoMemory,
-    /// It has begun a message and does not go on with it, although it is alive.
+    /// The peer has begun a message and does not continue it, although it is alive.
     Unfinished(Duration),
 }
 
-/// So many keep-alives in a row, and nothing else, show that a peer is alive and does not go on.
+/// Number of keep-alives in a row that show that a peer is alive and does not continue its message.
 const KEEP_ALIVES_MIN: u32 = 3;
 
 impl Receiver {
@@ -247,8 +255,9 @@ impl Receiver {
         self.counters.messages_in_shared_memory += 1;
     }
 
-    /// A receiver for what was agreed. Fragmented messages above `message_size_max` bytes are
-    /// discarded, and all unfinished ones together stay below twice that.
+    /// Creates a receiver for an established connection. Fragmented messages above
+    /// `message_size_max` bytes are discarded, and all unfinished ones together stay below twice
+    /// that.
     pub fn new(established: &Established, message_size_max: usize) -> Self {
         let sequence = Sequence::new(established.initial_sn_rx, established.sn_mask);
         let limits = ReassemblyLimits::for_messages(message_size_max);
@@ -273,8 +282,10 @@ impl Receiver {
         }
     }
 
-    /// Returns it with its memory counted in `share`, and with `total_bytes_max` for all unfinished messages together. A peer that says nothing but keep-alives for `idle_max` while it has such is [hopeless](Receiver::hopeless). Default:
-    /// twice the largest message, and [`UNFINISHED_MAX`].
+    /// Returns the receiver with its memory counted in `share`, and with `total_bytes_max` for all
+    /// unfinished messages together. A peer with an unfinished message that sends only keep-alives
+    /// for `idle_max` is [hopeless](Receiver::hopeless). Default: twice the largest message, and
+    /// [`UNFINISHED_MAX`].
     #[must_use]
     pub fn within(mut self, share: Arc<Share>, total_bytes_max: usize, idle_max: Duration) -> Self {
         self.defragmenter = self.defragmenter.within(share, total_bytes_max);
@@ -282,7 +293,8 @@ impl Receiver {
         self
     }
 
-    /// Returns it with first numbers of their own on the channels of each priority, as a member of a group announces them.
+    /// Returns the receiver with separate first numbers for the channels of each priority, as a
+    /// member of a group announces them.
     #[must_use]
     pub fn starting_at(mut self, next: impl Fn(Priority) -> NextSn) -> Self {
         for priority in Priority::ALL {
@@ -297,13 +309,15 @@ impl Receiver {
         self
     }
 
-    /// The number after the last one that was accepted on the reliable channel of a priority.
+    /// Returns the number after the last one that was accepted on the reliable channel of a
+    /// priority.
     pub(crate) fn next_sn(&self, priority: Priority) -> u32 {
         let last = self.sequences[channel(priority, Reliability::Reliable)].last();
         last.wrapping_add(1) & self.sn_mask
     }
 
-    /// Returns the reason why the connection cannot go on, if there is one. To be asked after each read.
+    /// Returns the reason why the connection cannot continue, if there is one. The caller checks it
+    /// after each read.
     #[inline]
     pub fn hopeless(&mut self, now: impl FnOnce() -> Instant) -> Option<Hopeless> {
         if self.defragmenter.buffered_bytes() == 0 && !self.defragmenter.was_refused() {
@@ -312,20 +326,22 @@ impl Receiver {
         self.look_at_unfinished(now())
     }
 
-    /// Tells if the peer has begun a message whose bytes are kept.
+    /// Returns true if the peer has begun a message whose bytes are kept.
     #[inline]
     pub fn is_unfinished(&self) -> bool {
         self.defragmenter.buffered_bytes() > 0 || self.landing.is_some()
     }
 
-    /// Returns the time by which a peer that has begun a message has to say something, if it is silent since then.
+    /// Returns the time by which a peer that has begun a message, and is silent since `since`, has
+    /// to send more.
     pub fn silent_by(&self, since: Instant) -> Instant {
         since
             .checked_add(self.idle.max)
             .unwrap_or(since + LEASE_MAX)
     }
 
-    /// Counts a peer that was silent for so long.
+    /// Returns the reason for giving up a peer that was silent until [`Receiver::silent_by`], and
+    /// counts it.
     pub fn give_up_silent(&self) -> Hopeless {
         if let Some(share) = self.defragmenter.share() {
             share.ledger().note_given_up(1);
@@ -350,7 +366,7 @@ impl Receiver {
         Some(self.give_up_silent())
     }
 
-    /// Returns the kind of head in front of the messages on this link.
+    /// Returns the framing of the messages on this link.
     pub fn framing(&self) -> Framing {
         self.framing
     }
@@ -365,25 +381,26 @@ impl Receiver {
         }
     }
 
-    /// Returns a sum of what was thrown away since the link opened: it grows whenever a count of that does.
+    /// Returns a sum of the discarded items since the link opened: it grows whenever a count of
+    /// them does.
     pub fn thrown_away(&self) -> u64 {
         let counted = &self.counters;
         let fragments = self.defragmenter.fragments_discarded() + counted.fragments_dropped;
         fragments + counted.frames_dropped + counted.messages_undecodable
     }
 
-    /// The reassembly of fragmented messages, to ask how much it holds.
+    /// Returns the defragmenter, for its counts.
     pub fn defragmenter(&self) -> &Defragmenter {
         &self.defragmenter
     }
 
-    /// Returns the [defragmenter](Receiver::defragmenter), to have it free memory.
+    /// Returns the [defragmenter](Receiver::defragmenter), for releasing memory.
     pub fn defragmenter_mut(&mut self) -> &mut Defragmenter {
         &mut self.defragmenter
     }
 
-    /// Takes one batch, without its length prefix, and hands its messages to `deliver`. `block` is
-    /// the buffer that `batch` lies in.
+    /// Processes one batch, without its length prefix, and delivers its messages to `deliver`.
+    /// `block` is the buffer that `batch` lies in.
     ///
     /// # Errors
     /// The peer broke the protocol; what came before in the batch has been delivered.
@@ -428,7 +445,7 @@ impl Receiver {
         pass.batch(&mut Reader::new(batch))
     }
 
-    /// Goes on with a batch where a pause interrupted it; all else as for [`Receiver::handle_batch`].
+    /// Resumes a batch where a pause interrupted it; all else as for [`Receiver::handle_batch`].
     ///
     /// # Errors
     /// The peer broke the protocol; what came before in the batch has been delivered.
@@ -468,8 +485,9 @@ impl Receiver {
         }
     }
 
-    /// Numbers that are skipped are messages that a lost link has taken along, where there are several. Without a
-    /// declaration both sides would go on with different views of each other, so the connection starts anew.
+    /// Counts skipped numbers; on a connection of several links they are messages that a lost link
+    /// has taken along. Without a declaration both sides would continue with different views of
+    /// each other, so the connection is restarted.
     #[cold]
     fn note_skipped(
         &mut self,
@@ -485,8 +503,8 @@ impl Receiver {
         }
     }
 
-    /// Applies the sequence rule: `None` if the frame or fragment is to be dropped, else its channel
-    /// and whether it directly follows the one before.
+    /// Applies the sequence rule: `None` if the frame or fragment is to be dropped, else its
+    /// channel and whether it directly follows the one before.
     #[inline]
     fn admit(
         &mut self,
@@ -512,14 +530,14 @@ impl Receiver {
     }
 }
 
-/// The index of a channel, below [`CHANNELS`].
+/// Returns the index of a channel, below [`CHANNELS`].
 #[inline]
 fn channel(priority: Priority, reliability: Reliability) -> usize {
     let reliable = matches!(reliability, Reliability::Reliable);
     ((priority as usize) << 1 | usize::from(reliable)) % CHANNELS
 }
 
-/// One batch on its way through the receiver.
+/// State of the decoding of one batch.
 struct Pass<'p, D> {
     receiver: &'p mut Receiver,
     batch_bytes: usize,
@@ -528,7 +546,7 @@ struct Pass<'p, D> {
 }
 
 impl<D: Deliver> Pass<'_, D> {
-    /// Hands on what follows in the batch, from between two of its transport messages.
+    /// Delivers the rest of the batch, from between two of its transport messages.
     #[inline]
     fn batch(&mut self, r: &mut Reader<'_>) -> Result<Flow, PeerMisbehaved> {
         while !r.is_empty() {
@@ -573,7 +591,8 @@ impl<D: Deliver> Pass<'_, D> {
         Ok(Flow::Open)
     }
 
-    /// Returns the place to go on from if the receiver of the messages wants a pause, after the message that begins at `offset`.
+    /// Returns the resume point if the handler wants a pause, after the message that begins at
+    /// `offset`.
     #[inline]
     fn pause(
         &mut self,
@@ -589,7 +608,7 @@ impl<D: Deliver> Pass<'_, D> {
         })
     }
 
-    /// Hands on the messages of a frame, whose header was just read from `r`.
+    /// Delivers the messages of a frame, whose header was just read from `r`.
     #[inline]
     fn frame(
         &mut self,
@@ -611,7 +630,7 @@ impl<D: Deliver> Pass<'_, D> {
         self.messages(priority, reliability, r)
     }
 
-    /// Hands on the messages of a frame that are left in `r`.
+    /// Delivers the messages of a frame that are left in `r`.
     #[inline]
     fn messages(
         &mut self,
@@ -664,7 +683,8 @@ impl<D: Deliver> Pass<'_, D> {
         Ok(pause)
     }
 
-    /// Hands on the messages of `run` behind `r`, as far as it goes without a pause; tells how many.
+    /// Delivers the messages of `run` behind `r`, as far as possible without a pause; returns how
+    /// many.
     #[inline(never)]
     fn run<'a>(
         &mut self,
@@ -687,7 +707,7 @@ impl<D: Deliver> Pass<'_, D> {
         messages
     }
 
-    /// Reads over the messages of a dropped frame; another frame may follow in the batch.
+    /// Skips the messages of a dropped frame; another frame may follow in the batch.
     #[cold]
     fn skip(&mut self, r: &mut Reader<'_>) -> Result<(), PeerMisbehaved> {
         while r.peek().is_some_and(NetworkMessage::starts) {
@@ -699,7 +719,7 @@ impl<D: Deliver> Pass<'_, D> {
         Ok(())
     }
 
-    /// True if it ends a message that came too early.
+    /// Processes a fragment. True if it ends a message that came too early.
     fn fragment(&mut self, fragment: &Fragment<'_>) -> Result<bool, PeerMisbehaved> {
         let Fragment {
             priority,
@@ -739,8 +759,8 @@ impl<D: Deliver> Pass<'_, D> {
         Ok((self.receiver).hand_on_whole(bytes, &context, self.deliver))
     }
 
-    /// Judges a message that cannot be used. One whose payload lies in the sender's shared memory is for a node of that machine, and
-    /// the link goes on behind it; else the link is of no use any more.
+    /// Handles an undecodable message. A message whose payload lies in the sender's shared memory
+    /// is for a node of that machine, and the receiver skips it; any other one ends the link.
     #[cold]
     fn unusable(&mut self, offset: usize, source: DecodeError) -> Result<(), PeerMisbehaved> {
         if let DecodeError::SharedMemory { .. } = source {
@@ -765,7 +785,7 @@ impl<D: Deliver> Pass<'_, D> {
     }
 }
 
-/// Decodes exactly one message and hands it on; `Ok(false)` if bytes are left over.
+/// Decodes exactly one message and delivers it; `Ok(false)` if bytes are left over.
 fn deliver_one<D: Deliver>(
     bytes: &[u8],
     context: &Context<'_>,

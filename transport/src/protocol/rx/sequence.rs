@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The receiving side's rule for sequence numbers: newer than the last, by at most half the range.
+//! Rule of the receiving side for sequence numbers: newer than the last, by at most half the range.
 
-/// The last sequence number accepted on one channel.
+/// Last sequence number accepted on one channel.
 ///
 /// Gaps are accepted on reliable channels too: reliability comes from the link below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// A channel whose first number will be `initial`; numbers use the bits of `mask`.
+    /// Creates a channel whose first number will be `initial`; numbers use the bits of `mask`.
     pub fn new(initial: u32, mask: u32) -> Self {
         Sequence {
             mask,
@@ -19,13 +19,13 @@ impl Sequence {
         }
     }
 
-    /// The last number accepted.
+    /// Returns the last number accepted.
     pub fn last(&self) -> u32 {
         self.last
     }
 
-    /// Takes `sn` if it is newer than the last one. `None`: it is old or repeated, drop what carries
-    /// it. Otherwise how many numbers were skipped, 0 in the usual case.
+    /// Accepts `sn` if it is newer than the last one, and returns how many numbers were skipped, 0
+    /// in the usual case. `None` if it is old or repeated: the caller drops its frame or fragment.
     #[inline]
     pub fn accept(&mut self, sn: u32) -> Option<u32> {
         let gap = sn.wrapping_sub(self.last) & self.mask;

@@ -19,14 +19,14 @@ pub(super) fn established() -> Established {
     }
 }
 
-/// Keeps the payloads that arrive, and what surrounded them.
+/// Handler that keeps the delivered payloads and their contexts.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) payloads: Vec<Vec<u8>>,
     pub(super) others: usize,
     pub(super) blocks: Vec<ZSlice>,
     last: Option<(Priority, Reliability)>,
-    /// A pause is wanted whenever this many messages have come since the last.
+    /// Number of messages after which a pause is wanted.
     pauses_after: Option<usize>,
     since_pause: usize,
 }
@@ -255,8 +255,8 @@ fn close_ends_the_batch_and_other_messages_do_not_disturb() {
     assert_eq!(receiver.received().ignored, 1);
 }
 
-/// Messages that the reference sends in a multicast group (captured), with one behind them that is for all nodes. The forms that
-/// questions and errors have are of its source.
+/// Messages that the reference sends in a multicast group (captured), followed by one for all
+/// nodes. The forms of queries and errors are from the source of the reference.
 #[test]
 fn messages_in_shared_memory_are_read_over() {
     let push = b"\x7d\x00\x03a/b\x81\x12\x01\x01\x07\xa0\x9c\x01\xbc\x67\x00\x00";
@@ -273,7 +273,7 @@ fn messages_in_shared_memory_are_read_over() {
         assert_eq!((received.messages, seen.others), (2, 0));
         assert_eq!(received.messages_in_shared_memory, 1);
         assert_eq!(received.messages_undecodable, 1);
-        // And in fragments.
+        // In fragments as well.
         let (first, last) = message.split_at(message.len() / 2);
         let batches = [
             fragment(100, "fm", first),
@@ -284,7 +284,7 @@ fn messages_in_shared_memory_are_read_over() {
         assert_eq!(seen.payloads, [b"behind"]);
         assert_eq!(received.messages_in_shared_memory, 1);
     }
-    // One that is cut ends the link, as any other.
+    // A truncated message ends the link, like any other.
     let cut = [frame(DATA, 100, &[]), push[..push.len() - 1].to_vec()].concat();
     let mut receiver = Receiver::new(&established(), 1 << 20);
     let taken = take(&mut receiver, &mut Seen::default(), &cut);
@@ -292,7 +292,7 @@ fn messages_in_shared_memory_are_read_over() {
 }
 
 /// Sends `marks` as the fragments of one message (each `f`, `m`, `d` or none of them) from number
-/// 100 on, except for those at `missing`; tells how many messages came out.
+/// 100 on, except for those at `missing`; returns the number of delivered messages and the counts.
 fn fragments(patch: u8, marks: &[&str], missing: &[usize]) -> (usize, Received) {
     let message = put(b"in some pieces");
     let pieces = marks.iter().filter(|marks| !marks.contains('d')).count();
@@ -472,7 +472,7 @@ fn all_channels_together_are_bounded() {
     assert_eq!(defragmenter.messages_discarded(), CHANNELS as u64 - 2);
 }
 
-/// The vector of a delivered message serves again once no slice of it is left, and not before.
+/// The vector of a delivered message is reused once no slice of it is left, and not before.
 #[test]
 fn memory_is_reused_only_when_it_is_free() {
     let mut receiver = Receiver::new(&established(), 1 << 20);
@@ -497,7 +497,8 @@ fn memory_is_reused_only_when_it_is_free() {
     assert_eq!(addresses[4], addresses[5], "let go");
 }
 
-/// Frames of two channels in one batch, and a message in fragments: with pauses all is as without.
+/// Frames of two channels in one batch, and a message in fragments: the result with pauses equals
+/// the one without.
 #[test]
 fn a_pause_loses_and_repeats_nothing() {
     let mut batch = frame(DATA, 100, &[b"1", b"2", b"3"]);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bare messages: each goes out by itself behind a length of 32 bits, without frame or sequence number.
+//! Bare messages: each is sent by itself behind a length of 32 bits, without frame or sequence
+//! number.
 //!
-//! Those that wait share a buffer all the same, so that one write takes them. A message that fits in no buffer is refused:
-//! there are no fragments.
+//! Queued messages share a buffer all the same, so that one write sends them. A message that fits
+//! in no buffer is refused: there are no fragments.
 
 use zonda_codec::{Encode, EncodeError, Reliability};
 
@@ -16,7 +17,8 @@ use super::{
 const LENGTH_BYTES: usize = 4;
 
 impl Lane {
-    /// Most bytes of an encoded message; `None` where longer ones go out in fragments.
+    /// Returns the most bytes of an encoded message; `None` where longer ones are sent in
+    /// fragments.
     #[must_use]
     pub fn message_bytes_max(&self) -> Option<usize> {
         let config = self.config();
@@ -24,7 +26,8 @@ impl Lane {
         is_bare.then(|| usize::from(config.batch_size) - LENGTH_BYTES)
     }
 
-    /// Encodes a message behind its length. It is to be written at once: that is what such a link is for.
+    /// Encodes a message behind its length. The caller writes it at once, for which such links are
+    /// made.
     ///
     /// # Errors
     /// [`EncodeError::TooLong`] if it fits in no buffer; nothing was queued.
@@ -46,7 +49,7 @@ impl Lane {
         Ok(Pushed::Heavy)
     }
 
-    /// A keep-alive or a Close.
+    /// Queues a keep-alive or a Close.
     pub(super) fn push_bare_alone<E: Encode + ?Sized>(&mut self, mut batch: Batch, message: &E) {
         let config = *self.config();
         let message = Outgoing {
@@ -60,7 +63,7 @@ impl Lane {
     }
 }
 
-/// Puts a message behind what `batch` holds; on an error the batch is as before.
+/// Appends a message to `batch`; on an error the batch is unchanged.
 fn put<E: Encode + ?Sized>(
     batch: &mut Batch,
     config: &LaneConfig,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One write unit: a length prefix, the encoded messages, and at most one shared payload behind them.
+//! Unit of a write: a length prefix, the encoded messages, and at most one shared payload behind
+//! them.
 
 use zonda_codec::ZSlice;
 use zonda_codec::{Priority, payload::shared_part};
@@ -9,33 +10,37 @@ use crate::protocol::options::Framing;
 /// Bytes of the length prefix that every batch of a streamed link starts with.
 pub(crate) const PREFIX_BYTES: usize = 2;
 
-/// A batch: its own bytes, prefix first, then optionally a shared slice that the prefix counts as well.
+/// Batch of its own bytes, prefix first, and optionally a shared slice that the prefix counts as
+/// well.
 #[derive(Debug)]
 pub struct Batch {
     bytes: Box<[u8]>,
-    /// In a word with what follows: batches are moved often.
+    /// Length in 32 bits, to share a word with the next fields: batches are moved often.
     len: u32,
     tail: Option<ZSlice>,
-    /// The offset of the messages.
+    /// Offset of the messages.
     start: u8,
-    /// It holds a piece of a message that fits in no batch.
+    /// Set if it holds a piece of a message that fits in no batch.
     is_fragment: bool,
-    /// It leaves as it is: something shorter stands for what it held, or there is nothing shorter.
+    /// Set if the batch is sent as it is: its content was already replaced by a shorter one, or
+    /// cannot be made shorter.
     is_settled: bool,
-    /// The priority of its lane; known once it is sealed.
+    /// Priority of its lane; known once it is sealed.
     priority: Priority,
-    /// The number of the last message that ends in it, counted by its lane from 1; known once it is sealed.
+    /// Number of the last message that ends in it, counted by its lane from 1; known once it is
+    /// sealed.
     last_message: u64,
 }
 
 impl Batch {
-    /// An empty batch of a plain link over `bytes`, whose length is the most this batch may hold.
+    /// Creates an empty batch of a plain link over `bytes`, whose length is the most this batch may
+    /// hold.
     #[must_use]
     pub fn over(bytes: Box<[u8]>) -> Self {
         Self::framed(bytes, Framing::Plain)
     }
 
-    /// Makes an empty batch as [`Batch::over`] does, for any kind of link.
+    /// Creates an empty batch like [`Batch::over`], for any kind of link.
     #[must_use]
     #[inline]
     pub fn framed(bytes: Box<[u8]>, framing: Framing) -> Self {
@@ -53,43 +58,45 @@ impl Batch {
         }
     }
 
-    /// True while the batch holds nothing but its prefix.
+    /// Returns true while the batch holds nothing but its prefix.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == self.start() && self.tail.is_none()
     }
 
-    /// The bytes that count on the wire, prefix included.
+    /// Returns the bytes that count on the wire, prefix included.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         self.len() + self.tail.as_ref().map_or(0, ZSlice::len)
     }
 
-    /// The prefix and the encoded messages.
+    /// Returns the prefix and the encoded messages.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         &self.bytes[..self.len()]
     }
 
-    /// The shared payload that follows [`Batch::head`] on the wire, if there is one.
+    /// Returns the shared payload that follows [`Batch::head`] on the wire, if there is one.
     #[must_use]
     pub fn tail(&self) -> Option<&ZSlice> {
         self.tail.as_ref()
     }
 
-    /// Its own bytes without what stands in front of the messages. What one datagram would hold, if there is no tail.
+    /// Returns its own bytes without the head in front of the messages: the content of a datagram,
+    /// if there is no tail.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.bytes[self.start()..self.len()]
     }
 
-    /// Bytes of its own buffer, used or not.
+    /// Returns the bytes of its own buffer, used or not.
     #[inline]
     pub(super) fn capacity(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Gives its buffer away for one of the size of what is in it, if that is a small part.
+    /// Replaces its buffer by one of the size of its content, if that is a small part; returns the
+    /// old one.
     pub(super) fn tighten(&mut self) -> Option<Box<[u8]>> {
         (self.len() <= self.capacity() / 4).then(|| {
             let bytes = self.head().into();
@@ -127,18 +134,18 @@ impl Batch {
         );
     }
 
-    /// Returns `true` if it holds a piece of a message that fits in no batch.
+    /// Returns true if it holds a piece of a message that fits in no batch.
     pub(super) fn is_fragment(&self) -> bool {
         self.is_fragment
     }
 
-    /// Returns `true` if its content was [replaced](Batch::replace), or is to [stay](Batch::settle).
+    /// Returns true if its content was [replaced](Batch::replace), or is to [stay](Batch::settle).
     #[cfg_attr(not(feature = "compression"), allow(dead_code))]
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled
     }
 
-    /// There is nothing shorter to stand for its content.
+    /// Marks the content as final: no shorter form was found.
     #[cfg_attr(not(feature = "compression"), allow(dead_code))]
     pub(crate) fn settle(&mut self) {
         self.is_settled = true;
@@ -152,17 +159,18 @@ impl Batch {
         self.tail = Some(tail);
     }
 
-    /// Returns the number of messages of its lane that are out once this batch is, all before it included.
+    /// Returns the number of messages of its lane that are sent once this batch is, including all
+    /// before it.
     pub(crate) fn last_message(&self) -> u64 {
         self.last_message
     }
 
-    /// The priority of its lane.
+    /// Returns the priority of its lane.
     pub(crate) fn priority(&self) -> Priority {
         self.priority
     }
 
-    /// Writes the length prefix: from here on the batch is what goes out.
+    /// Writes the length prefix: the batch is complete.
     #[inline]
     pub(super) fn seal(&mut self, priority: Priority, last_message: u64) {
         self.priority = priority;
@@ -170,7 +178,7 @@ impl Batch {
         self.write_length();
     }
 
-    /// Another message was put behind what is sealed.
+    /// Notes that another message was appended to the sealed batch.
     pub(super) fn extended(&mut self, last_message: u64) {
         self.last_message = last_message;
     }
@@ -191,7 +199,8 @@ impl Batch {
         self.bytes[..PREFIX_BYTES].copy_from_slice(&prefix.to_le_bytes());
     }
 
-    /// On other links than plain ones: no flags, as the content is as it is; and nothing in front of bare messages.
+    /// Writes the head on links that are not plain: no flags, as the content is not compressed; no
+    /// head for bare messages.
     #[cold]
     #[inline(never)]
     fn seal_framed(&mut self) {
@@ -202,9 +211,9 @@ impl Batch {
         }
     }
 
-    /// Puts `content`, which is shorter than all the batch holds, in the place of that, under `flags`. The batch gets
-    /// another buffer of `buffer_bytes` if its own, of which a shared payload has no need, is too small. Returns the shared
-    /// payload.
+    /// Replaces the content by the shorter `content`, under `flags`. The batch gets another buffer
+    /// of `buffer_bytes` if its own is too small, as it may be next to a shared payload. Returns
+    /// the shared payload.
     #[cfg_attr(not(feature = "compression"), allow(dead_code))]
     pub(crate) fn replace(
         &mut self,
@@ -230,7 +239,7 @@ impl Batch {
         payload
     }
 
-    /// Takes back what was written behind the first `len` bytes.
+    /// Truncates the batch to its first `len` bytes.
     pub(super) fn rewind(&mut self, len: usize) {
         self.len = len.max(self.start()) as u32;
     }
@@ -240,25 +249,25 @@ impl Batch {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Takes the buffer back for the next batch, dropping the tail.
+    /// Returns the buffer for the next batch, and drops the tail.
     #[must_use]
     pub fn into_buffer(self) -> Box<[u8]> {
         self.bytes
     }
 
-    /// The same, for callers that may not drop a payload where they are.
+    /// Returns buffer and tail, for callers that must not drop a payload at once.
     #[inline]
     pub(crate) fn into_parts(self) -> (Box<[u8]>, Option<ZSlice>) {
         (self.bytes, self.tail)
     }
 }
 
-/// The place of the payload of an outgoing message, which tells if it can be sent without copying.
+/// Place of the payload of an outgoing message, which decides if it can be sent without copying.
 #[derive(Debug, Clone, Copy)]
 pub enum Tail<'a> {
     /// Bytes that must be copied: the caller does not keep them after the call.
     Copy(&'a [u8]),
-    /// A payload that is reference-counted already.
+    /// A payload that is already reference-counted.
     Shared(&'a ZSlice),
     /// A part of the receive block that it arrived in.
     Part {
@@ -273,7 +282,7 @@ impl<'a> Tail<'a> {
     /// No payload: the encoded head is the whole message.
     pub const NONE: Tail<'static> = Tail::Copy(&[]);
 
-    /// The payload's bytes.
+    /// Returns the payload's bytes.
     #[must_use]
     #[inline]
     pub fn bytes(&self) -> &'a [u8] {
@@ -284,7 +293,7 @@ impl<'a> Tail<'a> {
         }
     }
 
-    /// Number of bytes, without a look at them.
+    /// Returns the number of bytes, without touching them.
     #[must_use]
     #[inline]
     pub fn size(&self) -> usize {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The queue of one priority: the open batch, the sealed ones behind it, the sequence numbers of both channels.
+//! Queue of one priority: the open batch, the sealed ones behind it, the sequence numbers of both
+//! channels.
 
 use std::collections::VecDeque;
 
@@ -15,60 +16,62 @@ use super::{
     pins::Pins,
 };
 
-/// Buffers that a lane keeps for its next batches, at least and at most; more go back to the allocator. As many as its
-/// queue can hold: whatever is allocated anew in a dense stream is memory that the system has taken back meanwhile, and
-/// has to be cleared, and faulted in page by page.
+/// Minimum and maximum number of buffers that a lane keeps for its next batches; further ones are
+/// freed. The maximum covers a full queue: memory that a dense stream allocates anew was returned
+/// to the system before, and has to be cleared and faulted in page by page.
 const SPARES: std::ops::RangeInclusive<usize> = 2..=16;
 
-/// Most bytes of a message outside of any frame, its length prefix included. A link that is idle needs no larger buffer.
+/// Maximum bytes of a message outside of any frame, its length prefix included. An idle link needs
+/// no larger buffer.
 const BARE_BYTES_MAX: usize = 32;
 
-/// Most bytes a fragment's header takes, without what stands in front of it: id, sequence number, three extensions.
+/// Maximum bytes of a fragment's header, without the head in front of it: id, sequence number,
+/// three extensions.
 const FRAGMENT_HEADER_BYTES_MAX: usize = 10;
 
-/// The facts that a lane must know of its connection.
+/// Parameters of the connection that a lane needs.
 #[derive(Debug, Clone, Copy)]
 pub struct LaneConfig {
-    /// The priority that the lane's frames carry.
+    /// Priority that the lane's frames carry.
     pub priority: Priority,
-    /// Most bytes of one batch, its length prefix included, as negotiated.
+    /// Maximum bytes of one batch, its length prefix included, as negotiated.
     pub batch_size: u16,
-    /// Sequence numbers wrap by this mask.
+    /// Mask by which sequence numbers wrap.
     pub sn_mask: u32,
-    /// The first sequence number of both channels.
+    /// First sequence number of both channels.
     pub initial_sn: u32,
-    /// The lane is full from this many queued bytes on; one message may overshoot it.
+    /// Limit of queued bytes from which on the lane is full; one message may exceed it.
     pub queue_bytes_max: usize,
-    /// The kind of head in front of the messages.
+    /// Framing of the messages.
     pub framing: Framing,
 }
 
-/// A message on its way out: a head that can encode itself, and the payload bytes that follow the head.
+/// Message to send: a head that can encode itself, and the payload bytes that follow the head.
 #[derive(Debug)]
 pub struct Outgoing<'a, E: ?Sized> {
-    /// Which of the lane's two channels carries it.
+    /// Reliability, which selects one of the lane's two channels.
     pub reliability: Reliability,
-    /// Encodes everything in front of the payload.
+    /// Encoder of everything in front of the payload.
     pub head: &'a E,
-    /// The payload, appended to the head as it is.
+    /// Payload, appended to the head as it is.
     pub payload: Tail<'a>,
 }
 
-/// The effect of a push on the lane.
+/// Effect of a push on the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pushed {
     /// The message waits in the open batch, which still has room.
     Open,
-    /// This push sealed at least one batch, which waits to be written.
+    /// The push sealed at least one batch, which waits to be written.
     Sealed,
-    /// It did, and so much waits now that it is worth a write.
+    /// The push sealed a batch, and so much is queued now that it is worth a write.
     Heavy,
 }
 
-/// Sealed bytes that are worth a write: more of them at a time cost no less.
+/// Sealed bytes that are worth a write: writing more at a time costs no less per byte.
 const HEAVY_BYTES: usize = 192 * 1024;
 
-/// One priority's queue. Single owner, no locks, no clock.
+/// Queue of one priority. Single owner, no locks, no clock.
 #[derive(Debug)]
 pub struct Lane {
     config: LaneConfig,
@@ -77,23 +80,23 @@ pub struct Lane {
     frame: Option<Reliability>,
     sealed: VecDeque<Batch>,
     sealed_bytes: usize,
-    /// Bytes of these that are pieces of large messages.
+    /// Sealed bytes that are pieces of large messages.
     fragment_bytes: usize,
-    /// Bytes of their buffers, used or not; without payloads that are shared.
+    /// Bytes of the sealed batches' buffers, used or not; without shared payloads.
     own_bytes: usize,
-    /// The foreign memory that the payloads that wait keep.
+    /// Foreign memory that queued payloads keep.
     pub(super) pins: Pins,
     spares: Vec<Box<[u8]>>,
     next_sn: [u32; 2],
-    /// Messages that were queued so far.
+    /// Number of messages that were queued so far.
     accepted: u64,
-    /// Batches that were taken out so far.
+    /// Number of batches that were taken out so far.
     popped: u64,
-    /// A message that was let in over the limit is out once so many batches are.
+    /// Number of popped batches at which a message admitted over the limit has left.
     guest_until: u64,
 }
 
-/// The content of a lane when its connection ended.
+/// Content of a lane when its connection ended.
 #[derive(Debug)]
 pub struct Released {
     _open: Option<Batch>,
@@ -102,7 +105,7 @@ pub struct Released {
 }
 
 impl Lane {
-    /// An empty lane.
+    /// Creates an empty lane.
     #[must_use]
     pub fn new(config: LaneConfig) -> Self {
         let first = config.initial_sn & config.sn_mask;
@@ -123,24 +126,26 @@ impl Lane {
         }
     }
 
-    /// Messages that were queued so far.
+    /// Returns the number of messages that were queued so far.
     #[must_use]
     pub fn accepted(&self) -> u64 {
         self.accepted
     }
 
-    /// True while a message waits that was [let in](Lane::begin_guest) over the limit.
+    /// Returns true while a message is queued that was [admitted](Lane::begin_guest) over the
+    /// limit.
     #[must_use]
     pub fn has_guest(&self) -> bool {
         self.popped < self.guest_until
     }
 
-    /// The next message is let in although there is no room: until it is out, [`Lane::has_guest`] is true.
+    /// Admits the next message although there is no room: until it has left, [`Lane::has_guest`]
+    /// returns true.
     pub fn begin_guest(&mut self) {
         self.guest_until = u64::MAX;
     }
 
-    /// The message that was let in, if there is one, is the last in the queue now.
+    /// Notes that the admitted message, if there is one, is the last in the queue now.
     pub fn end_guest(&mut self) {
         if self.guest_until == u64::MAX {
             let open = usize::from(self.open.is_some());
@@ -148,42 +153,43 @@ impl Lane {
         }
     }
 
-    /// Bytes that wait to be written.
+    /// Returns the bytes that wait to be written.
     #[must_use]
     #[inline]
     pub fn queued_bytes(&self) -> usize {
         self.sealed_bytes + self.open.as_ref().map_or(0, Batch::wire_len)
     }
 
-    /// Bytes that wait to be written, without those of large messages: the source of such a one brings no other before it
-    /// is written, so they say nothing about how many wait.
+    /// Returns the bytes that wait to be written, without those of large messages: the source of a
+    /// large message sends no other before it is written, so its bytes do not indicate a backlog.
     #[must_use]
     pub fn queued_bytes_small(&self) -> usize {
         self.queued_bytes() - self.fragment_bytes
     }
 
-    /// True while another message may be pushed without going over the lane's limit.
+    /// Returns true while another message may be pushed without exceeding the lane's limit.
     #[must_use]
     #[inline]
     pub fn has_room(&self) -> bool {
         self.sealed_bytes < self.config.queue_bytes_max
     }
 
-    /// [`Lane::has_room`] without a message of `bytes` that waits here, in fragments.
+    /// Returns [`Lane::has_room`] without counting a fragmented message of `bytes` that is queued
+    /// here.
     #[must_use]
     pub fn has_room_beside(&self, bytes: usize) -> bool {
         let headers = bytes / 256;
         self.sealed_bytes.saturating_sub(bytes + headers) < self.config.queue_bytes_max
     }
 
-    /// True once enough has drained to wake the senders that wait for room: half of the limit, so that one wake-up is worth
-    /// many messages.
+    /// Returns true once enough has drained to wake the senders that wait for room: half of the
+    /// limit, so that one wake-up serves many messages.
     #[must_use]
     pub fn has_drained(&self) -> bool {
         self.sealed_bytes * 2 <= self.config.queue_bytes_max
     }
 
-    /// True if nothing waits.
+    /// Returns true if the lane is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sealed.is_empty() && self.open.is_none()
@@ -191,8 +197,9 @@ impl Lane {
 
     /// Encodes a message into the open batch, or into as many fragments as it takes.
     ///
-    /// One copy of a payload below [`SHARE_BYTES_MIN`], none of a larger one that can be shared; no allocation
-    /// while a spare buffer is at hand. The limit of the queue is the caller's to check, with [`Lane::has_room`].
+    /// A payload below [`SHARE_BYTES_MIN`] is copied once, a larger one that can be shared is not;
+    /// the lane does not allocate while it has a spare buffer. The caller checks the limit of the
+    /// queue, with [`Lane::has_room`].
     ///
     /// # Errors
     /// [`EncodeError::TooLong`] if the message has no wire form; nothing was queued, no sequence number used.
@@ -214,8 +221,8 @@ impl Lane {
         self.push_fresh(message)
     }
 
-    /// Appends a message below [`SHARE_BYTES_MIN`] to the frame that is open, if there is one of this reliability, with room, in
-    /// a lane that has room. Tells whether it did; else nothing has changed.
+    /// Appends a message below [`SHARE_BYTES_MIN`] to the open frame, if there is one of this
+    /// reliability, with room, in a lane that has room. True if it did; else nothing has changed.
     #[inline(always)]
     pub fn append<H: Encode>(
         &mut self,
@@ -229,7 +236,8 @@ impl Lane {
         let Some(open) = &mut self.open else {
             return false;
         };
-        // Not by [`Lane::extend`]: a function that is given to that is called and not expanded here, which costs a put a tenth.
+        // [`Lane::extend`] is not used: the compiler does not inline a closure passed to it, which
+        // makes a put a tenth slower.
         let mut writer = Writer::new(open.spare());
         let written = head
             .encode(&mut writer)
@@ -242,9 +250,9 @@ impl Lane {
         written.is_ok()
     }
 
-    /// Has `write` put whole messages of this reliability into the room that the open batch has left, each copied; it tells
-    /// how many these are, and what else it likes. `None` if a batch or a frame has to be begun first, which [`Lane::push`]
-    /// does.
+    /// Makes `write` copy whole messages of this reliability into the remaining room of the open
+    /// batch; `write` returns their number and any other value. `None` if a batch or a frame has to
+    /// be begun first, by [`Lane::push`].
     #[inline(always)]
     pub fn extend<T>(
         &mut self,
@@ -263,7 +271,7 @@ impl Lane {
         Some((count, told))
     }
 
-    /// One transport message that stands outside of any frame (keep-alive, close).
+    /// Queues one transport message outside any frame (keep-alive, close).
     pub fn push_bare<E: Encode + ?Sized>(&mut self, message: &E) {
         self.seal_open();
         let buffer = vec![0; BARE_BYTES_MAX].into_boxed_slice();
@@ -279,14 +287,14 @@ impl Lane {
         }
     }
 
-    /// Gives back what memory is kept for batches to come.
+    /// Frees the memory that is kept for later batches.
     pub fn trim(&mut self) {
         self.spares = Vec::new();
         self.sealed.shrink_to_fit();
     }
 
-    /// Gives away what waits and what is kept for batches to come; what was queued still counts as such. Nothing may be
-    /// pushed any more.
+    /// Returns the queued batches and the memory kept for later ones; the queued messages still
+    /// count as queued. No message may be pushed any more.
     #[must_use = "payloads are to be dropped without a lock"]
     pub fn release(&mut self) -> Released {
         self.sealed_bytes = self.queued_bytes();
@@ -299,8 +307,8 @@ impl Lane {
         }
     }
 
-    /// Takes the batch that goes out next: the oldest sealed one, else the open one. `free` gives the lane a
-    /// buffer for its next batch in the same visit.
+    /// Takes the batch that leaves next: the oldest sealed one, else the open one. `free` gives the
+    /// lane a buffer for its next batch in the same visit.
     #[inline(always)]
     pub fn pop(&mut self, free: &mut Vec<Box<[u8]>>) -> Option<Batch> {
         if self.sealed.is_empty() {
@@ -324,7 +332,7 @@ impl Lane {
         Some(batch)
     }
 
-    /// Takes back the batch that was taken out last and did not leave. What came meanwhile goes behind it.
+    /// Puts back the last popped batch, which was not written. Later messages are placed behind it.
     pub fn put_back(&mut self, batch: Batch) {
         self.sealed_bytes += batch.wire_len();
         if batch.is_fragment() {
@@ -338,7 +346,7 @@ impl Lane {
         self.sealed.push_front(batch);
     }
 
-    /// Returns the effect of a push, seen together with what waited before.
+    /// Returns the effect of a push, together with the bytes that were queued before.
     #[must_use]
     #[inline]
     pub fn weigh(&self, pushed: Pushed) -> Pushed {
@@ -348,7 +356,8 @@ impl Lane {
         }
     }
 
-    /// Returns the bytes that a pooled buffer of this lane has; a buffer of another size is not worth keeping.
+    /// Returns the size of this lane's pooled buffers; a buffer of another size is not worth
+    /// keeping.
     #[must_use]
     pub fn buffer_bytes(&self) -> usize {
         usize::from(self.config.batch_size)
@@ -377,7 +386,7 @@ impl Lane {
             return self.push_message(message);
         }
         let sealed = self.seal_open();
-        // No buffer is taken for what cannot fit in any.
+        // No buffer is taken for a message that cannot fit in any.
         if message.payload.size() >= usize::from(self.config.batch_size) {
             return self.push_fragments(message);
         }
@@ -400,8 +409,9 @@ impl Lane {
         }
     }
 
-    /// Splits head and payload over as many batches as it takes. Each fragment has its own batch and the next
-    /// sequence number; nothing else of this lane can come between, because the lane has one owner.
+    /// Splits head and payload over as many batches as it takes. Each fragment has its own batch
+    /// and the next sequence number; no other message of this lane can come between, because the
+    /// lane has one owner.
     fn push_fragments<E: Encode + ?Sized>(
         &mut self,
         message: &Outgoing<'_, E>,
@@ -419,7 +429,7 @@ impl Lane {
         let mut at = 0;
         while at < total {
             let end = total.min(at + room);
-            // It counts once its last piece is out.
+            // The message counts once its last piece is queued.
             self.accepted += u64::from(end == total);
             let header = Fragment {
                 reliability: message.reliability,
@@ -446,7 +456,7 @@ impl Lane {
         Ok(Pushed::Sealed)
     }
 
-    /// The sequence numbers of the next frames.
+    /// Returns the sequence numbers of the next frames.
     #[must_use]
     pub fn next_sn(&self) -> NextSn {
         NextSn {
@@ -461,7 +471,7 @@ impl Lane {
         *sn = sn.wrapping_add(1) & self.config.sn_mask;
     }
 
-    /// Ends the open batch; tells whether there was one.
+    /// Seals the open batch; true if there was one.
     fn seal_open(&mut self) -> bool {
         self.frame = None;
         let Some(batch) = self.open.take() else {
@@ -478,14 +488,15 @@ impl Lane {
         }
     }
 
-    /// Bytes of memory that its buffers take.
+    /// Returns the bytes of memory that its buffers take.
     #[must_use]
     pub fn memory(&self) -> usize {
         let open = usize::from(self.open.is_some());
         (self.spares.len() + open) * self.buffer_bytes() + self.own_bytes
     }
 
-    /// Returns the bytes of foreign memory that it keeps: blocks that were read into, because payloads in its queue lie in them.
+    /// Returns the bytes of foreign memory that it keeps: receive blocks in which payloads of its
+    /// queue lie.
     #[must_use]
     pub fn pinned(&self) -> usize {
         self.pins.memory()
@@ -495,7 +506,7 @@ impl Lane {
         &self.config
     }
 
-    /// Has the last batch that waits grow by `put`, which may refuse it; tells whether it did.
+    /// Extends the last queued batch by `put`, which may refuse; true if `put` succeeded.
     pub(super) fn extend_last(
         &mut self,
         put: impl FnOnce(&mut Batch, WaitingBatches<'_>) -> Result<(), EncodeError>,
@@ -540,8 +551,9 @@ impl Lane {
         self.sealed.push_back(batch);
     }
 
-    /// Gives the batch a buffer of its size if the buffers take more than two queues: one that holds only the head of a shared payload
-    /// takes up to 64 KiB, and thousands of them wait for a peer that does not keep up.
+    /// Replaces the batch's buffer by one of its size if the buffers take more than two queues: a
+    /// buffer that holds only the head of a shared payload takes up to 64 KiB, and thousands of
+    /// them wait for a peer that does not keep up.
     #[cold]
     fn tighten(&mut self, batch: &mut Batch) {
         // The last batch of bare messages may still grow.
@@ -579,15 +591,16 @@ fn channel(reliability: Reliability) -> usize {
     }
 }
 
-/// The batches that wait in a lane, and the blocks that their payloads keep.
+/// Queued batches of a lane, and the blocks that their payloads keep.
 #[derive(Clone, Copy)]
 pub(super) struct WaitingBatches<'a> {
     pins: &'a Pins,
     sealed: &'a VecDeque<Batch>,
 }
 
-/// Appends one message; `frame` holds the next sequence numbers if a frame header must come first. Tells whether
-/// the payload was attached as a shared slice, which ends the batch. On an error the batch is as before.
+/// Appends one message; `frame` holds the next sequence numbers if a frame header must come first.
+/// True if the payload was attached as a shared slice, which ends the batch. On an error the batch
+/// is unchanged.
 #[inline(always)]
 pub(super) fn append<E: Encode + ?Sized>(
     batch: &mut Batch,
@@ -628,7 +641,8 @@ pub(super) fn append<E: Encode + ?Sized>(
     Ok(false)
 }
 
-/// One fragment's batch: its header, the part of the message's head that belongs to it, the part of the payload.
+/// Returns the batch of one fragment: its header, its part of the message's head, its part of the
+/// payload.
 fn fragment(
     header: &Fragment<'_>,
     own: &[u8],

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which memory a lane keeps because payloads in its queue lie in it.
+//! Memory that a lane keeps because payloads in its queue lie in it.
 //!
-//! A payload that is forwarded is not copied where it is large: it is sent from the block that it was read into, and keeps
-//! all of that. A stream of such payloads fills its blocks, so nothing more is kept than what waits. One payload now and then
-//! would keep sixteen times its size: beyond some free memory such a one is copied instead.
+//! A large payload that is forwarded is not copied: it is sent from the block that it was read
+//! into, and keeps all of the block. A stream of such payloads fills its blocks, so no more is kept
+//! than is queued. An occasional payload would keep sixteen times its size: beyond some free memory
+//! such a payload is copied instead.
 
 use std::collections::VecDeque;
 
@@ -13,28 +14,29 @@ use crate::block::SharedBlock;
 
 use super::batch::{Batch, Tail};
 
-/// Blocks may be kept up to this many times as large as the payloads in them,
+/// Maximum ratio of the kept blocks' bytes to those of the payloads in them.
 const RATIO_MAX: usize = 2;
 
-/// and so many bytes beyond that.
+/// Bytes by which the blocks may exceed that ratio.
 const FREE_BYTES: usize = 512 * 1024;
 
-/// The blocks that the payloads of a queue lie in.
+/// Blocks that the payloads of a queue lie in.
 #[derive(Debug, Default)]
 pub(super) struct Pins {
-    /// Bytes of the blocks. One counts once for all payloads next to each other in the queue that lie in it.
+    /// Bytes of the blocks. A block counts once for all adjacent payloads in the queue that lie in
+    /// it.
     blocks: usize,
     /// Bytes of the payloads.
     payloads: usize,
 }
 
 impl Pins {
-    /// Bytes of blocks that are kept.
+    /// Returns the bytes of blocks that are kept.
     pub(super) fn memory(&self) -> usize {
         self.blocks
     }
 
-    /// Tells if `payload` may be sent from where it lies, behind what is in the queue.
+    /// Returns true if `payload` may be sent from its place, behind the queue.
     #[inline(never)]
     pub(super) fn allows(&self, payload: &Tail<'_>, queue: &VecDeque<Batch>) -> bool {
         let lies_in = match payload {
@@ -50,7 +52,7 @@ impl Pins {
             || self.blocks + block.memory() <= RATIO_MAX * payloads + FREE_BYTES
     }
 
-    /// A batch with this payload comes into the queue beside another one.
+    /// Notes that a batch with this payload enters the queue next to another one.
     pub(super) fn enter(&mut self, payload: &ZSlice, beside: Option<&Batch>) {
         if let Some(block) = SharedBlock::of(payload) {
             self.payloads += payload.len();
@@ -60,7 +62,7 @@ impl Pins {
         }
     }
 
-    /// A batch with this payload has left the queue, beside another one.
+    /// Notes that a batch with this payload has left the queue, next to another one.
     pub(super) fn leave(&mut self, payload: &ZSlice, beside: Option<&Batch>) {
         if let Some(block) = SharedBlock::of(payload) {
             self.payloads = self.payloads.saturating_sub(payload.len());
@@ -71,7 +73,7 @@ impl Pins {
     }
 }
 
-/// Tells if the payload of a batch lies in this block.
+/// Returns true if the payload of a batch lies in this block.
 fn is_in(batch: Option<&Batch>, block: &SharedBlock) -> bool {
     let other = batch.and_then(Batch::tail).and_then(SharedBlock::of);
     other.is_some_and(|other| std::ptr::eq(other, block))

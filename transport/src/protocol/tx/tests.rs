@@ -25,7 +25,7 @@ fn lane(batch_size: u16) -> Lane {
     })
 }
 
-/// Everything of a PUT in front of its payload.
+/// PUT up to its payload.
 struct Head(usize);
 
 impl Encode for Head {
@@ -49,7 +49,7 @@ fn pop_all(lane: &mut Lane) -> Vec<Batch> {
     std::iter::from_fn(|| lane.pop(&mut Vec::new())).collect()
 }
 
-/// The bytes of a batch as a peer gets them, without the prefix, which is checked.
+/// Returns the bytes of a batch as a peer gets them, without the prefix, which is checked.
 fn wire(batch: &Batch) -> Vec<u8> {
     let mut bytes = batch.head().to_vec();
     bytes.extend_from_slice(batch.tail().map_or(&[], |tail| tail.as_slice()));
@@ -62,7 +62,7 @@ fn wire(batch: &Batch) -> Vec<u8> {
     rest
 }
 
-/// The frames of a batch: reliability, number, payloads.
+/// Returns the frames of a batch: reliability, number, payloads.
 fn frames(batch: &[u8]) -> Vec<(Reliability, u32, Vec<Vec<u8>>)> {
     let mut r = Reader::new(batch);
     let mut frames = Vec::new();
@@ -132,7 +132,7 @@ fn batches_fill_up_and_numbers_come_around() {
     assert!(sent.is_empty() && lane.queued_bytes() == 0 && lane.has_drained());
 }
 
-/// Sends `payload` alone and puts the fragments it comes out in together again.
+/// Sends `payload` alone and reassembles its fragments.
 fn fragmented(batch_size: u16, payload: Tail<'_>) -> (Vec<Batch>, Vec<u8>) {
     let mut lane = lane(batch_size);
     assert_eq!(
@@ -221,7 +221,7 @@ fn a_bare_message_stands_between_batches() {
     assert_eq!(frames(&batches[2])[0].1, 0x7f, "it took no number");
 }
 
-/// A head whose key is one byte longer than the protocol can say.
+/// Head whose key is one byte longer than the protocol allows.
 struct Unsayable(String);
 
 impl Encode for Unsayable {
@@ -302,7 +302,8 @@ fn an_open_batch_is_extended_within_its_room_and_its_frame() {
     );
 }
 
-/// A batch with a shared payload holds little beside it: thousands that wait for a peer take no buffer of a whole batch each.
+/// A batch with a shared payload holds little else: thousands that wait for a peer do not take a
+/// buffer of a whole batch each.
 #[test]
 fn heads_of_shared_payloads_take_little_while_they_wait() {
     let mut lane = lane(u16::MAX);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a cookie keeps, and what it does not survive.
+//! Round trips of cookies, and changes that invalidate them.
 
 use super::*;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The proof as the reference computes it, both sides against each other, and strangers who try without it.
+//! The proof as the reference computes it, both sides against each other, and peers without a valid
+//! proof.
 
 use std::sync::Arc;
 
@@ -55,7 +56,8 @@ fn decode(batch: &[u8]) -> TransportMessage<'_> {
     TransportMessage::decode(&mut Reader::new(batch)).expect("a message")
 }
 
-/// How a handshake between the two ends: both sides' view, or the error of the side that gave up first and its last words.
+/// Returns the end of a handshake: both sides' result, or the error of the side that failed first
+/// and its last batch.
 fn run(
     mut opener: Opener,
     mut acceptor: Acceptor,
@@ -85,7 +87,7 @@ fn run(
     }
 }
 
-/// Replaces what OpenSyn carries to authenticate.
+/// Replaces the authentication extension of OpenSyn.
 fn answering(chain: Option<Vec<u8>>) -> impl FnMut(Step, &mut Vec<u8>) {
     move |step, batch| {
         if step == Step::OpenSyn {
@@ -169,7 +171,7 @@ fn a_wrong_user_or_password_is_told_on_both_sides() {
         opener(bob("x")),
         acceptor(Some(users()), 7),
         |step, batch| {
-            // as an acceptor that knows the answer already
+            // Replaced as by an acceptor that sends the confirmation unasked.
             if step == Step::OpenAck {
                 *batch = GENERIC.to_vec();
             }
@@ -273,7 +275,7 @@ fn what_cannot_be_an_answer_is_refused() {
         answering(None),
     );
     assert_eq!(problem(outcome), AuthProblem::Missing);
-    // the mark of what must be understood changes nothing: it is
+    // The flag of mandatory extensions changes nothing: this one is understood.
     for bit in (0..good.len() * 8).filter(|bit| *bit != 4) {
         let mut changed = good.clone();
         changed[bit / 8] ^= 1 << (bit % 8);

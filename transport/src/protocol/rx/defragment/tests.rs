@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Unfinished messages under the budget of a node: what is refused, what counts and for how long.
+//! Unfinished messages under the budget of a node: refusals, and the counted bytes.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn within(budget: usize, follows: bool) -> (Arc<Ledger>, Arc<Share>, Defragmente
     (ledger, share, defragmenter)
 }
 
-/// Fragments of so many bytes together; the last one ends the message if it `ends`.
+/// Pushes fragments of `bytes` together; the last one ends the message if it `ends`.
 fn push(to: &mut Defragmenter, channel: usize, bytes: usize, ends: bool) -> Option<ZSlice> {
     const PIECE: usize = 64 * 1024;
     let piece = vec![channel as u8; PIECE];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bare messages: each comes by itself behind a length of 32 bits, without frame, sequence number or priority.
+//! Bare messages: each arrives by itself behind a length of 32 bits, without frame, sequence number
+//! or priority.
 //!
 //! ```text
 //! +------------+-----------------------------------------------+
@@ -12,15 +13,15 @@ use zonda_codec::{NetworkMessage, Priority, Reader, Reliability, TransportMessag
 
 use super::{Deliver, Flow, Pass, Pause, PeerMisbehaved, Receiver};
 
-/// The channel that bare messages count as coming on.
+/// Channel on which bare messages count as received.
 const PRIORITY: Priority = Priority::Data;
 const RELIABILITY: Reliability = Reliability::Reliable;
 
 impl Receiver {
-    /// Checks that a bare message may be so long; returns the length as it is used here.
+    /// Checks the length of a bare message; returns it as a `usize`.
     ///
     /// # Errors
-    /// It is longer than a batch may be.
+    /// The message is longer than a batch may be.
     pub fn check_bare(&self, length: u32) -> Result<usize, PeerMisbehaved> {
         let (length, max) = (length as usize, self.batch_size);
         match length > usize::from(max) {
@@ -29,8 +30,8 @@ impl Receiver {
         }
     }
 
-    /// Takes what stands behind one length; all else as for [`Receiver::handle_batch`]. Several messages behind one length
-    /// are taken as well.
+    /// Processes the bytes behind one length; all else as for [`Receiver::handle_batch`]. Several
+    /// messages behind one length are accepted as well.
     ///
     /// # Errors
     /// The peer broke the protocol; what came before has been delivered.
@@ -50,7 +51,7 @@ impl Receiver {
         pass.bare(&mut Reader::new(message))
     }
 
-    /// Goes on where a pause interrupted; all else as for [`Receiver::handle_bare`].
+    /// Resumes where a pause interrupted; all else as for [`Receiver::handle_bare`].
     ///
     /// # Errors
     /// The errors of [`Receiver::handle_bare`].

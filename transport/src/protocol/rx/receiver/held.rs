@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lanes that are held: a message names a key by an id whose declaration is still on its way, on another stream or socket.
+//! Held lanes: a message names a key by an id whose declaration is still on its way, on another
+//! stream or socket.
 //!
-//! The [handler](Deliver::take_early) says so of the message that it was given last. The receiver keeps that message and all
-//! that follows in its priority, and reads the other priorities on. After each batch of those it gives the message to the
-//! handler again. A lane is held for as long as the handler has patience, and while [`HELD_BYTES_MAX`] suffice; then the handler
-//! gets the message a last time, and drops it if it must.
+//! The [handler](Deliver::take_early) reports this for the last message. The receiver keeps that
+//! message and all later ones of its priority, and continues to read the other priorities. After
+//! each batch of those it delivers the message to the handler again. A lane is held for the time
+//! that the handler allows, and while [`HELD_BYTES_MAX`] suffice; then the handler gets the message
+//! a last time, and drops it if it must.
 
 use std::{
     collections::VecDeque,
@@ -16,62 +18,64 @@ use zonda_codec::{DecodeError, Priority, Reader, Reliability, TransportMessage, 
 use super::{Context, Deliver, Flow, Pass, Pause, PeerMisbehaved, Receiver, deliver_one};
 use crate::ledger::Charge;
 
-/// Bytes of batches that a connection keeps in all its held lanes together. More than a link has under way between the socket
-/// and here, so a link that stops reading a held lane never needs more.
+/// Maximum bytes of batches that a connection keeps in all its held lanes together. The value
+/// exceeds the bytes that a link has under way between the socket and the receiver, so a link that
+/// stops reading a held lane never needs more.
 pub const HELD_BYTES_MAX: usize = 1024 * 1024;
 
-/// The priorities.
+/// Number of priorities.
 const LANES: usize = 8;
 
-/// The held lanes of a connection.
+/// Held lanes of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     lanes: [Lane; LANES],
-    /// Bytes of the copies in them, which this counts.
+    /// Bytes of the copies in the lanes, which this counts.
     bytes: usize,
     charge: Charge,
-    /// Bytes of the messages that were put together from fragments, beside that. Their memory counts itself.
+    /// Bytes of the reassembled messages, in addition to the copies. Their memory is counted on its
+    /// own.
     message_bytes: usize,
-    /// The answer of the handler to the message that it was given last.
+    /// Answer of the handler to the last message.
     early: Option<Early>,
 }
 
-/// A message that came before what it needs.
+/// Message that arrived before the declaration that it needs.
 #[derive(Debug)]
 pub(super) struct Early {
     patience: Duration,
-    /// It, if it came in fragments.
+    /// The message itself, if it arrived in fragments.
     message: Option<Item>,
 }
 
-/// One priority.
+/// Held lane of one priority.
 #[derive(Debug, Default)]
 struct Lane {
     items: VecDeque<Item>,
-    /// The time that the first message may wait, and its end.
+    /// Time that the first message may wait.
     patience: Duration,
     until: Option<Instant>,
-    /// Nothing of it waits any more.
+    /// Set if the messages of this lane wait no more.
     is_over: bool,
 }
 
-/// Something that is kept of a lane.
+/// Batch or message that is kept in a lane.
 #[derive(Debug, Clone)]
 struct Item {
     bytes: ZSlice,
-    /// The bytes are a copy, and not the memory of a message that was put together.
+    /// Set if the bytes are a copy, not the memory of a reassembled message.
     is_copy: bool,
     from: From,
 }
 
-/// The place from which an item is read.
+/// Point from which an item is read.
 #[derive(Debug, Clone, Copy)]
 enum From {
-    /// At the start of a batch.
+    /// Start of a batch.
     Start,
     /// Within a frame.
     Within(Pause),
-    /// It is a message, and no batch.
+    /// The item is a message, not a batch.
     Message(Reliability),
 }
 
@@ -85,8 +89,8 @@ impl Item {
     }
 }
 
-/// Returns the lane of a batch that begins with a frame or a fragment. Keep-alives may stand in front: a sender puts one into the
-/// batch that it fills.
+/// Returns the lane of a batch that begins with a frame or a fragment. Keep-alives may precede it:
+/// a sender puts one into the batch that it fills.
 fn lane_of(batch: &[u8]) -> Option<usize> {
     let mut reader = Reader::new(batch);
     loop {
@@ -104,7 +108,7 @@ impl Held {
         !self.lanes[lane].items.is_empty()
     }
 
-    /// Keeps something behind, or in front of, what the lane has.
+    /// Adds an item behind, or in front of, the items of the lane.
     fn keep(&mut self, lane: usize, item: Item, in_front: bool) {
         match item.is_copy {
             true => self.bytes += item.bytes.len(),
@@ -128,14 +132,14 @@ impl Held {
         Some(item)
     }
 
-    /// Ends the wait of lanes of which `is_over` says so.
+    /// Ends the wait of the lanes for which `is_over` returns true.
     fn give_up(&mut self, is_over: impl Fn(&Lane) -> bool) {
         for lane in &mut self.lanes {
             lane.is_over |= !lane.items.is_empty() && is_over(lane);
         }
     }
 
-    /// Notes that the first message of a lane waits on; a new one waits anew.
+    /// Sets the wait of a lane's first message; a new message starts a new wait.
     fn wait(&mut self, lane: usize, patience: Duration, is_new: bool) {
         let lane = &mut self.lanes[lane];
         lane.patience = patience;
@@ -146,7 +150,7 @@ impl Held {
 }
 
 impl Receiver {
-    /// Returns the priorities that are held, a bit for each.
+    /// Returns the bits of the held priorities.
     #[inline]
     pub fn held_lanes(&self) -> u8 {
         let Some(held) = &self.held else {
@@ -156,7 +160,8 @@ impl Receiver {
         bits.sum()
     }
 
-    /// Returns the time at which the wait of the first held lane ends; that of a lane that is held anew begins now.
+    /// Returns the time at which the wait of the first held lane ends; the wait of a newly held
+    /// lane begins now.
     pub fn held_until(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
         self.held.as_ref()?;
         let now = now();
@@ -169,15 +174,16 @@ impl Receiver {
         until.min()
     }
 
-    /// Ends the wait of lanes whose time is over, without a time that of all. [`Receiver::read_held`] does the rest.
+    /// Ends the wait of lanes whose time is over, or with `None` of all. [`Receiver::read_held`]
+    /// does the rest.
     pub fn give_up_held(&mut self, now: Option<Instant>) {
         if let Some(held) = &mut self.held {
             held.give_up(|lane| now.is_none_or(|now| lane.until.is_some_and(|until| until <= now)));
         }
     }
 
-    /// Hands on what the held lanes have, as far as nothing is missing any more. [`Flow::Paused`] means that this is to be
-    /// called again.
+    /// Delivers the messages of the held lanes whose declarations have arrived. On [`Flow::Paused`]
+    /// the caller has to call this again.
     ///
     /// # Errors
     /// The errors of [`Receiver::handle_batch`].
@@ -267,7 +273,8 @@ impl Receiver {
         }
     }
 
-    /// Takes a batch while lanes are held: keeps it behind its lane, or handles it and looks for what it declares.
+    /// Processes a batch while lanes are held: keeps it behind its lane, or handles it and checks
+    /// for declarations in it.
     #[cold]
     #[inline(never)]
     pub(super) fn handle_beside_held<D: Deliver>(
@@ -290,7 +297,8 @@ impl Receiver {
         self.after_batch(flow, batch, deliver)
     }
 
-    /// Goes on where a batch was read this far beside held lanes, or to a message that holds one.
+    /// Continues after a batch was read this far while lanes are held, or up to a message that
+    /// holds one.
     #[cold]
     #[inline(never)]
     pub(super) fn after_batch<D: Deliver>(
@@ -311,7 +319,8 @@ impl Receiver {
         }
     }
 
-    /// Looks at the held lanes, once all of the batch at hand, which has `length` bytes, is dealt with.
+    /// Processes the held lanes, once all of the current batch, which has `length` bytes, is
+    /// processed.
     fn go_on<D: Deliver>(
         &mut self,
         length: usize,
@@ -326,8 +335,9 @@ impl Receiver {
         })
     }
 
-    /// Holds the lane of a message that came too early, with `rest`, the end of its batch from it on, or behind it if it came in
-    /// fragments. False if there is no room for it: it may wait no more.
+    /// Holds the lane of a message that arrived too early, with `rest`, the end of its batch from
+    /// the message on, or behind it if it arrived in fragments. False if there is no room for it:
+    /// the message may wait no more.
     fn hold(&mut self, pause: Pause, rest: &[u8], early: Early) -> bool {
         self.counters.lanes_held += 1;
         let lane = pause.priority as usize;
@@ -345,7 +355,7 @@ impl Receiver {
             let from = From::Within(Pause { at: 0, ..pause });
             held.keep(lane, Item::copied(rest, from), false);
         }
-        // Large messages of several lanes are together more than one may be.
+        // Large messages of several lanes may together exceed the limit of one.
         let has_room = held.message_bytes <= most && held.bytes <= HELD_BYTES_MAX;
         if !has_room {
             held.give_up(|_| true);
@@ -353,7 +363,8 @@ impl Receiver {
         has_room
     }
 
-    /// Holds the lane of a message that came in fragments and ended no batch at hand, as [`Receiver::hold`] does.
+    /// Holds the lane of a message that arrived in fragments and ended in no current batch, like
+    /// [`Receiver::hold`].
     #[cold]
     pub(super) fn hold_landed(&mut self, priority: Priority, reliability: Reliability) {
         if let Some(early) = self.take_early() {
@@ -362,7 +373,7 @@ impl Receiver {
                 reliability,
                 priority,
             };
-            // One that has no room is looked at with the next read.
+            // A message without room is delivered at the next read.
             self.hold(pause, &[], early);
         }
     }
@@ -371,7 +382,7 @@ impl Receiver {
         self.held.as_mut()?.early.take()
     }
 
-    /// Notes that the handler may want the message that it was given last later.
+    /// Notes that the handler may want the last message later.
     #[cold]
     fn note_early<D: Deliver>(
         &mut self,
@@ -386,7 +397,8 @@ impl Receiver {
         true
     }
 
-    /// Hands on a message that came in fragments, in the block that the context names. True if it came too early.
+    /// Delivers a message that arrived in fragments, in the block of the context. True if it
+    /// arrived too early.
     pub(super) fn hand_on_whole<D: Deliver>(
         &mut self,
         message: &[u8],
@@ -414,7 +426,7 @@ impl Receiver {
 }
 
 impl Pause {
-    /// In front of everything.
+    /// Resume point in front of the whole batch.
     const BEFORE: Pause = Pause {
         at: 0,
         reliability: Reliability::Reliable,
@@ -423,7 +435,8 @@ impl Pause {
 }
 
 impl<D: Deliver> Pass<'_, D> {
-    /// Returns the place to go on from after a pause: the last message, which begins at `offset`, if it came too early, else `next`.
+    /// Returns the resume point after a pause: the last message, which begins at `offset`, if it
+    /// arrived too early, else `next`.
     #[cold]
     pub(super) fn pause_at(&mut self, offset: usize, next: usize) -> usize {
         match self.receiver.note_early(self.deliver, || None) {

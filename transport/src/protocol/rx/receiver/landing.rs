@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fragments that are read to the place in their message where they belong, which saves a copy.
+//! Fragments that are read directly to their place in the message, which saves a copy.
 //!
 //! ```text
 //!  message so far            | rest of the fragment | behind: the next batch's first bytes
@@ -7,60 +7,62 @@
 //!                            ^ the socket writes from here on
 //! ```
 //!
-//! The owner of the socket finds the start of a fragment that has not come as a whole and asks to
-//! [`land`](Receiver::land) it. Then it reads into what is [lent](Receiver::lend), gives that back and has it
-//! [looked at](Receiver::landed), until nothing is lent any more. A read goes a little beyond the fragment, so that the
-//! header of the next one comes with it; that is taken out by moving the few bytes behind it.
+//! The owner of the socket finds the start of a fragment that has not arrived as a whole and asks
+//! to [`land`](Receiver::land) it. Then it reads into the [lent](Receiver::lend) memory, gives that
+//! back and has it [processed](Receiver::landed), until no memory is lent any more. A read extends
+//! a little beyond the fragment, so that the header of the next one arrives with it; the receiver
+//! removes the header by moving the few bytes behind it.
 
 use zonda_codec::{Fragment, Priority, Reader, Reliability, TransportMessage};
 
 use super::{Context, Deliver, ID_BITS, Piece, Receiver, channel};
 
-/// The low bits of a fragment's first byte.
+/// Low bits of a fragment's first byte.
 const FRAGMENT_ID: u8 = 0x06;
 
-/// Bytes to read beyond a fragment: its successor's header, and with luck all of a short one.
+/// Bytes to read beyond a fragment: its successor's header, and often all of a short one.
 const BEHIND_BYTES: usize = 1024;
 
-/// A shorter fragment is not worth a read of its own.
+/// Minimum length of a fragment that is worth a read of its own.
 pub(super) const LONG_BYTES_MIN: usize = 16 * 1024;
 
-/// A message of which less is there grows in the ordinary way: it may end soon, and reads of several fragments at a time
-/// cost less than the copies that they need.
+/// Minimum received bytes of a message whose fragments are read in place: a smaller one may end
+/// soon, and reads of several fragments at a time cost less than the copies that they need.
 const GROWN_BYTES_MIN: usize = 128 * 1024;
 
 /// Bytes of a batch's length prefix.
 const PREFIX_BYTES: usize = 2;
 
-/// With so many bytes of a batch at hand, a fragment's header is among them, or it has one that is not ours to hurry.
+/// Number of bytes of a batch that contain a fragment's header, unless the header is longer than
+/// any that this receiver reads early.
 const HEADER_BYTES_MAX: usize = 64;
 
-/// The fragment that is being read.
+/// Fragment that is being read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Landing {
     channel: usize,
     priority: Priority,
     reliability: Reliability,
-    /// More fragments of the message follow.
+    /// Set if more fragments of the message follow.
     more: bool,
-    /// Bytes of it that are still to come.
+    /// Bytes of the fragment that have not arrived.
     missing: usize,
-    /// Bytes at hand behind it.
+    /// Received bytes behind the fragment.
     behind: usize,
 }
 
 /// Memory to read into.
 #[derive(Debug)]
 pub struct Lent {
-    /// All of it; readable, with unspecified content behind `filled`.
+    /// The whole buffer; readable, with unspecified content behind `filled`.
     pub bytes: Vec<u8>,
-    /// The offset to write at.
+    /// Offset to write at.
     pub filled: usize,
-    /// The number of bytes that may be written.
+    /// Number of bytes that may be written.
     pub spare: usize,
 }
 
-/// The start of a batch that is a fragment, as far as it is there.
+/// Received start of a batch that is a fragment.
 struct Start<'a> {
     fragment: Fragment<'a>,
     /// Bytes in front of the piece.
@@ -69,27 +71,28 @@ struct Start<'a> {
     piece: usize,
 }
 
-/// The kind of batch that some first bytes begin.
+/// Kind of the batch that some first bytes begin.
 enum Glance<'a> {
     Fragment(Start<'a>),
     Other,
     TooShort,
 }
 
-/// The bytes behind a fragment that has landed.
+/// Bytes behind a fragment that has landed.
 enum Next {
-    /// Its successor, which is landing now.
+    /// The next fragment, which is landing now.
     Lands,
-    /// Too little to say.
+    /// Too few bytes to decide.
     Unknown,
     /// Something else.
     Other,
 }
 
 impl Receiver {
-    /// Takes `bytes`, all that has come of a batch and its prefix, if it is a fragment whose missing bytes can be read to
-    /// their place, or too little to tell where such a fragment is to be expected. If not, nothing has changed: the batch
-    /// is to be handled once it is there as a whole.
+    /// Takes `bytes`, all that has arrived of a batch and its prefix, if it is a fragment whose
+    /// missing bytes can be read to their place, or too little to decide where such a fragment is
+    /// expected. If not, nothing has changed: the batch is to be handled once it has arrived as a
+    /// whole.
     pub fn land(&mut self, bytes: &[u8]) -> bool {
         if self.landing.is_some() || self.held.is_some() {
             return false;
@@ -112,14 +115,15 @@ impl Receiver {
         true
     }
 
-    /// Tells if so much of the message on `channel` is there that much more may be expected.
+    /// Returns true if so much of the message on `channel` has arrived that much more may be
+    /// expected.
     fn has_grown(&mut self, channel: usize) -> bool {
         self.defragmenter
             .landing(channel)
             .is_some_and(|message| message.filled() >= GROWN_BYTES_MIN)
     }
 
-    /// Has the successor of a long fragment that more follow read to its place from its header on.
+    /// Prepares to read the successor of a long fragment in place, from its header on.
     fn expect(&mut self, start: &[u8]) -> bool {
         let Some((priority, reliability)) = self.unfinished.take() else {
             return false;
@@ -146,12 +150,12 @@ impl Receiver {
         true
     }
 
-    /// Returns `true` while a fragment is read to its place.
+    /// Returns true while a fragment is read to its place.
     pub fn is_landing(&self) -> bool {
         self.landing.is_some()
     }
 
-    /// The memory to read into, while a fragment is being read.
+    /// Returns the memory to read into, while a fragment is being read.
     pub fn lend(&mut self) -> Option<Lent> {
         let landing = self.landing?;
         let message = self.defragmenter.landing(landing.channel)?;
@@ -162,7 +166,7 @@ impl Receiver {
         })
     }
 
-    /// Takes back what was lent, with `count` bytes written.
+    /// Takes back the lent memory, with `count` bytes written.
     pub fn give_back(&mut self, bytes: Vec<u8>, count: usize) {
         let Some(landing) = &mut self.landing else {
             return;
@@ -176,8 +180,9 @@ impl Receiver {
         self.defragmenter.landed(landing.channel, landed);
     }
 
-    /// Looks at what was given back: hands the message on if it is complete, after what does not belong to it has gone to
-    /// `spill`, as the start of the next batch. Whether more is to be read tells [`Receiver::lend`].
+    /// Processes the returned memory: delivers the message if it is complete, after the bytes that
+    /// do not belong to it went to `spill`, as the start of the next batch. [`Receiver::lend`]
+    /// returns memory if more is to be read.
     pub fn landed<D: Deliver>(&mut self, deliver: &mut D, spill: impl FnOnce(&[u8])) {
         while let Some(landing) = self.landing {
             if landing.missing > 0 {
@@ -201,12 +206,12 @@ impl Receiver {
         }
     }
 
-    /// Goes on with the fragment that lies behind the one that has landed, if that is what lies there.
+    /// Continues with the bytes behind the fragment that has landed, if they begin its successor.
     fn follow(&mut self, landing: Landing) -> Next {
         let Some(message) = self.defragmenter.landing(landing.channel) else {
             return Next::Other;
         };
-        // Copied, as the message is about to change.
+        // The start is copied, as the message is about to change.
         let mut start = [0; HEADER_BYTES_MAX];
         let behind = message.behind(landing.behind);
         let len = behind.len().min(start.len());
@@ -231,7 +236,7 @@ impl Receiver {
         Next::Lands
     }
 
-    /// Returns the kind of batch that `bytes`, from its prefix on, are the start of.
+    /// Returns the kind of batch that begins with `bytes`, from its prefix on.
     fn glance<'a>(&self, bytes: &'a [u8]) -> Glance<'a> {
         let Some((prefix, rest)) = bytes.split_first_chunk::<PREFIX_BYTES>() else {
             return Glance::TooShort;
@@ -260,8 +265,8 @@ impl Receiver {
         }
     }
 
-    /// Admits a fragment all of whose bytes are still missing; `None`, and nothing has changed, unless it is the one that
-    /// is due and there is memory for it.
+    /// Admits a fragment all of whose bytes are still missing; `None`, without a change, unless it
+    /// is the next one and there is memory for it.
     fn begin(&mut self, start: &Start<'_>) -> Option<Landing> {
         let Fragment {
             priority,

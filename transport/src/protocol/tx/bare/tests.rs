@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bare messages as they are found in what goes out.
+//! Bare messages as they are sent.
 
 use zonda_codec::ZSlice;
 use zonda_codec::{Priority, TransportMessage, Writer};
@@ -35,7 +35,7 @@ fn push(lane: &mut Lane, head: &[u8], payload: Tail<'_>) -> Result<Pushed, Encod
     })
 }
 
-/// Everything that waits, as it goes out, and how many buffers that takes.
+/// Returns all queued bytes, as they are sent, and the number of buffers that they take.
 fn drain(lane: &mut Lane) -> (Vec<u8>, usize) {
     let (mut bytes, mut count, mut free) = (Vec::new(), 0, Vec::new());
     while let Some(batch) = lane.pop(&mut free) {

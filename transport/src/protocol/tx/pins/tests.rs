@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a queue keeps of the blocks that its payloads lie in.
+//! Memory that a queue keeps of the blocks that its payloads lie in.
 
 use std::sync::{Arc, Weak};
 
@@ -37,7 +37,7 @@ fn lane(batch_size: u16) -> Lane {
     })
 }
 
-/// A block that a read has filled with so many bytes.
+/// Returns a block that a read has filled with so many bytes.
 fn block(filled: usize) -> (ZSlice, Weak<SharedBlock>) {
     let mut buffer = RxBuf::new(BLOCK_BYTES);
     buffer.spare_mut()[..filled].fill(7);
@@ -66,7 +66,7 @@ fn popped(lane: &mut Lane) -> Vec<Batch> {
 
 #[test]
 fn a_payload_here_and_there_does_not_keep_its_block() {
-    // Also where the payload makes fragments, and where a read has brought nothing else.
+    // Fragmented payloads, and payloads that fill a read, are covered as well.
     for (bytes, batch_size) in [
         (16 * 1024, 65_535),
         (40_000, 65_535),
@@ -107,7 +107,7 @@ fn a_stream_of_payloads_is_not_copied() {
             }
         }
         assert!(lane.pins.memory() <= 2 * QUEUE_BYTES_MAX + BLOCK_BYTES);
-        // What a full socket gives back is kept as before.
+        // Batches that a full socket puts back keep their blocks as before.
         let mut batches = popped(&mut lane);
         assert_eq!(lane.pins.memory(), 0);
         let count = batches.len();

@@ -70,7 +70,7 @@ fn what_is_no_bare_message_costs_the_link() {
     }
 }
 
-/// Wants a pause after each message.
+/// Handler that wants a pause after each message.
 #[derive(Default)]
 struct Slow {
     seen: Seen,

@@ -14,16 +14,16 @@ use crate::protocol::parameters::Established;
 const PATIENCE: Duration = Duration::from_secs(5);
 const SIZE_MAX: usize = 1 << 20;
 
-/// A handler that knows ids as a node does.
+/// Handler that knows ids as a node does.
 #[derive(Default)]
 struct Node {
     known: BTreeSet<u16>,
-    /// The messages that came: priority, id, payload.
+    /// Delivered messages: priority, id, payload.
     came: Vec<(Priority, u16, Vec<u8>)>,
     dropped: usize,
     is_early: bool,
     is_over: bool,
-    /// It wants a pause after each message.
+    /// Set if it wants a pause after each message.
     is_slow: bool,
     is_tired: bool,
 }
@@ -68,7 +68,7 @@ impl Deliver for Node {
 }
 
 impl Node {
-    /// Returns ids and payloads of the messages that came in a priority.
+    /// Returns ids and payloads of the delivered messages of a priority.
     fn of(&self, priority: Priority) -> Vec<(u16, &[u8])> {
         let of_it = self.came.iter().filter(|came| came.0 == priority);
         of_it.map(|(_, id, payload)| (*id, &payload[..])).collect()
@@ -95,7 +95,7 @@ fn declaration(id: u16) -> Vec<u8> {
     }))
 }
 
-/// A receiver, its handler, and the next number of each priority.
+/// Receiver, its handler, and the next number of each priority.
 struct Scene {
     receiver: Receiver,
     node: Node,
@@ -118,7 +118,7 @@ impl Scene {
         *next - 1
     }
 
-    /// A frame with these messages.
+    /// Returns a frame with these messages.
     fn frame(&mut self, priority: Priority, messages: &[Vec<u8>]) -> Vec<u8> {
         let sn = self.sn(priority);
         let header = FrameHeader {
@@ -134,7 +134,7 @@ impl Scene {
         let mut flow = self
             .receiver
             .handle_batch(block.as_slice(), &block, &mut self.node);
-        // The driver does so, too.
+        // The driver does the same.
         while let Ok(Flow::Paused(pause)) = flow {
             self.node.is_tired = false;
             flow = self
@@ -157,7 +157,7 @@ impl Scene {
     }
 }
 
-/// Whatever the handler's pace.
+/// The order holds at any pace of the handler.
 #[test]
 fn a_message_waits_for_its_declaration_and_what_follows_in_its_priority_behind_it() {
     for is_slow in [false, true] {
@@ -231,7 +231,7 @@ fn a_frame_behind_a_keep_alive_waits_behind_its_priority() {
     assert_eq!(scene.receiver.received().frames_dropped, 0);
 }
 
-/// Its memory counts itself, and is counted once.
+/// The memory of the message is counted by itself, and once.
 #[test]
 fn a_message_in_fragments_is_charged_once_while_it_waits() {
     let ledger = crate::ledger::Ledger::new(64 << 20, true);
@@ -255,7 +255,7 @@ fn a_message_in_fragments_is_charged_once_while_it_waits() {
     let held = 1 << Priority::Data as u8;
     assert_eq!(scene.receiver.held_lanes(), held);
     assert!(ledger.received() < 900_000, "{}", ledger.received());
-    // Given again, it waits on.
+    // The message is delivered again and continues to wait.
     scene.sends(Priority::Control, &[declaration(2)]);
     assert_eq!(scene.receiver.held_lanes(), held);
     assert!(ledger.received() < 900_000, "{}", ledger.received());
@@ -285,7 +285,7 @@ fn what_is_never_declared_waits_its_time_and_no_other_priority_does() {
     assert_eq!(scene.node.of(Priority::Data), [(0, &b"behind"[..])]);
     assert_eq!(scene.node.of(Priority::DataLow), []);
     assert_eq!(scene.receiver.held_lanes(), 1 << Priority::DataLow as u8);
-    // When nothing more comes.
+    // No more batches arrive.
     scene.gives_up(None);
     assert_eq!(scene.node.of(Priority::DataLow), [(0, &b"low"[..])]);
     assert_eq!((scene.node.dropped, scene.receiver.held_lanes()), (3, 0));

@@ -9,7 +9,7 @@ use super::super::super::tests::{DATA, Seen, established, fragment, frame, put};
 use super::*;
 use crate::protocol::rx::{Flow, Received};
 
-/// A repeatable source of small numbers.
+/// Repeatable source of small numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -21,14 +21,15 @@ impl Dice {
     }
 }
 
-/// The messages that were received, and the number of bytes that came to their place at once.
+/// Received messages, and the number of bytes that were read in place.
 struct Outcome {
     seen: Seen,
     received: Received,
     landed: usize,
 }
 
-/// Reads as the reading task does: into a block, of which whole batches are handled, and into what is lent in between.
+/// Reads like the reading task: into a block, whose whole batches are handled, and into lent memory
+/// in between.
 fn read(receiver: &mut Receiver, batches: &[Vec<u8>], mut piece: impl FnMut() -> usize) -> Outcome {
     let wire: Vec<u8> = batches
         .iter()
@@ -97,7 +98,7 @@ fn one_by_one(message_size_max: usize, batches: &[Vec<u8>]) -> Outcome {
     }
 }
 
-/// A message in fragments of `size` bytes, from sequence number `sn` on; counts that up.
+/// Returns a message in fragments of `size` bytes, from sequence number `sn` on, and advances `sn`.
 fn cut(message: &[u8], size: usize, sn: &mut u32) -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = message.chunks(size).collect();
     let mut batches = Vec::new();
@@ -147,7 +148,8 @@ fn large_messages_come_to_their_place() {
     }
 }
 
-/// Whatever lies between, before and among the fragments of large messages, all is as if nothing had landed.
+/// The result is independent of landing, for any batches between, before and among the fragments of
+/// large messages.
 #[test]
 fn landing_changes_nothing_but_the_copies() {
     let mut landed = 0;
@@ -195,7 +197,7 @@ fn landing_changes_nothing_but_the_copies() {
     assert!(landed > 4 << 20, "{landed} bytes landed");
 }
 
-/// A number in more bytes than it needs.
+/// Encodes a number in more bytes than it needs.
 fn padded(mut number: u64, count: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 1..count {
@@ -206,8 +208,8 @@ fn padded(mut number: u64, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// A reliable fragment of priority Data: its number in up to nine bytes, of which the high bits do not count, among extensions
-/// that are unknown or come twice.
+/// Returns a reliable fragment of priority Data: its number in up to nine bytes, of which the high
+/// bits do not count, among extensions that are unknown or repeated.
 fn spelled(dice: &mut Dice, sn: u32, (first, more): (bool, bool), piece: &[u8]) -> Vec<u8> {
     let mut batch = vec![0x26 | if more { 0x40 } else { 0 }];
     let high = [0, 0, 1 << 32, 5 << 40][dice.below(4)];
@@ -243,7 +245,7 @@ fn spelled(dice: &mut Dice, sn: u32, (first, more): (bool, bool), piece: &[u8]) 
     batch
 }
 
-/// A header that is longer than it needs to be is found to end where the decoder of whole batches finds it to end.
+/// The end of a header with redundant bytes is found where the decoder of whole batches finds it.
 #[test]
 fn fragments_land_in_every_spelling() {
     let mut landed = 0;
