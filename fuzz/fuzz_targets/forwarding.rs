@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Any bytes, or messages in any spelling, through a router.
+//! Target for a router's forwarding of any bytes, or of messages in any spelling.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::spelled::forwarding(data));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Any bytes as one network message.
+//! Target for any bytes as one network message.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::checks::network(data));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Any bytes as the messages of a frame: with the recogniser of runs, and one by one.
+//! Target for any bytes as the messages of a frame: with the recogniser of runs, and one by one.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::alike::runs(data));

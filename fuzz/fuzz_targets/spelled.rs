@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One message in any spelling.
+//! Target for one message in any spelling.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| zonda_fuzz::spelled::spelled(data));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One function per fuzz target. Each asserts more than "no panic": what is accepted encodes again, all or nothing, and
-//! decodes to the same; a cut message is refused; key relations agree with a table of all positions.
+//! Checks, one function per fuzz target. Each asserts more than "no panic": an accepted message
+//! encodes again, all or nothing, and decodes to the same; a cut message is refused; key relations
+//! agree with a table of all positions.
 
 use zonda_codec::key_expr::{canonize, includes, intersects, literal_prefix, validate};
 use zonda_codec::linkstate::LinkStates;
@@ -92,7 +93,7 @@ pub fn key_expr(data: &[u8]) {
     assert_eq!(meet, table::meets(a, b), "{a:?} meets {b:?}");
 }
 
-/// The canonical spelling of the text, after checking what must hold of it.
+/// Returns the canonical spelling of the text, after checking its invariants.
 fn check_spelling(text: &str) -> Option<String> {
     let valid = validate(text).is_ok();
     let Ok(canonical) = canonize(text) else {
@@ -238,7 +239,7 @@ mod table {
         })
     }
 
-    /// Which positions may advance from a pair of positions.
+    /// Positions that may advance from a pair of positions.
     struct Steps {
         first: bool,
         second: bool,
@@ -305,7 +306,7 @@ mod table {
         })
     }
 
-    /// The bytes of a chunk, with `None` for `$*` and for a chunk `*`.
+    /// Returns the bytes of a chunk, with `None` for `$*` and for a chunk `*`.
     fn letters(chunk: &str) -> Vec<Option<u8>> {
         let chunk = if chunk == "*" { "$*" } else { chunk };
         let mut letters = Vec::new();

@@ -65,7 +65,7 @@ impl Scene {
         Some(established)
     }
 
-    /// A peer introduces itself as it has to, and keeps what it would come back with.
+    /// Performs a peer's handshake up to its OpenSyn, which is kept with its cookie.
     fn introduce(&mut self, from: u8) {
         let mut opener = Opener::new(parameters(from), None);
         let (mut out, mut back) = (Vec::new(), Vec::new());

@@ -39,7 +39,7 @@ const FRAME: [u8; 2] = [0x25, 0];
 
 const BATCH_BYTES_MAX: usize = u16::MAX as usize;
 
-/// One end of a connection and the other end of its socket.
+/// An end of a connection and the other end of its socket.
 struct Side {
     end: End,
     socket: TcpStream,
@@ -62,7 +62,7 @@ impl Side {
         }
     }
 
-    /// Gives the router a batch with these messages.
+    /// Sends the router a batch with these messages.
     fn send(&mut self, messages: &[u8]) {
         let bytes = Arc::new([&FRAME, messages].concat());
         let block = ZSlice::from(Arc::clone(&bytes));
@@ -76,7 +76,7 @@ impl Side {
         self.send(&bytes);
     }
 
-    /// The batches that the router has sent here since it was last asked.
+    /// Takes the batches that the router has sent here since the last call.
     fn take(&mut self) -> Vec<Vec<u8>> {
         let mut batches = Vec::new();
         loop {
@@ -123,7 +123,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// A router that gives timestamps, or not.
+    /// Creates a router that stamps messages, or not.
     pub fn new(stamps: bool) -> Scene {
         let config = Config::router()
             .listen([] as [&str; 0])
@@ -243,7 +243,7 @@ impl Taker {
     }
 }
 
-/// The PUSHes that `data` begins with, and how many bytes they take.
+/// Returns the PUSHes that `data` begins with, and how many bytes they take.
 fn pushes(data: &[u8]) -> (Vec<Push<'_>>, usize) {
     let mut reader = Reader::new(data);
     let mut pushes = Vec::new();

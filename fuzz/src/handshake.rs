@@ -80,8 +80,8 @@ fn parameters(number: u128, choice: u8) -> LocalParameters {
     parameters
 }
 
-/// A handshake with edits: nothing panics, and what is agreed lies within what both sides offered. Without edits it
-/// succeeds and both agree on the same.
+/// Performs a handshake with edits: nothing panics, and the agreed parameters lie within those that
+/// both sides offered. Without edits it succeeds and both sides agree on the same parameters.
 pub fn handshake(data: &[u8]) {
     let Some((&[ours, theirs], mut edits)) = data.split_first_chunk() else {
         return;

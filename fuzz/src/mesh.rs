@@ -24,7 +24,8 @@ const ROUTERS: u8 = 8;
 /// More routers than this do not know each other.
 const ROUTERS_MAX: usize = 1024;
 
-/// One of the six declarations that routers make of keys: of a subscriber, a queryable or a token, or of its end.
+/// Returns one of the six declarations that routers make of keys: of a subscriber, a queryable or a
+/// token, or of its end.
 pub fn declaration(
     which: u8,
     id: u32,
@@ -103,7 +104,7 @@ impl Scene {
         scene
     }
 
-    /// A neighbour comes or goes.
+    /// Adds or removes a neighbour.
     fn turn(&mut self, place: usize) {
         let mut actions = Vec::new();
         match self.faces[place].take() {
@@ -153,7 +154,7 @@ impl Scene {
         self.check(&actions);
     }
 
-    /// Link states of routers that exist, with numbers that are kept or change.
+    /// Feeds link states of existing routers, with numbers that are kept or changed.
     fn hear(&mut self, face: FaceId, choices: &mut Choices<'_>, actions: &mut Vec<Action>) {
         let count = usize::from(choices.below(4)) + 1;
         let mut links = Vec::new();
@@ -202,7 +203,7 @@ impl Scene {
         self.table.handle_declare(face, &declare, actions);
     }
 
-    /// A message and a question, from where the router was that a neighbour names.
+    /// Routes a message and a query from the router that a neighbour names as the source.
     fn ask(&mut self, face: FaceId, choices: &mut Choices<'_>) {
         let key = KeyExpr::new(choices.key()).expect("a key expression");
         let node_id = u16::from(choices.below(ROUTERS));
@@ -271,7 +272,7 @@ impl Scene {
         assert!(self.table.routers().count() < ROUTERS_MAX);
     }
 
-    /// The trees lead over links of this router.
+    /// Asserts that the trees lead over links of this router.
     fn check_trees(&self) {
         let neighbours = [zid(0), zid(1)];
         for root in (0..ROUTERS).map(zid) {
@@ -294,7 +295,7 @@ impl Scene {
         zid(2)
     }
 
-    /// Everybody goes, and nothing of them is left.
+    /// Removes all faces, and asserts that the table keeps nothing of them.
     fn end(mut self) {
         self.check_trees();
         for place in 0..3 {

@@ -19,7 +19,7 @@ fn read(line: &[u8], step: usize) -> Found {
     found
 }
 
-/// A byte that chooses, and what comes by the line.
+/// Checks a choosing byte, and the input of the line behind it.
 pub fn serial(data: &[u8]) {
     let Some((&step, input)) = data.split_first() else {
         return;

@@ -18,7 +18,7 @@ const HEADS: [&[u8]; 3] = [
 const FRAME: &[u8] = b"\x25\x00";
 const HONEST: &[u8] = b"\x7d\x00\x03a/b\x01\x06honest";
 
-/// A number of the protocol, read without the codec; `None` if it is cut or wider than 32 bits.
+/// Reads a number of the protocol without the codec; `None` if it is cut or wider than 32 bits.
 fn number(bytes: &mut &[u8]) -> Option<usize> {
     let mut value = 0;
     for index in 0..9 {
@@ -60,7 +60,7 @@ impl Deliver for Seen {
     }
 }
 
-/// Such a message between two that are honest.
+/// Checks such a message between two honest ones.
 fn among_others(message: &[u8]) {
     let peer = ZenohId::random_from(1);
     let mut receiver = Receiver::new(&Established::plain(peer, WhatAmI::Peer), 1 << 16);
@@ -72,7 +72,7 @@ fn among_others(message: &[u8]) {
     assert_eq!(receiver.received().messages_in_shared_memory, 1);
 }
 
-/// Any bytes in the place of a payload.
+/// Checks any bytes in the place of a payload.
 pub fn shared(data: &[u8]) {
     let expected = slices(data);
     for head in HEADS {

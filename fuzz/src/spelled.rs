@@ -47,7 +47,7 @@ thread_local! {
     static STAMPING: RefCell<Scene> = RefCell::new(Scene::new(true));
 }
 
-/// A row of messages through a router that gives timestamps, or through one that does not.
+/// Passes a row of messages through a router that stamps messages, or through one that does not.
 pub fn forwarding(data: &[u8]) {
     let Some((&kind, data)) = data.split_first() else {
         return;

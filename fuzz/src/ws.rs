@@ -12,7 +12,7 @@ struct Read {
     end: Result<(), Broken>,
 }
 
-/// Gives `input` in pieces of `step` bytes, in a buffer of `room` bytes.
+/// Reads `input` in pieces of `step` bytes, into a buffer of `room` bytes.
 fn read(side: Side, lengths: Lengths, input: &[u8], [step, room]: [usize; 2]) -> Read {
     let mut unframing = Unframing::new(side);
     unframing.lengths = lengths;
@@ -98,7 +98,7 @@ fn there_and_back(side: Side, lengths: Lengths, content: &[u8], [step, room]: [u
     assert_eq!(back, expected);
 }
 
-/// Three bytes that choose, and what comes from the socket behind the upgrade.
+/// Checks three choosing bytes, and the input of the socket after the upgrade.
 pub fn ws(data: &[u8]) {
     let Some((&[choice, step, room], input)) = data.split_first_chunk() else {
         return;

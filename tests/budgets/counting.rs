@@ -41,7 +41,7 @@ fn hold(bytes: usize, sign: i64) {
     let _ = HELD.try_with(|held| held.set(held.get() + sign * bytes as i64));
 }
 
-/// The calling thread's count.
+/// Returns the calling thread's count.
 pub fn allocated() -> Allocated {
     ALLOCATED.with(Cell::get)
 }

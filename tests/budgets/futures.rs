@@ -204,7 +204,7 @@ fn drive(runtime: &Watched, link: Link) -> Arc<Outbox> {
     outbox
 }
 
-/// Both sides of a link by a runtime that watches.
+/// Runs both sides of a link on a runtime that records the sizes of futures.
 fn watch_a_link(sizes: &Sizes) {
     let options = RuntimeOptions::default();
     let inner = TokioRuntime::start_current_thread(&options).expect("a runtime");
@@ -231,7 +231,7 @@ fn watch_a_link(sizes: &Sizes) {
     outbox.abort();
 }
 
-/// The calls of a node and of a session.
+/// Runs the calls of a node and of a session.
 fn watch_the_calls(sizes: &Sizes) {
     let config = || Config::peer().listen(["tcp/127.0.0.1:0"]);
     let node = block_on(sizes.future("node open", Node::open(config()))).expect("a node");

@@ -18,7 +18,8 @@ use crate::scene::{thread, until};
 const SUBSCRIPTIONS: u32 = 20_000;
 const FACES: u32 = 20;
 
-/// A router's table with clients that have declared a subscription on each of `SUBSCRIPTIONS` keys.
+/// Creates a router's table with clients that have declared a subscription on each of
+/// `SUBSCRIPTIONS` keys.
 fn table(key: impl Fn(u32, u32) -> String) -> (ForwardingTable, Vec<FaceId>) {
     let mut table = ForwardingTable::new(ZenohId::random_from(1), WhatAmI::Router);
     let nobody: &mut Vec<Action> = &mut Vec::new();

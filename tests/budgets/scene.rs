@@ -31,7 +31,7 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// A runtime of one thread.
+/// Starts a runtime of one thread.
 pub fn thread() -> AnyRuntime {
     AnyRuntime::start(RuntimeKind::TokioCurrent, &RuntimeOptions::default()).expect("a runtime")
 }
@@ -68,7 +68,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A publisher's session connected directly to a subscriber's.
+    /// Connects a publisher's session directly to a subscriber's.
     pub fn direct() -> Line {
         let sink_thread = thread();
         let config = Config::peer()
@@ -130,7 +130,7 @@ impl Line {
         publisher
     }
 
-    /// The thread of the router between the two.
+    /// Returns the thread of the router between the two.
     pub fn router_thread(&self) -> &AnyRuntime {
         &self.router.as_ref().expect("a routed line").1
     }

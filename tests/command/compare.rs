@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::perf::Folder;
 use super::program::{Ended, run, zonda};
 
-/// A record of eight rounds around a rate.
+/// Returns a record of eight rounds around a rate.
 fn record(rate: f64) -> Value {
     let around = |middle: f64| -> Vec<f64> {
         let rounds = (0..8).map(|round| middle * (1.0 + f64::from(round) / 1000.0));

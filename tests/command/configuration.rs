@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::program::{example, run, zonda};
 
-/// A program's exit code and the lines of its standard output.
+/// Runs a program; returns its exit code and the lines of its standard output.
 fn said(program: PathBuf, arguments: &[&str], environment: &[(&str, &str)]) -> (i32, Vec<String>) {
     let output = Command::new(&program)
         .args(arguments)
@@ -140,7 +140,7 @@ fn a_good_configuration_is_said_to_be_good() {
     );
 }
 
-/// The line about one key.
+/// Returns the line about one key.
 fn value(lines: &[String], key: &str) -> String {
     let front = format!("{key} = ");
     let line = lines.iter().find(|line| line.starts_with(&front));

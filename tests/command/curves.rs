@@ -62,7 +62,7 @@ fn the_nodes_examples_end_at_ctrl_c() {
     }
 }
 
-/// A record of one system at two sizes, written by hand.
+/// Returns a record of one system at two sizes, written by hand.
 fn record() -> Value {
     let cell = |size: u32, rate: f64| {
         json!({

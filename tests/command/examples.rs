@@ -3,8 +3,8 @@
 
 use super::program::{Running, example, run, zonda};
 
-/// An address that a peer example can listen on. Examples do not print theirs, so this one is chosen
-/// here: bound, looked at and given back.
+/// Returns an address that a peer example can listen on. Examples do not print theirs, so this
+/// function binds a free one, reads it and releases it.
 pub fn free_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bind");
     format!("tcp/{}", listener.local_addr().expect("address"))

@@ -10,7 +10,7 @@ use zonda::{Config, Session, Wait};
 use super::program::run_full;
 use super::program::{DEADLINE, Running, run, run_unread, zonda};
 
-/// Each tool, with what makes it print something.
+/// Tools, each with arguments that make it print messages.
 const TOOLS: [&str; 8] = [
     "sub -k all/**",
     "pub -k all/a -p b --interval 0",
@@ -22,7 +22,7 @@ const TOOLS: [&str; 8] = [
     "live --get -k all/*",
 ];
 
-/// A session that answers, and is alive; and how to reach it.
+/// Opens a session with a queryable and a token; returns it with its endpoint.
 fn neighbour() -> (Session, String) {
     let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"]));
     let session = session.wait().expect("a peer opens");

@@ -11,7 +11,7 @@ const HAS_TLS: bool = cfg!(feature = "tls");
 const HAS_QUIC: bool = cfg!(all(feature = "quic", feature = "tokio"));
 const HAS_WS: bool = cfg!(feature = "ws");
 
-/// The transports that this build has.
+/// Returns the transports that this build has.
 fn transports() -> Vec<&'static str> {
     let mut all = vec!["udp", "tcp", "framed"];
     all.extend(HAS_WS.then_some("ws"));

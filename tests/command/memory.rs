@@ -9,7 +9,8 @@ use super::program::{run, zonda};
 
 const MIB: u64 = 1 << 20;
 
-/// The budget of a node that this line of the shell has started, by its own report; `$0` is the program.
+/// Returns the budget of a node that this line of the shell has started, by its own report; `$0` is
+/// the program.
 fn budget(before: &str) -> u64 {
     let line =
         format!("{before}; exec \"$0\" info -l tcp/127.0.0.1:0 --metrics --no-multicast-scouting");
@@ -38,7 +39,7 @@ struct Limited {
 }
 
 impl Limited {
-    /// In the newer kind of groups, or the older one.
+    /// Creates a group of the newer kind, or of the older one.
     fn new() -> Result<Limited, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let groups = own.lines().filter_map(|line| {

@@ -30,7 +30,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// A file in it.
+    /// Returns the path of a file in it.
     pub fn file(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }

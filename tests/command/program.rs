@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// No program here may take longer for anything.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The `zonda` command.
+/// Returns the path of the `zonda` command.
 pub fn zonda() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_zonda"))
 }
@@ -32,7 +32,7 @@ pub fn example(name: &str) -> PathBuf {
 /// End of a program.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code; `None` if a signal killed it.
+    /// Exit code; `None` if a signal killed the program.
     pub code: Option<i32>,
     /// Standard output.
     pub out: String,
@@ -57,7 +57,7 @@ pub fn run(program: &Path, arguments: &[&str]) -> Ended {
 /// A program under way. Dropping it ends it.
 pub struct Running {
     child: Child,
-    /// Its standard input.
+    /// Standard input of the program.
     pub input: Option<ChildStdin>,
     /// Lines of its standard output.
     pub lines: Receiver<String>,
@@ -88,12 +88,12 @@ impl Running {
         }
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The next line of its output.
+    /// Returns the next line of its output.
     pub fn line(&mut self) -> String {
         self.lines.recv_timeout(DEADLINE).unwrap_or_else(|_| {
             let errors: Vec<String> = self.errors.try_iter().collect();
@@ -101,13 +101,13 @@ impl Running {
         })
     }
 
-    /// The next line of its standard error.
+    /// Returns the next line of its standard error.
     pub fn error(&mut self) -> String {
         let line = self.errors.recv_timeout(DEADLINE);
         line.expect("a line on standard error")
     }
 
-    /// The first line for which `wanted` holds.
+    /// Returns the first line for which `wanted` holds.
     pub fn line_where(&mut self, wanted: impl Fn(&str) -> bool) -> String {
         let start = Instant::now();
         while start.elapsed() < DEADLINE {
@@ -119,7 +119,7 @@ impl Running {
         panic!("the line did not come");
     }
 
-    /// The part of a later line that follows `prefix`.
+    /// Returns the part of a later line that follows `prefix`.
     pub fn after(&mut self, prefix: &str) -> String {
         let line = self.line_where(|l| l.starts_with(prefix));
         line.strip_prefix(prefix).unwrap_or_default().to_owned()
@@ -170,14 +170,14 @@ impl Drop for Running {
     }
 }
 
-/// A program whose standard output has lost its reader: the pipe is closed before it writes.
+/// Runs a program whose standard output has lost its reader: the pipe is closed before it writes.
 pub fn run_unread(program: &Path, arguments: &[&str]) -> Ended {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     run_into(program, arguments, writer)
 }
 
-/// A program that writes its standard output to a full disk.
+/// Runs a program that writes its standard output to a full disk.
 #[cfg(target_os = "linux")]
 pub fn run_full(program: &Path, arguments: &[&str]) -> Ended {
     let full = std::fs::File::options().write(true).open("/dev/full");

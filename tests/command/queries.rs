@@ -11,7 +11,7 @@ fn json_line(running: &mut Running) -> Value {
     serde_json::from_str(&running.line()).expect("a JSON line")
 }
 
-/// A queryable that is ready, and where it listens, if it does.
+/// Starts a queryable that is ready; returns it with its endpoint, if it listens.
 fn queryable(arguments: &[&str]) -> (Running, String) {
     let mut running = Running::start(&zonda(), &[&["queryable", "--json"], arguments].concat());
     let line = json_line(&mut running);

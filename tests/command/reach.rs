@@ -8,7 +8,8 @@ use socket2::{Domain, Socket, Type};
 
 use super::program::{Running, example, run, zonda};
 
-/// An endpoint without a listener, which no other program can take as long as the socket is held.
+/// Returns an endpoint without a listener, which no other program can take as long as the socket is
+/// held.
 fn nobody() -> (Socket, String) {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
@@ -17,7 +18,7 @@ fn nobody() -> (Socket, String) {
     (socket, format!("tcp/{}", address.expect("IPv4")))
 }
 
-/// Every program that publishes a value and leaves.
+/// Returns every program that publishes a value and ends.
 fn publishers() -> Vec<(PathBuf, Vec<&'static str>)> {
     let once = ["-n", "1", "--interval", "0"];
     vec![

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::program::{Running, run, zonda};
 
-/// A file of this test's own.
+/// Returns the path of a file of this test's own.
 fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("zonda-{name}-{}.jsonl", std::process::id()))
 }
@@ -18,7 +18,8 @@ fn json_line(running: &mut Running) -> Value {
     serde_json::from_str(&running.line()).expect("a JSON line")
 }
 
-/// The listening node prints this when it accepts connections.
+/// Starts a subscriber of the measurement; returns it with the address that it prints when it
+/// listens.
 fn subscriber(number: &str) -> (Running, String) {
     let arguments = [
         "sub",

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::program::{run, zonda};
 
-/// A file of this test's own, with this text.
+/// Writes a file of this test's own, with this text.
 fn file(name: &str, text: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("zonda-{}-{name}", std::process::id()));
     fs::write(&path, text).expect("a file");

@@ -38,7 +38,7 @@ fn backends() -> Vec<&'static str> {
     BACKENDS.into_iter().filter(starts).collect()
 }
 
-/// A pong on a port of its own, and its address.
+/// Starts a pong on a port of its own; returns it with its address.
 fn pong(backend: &str, protocol: &str) -> (Running, String) {
     let arguments = [
         "perf",

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::perf::Folder;
 use super::program::{Ended, run, zonda};
 
-/// Two of the runtimes that are compiled in, or the only one.
+/// Returns two of the runtimes that are compiled in, or the only one.
 fn two() -> Vec<String> {
     let info = run(&zonda(), &["info", "--json"]);
     let info: Value = serde_json::from_str(&info.out).expect("JSON");
@@ -92,7 +92,7 @@ fn every_kind_of_cell_has_its_figures() {
     advice_is_careful(&report, two.len());
 }
 
-/// Two rounds are too few for a verdict, whatever they show.
+/// Asserts that two rounds are too few for a verdict, whatever they show.
 fn advice_is_careful(report: &Value, runtimes: usize) {
     let advice = report["advice"].as_array().expect("advice");
     assert_eq!(advice.is_empty(), runtimes < 2, "{report}");

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::program::{Running, run, zonda};
 
-/// A router with a log, its id and its address.
+/// Starts a router with a log; returns it with its id and its address.
 fn router(more: &[&str]) -> (Running, String, String) {
     let arguments = [&["router", "--json", "-l", "tcp/127.0.0.1:0"], more].concat();
     let mut router = Running::start(&zonda(), &arguments);
@@ -18,7 +18,7 @@ fn router(more: &[&str]) -> (Running, String, String) {
     (router, zid, address)
 }
 
-/// The first line on standard error that has all of these words.
+/// Returns the first line on standard error that has all of these words.
 fn said(program: &mut Running, words: &[&str]) -> String {
     loop {
         let line = program.error();

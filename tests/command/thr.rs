@@ -22,7 +22,7 @@ fn thr(name: &str, arguments: &str) -> (Ended, Value) {
     (ended, serde_json::from_str(&text).unwrap_or_default())
 }
 
-/// The sum over the rounds of a metric.
+/// Returns the sum over the rounds of a metric.
 fn sum(cell: &Value, metric: &str) -> f64 {
     let rounds = cell["metrics"][metric]["rounds"].as_array();
     let rounds = rounds.unwrap_or_else(|| panic!("no {metric}: {cell}"));
@@ -146,8 +146,9 @@ fn tell(running: &mut Running, order: &str) {
     writeln!(input, "{order}").expect("it listens");
 }
 
-/// Lets a publisher of number 0 flow until the subscriber has counted something of it; gives it, since
-/// its last messages may still be on their way, and how many messages it put.
+/// Starts a publisher of number 0 and waits until the subscriber has counted some of its messages;
+/// returns the publisher, since its last messages may still be on their way, and how many messages
+/// it put.
 fn publish(subscriber: &mut Running, address: &str) -> (Running, u64) {
     let arguments = ["perf", "thr-pub", "8", "-m", "peer", "-e", address];
     let mut publisher = Running::start(&zonda(), &arguments);

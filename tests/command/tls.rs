@@ -25,7 +25,7 @@ impl Drop for Place {
     }
 }
 
-/// The flags `--cfg` of a part of what was printed.
+/// Returns the flags `--cfg` of a part of the printed output.
 fn flags(printed: &str) -> Vec<String> {
     let mut flags = Vec::new();
     for part in printed.split("--cfg ").skip(1) {

@@ -11,7 +11,7 @@ use super::program::{Running, run, zonda};
 /// A payload that is no text.
 const BYTES: [u8; 4] = [0, 255, 254, 1];
 
-/// A subscriber as its own program, and where it listens.
+/// Starts a subscriber as its own program; returns it with its endpoint.
 fn subscriber(number: usize) -> (Running, String) {
     let number = number.to_string();
     let arguments = [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a session cannot connect: each kind of reason, as event, as status of the endpoint, and where it must, as error of
-//! opening.
+//! Reasons for which a session cannot connect: each kind as event, as status of the endpoint, and
+//! where connecting is required, as error of opening.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ use crate::scene::{
     next_refusal, quick, until, with_users,
 };
 
-/// A session that is to connect there fails for this reason, again and again.
+/// Asserts that a session that dials this endpoint fails for this reason, again and again.
 fn fails(endpoint: &str, kind: RefusalKind, text: &str) {
     fails_as(quick(Config::peer()), endpoint, kind, text);
 }

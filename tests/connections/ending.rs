@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a link ends: each kind of reason, on the side that is left.
+//! Reasons for which a link ends: each kind, on the side that remains.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use zonda::{Config, Session, Wait};
 
 use crate::scene::{Events, Hand, address, dialing, endpoint, events, listening, next, until};
 
-/// A session and a hand that it let in, with its events from then on.
+/// Opens a session and connects a hand to it; returns both with the session's events from then on.
 fn beside_a_hand(lease: Duration) -> (Session, Events, Hand) {
     let session = listening(Config::peer());
     let events = events(&session);
@@ -136,7 +136,7 @@ fn the_other_takes_nothing() {
     });
 }
 
-/// A frame of one declaration: a subscriber of this key.
+/// Returns a frame of one declaration: a subscriber of this key.
 pub fn subscriber_of(key: &str, sn: u32) -> Vec<u8> {
     use zonda_codec::{Declaration, Declare, Encode, FrameHeader, Reliability, WireExpr};
     let header = FrameHeader {

@@ -13,12 +13,12 @@ use crate::scene::{Hand, address, events, listening, next, until};
 
 const QUITE_A_WHILE: Duration = Duration::from_secs(60);
 
-/// Four places, of which one address gets three.
+/// Opens a session with four places, of which one address gets three.
 fn with_few_places() -> Session {
     listening(Config::router().with("transport/unicast/max_sessions", "4"))
 }
 
-/// The use of a limit now, and how often it was reached.
+/// Returns the current use of a limit, and how often it was reached.
 fn limit(session: &Session, key: &str) -> (u64, u64) {
     let all = session.info().limits();
     let limit = all.iter().find(|limit| limit.key == key).expect(key);
@@ -28,7 +28,7 @@ fn limit(session: &Session, key: &str) -> (u64, u64) {
     )
 }
 
-/// A hand that declares a subscriber of this key, once the session knows.
+/// Connects a hand that declares a subscriber of this key, and waits until the session knows it.
 fn subscribing(session: &Session, key: &str) -> Hand {
     let mut hand = Hand::introduced(address(session), QUITE_A_WHILE);
     let declared = subscriber_of(key, hand.sn);

@@ -29,13 +29,13 @@ pub fn quick(config: Config) -> Config {
         .with("scouting/multicast/enabled", "false")
 }
 
-/// A peer that listens on a free loopback port.
+/// Opens a peer that listens on a free loopback port.
 pub fn listening(config: Config) -> Session {
     let config = quick(config).listen(["tcp/127.0.0.1:0"]);
     zonda::open(config).wait().expect("it opens")
 }
 
-/// A peer that listens, lets in only the users of this list, and connects to these endpoints.
+/// Opens a peer that listens, admits only the users of this list, and connects to these endpoints.
 pub fn with_users(list: &str, connect: &[String]) -> Session {
     static WRITTEN: AtomicUsize = AtomicUsize::new(0);
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
@@ -57,7 +57,7 @@ pub fn with_users(list: &str, connect: &[String]) -> Session {
     session
 }
 
-/// A peer that tries to connect there and nothing else.
+/// Opens a peer that dials this endpoint and nothing else.
 pub fn dialing(endpoint: &str) -> Session {
     let config = quick(Config::peer())
         .listen([] as [&str; 0])
@@ -81,7 +81,7 @@ pub fn events(session: &Session) -> Events {
     session.info().events_listener().wait().expect("it is open")
 }
 
-/// The next event of this name.
+/// Returns the next event of this name.
 pub fn next(events: &Events, name: &str) -> ConnectionEvent {
     let deadline = Instant::now() + LONG;
     loop {
@@ -93,7 +93,7 @@ pub fn next(events: &Events, name: &str) -> ConnectionEvent {
     }
 }
 
-/// Why the next attempt of this session fails.
+/// Returns the reason why the next attempt of this session fails.
 pub fn next_failure(events: &Events) -> Refusal {
     match next(events, "failed") {
         ConnectionEvent::Failed { reason, .. } => reason,
@@ -141,14 +141,14 @@ fn answer(mut stream: TcpStream, bytes: &[u8]) {
     while stream.read(&mut greeting).is_ok_and(|count| count > 0) {}
 }
 
-/// One message in a batch of its own.
+/// Returns one message in a batch of its own.
 pub fn batch(message: &[u8]) -> &'static [u8] {
     let mut bytes = Vec::new();
     frame(message, &mut bytes);
     bytes.leak()
 }
 
-/// A Close with this reason in a batch of its own.
+/// Returns a Close with this reason in a batch of its own.
 pub fn close(reason: u8) -> &'static [u8] {
     let session = true;
     batch(
@@ -192,7 +192,7 @@ impl Hand {
         Hand { stream, zid, sn }
     }
 
-    /// Connected and let in, with this lease.
+    /// Connects and is admitted, with this lease.
     pub fn introduced(to: SocketAddr, lease: Duration) -> Hand {
         let mut hand = Hand::connect(to);
         match hand.introduce(lease) {
@@ -220,7 +220,7 @@ impl Hand {
         }
     }
 
-    /// The session ends the connection, after any last words.
+    /// Returns true once the session has ended the connection, after reading its last batches.
     pub fn is_hung_up_on(&mut self) -> bool {
         let mut rest = [0; 4096];
         loop {
@@ -232,7 +232,7 @@ impl Hand {
         }
     }
 
-    /// One batch behind its length.
+    /// Sends one batch behind its length.
     pub fn send(&mut self, message: &[u8]) {
         self.stream.write_all(batch(message)).expect("it is read");
     }

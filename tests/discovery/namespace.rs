@@ -14,7 +14,7 @@ const INSIDE: &str = "ZONDA_TEST_INSIDE";
 #[allow(dead_code, reason = "not every program that includes this needs each")]
 #[derive(Clone, Copy)]
 pub enum Network {
-    /// Nothing that is up.
+    /// No interface that is up.
     Nothing,
     /// Loopback only.
     Loopback,

@@ -24,7 +24,7 @@ pub fn peer() -> Config {
     Config::peer().listen(["tcp/127.0.0.1:0"])
 }
 
-/// A router that listens on any port of loopback.
+/// Returns the configuration of a router that listens on any port of loopback.
 pub fn router() -> Config {
     Config::router().listen(["tcp/127.0.0.1:0"])
 }
@@ -41,7 +41,7 @@ pub fn endpoint(session: &Session) -> String {
     session.info().locators().remove(0).to_string()
 }
 
-/// The neighbours.
+/// Returns the ids of the neighbours.
 pub fn linked(session: &Session) -> BTreeSet<ZenohId> {
     session.info().links().iter().map(|l| l.zid).collect()
 }

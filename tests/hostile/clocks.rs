@@ -21,7 +21,7 @@ use crate::scene::{LONG, Scene, router, until};
 /// Bytes of messages in a batch of keep-alives, each of which is one byte.
 const KEEP_ALIVES: usize = 65_000;
 
-/// A scene whose router has this value of a key.
+/// Opens a scene whose router has this value of a key.
 fn scene(key: &str, value: &str) -> Scene {
     let mut config = router();
     config.set_json5(key, value).expect("a key and its value");
@@ -49,7 +49,7 @@ fn s35_silence_in_the_middle_of_a_message() {
     scene.is_rid_of(&mut guest);
 }
 
-/// A batch of keep-alives, compressed.
+/// Returns a batch of keep-alives, compressed.
 fn packed_keep_alives() -> Vec<u8> {
     // A literal, and its repetition: the block format of LZ4.
     let mut block = vec![0x1f, 0x04, 1, 0];
@@ -91,7 +91,7 @@ fn s33_few_bytes_that_are_many_messages() {
     scene.is_well();
 }
 
-/// The smallest first word of a handshake.
+/// Returns the smallest InitSyn.
 fn small_init_syn() -> Vec<u8> {
     let zid: ZenohId = "a".parse().expect("an id");
     let whole = InitSyn {

@@ -22,7 +22,7 @@ fn close(node: &Node) {
     node.close_blocking(LONG).expect("everything was sent");
 }
 
-/// A router where another one was.
+/// Opens a router at the address of an earlier one.
 fn reopened(place: &str) -> Node {
     let mut reopened = None;
     until("the port is free again", || {
@@ -160,7 +160,7 @@ fn the_last_clone_goes_in_the_middle_of_traffic() {
     close(&router);
 }
 
-/// A router played by hand: lets one session in, wants what is on `key`, and reads nothing ever after.
+/// Plays a router by hand: admits one session, subscribes to `key`, and then never reads again.
 pub fn deaf_router(listener: &TcpListener, key: &str) -> TcpStream {
     use std::io::{Read, Write};
     let (mut stream, _) = listener.accept().expect("the session");
@@ -209,7 +209,7 @@ pub fn deaf_router(listener: &TcpListener, key: &str) -> TcpStream {
     stream
 }
 
-/// A session whose router does not read, after so many puts that nothing moves any more.
+/// Opens a session whose router does not read, and puts until nothing moves any more.
 fn muted() -> (Session, TcpStream) {
     const LIMIT: Duration = Duration::from_millis(200);
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

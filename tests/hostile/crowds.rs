@@ -10,7 +10,7 @@ use crate::scene::{Scene, client, router, until};
 /// milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Both ends of each connection are in this process.
+/// Number of connections; both ends of each are in this process.
 const CROWD: usize = 1000;
 
 #[test]

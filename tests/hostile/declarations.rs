@@ -31,7 +31,7 @@ fn push(expr: WireExpr<'_>) -> Vec<u8> {
     bytes(&Push::new(expr, PushBody::Put(Put::new(b"x"))))
 }
 
-/// The guest is still served, and when it leaves, nothing of it remains.
+/// Asserts that the guest is still served, and that nothing of it remains when it leaves.
 #[track_caller]
 fn is_served_and_forgotten(scene: &Scene, mut guest: Hand) {
     assert!(guest.is_served());

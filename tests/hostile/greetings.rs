@@ -11,7 +11,7 @@ use zonda_codec::{
 use crate::hand::{Hand, bytes};
 use crate::scene::{Scene, router};
 
-/// A router that gives strangers little time.
+/// Returns the configuration of a router with short time limits for handshakes.
 fn impatient() -> Config {
     router().with("transport/unicast/accept_timeout", "300")
 }

@@ -35,12 +35,12 @@ pub struct Hand {
     pub delay: Duration,
 }
 
-/// A number that no other hand of this process has.
+/// Returns a number that no other hand of this process has.
 pub fn next_id() -> u64 {
     NEXT_ID.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The wire form of a message.
+/// Returns the wire form of a message.
 pub fn bytes(message: &impl Encode) -> Vec<u8> {
     message.to_vec().expect("it has a wire form")
 }
@@ -74,7 +74,7 @@ impl Hand {
         }
     }
 
-    /// Connected and let in, as a client.
+    /// Connects and is admitted as a client.
     pub fn connected(address: SocketAddr) -> Hand {
         let mut hand = Hand::connect(address);
         hand.introduce();
@@ -90,14 +90,14 @@ impl Hand {
         self.agreed.as_ref().expect("introduced")
     }
 
-    /// The whole handshake, with the parameters as they are; it must succeed.
+    /// Performs the whole handshake with the current parameters; it must succeed.
     pub fn introduce(&mut self) {
         let agreed = self.try_introduce().expect("the router lets it in");
         self.next_sn = [agreed.initial_sn_tx; 8];
         self.agreed = Some(agreed);
     }
 
-    /// The same, where the router may refuse.
+    /// Performs the whole handshake; returns false if the router refuses.
     pub fn is_let_in(&mut self) -> bool {
         let Ok(agreed) = self.try_introduce() else {
             return false;
@@ -107,7 +107,7 @@ impl Hand {
         true
     }
 
-    /// The first word of the handshake, and nothing else.
+    /// Sends the InitSyn, and nothing else.
     pub fn begin_introduction(&mut self) {
         let mut opener = Opener::new(self.parameters.clone(), None);
         let mut out = Vec::new();
@@ -131,7 +131,7 @@ impl Hand {
         let _ = self.stream.set_nonblocking(false);
     }
 
-    /// The whole handshake; `Err` holds the router's last batch if it refused.
+    /// Performs the whole handshake; `Err` holds the router's last batch if it refused.
     pub fn try_introduce(&mut self) -> Result<Established, Vec<u8>> {
         let mut opener = Opener::new(self.parameters.clone(), None);
         let mut out = Vec::new();
@@ -148,14 +148,15 @@ impl Hand {
         }
     }
 
-    /// One batch behind its length.
+    /// Sends one batch behind its length.
     pub fn send(&mut self, batch: &[u8]) {
         let mut bytes = Vec::new();
         frame(batch, &mut bytes);
         self.raw(&bytes);
     }
 
-    /// These bytes and nothing else. The router may hang up while they are on their way.
+    /// Sends these bytes and nothing else. The router may close the link while they are on their
+    /// way.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.try_raw(bytes);
     }
@@ -177,7 +178,7 @@ impl Hand {
         }
     }
 
-    /// Another hand on the same connection, to send while the first one reads.
+    /// Returns another hand on the same connection, to send while the first one reads.
     pub fn other(&self) -> Hand {
         Hand {
             stream: self.stream.try_clone().expect("a socket"),
@@ -190,7 +191,7 @@ impl Hand {
         }
     }
 
-    /// The next sequence number of a reliable channel; uses it up.
+    /// Takes the next sequence number of a reliable channel.
     pub fn sn(&mut self, priority: Priority) -> u32 {
         let mask = self.agreed().sn_mask;
         let next = &mut self.next_sn[priority as usize];
@@ -199,12 +200,12 @@ impl Hand {
         sn
     }
 
-    /// A frame with these bytes as its messages.
+    /// Sends a frame with these bytes as its messages.
     pub fn frame(&mut self, messages: &[u8]) -> bool {
         self.frame_on(Priority::Data, messages)
     }
 
-    /// A frame in the lane of a priority.
+    /// Sends a frame in the lane of a priority.
     pub fn frame_on(&mut self, priority: Priority, messages: &[u8]) -> bool {
         let sn = self.sn(priority);
         self.frame_of(priority, sn, messages)
@@ -244,7 +245,7 @@ impl Hand {
         self.frame(&pending)
     }
 
-    /// One fragment in a batch of its own.
+    /// Sends one fragment in a batch of its own.
     pub fn fragment(&mut self, fragment: &Fragment<'_>) -> bool {
         let mut framed = Vec::new();
         frame(&bytes(fragment), &mut framed);
@@ -262,7 +263,7 @@ impl Hand {
         }));
     }
 
-    /// The next batch; `None` if the router hung up.
+    /// Returns the next batch, or `None` if the router closed the link.
     pub fn receive(&mut self) -> Option<Vec<u8>> {
         let mut prefix = [0; 2];
         let mut fill = |buffer: &mut [u8]| match self.stream.read_exact(buffer) {
@@ -326,7 +327,7 @@ impl Hand {
         false
     }
 
-    /// The link works: the router answers a query with its end.
+    /// Returns true if the link works: the router answers a query with its end.
     pub fn is_served(&mut self) -> bool {
         let rid = self.next_request;
         self.next_request += 1;
@@ -337,7 +338,7 @@ impl Hand {
             )
     }
 
-    /// The router ends the connection, after any last words.
+    /// Returns true once the router has ended the connection, after reading its last batches.
     pub fn is_hung_up_on(&mut self) -> bool {
         let mut rest = [0; 4096];
         loop {
@@ -349,7 +350,7 @@ impl Hand {
         }
     }
 
-    /// Gone without a word: the connection is reset.
+    /// Resets the connection without a Close.
     pub fn reset(self) {
         SockRef::from(&self.stream)
             .set_linger(Some(Duration::ZERO))

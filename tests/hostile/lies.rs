@@ -100,7 +100,7 @@ impl Stage {
         }
     }
 
-    /// The address that the router listens on.
+    /// Returns the address that the router listens on.
     pub fn place(&self) -> SocketAddr {
         self.at.address().parse().expect("a socket address")
     }
@@ -131,7 +131,7 @@ impl Stage {
         self.honest_pass(name);
     }
 
-    /// The link of the liar is closed, and no other one.
+    /// Asserts that the link of the liar is closed, and no other one.
     #[track_caller]
     fn tell_and_go(&self, name: &str, lease: Duration, lie: impl Fn(&mut Liar)) {
         let ended = || self.scene.node.ended_links().links;
@@ -143,7 +143,7 @@ impl Stage {
         assert_eq!(ended(), before + 1, "{name}");
     }
 
-    /// The router counts its messages and throws them away.
+    /// Asserts that the router counts the liar's messages and discards them.
     #[track_caller]
     fn tell_and_stay(&self, name: &str, lie: impl Fn(&mut Liar)) {
         let mut liar = self.liar(LEASE);
@@ -181,7 +181,7 @@ impl Stage {
         self.honest_pass("a frame before any introduction");
     }
 
-    /// Configuration of a client of TLS that trusts the router, and is no node.
+    /// Returns the configuration of a client of TLS that trusts the router, and is no node.
     fn trusting(&self, speaks: &[&[u8]]) -> ClientConfig {
         let mut trusted = RootCertStore::empty();
         let authority = CertificateDer::from_pem_file(self.authority.ca());
@@ -195,7 +195,7 @@ impl Stage {
         config
     }
 
-    /// A message of the honest neighbour passes the router and comes back.
+    /// Asserts that a message of the honest neighbour passes the router and comes back.
     #[track_caller]
     pub fn honest_pass(&self, name: &str) {
         let key = format!("lies/{}", next_id());
@@ -209,7 +209,7 @@ impl Stage {
 }
 
 impl Liar {
-    /// One batch.
+    /// Sends one batch.
     pub fn say(&mut self, batch: &[u8]) {
         let mut framed = Vec::new();
         frame(batch, &mut framed);
@@ -306,7 +306,7 @@ fn lies_about_length(stage: &Stage) {
     stage.honest_pass("a batch that never ends");
 }
 
-/// A liar introduces itself by another id on a link that is open. No link changes by it, and no counter of one.
+/// Sends an InitSyn with another id on an established link, and asserts that no link changes.
 fn an_introduction_changes_nothing(stage: &Stage) {
     let mut liar = stage.liar(LEASE);
     until("the liar is known", || stage.scene.link(liar.zid).is_some());
@@ -327,14 +327,14 @@ fn lie_beneath(stage: &Stage, name: &str, lie: &[u8]) {
     });
 }
 
-/// A connection below all links.
+/// Opens a connection below all links.
 fn below(stage: &Stage) -> TcpStream {
     let stream = TcpStream::connect(stage.place()).expect("it listens");
     stream.set_read_timeout(Some(LONG)).expect("a socket");
     stream
 }
 
-/// The other end hangs up.
+/// Returns true once the other end has closed the stream.
 fn is_hung_up_on(mut stream: impl Read) -> bool {
     let mut rest = [0; 4096];
     loop {

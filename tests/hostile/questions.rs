@@ -52,7 +52,7 @@ fn end(rid: u32) -> Vec<u8> {
     })
 }
 
-/// A guest that answers on `key`, as far as the router knows.
+/// Connects a guest with a queryable on `key`.
 fn answerer(scene: &Scene, key: &str) -> Hand {
     let mut guest = scene.guest();
     let wire_expr = WireExpr::full(key);

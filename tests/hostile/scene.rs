@@ -16,7 +16,7 @@ use zonda_router::node::{LinkStatus, Node};
 
 use crate::hand::Hand;
 
-/// By then anything must have happened, also on a busy machine.
+/// Time limit for every step, also on a busy machine.
 pub const LONG: Duration = Duration::from_secs(30);
 
 /// Messages that the honest publisher may be ahead of the subscriber: enough to keep it busy, with
@@ -38,7 +38,7 @@ pub fn node(config: Config) -> Result<Node, zonda::OpenError> {
     zonda_runtime::block_on(Node::open(config))
 }
 
-/// The configuration of a router on a free port.
+/// Returns the configuration of a router on a free port.
 pub fn router() -> Config {
     Config::router().listen(["tcp/127.0.0.1:0"])
 }
@@ -74,7 +74,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// A router with the defaults of the configuration.
+    /// Opens a router with the defaults of the configuration.
     pub fn open() -> Scene {
         Scene::of(router())
     }
@@ -114,17 +114,17 @@ impl Scene {
         scene
     }
 
-    /// A stranger at the door.
+    /// Connects without sending anything.
     pub fn visitor(&self) -> Hand {
         Hand::connect(self.address)
     }
 
-    /// A stranger that was let in.
+    /// Connects and is admitted.
     pub fn guest(&self) -> Hand {
         Hand::connected(self.address)
     }
 
-    /// The link to a guest as the router sees it.
+    /// Returns the link to a guest as the router sees it.
     pub fn link(&self, guest: ZenohId) -> Option<LinkStatus> {
         self.node.links().into_iter().find(|link| link.zid == guest)
     }
@@ -158,7 +158,7 @@ impl Scene {
         longest
     }
 
-    /// The router and its honest neighbours are as they should be.
+    /// Asserts that the router and its honest neighbours work.
     #[track_caller]
     pub fn is_well(&self) {
         self.progresses();

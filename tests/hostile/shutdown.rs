@@ -37,7 +37,7 @@ impl Program {
         Program(child.expect("it is built beside this test"))
     }
 
-    /// A router whose sockets hold little, and its address.
+    /// Starts a router with small socket buffers; returns it with its address.
     fn router(more: &[&str]) -> (Program, SocketAddr) {
         let fixed = [
             "router",
@@ -81,7 +81,7 @@ impl Drop for Program {
     }
 }
 
-/// A subscriber that has read nothing of what a router holds for it, more than its sockets do.
+/// Connects a subscriber that does not read, and publishes more than its sockets hold.
 fn sleeper(address: SocketAddr) -> Hand {
     let mut hand = Hand::connected(address);
     SockRef::from(&hand.stream)
@@ -166,18 +166,18 @@ fn a_second_signal_ends_a_router_at_once() {
 /// Lines of ten thousand bytes each that `zonda pub` is given: more than sockets hold, less than its queue.
 const LINES: usize = 40;
 
-/// A line for `zonda pub`.
+/// Returns a line for `zonda pub`.
 fn line() -> String {
     format!("{}\n", "\u{7f}".repeat(9_999))
 }
 
-/// `zonda pub` that was given so many lines, before a router that has read nothing yet.
+/// Starts `zonda pub` with so many lines of input, in front of a router that has read nothing yet.
 fn publishing(lines: usize, more: &[&str]) -> (Program, TcpStream) {
     let command = [&["pub", "-k", "demo"], more].concat();
     before_a_deaf_router(&command, &line().repeat(lines))
 }
 
-/// A program that was given all of this input, before a router that has read nothing yet.
+/// Starts a program with all of this input, in front of a router that has read nothing yet.
 fn before_a_deaf_router(command: &[&str], input: &str) -> (Program, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     SockRef::from(&listener)
@@ -238,7 +238,7 @@ fn a_publisher_says_what_is_lost_at_the_end_of_its_input() {
     assert!(!errors.contains("WARN"), "{errors}");
 }
 
-/// The text after the first `begin`, up to the next `end`.
+/// Returns the text after the first `begin`, up to the next `end`.
 fn between<'t>(text: &'t str, begin: &str, end: &str) -> &'t str {
     let after = text.split_once(begin).map_or("", |(_, after)| after);
     after.split_once(end).map_or("", |(between, _)| between)

@@ -17,13 +17,14 @@ pub struct Spent {
     pub own: u64,
     /// Instructions of the C library that move or compare memory.
     pub memory: u64,
-    /// Its other instructions: the allocator's, which depend on what the heap looks like, and those around system calls.
+    /// Other instructions: the allocator's, which depend on the state of the heap, and those around
+    /// system calls.
     pub other: u64,
     /// System calls.
     pub system_calls: u64,
 }
 
-/// The version, or nothing if it is not installed.
+/// Returns the version, or nothing if it is not installed.
 pub fn version() -> Option<String> {
     let output = Command::new("valgrind").arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

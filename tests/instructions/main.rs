@@ -32,7 +32,7 @@ fn can_count() -> bool {
     })
 }
 
-/// One line past the test harness, which keeps what passing tests print.
+/// Prints a line past the test harness, which captures the output of passing tests.
 fn note(text: &str) {
     // a closed standard error is no reason to fail
     let _ = std::io::stderr().write_all(format!("note: {text}\n").as_bytes());
@@ -49,7 +49,7 @@ fn line(name: &str, now: Option<&Cost>, recorded: Option<&Cost>) -> String {
     format!("{name}: {}; on record {}", figures(now), figures(recorded))
 }
 
-/// The cases whose cost is not the recorded one.
+/// Returns the cases whose cost is not the recorded one.
 fn differing(now: &Costs, recorded: &Costs, with_library: bool) -> Vec<String> {
     let mut names: Vec<&String> = now.keys().chain(recorded.keys()).collect();
     names.sort();

@@ -15,7 +15,8 @@ pub struct Cost {
     pub own: f64,
     /// Instructions of the C library that move or compare memory.
     pub memory: f64,
-    /// Its other instructions. They depend on what the heap looks like, so they are on record but not compared.
+    /// Other instructions. They depend on the state of the heap, so they are on record but not
+    /// compared.
     pub other: f64,
     /// System calls.
     pub system_calls: f64,
@@ -86,7 +87,7 @@ pub fn count(arguments: &[&str]) -> Costs {
     costs
 }
 
-/// The costs of all cases as they are.
+/// Returns the current costs of all cases.
 pub fn costs() -> &'static Costs {
     static COSTS: OnceLock<Costs> = OnceLock::new();
     COSTS.get_or_init(|| count(&[]))

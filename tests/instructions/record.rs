@@ -73,7 +73,7 @@ fn difference(pairs: [(&String, &String); 2]) -> Option<String> {
     differing.map(|(here, recorded)| format!("{here:?} here, {recorded:?} on record"))
 }
 
-/// The first line that a program prints, or nothing.
+/// Returns the first line that a program prints, or nothing.
 fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
@@ -85,7 +85,7 @@ fn file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/instructions.json")
 }
 
-/// The counts on record, and where they were made.
+/// Returns the counts on record, and the conditions of their measurement.
 pub fn read() -> (Surroundings, Costs) {
     let text = fs::read_to_string(file()).expect("benches/instructions.json");
     let record: Value = serde_json::from_str(&text).expect("JSON");

@@ -25,7 +25,7 @@ use crate::reference::Reference;
 use crate::scene::{self, Scene};
 use crate::wait::LONG;
 
-/// In which answers that came have ended.
+/// Time after which replies that came have ended.
 const ANSWERS_END: Duration = Duration::from_millis(500);
 const KEY: &str = "advanced/key";
 const BEAT: f64 = 0.05;
@@ -105,7 +105,7 @@ impl Publishing {
         }
     }
 
-    /// The key of its cache, its heartbeats and its token.
+    /// Returns the key of its cache, its heartbeats and its token.
     fn own_key(&self) -> String {
         let id = match self {
             Publishing::Ours(_, publisher) => {

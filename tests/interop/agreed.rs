@@ -20,7 +20,7 @@ pub struct Agreed {
     pub largest: usize,
     /// The largest payload in shorter exchanges.
     pub less: usize,
-    /// Their router takes links without the option too.
+    /// True if their router accepts links without the option too.
     pub is_optional: bool,
     /// The reference reports its links that have the option.
     pub is_told: bool,

@@ -59,13 +59,13 @@ enum Asker {
 }
 
 impl Answering {
-    /// The next query.
+    /// Returns the next query.
     pub fn next(&self) -> Asked {
         self.next_within(LONG)
             .unwrap_or_else(|| panic!("no query within {LONG:?}"))
     }
 
-    /// A query that has come already.
+    /// Returns a query that has come already.
     pub fn try_next(&self) -> Option<Asked> {
         self.next_within(Duration::ZERO)
     }
@@ -205,7 +205,7 @@ impl Party {
         self.queryable_of(key, false)
     }
 
-    /// A queryable that has, or has not, everything there is on its key.
+    /// Declares a queryable that is, or is not, complete for its key.
     pub fn queryable_of(&self, key: &str, complete: bool) -> Answering {
         match self {
             Party::Ours(session) => {

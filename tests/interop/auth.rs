@@ -26,7 +26,8 @@ const WRONG: &[&[(&str, &str)]] = &[
     &[(USER, "\"carl\""), (PASSWORD, "\"secret\"")],
 ];
 
-/// A file of users, another for each call: the same test runs against several releases of the reference at once.
+/// Returns a file of users, another one for each call: tests against several releases of the
+/// reference run at once.
 fn dictionary() -> PathBuf {
     static WRITTEN: AtomicUsize = AtomicUsize::new(0);
     let name = format!(

@@ -57,7 +57,7 @@ fn is_long() -> bool {
     std::env::var_os("ZONDA_LONG").is_some()
 }
 
-/// The runtimes of this run, and the rounds on each.
+/// Returns the runtimes of this run, and the rounds on each.
 fn runs() -> (&'static [&'static str], usize) {
     match is_long() {
         true => (RUNTIMES, 100),
@@ -65,7 +65,8 @@ fn runs() -> (&'static [&'static str], usize) {
     }
 }
 
-/// In each round a publisher on a key that was never named before sends at once. The subscriber is known by then.
+/// Declares in each round a publisher on a new key that sends at once. The subscriber is known by
+/// then.
 fn pass(from: &Party, to: &Party, rounds: usize, name: &str) {
     for round in 0..rounds {
         let place = format!("busy/{name}/{round}");

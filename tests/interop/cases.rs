@@ -27,7 +27,7 @@ pub fn every_field_arrives(scene: &Scene) {
     assert!(subscription.try_next().is_none(), "something came twice");
 }
 
-/// One message for each field, one with all of them; puts and deletes.
+/// Returns one message for each field, one with all of them; puts and deletes.
 fn messages() -> Vec<Message> {
     let put = || Message::put(Pattern::short(7));
     let encoded = |encoding| Message {
@@ -234,7 +234,7 @@ pub fn wildcards_match_alike(scene: &Scene) {
     }
 }
 
-/// From nothing to far more than a batch, and more than the sockets' buffers.
+/// Payload sizes, from nothing to far more than a batch and the sockets' buffers.
 const SIZES: &[usize] = &[0, 1, 8, 1024, 65_000, 65_535, 65_536, 1 << 20, 20 << 20];
 
 /// Payloads of all sizes arrive whole, from publishers and from puts without one.

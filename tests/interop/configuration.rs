@@ -21,7 +21,7 @@ fn is_expected(key: &str) -> bool {
     key.starts_with("transport/shared_memory/")
 }
 
-/// The file that comes with the reference's sources, where cargo has unpacked them.
+/// Returns the file that comes with the reference's sources, where cargo has unpacked them.
 fn shipped() -> Option<PathBuf> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -90,7 +90,7 @@ print(json.dumps({'all': json.loads(str(zenoh.Config())), 'refused': refused}))
 /// Roles that a value may be given for.
 const ROLES: [&str; 3] = ["router", "peer", "client"];
 
-/// The paths and values of everything that is not a section.
+/// Collects the paths and values of everything that is not a section.
 fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(members) if members.keys().any(|name| !ROLES.contains(&name.as_str())) => {

@@ -27,7 +27,7 @@ impl Release {
 
     pub const ALL: [Release; 3] = [Release::V1_8, Release::V1_9, Release::V1_10];
 
-    /// Its newest patch.
+    /// Returns its newest patch.
     pub fn version(self) -> &'static str {
         match self {
             Release::V1_8 => "1.8.0",
@@ -45,24 +45,24 @@ impl Release {
         }
     }
 
-    /// The one whose tests are in this module.
+    /// Returns the release whose tests are in this module.
     pub fn of_module(name: &str) -> Release {
         let found = Release::ALL.into_iter().find(|r| r.module() == name);
         found.unwrap_or_else(|| panic!("{name} is not named after a release"))
     }
 }
 
-/// When a test runs.
+/// Runs in which a test takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Always.
     Short,
-    /// When everything is asked for.
+    /// Only in runs of all tests.
     Long,
 }
 
 impl Extent {
-    /// Of what stands for the rest with every release.
+    /// Returns the extent of tests that represent the rest with every release.
     pub fn always(_: Release) -> Extent {
         Extent::Short
     }
@@ -77,7 +77,7 @@ impl Extent {
         }
     }
 
-    /// Of what runs when everything is asked for.
+    /// Returns the extent of tests that run only when all tests are requested.
     pub fn of_long_run(_: Release) -> Extent {
         Extent::Long
     }
@@ -88,7 +88,7 @@ thread_local! {
     static AGAINST: Cell<Release> = const { Cell::new(Release::NEWEST) };
 }
 
-/// The release that the test on this thread runs against.
+/// Returns the release that the test on this thread runs against.
 pub fn release() -> Release {
     AGAINST.get()
 }
@@ -114,8 +114,8 @@ fn is_asked_for_all() -> bool {
     }
 }
 
-/// The interpreter that has the [release] of this thread. `None`, and one line on standard error, where there is no
-/// Python or no such release.
+/// Returns the interpreter that has the [release] of this thread; returns `None`, and one line on
+/// standard error, where there is no Python or no such release.
 ///
 /// # Panics
 /// Python is there but the newest release cannot be installed.
@@ -229,13 +229,13 @@ fn interpreter(environment: &Path) -> PathBuf {
     environment.join(name)
 }
 
-/// The build folder.
+/// Returns the build folder.
 fn target() -> &'static Path {
     let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
     own.parent().expect("it lies in the build folder")
 }
 
-/// The name of a module's test when it is [against an older release](against_older).
+/// Returns the name of a module's test when it is [against an older release](against_older).
 pub fn of_release(test: &str, release: Release) -> String {
     match test.split_once("::") {
         Some((module, name)) if release != Release::NEWEST => {

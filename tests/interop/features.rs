@@ -18,7 +18,7 @@ pub struct Feature {
 
 /// The tests of a feature, one for each position.
 pub enum Cells {
-    /// This case in every scene of the position.
+    /// A case that runs in every scene of the position.
     Case(&'static str),
     /// A test with its module, or why there is none.
     Tests([Result<&'static str, &'static str>; POSITIONS.len()]),
@@ -72,7 +72,7 @@ const fn meshed(name: &'static str, test: &'static str) -> Meshed {
     }
 }
 
-/// A pair of gateways of which one is the reference's.
+/// Returns a pair of gateways of which one is the reference's.
 const fn mixed_pair(name: &'static str, test: &'static str) -> Meshed {
     Meshed {
         name,
@@ -118,7 +118,7 @@ const fn row(name: &'static str, case: &'static str) -> Feature {
     }
 }
 
-/// A feature that one test shows with our router, one with theirs and one between peers.
+/// Returns a feature that one test shows with our router, one with theirs and one between peers.
 const fn one_each(
     name: &'static str,
     our_router: &'static str,
@@ -390,7 +390,7 @@ const KINDS: &[Feature] = &[
     ),
 ];
 
-/// A command at their router; elsewhere it is a session like any other.
+/// Returns a command at their router; elsewhere it is an ordinary session.
 const fn command(name: &'static str, test: &'static str) -> Feature {
     let elsewhere = Err("a command is a session of ours");
     let cells = [

@@ -34,7 +34,7 @@ struct Pair {
     everyone: Vec<Party>,
     /// The lesser router is the reference's.
     repeats: bool,
-    /// One of the routers is.
+    /// True if one of the routers is the reference's.
     is_mixed: bool,
 }
 
@@ -78,14 +78,14 @@ impl Pair {
         }
     }
 
-    /// The receivers that get something of `from` once.
+    /// Returns the receivers that get a message of `from` once.
     fn others(&self, from: usize) -> Vec<usize> {
         let is_repeated = |to: usize| self.repeats && PEERS.contains(&from) && to == LESSER;
         let all = 0..self.everyone.len();
         all.filter(|to| *to != from && !is_repeated(*to)).collect()
     }
 
-    /// Everything that was declared so far is known to this one.
+    /// Waits until all earlier declarations are known to this node.
     fn settle(&self, hearer: usize) {
         for speaker in self.others(hearer) {
             settles(&self.everyone[speaker], &self.everyone[hearer]);
@@ -148,7 +148,7 @@ impl Pair {
         }
     }
 
-    /// Each queryable is asked once, by each of the nodes that ask.
+    /// Asserts that each queryable receives each query once.
     fn queries_are_answered_once(&self) {
         for from in 0..self.everyone.len() {
             let others = self.others(from).into_iter();

@@ -139,7 +139,7 @@ fn two_of_ours_meet_through_their_router() {
     through_a_router(name, [Ours, Ours], Theirs);
 }
 
-/// Three peers of which two know the first.
+/// Connects three peers, of which two know the first.
 fn through_a_peer(test: &str, first: Side, others: [Side; 2]) {
     if python().is_none() {
         return;

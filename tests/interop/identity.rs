@@ -11,7 +11,7 @@ use crate::router::Router;
 
 const SAME: &str = "5a5e";
 
-/// `first` and `second` come with the same id to `router`.
+/// Connects `first` and `second` with one id to `router`.
 fn the_second_is_refused(
     router: &Router,
     first: fn(&Setup) -> Party,

@@ -19,7 +19,7 @@ struct Wire {
     _router: Option<Router>,
 }
 
-/// A client, the wire, a router, and another client.
+/// Connects a client, the wire, a router, and another client.
 fn to_router(router: Router, near: fn(&Setup) -> Party, far: fn(&Setup) -> Party) -> Wire {
     let proxy = Proxy::to(&router.endpoint);
     Wire {
@@ -30,7 +30,7 @@ fn to_router(router: Router, near: fn(&Setup) -> Party, far: fn(&Setup) -> Party
     }
 }
 
-/// Two peers with the wire between them.
+/// Connects two peers with the wire between them.
 fn to_peer(near: fn(&Setup) -> Party, far: fn(&Setup) -> Party) -> Wire {
     let endpoint = free_endpoint();
     let far = far(&Setup::listening(WhatAmI::Peer, &endpoint));
@@ -77,7 +77,7 @@ impl Wire {
         }
     }
 
-    /// The spellings of what an end published.
+    /// Returns the spellings of the keys that an end published on.
     fn pushed(&self, speaker: Speaker) -> Vec<Spelling> {
         let said = self.proxy.said(speaker).into_iter();
         let pushed = |said| match said {
@@ -99,7 +99,8 @@ impl Wire {
         (count(true), count(false))
     }
 
-    /// Every id that an end uses as its own was declared before, as a text without wildcards or not at all.
+    /// Asserts that an end has declared every id that it uses as its own, as a text without
+    /// wildcards.
     fn declares_before_use(&self, speaker: Speaker) {
         let mut declared = Vec::new();
         for said in self.proxy.said(speaker) {

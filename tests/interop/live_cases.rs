@@ -8,7 +8,8 @@ use crate::scene::Scene;
 pub use crate::scene::play;
 use crate::wait::{SOON, until_within};
 
-/// The next thing that a watcher sees: whether it appeared, and its key.
+/// Returns the next change that a watcher sees: true and the key of a new token, or false and that
+/// of an ended one.
 fn next(watcher: &Subscription) -> (bool, String) {
     let seen = watcher.next();
     assert!(seen.carries(Pattern::default()), "{seen:?}");
@@ -23,7 +24,7 @@ fn vanished(key: &str) -> (bool, String) {
     (false, key.to_owned())
 }
 
-/// The keys that are alive.
+/// Returns the keys of existing tokens.
 fn alive(scene: &Scene, key: &str) -> Vec<String> {
     scene.from.alive(key).keys()
 }

@@ -12,7 +12,7 @@ use crate::features::{Cells, Feature, MESHES, POSITIONS, SECTIONS};
 
 const HEAD: &str = include_str!("matrix/head.md");
 
-/// The names of all tests of this program.
+/// Returns the names of all tests of this program.
 fn tests() -> BTreeSet<String> {
     let program = std::env::current_exe().expect("this program");
     let output = Command::new(program).arg("--list").output();
@@ -22,7 +22,7 @@ fn tests() -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The tests of a feature in a position.
+/// Returns the tests of a feature in a position.
 fn named(feature: &Feature, position: usize, release: Release) -> Vec<String> {
     let in_scenes = |case: &str| {
         let scenes = POSITIONS[position].scenes.iter();

@@ -44,12 +44,12 @@ impl Mesh {
         }
     }
 
-    /// One more router, which dials these.
+    /// Adds a router, which dials these.
     fn with(self, side: Side, others: &[usize]) -> Mesh {
         self.with_id(side, None, others)
     }
 
-    /// The same, with this id.
+    /// Adds a router with this id, which dials these.
     pub fn with_id(mut self, side: Side, zid: Option<&'static str>, others: &[usize]) -> Mesh {
         let endpoint = free_endpoint();
         let dialled = others.iter().map(|other| &self.routers[*other]);
@@ -74,7 +74,7 @@ impl Mesh {
         line.with(third, &[1])
     }
 
-    /// A client of one of the routers.
+    /// Opens a client of one of the routers.
     pub fn client(&self, side: Side, at: usize) -> Party {
         let (router, endpoint) = &self.routers[at];
         let client = side.open(&Setup::client(endpoint));
@@ -123,7 +123,7 @@ fn carries_a_message(from: &Party, to: &Party, key: &str) {
     });
 }
 
-/// Data, queries and tokens between a client of the first router and one of the last.
+/// Passes data, queries and tokens between a client of the first router and one of the last.
 fn from_end_to_end(sides: [Side; 3]) {
     if python().is_none() {
         return;

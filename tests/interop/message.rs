@@ -11,7 +11,7 @@ use zonda::sample::{Sample, SampleKind};
 
 use crate::reference::Reference;
 
-/// One publication: a put of a pattern of bytes, or a delete.
+/// A publication: a put of a pattern of bytes, or a delete.
 #[derive(Debug, Clone, Default)]
 pub struct Message {
     pub delete: bool,
@@ -26,7 +26,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// A put of this pattern.
+    /// Returns a put of this pattern.
     pub fn put(pattern: Pattern) -> Message {
         Message {
             pattern,
@@ -34,7 +34,7 @@ impl Message {
         }
     }
 
-    /// A delete.
+    /// Returns a delete.
     pub fn delete() -> Message {
         Message {
             delete: true,
@@ -42,7 +42,7 @@ impl Message {
         }
     }
 
-    /// For the reference.
+    /// Returns the message as a command for the reference.
     pub fn to_command(&self) -> Value {
         let mut command = json!({
             "kind": if self.delete { "delete" } else { "put" },
@@ -73,12 +73,12 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A short one.
+    /// Returns a short pattern.
     pub fn short(seed: u64) -> Pattern {
         Pattern { len: 8, seed }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len + 8);
         for number in self.seed..=self.seed + self.len as u64 / 8 {
@@ -107,7 +107,7 @@ impl Service {
         reliability: Reliability::Reliable,
     };
 
-    /// For the reference.
+    /// Returns the pattern as a command for the reference.
     pub fn to_command(self) -> Value {
         json!({
             "priority": self.priority as u8,
@@ -123,7 +123,7 @@ impl Service {
 pub struct Receipt {
     /// The timestamp it gave.
     pub timestamp: Option<String>,
-    /// Its own name in source infos: node, entity.
+    /// Id of the publisher in source infos: node, entity.
     pub source: String,
 }
 
@@ -239,7 +239,7 @@ impl Seen {
         self.content.is(pattern)
     }
 
-    /// The node that stamped it.
+    /// Returns the node that stamped it.
     pub fn stamped_by(&self) -> Option<&str> {
         let (_, node) = self.timestamp.as_deref()?.split_once('/')?;
         Some(node)

@@ -12,7 +12,7 @@ use crate::wait::until;
 
 const SEVERAL: (&str, &str) = ("transport/unicast/max_links", "3");
 
-/// Both sides of a connection of two links, each of which goes through a relay of its own.
+/// Both sides of a connection of two links, each of which leads through a relay of its own.
 struct Pair {
     ours: Party,
     theirs: Party,
@@ -59,7 +59,7 @@ impl Pair {
         self.places().len()
     }
 
-    /// The two ends of each link.
+    /// Returns the two ends of each link.
     fn places(&self) -> Vec<(String, String)> {
         let Party::Ours(session) = &self.ours else {
             unreachable!("it is ours")

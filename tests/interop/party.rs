@@ -18,7 +18,7 @@ use crate::message::{Message, Receipt, Seen, Service};
 use crate::reference::Reference;
 use crate::wait::{LONG, until};
 
-/// Gives a builder the service.
+/// Sets the quality of service of a builder.
 macro_rules! served {
     ($put:expr, $service:expr) => {
         $put.priority($service.priority)
@@ -148,7 +148,7 @@ impl Theirs {
         &self.zid
     }
 
-    /// The ids of its neighbours.
+    /// Returns the ids of its neighbours.
     pub fn linked(&self) -> BTreeSet<String> {
         let answer = self.process.call("linked", json!({"session": self.name}));
         let zids = answer["linked"].as_array().expect("a list");
@@ -158,7 +158,7 @@ impl Theirs {
             .collect()
     }
 
-    /// A command about this session.
+    /// Returns a command about this session.
     pub fn command(&self, more: Value) -> Value {
         joined(json!({"session": self.name}), more)
     }
@@ -172,7 +172,7 @@ impl Party {
         }
     }
 
-    /// The ids of its neighbours.
+    /// Returns the ids of its neighbours.
     pub fn linked(&self) -> BTreeSet<String> {
         match self {
             Party::Ours(session) => linked(session),
@@ -381,18 +381,18 @@ pub enum Subscription {
 }
 
 impl Subscription {
-    /// The next sample.
+    /// Returns the next sample.
     pub fn next(&self) -> Seen {
         self.next_within(LONG)
             .unwrap_or_else(|| panic!("no sample within {LONG:?}"))
     }
 
-    /// A sample that has come already.
+    /// Returns a sample that has come already.
     pub fn try_next(&self) -> Option<Seen> {
         self.next_within(Duration::ZERO)
     }
 
-    /// The next sample, if it comes in this time.
+    /// Returns the next sample, if it comes in this time.
     pub fn next_within(&self, limit: Duration) -> Option<Seen> {
         match self {
             Subscription::Ours { samples, .. } => samples
@@ -563,13 +563,13 @@ impl Numbered<'_> {
     }
 }
 
-/// The ids of a session's neighbours.
+/// Returns the ids of a session's neighbours.
 pub fn linked(session: &Session) -> BTreeSet<String> {
     let links = session.info().links();
     links.iter().map(|l| l.zid.to_string()).collect()
 }
 
-/// Both objects' members in one.
+/// Merges the members of two objects.
 pub fn joined(mut one: Value, other: Value) -> Value {
     if let (Value::Object(one), Value::Object(other)) = (&mut one, other) {
         one.extend(other);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One of ours and one of theirs over a kind of link, in every position: as clients of a router,
-//! and as peers of which either listens. These functions do nothing without an installed reference.
+//! Pairs of one of ours and one of theirs over a kind of link, in every position: as clients of a
+//! router, and as peers of which either listens. These functions do nothing without an installed
+//! reference.
 
 use zonda::config::WhatAmI;
 
@@ -20,7 +21,7 @@ pub fn clients_exchange(router: &Router, connect: &str) {
     });
 }
 
-/// Something passes between two clients of this router, which has nothing to complain about.
+/// Runs `pass` between two clients of this router, which must have no complaints.
 pub fn clients_pass(router: &Router, connect: &str, pass: fn(&Party, &Party)) {
     let setup = Setup::client(connect);
     let (ours, theirs) = (Party::Ours(setup.ours()), Party::Theirs(setup.theirs()));
@@ -35,7 +36,7 @@ pub fn peers_exchange(ours_listens: bool, listen: &str, connect: &str) {
     });
 }
 
-/// Something passes between two such peers.
+/// Runs `pass` between two such peers.
 pub fn peers_pass(ours_listens: bool, listen: &str, connect: &str, pass: fn(&Party, &Party)) {
     let listening = Setup::listening(WhatAmI::Peer, listen);
     let dialling = Setup::peer_at(connect);

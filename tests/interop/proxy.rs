@@ -49,7 +49,7 @@ impl Spelling {
 /// A recorded message of one end, as far as it is about keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// From now on an id stands for a text.
+    /// A declaration of a key id.
     Id {
         id: u16,
         text: String,
@@ -62,7 +62,7 @@ pub enum Said {
 }
 
 impl Proxy {
-    /// A proxy of this endpoint.
+    /// Starts a proxy of this endpoint.
     pub fn to(endpoint: &str) -> Proxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let own = listener.local_addr().expect("its address");

@@ -17,7 +17,7 @@ use crate::party::{Party, joined};
 use crate::reference::Reference;
 use crate::wait::LONG;
 
-/// Gives a builder of ours its conditions.
+/// Sets the conditions of a builder of ours.
 macro_rules! given {
     ($builder:expr, $conditions:expr) => {{
         let (mut builder, conditions) = ($builder, $conditions);
@@ -43,7 +43,7 @@ macro_rules! given {
     }};
 }
 
-/// Gives a builder of ours what its question carries.
+/// Sets the content of a query on a builder of ours.
 macro_rules! carrying {
     ($builder:expr, $question:expr, $source:expr, $token:expr) => {{
         let (mut builder, question) = ($builder, $question);
@@ -61,7 +61,7 @@ macro_rules! carrying {
     }};
 }
 
-/// Which queryables are to answer.
+/// Queryables that are to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     BestMatching,
@@ -127,7 +127,7 @@ impl Conditions {
         }
     }
 
-    /// For the reference.
+    /// Returns the value for the reference.
     fn to_command(self) -> Value {
         let mut command = match self.service {
             Some(service) => service.to_command(),
@@ -185,7 +185,7 @@ impl Question {
         }
     }
 
-    /// For the reference.
+    /// Returns the value for the reference.
     fn to_command(self) -> Value {
         let mut command = json!({"cancellable": self.cancellable});
         if let Some(body) = self.body {
@@ -325,7 +325,7 @@ impl Asking {
         }
     }
 
-    /// The next thing, which must be an answer.
+    /// Returns the next event, which must be a reply.
     pub fn reply(&self) -> Replied {
         match self.next() {
             Heard::Reply(reply) => reply,
@@ -333,7 +333,7 @@ impl Asking {
         }
     }
 
-    /// The next thing, which must be an error.
+    /// Returns the next event, which must be an error.
     pub fn fault(&self) -> Fault {
         match self.next() {
             Heard::Fault(fault) => fault,
@@ -341,7 +341,7 @@ impl Asking {
         }
     }
 
-    /// The next thing must be the end, and nothing may follow.
+    /// Asserts that the next event is the end, and that nothing follows.
     pub fn ends(&self) {
         match self.next() {
             Heard::End => {}
@@ -350,7 +350,7 @@ impl Asking {
         assert!(self.try_next().is_none(), "something came after the end");
     }
 
-    /// All replies until the end.
+    /// Returns all replies until the end.
     pub fn replies(&self) -> Vec<Replied> {
         let mut replies = Vec::new();
         loop {
@@ -362,7 +362,7 @@ impl Asking {
         }
     }
 
-    /// The keys of all replies until the end, sorted.
+    /// Returns the keys of all replies until the end, sorted.
     pub fn keys(&self) -> Vec<String> {
         let mut keys: Vec<String> = self.replies().into_iter().map(|r| r.sample.key).collect();
         keys.sort_unstable();

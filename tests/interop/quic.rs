@@ -11,7 +11,7 @@ use crate::tls::Trust;
 /// them.
 const STREAMS: [&str; 2] = ["multistream=1", "multistream=0"];
 
-/// Nothing is repeated on such links.
+/// Metadata of links without retransmission.
 const DATAGRAMS: &str = "rel=0";
 
 fn small(ours: &Party, theirs: &Party) {

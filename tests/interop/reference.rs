@@ -36,7 +36,7 @@ pub struct Reference {
     last: Cell<u64>,
     /// Number of names that were given.
     named: Cell<u64>,
-    /// It was ended on purpose.
+    /// True if it was ended on purpose.
     killed: Cell<bool>,
 }
 
@@ -68,7 +68,7 @@ impl Reference {
         Rc::new(reference)
     }
 
-    /// A name that nothing in this process has.
+    /// Returns a name that is unique in this process.
     pub fn fresh(&self, what: &str) -> String {
         self.named.set(self.named.get() + 1);
         format!("{what} {}", self.named.get())
@@ -105,7 +105,7 @@ impl Reference {
             .unwrap_or_else(|error| panic!("{what}: {error}"))
     }
 
-    /// The next sample of a subscriber.
+    /// Returns the next sample of a subscriber.
     pub fn sample(&self, subscriber: &str, deadline: Instant) -> Option<Value> {
         loop {
             let queued = self

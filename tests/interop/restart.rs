@@ -55,7 +55,7 @@ impl Survivor {
     }
 }
 
-/// A client of a router that is replaced twice.
+/// Replaces the router of a client twice.
 fn a_client_survives(endpoint: &str, client: fn(&Setup) -> Party, router: fn(&str) -> Router) {
     let setup = Setup::client(endpoint);
     let mut running = router(endpoint);
@@ -140,7 +140,7 @@ fn our_client_waits_for_who_answers_behind_our_restarted_router() {
     }
 }
 
-/// A peer that dials another one, which is replaced.
+/// Replaces the peer that another peer dials.
 fn a_peer_survives(peer: fn(&Setup) -> Party, other: fn(&Setup) -> Party) {
     let endpoint = free_endpoint();
     let survivor = Survivor::new(peer(&Setup::peer_at(&endpoint)));

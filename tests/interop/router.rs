@@ -53,12 +53,12 @@ enum Kind {
 }
 
 impl Router {
-    /// `zonda router`, which is `zondad`, on any free port.
+    /// Starts `zonda router`, which is `zondad`, on any free port.
     pub fn process() -> Router {
         Router::process_at("tcp/127.0.0.1:0")
     }
 
-    /// `zonda router` on this endpoint.
+    /// Starts `zonda router` on this endpoint.
     pub fn process_at(endpoint: &str) -> Router {
         Router::process_with(&["-l", endpoint])
     }
@@ -93,12 +93,12 @@ impl Router {
         }
     }
 
-    /// The router of the library, on any free port.
+    /// Opens the router of the library, on any free port.
     pub fn library() -> Router {
         Router::library_at("tcp/127.0.0.1:0")
     }
 
-    /// The router of the library on this endpoint.
+    /// Opens the router of the library on this endpoint.
     pub fn library_at(endpoint: &str) -> Router {
         let session = Setup::listening(WhatAmI::Router, endpoint).ours();
         let endpoint = session.info().locators().remove(0).to_string();
@@ -109,17 +109,17 @@ impl Router {
         }
     }
 
-    /// The reference's router, in a process of its own.
+    /// Starts the reference's router, in a process of its own.
     pub fn theirs() -> Router {
         Router::theirs_at(&free_endpoint())
     }
 
-    /// The reference's router on this endpoint.
+    /// Starts the reference's router on this endpoint.
     pub fn theirs_at(endpoint: &str) -> Router {
         Router::of_theirs(&Setup::listening(WhatAmI::Router, endpoint))
     }
 
-    /// The reference's router with this setup.
+    /// Starts the reference's router with this setup.
     pub fn of_theirs(setup: &Setup) -> Router {
         let theirs = setup.theirs();
         Router {
@@ -139,7 +139,7 @@ impl Router {
         drop(self);
     }
 
-    /// The ids of its neighbours, where it can be asked.
+    /// Returns the ids of its neighbours, if it can be queried.
     pub fn linked(&self) -> Option<BTreeSet<String>> {
         match &self.kind {
             Kind::Process { .. } => None,
@@ -148,7 +148,7 @@ impl Router {
         }
     }
 
-    /// Its lines about other nodes so far.
+    /// Returns its lines about other nodes so far.
     pub fn complaints(&self) -> Vec<String> {
         match &self.kind {
             Kind::Process { errors, .. } => {
@@ -162,7 +162,7 @@ impl Router {
         }
     }
 
-    /// Its session, if it is in this process.
+    /// Returns its session, if it is in this process.
     pub fn session(&self) -> Option<&Session> {
         match &self.kind {
             Kind::Library(session) => Some(session),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Each runtime against the reference: a router and a session on it between two sessions of the reference's.
+//! Runtimes of this project against the reference: a router and a session on each, between two
+//! sessions of the reference's.
 
 use zonda::config::WhatAmI;
 
@@ -8,7 +9,7 @@ use crate::router::{Router, free_endpoint};
 use crate::scene::Scene;
 use crate::wait::until;
 
-/// A client's configuration, ours on this runtime (a value in JSON5).
+/// Opens a client of ours on this runtime (a value in JSON5).
 fn ours(connect: &str, runtime: &'static str) -> Party {
     let options = vec![("runtime", runtime)];
     let setup = Setup::client(connect);
@@ -19,7 +20,7 @@ fn theirs(connect: &str) -> Party {
     Party::Theirs(Setup::client(connect).theirs())
 }
 
-/// Their client, our router, our client.
+/// Connects their client, our router, our client.
 pub fn routed_to_ours(runtime: &'static str) -> Scene {
     let router = Router::process_with(&["--cfg", &format!("runtime:{runtime}")]);
     let (from, to) = (theirs(&router.endpoint), ours(&router.endpoint, runtime));
@@ -31,7 +32,7 @@ pub fn routed_to_ours(runtime: &'static str) -> Scene {
     })
 }
 
-/// Our client, our router, their client.
+/// Connects our client, our router, their client.
 pub fn routed_to_theirs(runtime: &'static str) -> Scene {
     let mut scene = routed_to_ours(runtime);
     let Scene { from, to, .. } = &mut scene;
@@ -39,7 +40,7 @@ pub fn routed_to_theirs(runtime: &'static str) -> Scene {
     scene
 }
 
-/// Our peer that listens, their client that dials it.
+/// Connects our peer that listens, and their client that dials it.
 pub fn dialled_by_theirs(runtime: &'static str) -> Scene {
     let endpoint = free_endpoint();
     let listening = Setup::listening(WhatAmI::Peer, &endpoint);

@@ -31,14 +31,14 @@ impl Scene {
         complaints
     }
 
-    /// Whatever anybody has complained of so far has one of these texts.
+    /// Asserts that every complaint so far contains one of these texts.
     pub fn complains_only_of(&self, known: &[&str]) {
         let mut complaints = self.complaints();
         complaints.retain(|line| !known.iter().any(|text| line.contains(text)));
         assert_eq!(complaints, [""; 0]);
     }
 
-    /// One more like the one that subscribes. There is none without a router.
+    /// Opens another subscribing party. Returns `None` without a router.
     pub fn another(&self) -> Option<Party> {
         let router = self.router.as_ref()?;
         let side = match self.to {
@@ -77,7 +77,7 @@ pub fn settles(speaker: &Party, hearer: &Party) {
 /// Number of waits so far.
 static ROUND: AtomicU32 = AtomicU32::new(0);
 
-/// Which implementation a party has.
+/// Implementation of a party.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Ours,
@@ -100,9 +100,9 @@ impl Side {
 #[derive(Clone, Copy)]
 enum Between {
     Router(fn() -> Router),
-    /// Nothing: the one that publishes dials the other one.
+    /// No node between: the publishing party dials the other one.
     FromDials,
-    /// Nothing: the one that subscribes dials the other one.
+    /// No node between: the subscribing party dials the other one.
     ToDials,
 }
 
@@ -193,7 +193,7 @@ pub fn play(arrangement: Arrangement, case: fn(&Scene)) {
     assert_eq!(scene.complaints(), [""; 0]);
 }
 
-/// A party that has a link to a router.
+/// Opens a party that has a link to a router.
 fn at_router(side: Side, router: &Router, role: WhatAmI, options: Options) -> Party {
     let setup = Setup::client(&router.endpoint);
     let options = options.to_vec();
@@ -208,7 +208,7 @@ fn at_router(side: Side, router: &Router, role: WhatAmI, options: Options) -> Pa
     party
 }
 
-/// Gives arrangements names, and each a function that opens it.
+/// Names arrangements, and defines for each a function that opens it.
 macro_rules! arrangements {
     ($($name:ident: $from:expr, $between:expr, $to:expr;)+) => {
         pub mod arrangement {

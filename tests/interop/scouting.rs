@@ -124,7 +124,7 @@ fn our_client_with_nothing_configured_connects_to_their_router() {
     });
 }
 
-/// Two peers, of which the second is opened when the first is there: they find each other, and data flows both ways.
+/// Opens two peers, the second after the first: they find each other, and data flows both ways.
 fn peers_meet(first: Party, second: Party) {
     until("both are linked", || {
         first.linked().contains(&second.zid()) && second.linked().contains(&first.zid())

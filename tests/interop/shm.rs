@@ -31,7 +31,7 @@ fn sharing(setup: Setup) -> Setup {
     Setup { options, ..setup }
 }
 
-/// Several of each size: the first ones go before the pool of memory is there.
+/// Passes several messages of each size: the first ones are sent before the pool of memory exists.
 fn pass(from: &Party, to: &Party, key: &str) {
     let subscription = to.subscribe(key);
     let publisher = from.matched_publisher(key);

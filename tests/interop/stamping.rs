@@ -17,7 +17,7 @@ fn put(stamp_shift: Option<f64>) -> Message {
     }
 }
 
-/// A router between two parties, of either implementation.
+/// Checks the timestamps by a router between two parties, of either implementation.
 fn a_router_stamps(scene: &Scene) {
     let router = scene.router.as_ref().expect("there is one");
     let subscription = scene.to.subscribe("stamping/**");
@@ -71,7 +71,7 @@ fn a_router_stamps(scene: &Scene) {
     }
 }
 
-/// The time of `<time>/<node>`.
+/// Returns the time of `<time>/<node>`.
 fn ticks(timestamp: Option<&str>) -> u64 {
     let time = timestamp.and_then(|t| t.split('/').next()?.parse().ok());
     time.unwrap_or_else(|| panic!("no time in {timestamp:?}"))

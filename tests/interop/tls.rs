@@ -28,7 +28,7 @@ impl Trust {
         }
     }
 
-    /// The listening end alone shows a certificate, or both do.
+    /// Creates certificates with which the listening end alone authenticates, or both ends do.
     pub fn new(protocol: &str, both: bool) -> Trust {
         let authority = Authority::new();
         let shown = authority.sign("server", &["localhost", "127.0.0.1"]);

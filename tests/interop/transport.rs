@@ -50,7 +50,7 @@ fn with_options(endpoint: &str, options: &[(&'static str, &'static str)]) -> Set
     }
 }
 
-/// Small and large messages from one to the other, enough for sequence numbers of eight bits to go round.
+/// Passes small and large messages, enough for sequence numbers of eight bits to wrap around.
 fn exchange(from: &Party, to: &Party, context: &str) {
     let subscription = to.subscribe("transport/*");
     let counting = to.count("numbered");
@@ -94,7 +94,7 @@ fn our_options_are_agreed_on_with_their_router() {
     }
 }
 
-/// A link on which nothing is published lives on keep-alives, in both directions.
+/// Checks that a link without publications stays open by keep-alives, in both directions.
 fn an_idle_link_lives(
     router: Router,
     client: fn(&Setup) -> Party,
@@ -141,7 +141,7 @@ fn an_idle_link_to_their_router_lives() {
     }
 }
 
-/// Both publish to each other as fast as they can: neither waits for the other for ever.
+/// Publishes in both directions as fast as possible: neither side waits for the other for ever.
 fn floods_cross(scene: &Scene) {
     const MANY: u64 = 3000;
     const LEN: usize = 4096;

@@ -13,7 +13,8 @@ fn endpoint() -> String {
     free_endpoint().replace("tcp/", "udp/")
 }
 
-/// The reference leaves its sockets the system's room, which is a few of the largest datagrams.
+/// Passes messages in both directions. The reference keeps the system's socket buffers, which hold
+/// a few of the largest datagrams.
 fn both_ways(ours: &Party, theirs: &Party) {
     for (from, to) in [(ours, theirs), (theirs, ours)] {
         pass_each_size(from, to, 70_000);

@@ -73,7 +73,8 @@ impl Notes {
         self.0.get(&(word, path)).copied()
     }
 
-    /// The line about an item or, with a star at its end, about all that begin so; the longest counts.
+    /// Returns the line about an item or, with a star at its end, about all that begin so; the
+    /// longest counts.
     fn state(&self, path: &str) -> State {
         let meets = |name: &str| match name.strip_suffix('*') {
             Some(beginning) => path.starts_with(beginning),
@@ -103,7 +104,7 @@ impl Notes {
             .1
     }
 
-    /// The type that stands for one with parameters, or whose trait is meant.
+    /// Returns the type that stands for one with parameters, or for an implementer of the trait.
     fn of(&self, path: &'static str) -> String {
         let parent = parent(path);
         let named = self.get("type", parent).map(str::to_owned);
@@ -133,7 +134,7 @@ fn name(path: &str) -> &str {
     path.rsplit("::").next().unwrap_or_default()
 }
 
-/// The path of an item of the reference's here.
+/// Returns the path here of an item of the reference's.
 fn here(path: &str) -> String {
     match path.strip_prefix("zenoh_ext") {
         Some(rest) => format!("zonda::ext{rest}"),
@@ -218,7 +219,7 @@ fn counterprobe(item: &Item, notes: &Notes) -> Option<String> {
     }
 }
 
-/// The probes of a crate, a function each.
+/// Returns the probes of a crate, a function each.
 fn probes(krate: &str) -> String {
     let (notes, mut text) = (Notes::read(), PROBES.to_owned());
     for item in items() {
@@ -262,7 +263,7 @@ fn counts() -> String {
     text
 }
 
-/// The exceptions, one row for those next to each other that have the same reason.
+/// Returns the exceptions, one row for adjacent ones with a common reason.
 fn exceptions() -> String {
     let notes = Notes::read();
     let mut text = String::new();
@@ -309,7 +310,7 @@ fn shortened(paths: &[&'static str]) -> String {
     text
 }
 
-/// All items, a list for each module and each type.
+/// Returns all items, a list for each module and each type.
 fn listing() -> String {
     let notes = Notes::read();
     let (mut text, mut last) = ("## All items\n".to_owned(), "");
@@ -344,7 +345,7 @@ fn page() -> String {
     format!("{page}\n{}{}", exceptions(), listing())
 }
 
-/// The test that an existing file is what it should be, or writes it.
+/// Asserts that a file has this content, or writes it.
 fn written(path: &str, document: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("ZONDA_WRITE_DOCS").is_some() {

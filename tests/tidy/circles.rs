@@ -22,7 +22,7 @@ struct Crate<'s> {
 }
 
 impl<'s> Crate<'s> {
-    /// The product files below `folder`, which ends with `src/`.
+    /// Collects the product files below `folder`, which ends with `src/`.
     fn new(folder: &str, sources: impl IntoIterator<Item = &'s Source>) -> Crate<'s> {
         let of_crate = sources.into_iter().filter(|source| !source.is_test());
         let named = of_crate.filter_map(|s| Some((module(s.path.strip_prefix(folder)?), s)));
@@ -45,7 +45,7 @@ impl<'s> Crate<'s> {
         krate
     }
 
-    /// The files that each file imports.
+    /// Returns the files that each file imports.
     fn arrows(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let of_file = |(module, source): (&String, &&'s Source)| {
             let imported = used(source).filter(|import| !import.is_export);
@@ -58,7 +58,7 @@ impl<'s> Crate<'s> {
         self.files.iter().map(of_file).collect()
     }
 
-    /// The file in which what `path` names in `module` is defined.
+    /// Returns the file that defines the item at `path` as seen from `module`.
     fn file(&self, module: &str, path: &str) -> Option<&'s str> {
         let first = path.split("::").next().unwrap_or(path);
         let child = format!("{module}::{first}");
@@ -82,7 +82,7 @@ impl<'s> Crate<'s> {
     }
 }
 
-/// One imported name.
+/// An imported name.
 struct Import {
     path: String,
     /// Name that it has where it is imported.
@@ -123,7 +123,7 @@ fn written_out(product: &str) -> Vec<String> {
     paths
 }
 
-/// The path of the module in a file, `crate` for that of the crate itself.
+/// Returns the path of the module in a file, `crate` for that of the crate itself.
 fn module(file: &str) -> String {
     let stem = file.trim_end_matches(".rs").trim_end_matches("/mod");
     match stem {
@@ -132,7 +132,7 @@ fn module(file: &str) -> String {
     }
 }
 
-/// A path from the crate's root; `None` for one that begins with a name.
+/// Returns a path from the crate's root; `None` for one that begins with a name.
 fn absolute(module: &str, path: &str) -> Option<String> {
     let (mut base, mut rest) = (module, path);
     if rest == "crate" || rest.starts_with("crate::") {
@@ -155,7 +155,7 @@ fn last(path: &str) -> &str {
     path.rsplit("::").next().unwrap_or(path)
 }
 
-/// Each set of files that reach each other, the largest first.
+/// Returns each set of files that reach each other, the largest first.
 fn circles<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<BTreeSet<&'a str>> {
     let reached = |from: &'a str| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from]);

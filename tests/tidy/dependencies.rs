@@ -11,7 +11,8 @@ use super::imports::{Import, imports};
 use super::none;
 use super::source::{Source, files, find, sources};
 
-/// Each crate, its folder, and the crates of the project it may depend on, tests and examples included.
+/// Crates, each with its folder and the crates of the project that it may depend on, tests and
+/// examples included.
 const ARROWS: [(&str, &str, &[&str]); 15] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
@@ -103,7 +104,7 @@ const ARROWS: [(&str, &str, &[&str]); 15] = [
     ),
 ];
 
-/// The crates of one workspace, as cargo understands their manifests.
+/// Returns the crates of one workspace, as cargo understands their manifests.
 fn crates_of(folder: &str) -> Vec<Value> {
     let root = env!("CARGO_MANIFEST_DIR");
     let mut cargo = Command::new(env!("CARGO"));
@@ -127,7 +128,7 @@ fn crates_of(folder: &str) -> Vec<Value> {
     metadata["packages"].as_array().expect("packages").clone()
 }
 
-/// Every crate of the project, each with its manifest's facts.
+/// Returns every crate of the project, each with its manifest's facts.
 fn crates() -> &'static [Value] {
     static CRATES: OnceLock<Vec<Value>> = OnceLock::new();
     CRATES.get_or_init(|| {
@@ -169,7 +170,7 @@ fn allowed(krate: &str) -> &'static [&'static str] {
         .2
 }
 
-/// The crates of the project that the manifest of `krate` names and may not.
+/// Returns the crates of the project that the manifest of `krate` names and may not.
 fn wrong_arrows(krate: &Value, allowed: &[&str]) -> Vec<String> {
     let dependencies = krate["dependencies"]
         .as_array()
@@ -241,7 +242,7 @@ fn libraries_and_programs_forbid_unsafe_code() {
     );
 }
 
-/// The crates that the session crate brings along with one feature.
+/// Returns the crates that the session crate brings along with one feature.
 fn brought_by(feature: &str) -> String {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));

@@ -14,7 +14,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The folders at the top that belong to the project.
+/// Returns the folders at the top that belong to the project.
 fn folders() -> Vec<String> {
     let ignored = read(&root().join(".gitignore"));
     let is_ignored = |name: &str| ignored.lines().any(|line| line.trim_matches('/') == name);

@@ -166,7 +166,7 @@ const ASKS: &str = "stdout().is_terminal()";
 /// Folders that are no part of the product: build scripts, measured peers, and examples, which show what a user writes.
 const NO_PRODUCT: [&str; 3] = ["peers/", "examples/", "/examples/"];
 
-/// Each line of the log in `source`, as it is written, with its place.
+/// Returns each line of the log in `source`, as it is written, with its place.
 fn lines(source: &Source) -> Vec<(String, String)> {
     let starts = LEVELS.iter().flat_map(|level| find(&source.product, level));
     let line = |at: usize| {

@@ -15,9 +15,9 @@ pub struct Function<'c> {
     pub start: usize,
     /// Text between its parentheses.
     pub parameters: &'c str,
-    /// From its opening brace to its closing one.
+    /// Text from its opening brace to its closing one.
     pub body: &'c str,
-    /// From the line of `fn` to that of the closing brace.
+    /// Number of lines from `fn` to the closing brace.
     pub lines: usize,
 }
 
@@ -77,7 +77,7 @@ fn parameters(signature: &str) -> &str {
     ""
 }
 
-/// The parameters one by one, without `self`.
+/// Splits the parameters, without `self`.
 fn each(parameters: &str) -> Vec<String> {
     let (mut depth, mut parts, mut before) = (0_i32, vec![String::new()], ' ');
     for c in parameters.chars() {

@@ -4,7 +4,7 @@
 
 use super::source::find;
 
-/// One imported path.
+/// An imported path.
 pub struct Import {
     /// The offset of its `use`.
     pub at: usize,
@@ -13,7 +13,7 @@ pub struct Import {
     pub name: String,
 }
 
-/// Each imported path.
+/// Returns each imported path.
 pub fn imports(code: &str) -> Vec<Import> {
     let mut found = Vec::new();
     for at in find(code, "use") {

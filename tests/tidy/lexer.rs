@@ -2,7 +2,7 @@
 //! Rust text without what is not code: comments, and the contents of strings and characters, become spaces. Lines and
 //! columns stay where they were, so that a place found in the result is a place in the file.
 
-/// `text` with comments and the contents of literals blanked.
+/// Returns `text` with comments and the contents of literals blanked.
 pub fn code(text: &str) -> String {
     let mut lexer = Lexer {
         rest: text.chars().collect(),
@@ -22,7 +22,8 @@ pub fn item_end(code: &[u8], from: usize) -> usize {
     }
 }
 
-/// The first `{` (or `;`) at or after `from` that is in no bracket, and the place of the brace that closes it.
+/// Returns the first `{` (or `;`) at or after `from` that is in no bracket, and the place of the
+/// brace that closes it.
 pub fn body(code: &[u8], from: usize) -> Option<(usize, usize)> {
     let mut depth = 0_usize;
     for (at, byte) in code.iter().enumerate().skip(from) {
@@ -154,7 +155,7 @@ impl Lexer {
         }
     }
 
-    /// A character, or a lifetime, which is code.
+    /// Skips a character, or a lifetime, which is code.
     fn character(&mut self) {
         if self.peek(1) != '\\' && self.peek(2) != '\'' {
             return self.keep();

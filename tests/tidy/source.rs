@@ -21,13 +21,13 @@ pub struct File {
 pub struct Source {
     pub path: String,
     pub text: String,
-    /// Without comments and the contents of literals.
+    /// Text without comments and the contents of literals.
     pub code: String,
     /// `code` without what only tests see; empty in a test file.
     pub product: String,
 }
 
-/// Every text file, in the order of their paths.
+/// Returns every text file, in the order of their paths.
 pub fn files() -> &'static [File] {
     static FILES: OnceLock<Vec<File>> = OnceLock::new();
     FILES.get_or_init(|| {
@@ -38,7 +38,7 @@ pub fn files() -> &'static [File] {
     })
 }
 
-/// Every Rust file.
+/// Returns every Rust file.
 pub fn sources() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(|| {
@@ -67,7 +67,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
 }
 
 impl Source {
-    /// The file `path` that holds `text`.
+    /// Creates the file `path` that holds `text`.
     pub fn new(path: &str, text: &str) -> Source {
         let code = lexer::code(text);
         let product = if is_test_file(path) {
@@ -83,7 +83,7 @@ impl Source {
         }
     }
 
-    /// `path:line` of an offset in `code` or `product`.
+    /// Returns `path:line` of an offset in `code` or `product`.
     pub fn place(&self, offset: usize) -> String {
         place(&self.path, &self.code, offset)
     }
@@ -94,14 +94,15 @@ impl Source {
     }
 }
 
-/// `path:line` of an offset in `text`.
+/// Returns `path:line` of an offset in `text`.
 pub fn place(path: &str, text: &str, offset: usize) -> String {
     let before = &text.as_bytes()[..offset];
     let line = 1 + before.iter().filter(|b| **b == b'\n').count();
     format!("{path}:{line}")
 }
 
-/// The offsets at which `token` stands in `code`, as a word of its own at those ends that are letters.
+/// Returns the offsets at which `token` stands in `code`, as a word of its own at those ends that
+/// are letters.
 pub fn find<'t>(code: &'t str, token: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(token)

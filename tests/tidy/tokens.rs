@@ -4,7 +4,7 @@
 use super::none;
 use super::source::{Source, files, find, place, sources};
 
-/// In code.
+/// Marks of unfinished work in code.
 const UNFINISHED: [&str; 4] = ["todo!(", "unimplemented!(", "dbg!(", "#[ignore"];
 
 /// Crates that meet what the network sends.

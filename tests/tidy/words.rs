@@ -88,7 +88,7 @@ fn is_riddle(prose: &str) -> bool {
     words.any(|word| riddles.contains(&word.to_lowercase()))
 }
 
-/// The lines of prose with such words.
+/// Returns the lines of prose with such words.
 fn riddling<'t>(path: &str, lines: impl Iterator<Item = Option<&'t str>>) -> Vec<String> {
     let numbered = lines.enumerate();
     let found = numbered.filter(|(_, prose)| prose.is_some_and(is_riddle));

@@ -29,7 +29,7 @@ const BYTES_MAX: u64 = 60_000;
 /// Parts of a case.
 const PARTS: usize = 3;
 
-/// One thing to count.
+/// A measured case.
 pub struct Case {
     pub name: &'static str,
     size: usize,
@@ -40,13 +40,13 @@ pub struct Case {
 
 #[derive(Clone, Copy)]
 enum What {
-    /// By a session's publisher.
+    /// A put by a session's publisher.
     Put { express: bool, to: &'static str },
     /// A publisher with a cache of a hundred samples, sequence numbers and heartbeats.
     AdvancedPut,
-    /// By the node's publisher below it.
+    /// A put by the node's publisher below a session.
     NodePut,
-    /// By a session without a declared publisher, on keys that take turns.
+    /// A put by a session without a declared publisher, on alternating keys.
     UndeclaredPut,
     /// A batch to a session's callback.
     Deliver { to: &'static str, stamped: bool },
@@ -54,7 +54,7 @@ enum What {
     Forward { faces: usize },
 }
 
-/// All there are, with at most that many messages in a part.
+/// Returns all cases, with at most `most` messages in a part.
 pub fn all(seed: Seed, most: u64) -> Vec<Case> {
     let put = |express, to| What::Put { express, to };
     let deliver = |to, stamped| What::Deliver { to, stamped };
@@ -273,7 +273,7 @@ impl Case {
         Ok(())
     }
 
-    /// One batch with all messages of a part, and the number of its frame.
+    /// Encodes all messages of a part as one batch; returns it with the number of its frame.
     fn batch(&self, publisher: &Publisher<'_>, wire: &mut Wire) -> Outcome<(Batch, u32)> {
         let payload = ZBytes::from(self.bytes());
         for _ in 0..3 {
@@ -307,7 +307,7 @@ struct Direct {
 }
 
 impl Direct {
-    /// `receive` is what the subscriber to `key` does for each message.
+    /// Connects a source directly to a subscriber of `key`, which calls `receive` for each message.
     fn set(key: &'static str, receive: impl Fn() + Send + Sync + 'static) -> Outcome<Direct> {
         Direct::between(node(WhatAmI::Peer)?, key, receive)
     }
@@ -342,9 +342,9 @@ impl Direct {
 struct Routed {
     source: Session,
     _sinks: Vec<Session>,
-    /// From the source to the router.
+    /// Wire from the source to the router.
     near: Wire,
-    /// From the router to each sink.
+    /// Wires from the router to each sink.
     far: Vec<Wire>,
 }
 
@@ -383,7 +383,7 @@ impl Routed {
     }
 }
 
-/// A subscriber that lives as long as its session.
+/// Declares a subscriber that lives as long as its session.
 fn listen(
     session: &Session,
     key: &'static str,

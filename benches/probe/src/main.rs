@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use seed::Seed;
 
-/// Callgrind starts a new part here. The argument keeps two calls from becoming one.
+/// Marks the start of a part for callgrind. The argument keeps two calls from becoming one.
 #[inline(never)]
 pub fn boundary(number: usize) {
     black_box(number);

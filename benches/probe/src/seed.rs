@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// An extra cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seed {
-    /// Nothing is added.
+    /// No extra work.
     None,
     /// A copy of the payload.
     Copy,

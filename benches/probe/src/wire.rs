@@ -13,13 +13,13 @@ use zonda_router::node::{End, Node};
 /// An error here is a sentence.
 pub type Outcome<T> = Result<T, String>;
 
-/// Both ends.
+/// A connection of two ends in this process.
 pub struct Wire {
     pub near: Side,
     pub far: Side,
 }
 
-/// One end and what it has read so far.
+/// One end and the bytes it has read so far.
 pub struct Side {
     pub end: End,
     socket: TcpStream,
@@ -62,7 +62,7 @@ impl Side {
         Ok(())
     }
 
-    /// The whole batches that came in, without their prefixes.
+    /// Takes the whole batches that came in, without their prefixes.
     fn take_batches(&mut self) -> Vec<Vec<u8>> {
         let mut batches = Vec::new();
         while let [low, high, rest @ ..] = self.unread.as_slice() {
@@ -146,12 +146,12 @@ impl Wire {
     }
 }
 
-/// A node without connections of its own.
+/// Creates a node without connections of its own.
 pub fn node(role: WhatAmI) -> Outcome<Node> {
     opened(role, false)
 }
 
-/// The same, which gives what it publishes a timestamp.
+/// Creates a node without connections of its own that stamps its publications.
 pub fn stamping_node(role: WhatAmI) -> Outcome<Node> {
     opened(role, true)
 }

@@ -57,7 +57,7 @@ pub struct ProducerArgs {
     pub properties: Vec<(String, String)>,
 }
 
-/// A property of the client library, as `name=value`.
+/// Parses a property of the client library, `name=value`.
 fn property(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -66,7 +66,7 @@ fn property(text: &str) -> Result<(String, String), String> {
 }
 
 impl ProducerArgs {
-    /// The options as the client library has them.
+    /// Returns the options as a configuration of the client library.
     pub fn to_config(&self) -> ClientConfig {
         let mut config = ClientConfig::new();
         config
@@ -91,7 +91,7 @@ impl ProducerArgs {
         config
     }
 
-    /// The options as a command line has them.
+    /// Returns the options as arguments of a command line.
     pub fn to_arguments(&self) -> Vec<String> {
         let mut arguments: Vec<String> = [
             ("--brokers", self.brokers.clone()),
@@ -118,7 +118,7 @@ impl ProducerArgs {
 pub struct Deliveries {
     /// The broker has them.
     pub delivered: u64,
-    /// It does not, by the client library's reason.
+    /// Failed messages, by the client library's reason.
     pub failed: BTreeMap<String, u64>,
 }
 
@@ -132,7 +132,7 @@ impl Deliveries {
             .sum()
     }
 
-    /// The counters in the format of OpenMetrics, their names beginning with `prefix`.
+    /// Writes the counters in the format of OpenMetrics, with names that begin with `prefix`.
     pub fn write(&self, prefix: &str, out: &mut String) {
         // writing to a text does not fail
         let _ = writeln!(out, "# TYPE {prefix}_delivered counter");
@@ -152,7 +152,7 @@ impl Deliveries {
 pub struct Undelivered<'m> {
     /// The topic it was for.
     pub topic: &'m str,
-    /// Its payload.
+    /// Payload of the message.
     pub payload: &'m [u8],
     /// Why, in the client library's words.
     pub reason: &'m str,
@@ -246,7 +246,7 @@ impl ProducerContext for Reports {
     }
 }
 
-/// The library's reason in short, such as `MessageTimedOut`.
+/// Returns the library's reason in short, such as `MessageTimedOut`.
 fn reason(error: &KafkaError) -> String {
     match error.rdkafka_error_code() {
         Some(code) => format!("{code:?}"),
@@ -267,12 +267,12 @@ pub struct Record<'m> {
     pub headers: Vec<(&'m str, &'m [u8])>,
 }
 
-/// Why a message was not taken.
+/// Reason for refusing a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     /// The limit of messages that wait for the broker is reached.
     QueueFull,
-    /// It is larger than any broker is asked to take.
+    /// The message is larger than any broker is asked to accept.
     TooLarge,
     /// Another reason, in the client library's words.
     Other(String),

@@ -23,18 +23,18 @@ const OF_SASL: [&str; 3] = ["sasl.mechanism", "sasl.mechanisms", "security.proto
 /// Use of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To write.
+    /// A client that writes.
     Producer,
-    /// To read.
+    /// A client that reads.
     Consumer,
 }
 
 /// A problem with a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Its name, where one is to blame.
+    /// Name of the setting, if the problem is with one.
     pub setting: Option<String>,
-    /// In the library's words.
+    /// Problem in the library's words.
     pub what: String,
 }
 

@@ -25,7 +25,7 @@ const TEXTS: [&str; 6] = [
 /// Lengths of payloads around which something changes.
 const LENGTHS: [usize; 12] = [0, 1, 2, 8, 15, 16, 17, 127, 128, 129, 300, 16_384];
 
-/// In a QUERY the mark of a body in shared memory, which changes how the body is read.
+/// Mark of a body in shared memory in a QUERY, which changes how the body is read.
 const SHARED: u8 = 0x04;
 
 const MORE: u8 = 0x80;
@@ -81,7 +81,7 @@ pub struct Speller<'c> {
 }
 
 impl<'c> Speller<'c> {
-    /// One that writes what everybody must understand.
+    /// Returns a speller of messages that every node must understand.
     pub fn legal(choices: &'c [u8]) -> Self {
         Speller {
             choices,
@@ -134,7 +134,7 @@ impl<'c> Speller<'c> {
         of[usize::from(self.byte()) % of.len()]
     }
 
-    /// Of any magnitude: half of them are small.
+    /// Returns a number of any magnitude: half of them are small.
     fn number(&mut self) -> u64 {
         let width = self.byte() % 10;
         (0..width.min(8)).fold(0, |number, _| number << 8 | u64::from(self.byte()))
@@ -156,7 +156,7 @@ impl<'c> Speller<'c> {
         self.out.push(byte);
     }
 
-    /// A number in its shortest form, or in a longer one.
+    /// Writes a number in its shortest form, or in a longer one.
     fn vle(&mut self, number: u64) {
         let pad = if self.rarely() { self.byte() % 9 } else { 0 };
         self.vle_padded(number, usize::from(pad));
@@ -182,7 +182,7 @@ impl<'c> Speller<'c> {
         self.vle(number | high);
     }
 
-    /// Something behind its length.
+    /// Writes a field behind its length.
     fn sized(&mut self, write: impl FnOnce(&mut Self)) {
         let before = std::mem::take(&mut self.out);
         write(self);
@@ -224,7 +224,7 @@ impl<'c> Speller<'c> {
         self.timestamp_at(time);
     }
 
-    /// A time that takes all nine bytes: mostly one of the past, which every clock accepts.
+    /// Returns a time that takes all nine bytes: mostly one of the past, which every clock accepts.
     fn time(&mut self) -> u64 {
         match self.rarely() {
             true => self.number() | 1 << 63,

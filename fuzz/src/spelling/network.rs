@@ -22,12 +22,12 @@ struct Head {
     /// The length and bytes of the clock's id, as most of the messages have it.
     clock: Vec<u8>,
     length: usize,
-    /// In how many bytes more than needed most of them write the payload's length.
+    /// Bytes beyond the needed ones in which most of them write the payload's length.
     pad: usize,
 }
 
 impl Speller<'_> {
-    /// Any network message.
+    /// Writes any network message.
     pub fn network(&mut self) {
         match self.byte() % 10 {
             0..4 => self.push(),
@@ -40,7 +40,7 @@ impl Speller<'_> {
         }
     }
 
-    /// PUSHes in a row that have nothing to do with each other.
+    /// Writes unrelated PUSHes in a row.
     pub fn pushes(&mut self, count: usize) {
         (0..count).for_each(|_| self.push());
     }
@@ -92,7 +92,7 @@ impl Speller<'_> {
         }
     }
 
-    /// One more message that begins like this.
+    /// Writes one more message that begins with this head.
     fn again(&mut self, head: &Head) {
         self.out.extend(&head.bytes);
         if head.stamped {
@@ -162,7 +162,7 @@ impl Speller<'_> {
         }
     }
 
-    /// A PUT up to its payload's length.
+    /// Writes a PUT up to its payload's length.
     fn put_options(&mut self, stamped: bool) {
         let header = self.out.len();
         let encoded = self.coin();
@@ -245,7 +245,7 @@ impl Speller<'_> {
         }
     }
 
-    /// A header with bits that mean nothing, a number, extensions.
+    /// Writes a header with meaningless bits, a number, and extensions.
     fn numbered(&mut self, id: u8, known: &[Known]) {
         let header = self.out.len();
         let flags = self.byte() & 0x60;

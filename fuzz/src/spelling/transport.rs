@@ -8,7 +8,8 @@ const PATCH: Known = (0x27, Kind::Number(8));
 const LOCATORS: [&str; 3] = ["tcp/127.0.0.1:7447", "tcp/[::1]:7447", "udp/host.example:1"];
 
 impl Speller<'_> {
-    /// Any transport message. Behind a FRAME comes up to one network message, behind a FRAGMENT some bytes.
+    /// Writes any transport message. Behind a FRAME comes up to one network message, behind a
+    /// FRAGMENT some bytes.
     pub fn transport(&mut self) {
         match self.byte() % 10 {
             0 => self.init(),
@@ -22,7 +23,7 @@ impl Speller<'_> {
         }
     }
 
-    /// Any scouting message.
+    /// Writes any scouting message.
     pub fn scouting(&mut self) {
         let header = self.out.len();
         let flags = self.byte() & 0x60;
@@ -51,7 +52,7 @@ impl Speller<'_> {
         self.extensions(header, &[]);
     }
 
-    /// Version, role and id, and what follows them.
+    /// Writes version, role and id, and the fields that follow them.
     fn identity(&mut self, sizes: bool) {
         let version = self.byte();
         self.put(version);

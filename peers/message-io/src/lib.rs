@@ -7,7 +7,8 @@ use std::{process, thread};
 use message_io::network::Transport;
 pub use peers_report::{fail, line, one_way};
 
-/// The transport of that name, and where: `tcp/127.0.0.1:0`, as Zonda writes endpoints. `framed` is TCP with messages.
+/// Parses an endpoint as Zonda writes it, such as `tcp/127.0.0.1:0`, into transport and address.
+/// `framed` is TCP with messages.
 pub fn endpoint(text: &str) -> (Transport, &str) {
     let (name, address) = text.split_once('/').unwrap_or((text, ""));
     let transport = match name {
@@ -23,7 +24,7 @@ pub fn endpoint(text: &str) -> (Transport, &str) {
     (transport, address)
 }
 
-/// The name that [`endpoint`] reads.
+/// Returns the name that [`endpoint`] reads.
 pub fn name(transport: Transport) -> &'static str {
     match transport {
         Transport::Tcp => "tcp",
@@ -33,21 +34,21 @@ pub fn name(transport: Transport) -> &'static str {
     }
 }
 
-/// The argument at that place.
+/// Returns the argument at that place.
 pub fn argument(at: usize, what: &str) -> String {
     std::env::args()
         .nth(at)
         .unwrap_or_else(|| fail("usage", format_args!("{what} is missing")))
 }
 
-/// The number at that place.
+/// Returns the number at that place.
 pub fn number<N: std::str::FromStr>(at: usize, what: &str) -> N {
     let text = argument(at, what);
     text.parse()
         .unwrap_or_else(|_| fail(&text, format_args!("{what} is a number")))
 }
 
-/// The program ends when its standard input does.
+/// Ends the program when its standard input ends.
 pub fn end_with_parent() {
     thread::spawn(|| {
         let mut nothing = [0; 64];

@@ -84,7 +84,7 @@ pub fn one_way(
     thread::sleep(LINGER);
 }
 
-/// Three significant digits.
+/// Rounds to three significant digits.
 pub fn rounded(nanos: u64) -> u64 {
     let unit = 10_u64.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(2));
     (nanos + unit / 2) / unit * unit

@@ -44,7 +44,7 @@ pub struct Plan {
     pub size: usize,
     /// Record for this long.
     pub seconds: Duration,
-    /// Before that, go round without recording.
+    /// Time of round trips before the recording.
     pub warm_up: Duration,
     /// Messages per second; `None` is back to back.
     pub rate: Option<f64>,

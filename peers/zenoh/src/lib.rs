@@ -54,8 +54,8 @@ pub struct Common {
 }
 
 impl Common {
-    /// The configuration: file first, then the flags, then `extra` (key, JSON5), then `--cfg`.
-    /// `usual` is the mode where neither flag nor file names one.
+    /// Returns the configuration: file first, then the flags, then `extra` (key, JSON5), then
+    /// `--cfg`. `usual` is the mode where neither flag nor file names one.
     ///
     /// Ends the program with exit code 2 if a value is refused.
     pub fn configuration(&self, usual: Mode, extra: &[(&str, &str)]) -> Config {
@@ -129,7 +129,7 @@ fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("strings always become JSON")
 }
 
-/// A priority: 1 (most urgent) to 7 (least).
+/// Parses a priority: 1 (most urgent) to 7 (least).
 pub fn priority(text: &str) -> Result<Priority, String> {
     let number: u8 = text.parse().map_err(|_| "expected 1 to 7".to_owned())?;
     Priority::try_from(number).map_err(|_| "expected 1 (most urgent) to 7 (least)".into())
@@ -140,12 +140,12 @@ pub fn usage(what: Arguments<'_>) -> ! {
     end(what, 2)
 }
 
-/// A payload of `size` bytes with some variety in it.
+/// Returns a payload of `size` bytes with some variety in it.
 pub fn payload(size: usize) -> Vec<u8> {
     (0..size).map(|i| (i % 251) as u8).collect()
 }
 
-/// The smallest sample that at least `share` (0 to 1) of the sorted samples do not exceed.
+/// Returns the smallest sample that at least `share` (0 to 1) of the sorted samples do not exceed.
 pub fn percentile(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]

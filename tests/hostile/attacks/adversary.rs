@@ -80,12 +80,12 @@ pub fn play(stage: &Stage) {
     }
 }
 
-/// A number in the environment.
+/// Returns a number in the environment.
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// One of the two routers, which takes compressed batches.
+/// Returns the setup of one of the two routers, which accepts compressed batches.
 fn setup(number: usize) -> Setup {
     Setup::router()
         .with(&format!("id:\"{}\"", ROUTERS[number]))
@@ -93,14 +93,14 @@ fn setup(number: usize) -> Setup {
         .own(&format!("limits/memory_bytes:{}", BUDGET_MIB << 20))
 }
 
-/// A multicast group that no other test has.
+/// Returns a multicast group that no other test uses.
 fn group() -> SocketAddr {
     let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("bound").port();
     ([224, 0, 0, 225], port).into()
 }
 
-/// Two routers under honest load, and what attackers know of them.
+/// Starts two routers under honest load; returns them with the attackers' knowledge of them.
 fn scene(seed: u64, moves: &str) -> (World, Field) {
     let group = group();
     let near = setup(0)
@@ -204,7 +204,7 @@ const BOUNDS: Bounds = Bounds {
     ..Bounds::USUAL
 };
 
-/// A line that is seen even while the test harness keeps the rest.
+/// Prints a line that is visible even while the test harness captures the output.
 fn progress(line: &str) {
     let _ = writeln!(std::io::stderr(), "adversary: {line}");
 }

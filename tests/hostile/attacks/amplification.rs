@@ -12,7 +12,7 @@ use crate::hand::{Hand, bytes};
 use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
-/// A publication on a key by its id.
+/// Returns a publication on a key by its id.
 fn put_by_id(id: u16, payload: &[u8]) -> Vec<u8> {
     let expr = WireExpr {
         scope: id,
@@ -22,8 +22,8 @@ fn put_by_id(id: u16, payload: &[u8]) -> Vec<u8> {
     bytes(&Push::new(expr, PushBody::Put(Put::new(payload))))
 }
 
-/// A publisher of many keys, by ids, and visitors one after the other: each subscribes to one key, gets one message
-/// and goes. The argument is the number of visits.
+/// Publishes on many keys, by ids, to clients one after the other: each subscribes to one key,
+/// receives one message and leaves. The argument is the number of clients.
 pub fn visitors(stage: &Stage) {
     let visits = stage.number(300) as u16;
     let mut publisher = stage.guest();
@@ -100,8 +100,8 @@ pub fn bushy_keys(stage: &Stage) {
     stage.wait();
 }
 
-/// Many that are interested in all declarations and read none, and one that fills their queues by declaring. The argument
-/// is how many.
+/// Opens many sessions that are interested in all declarations and read none, and one that fills
+/// their queues by declaring. The argument is their number.
 pub fn listeners_that_do_not_read(stage: &Stage) {
     let everything = bytes(&Interest {
         id: 1,

@@ -18,12 +18,12 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below this one.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    /// A number of any size up to this one: small ones are as likely as large ones.
+    /// Returns a number of any size up to `most`: small ones are as likely as large ones.
     pub fn up_to(&mut self, most: usize) -> usize {
         let bits = self.below(usize::BITS as usize - most.leading_zeros() as usize + 1);
         let low = (1_usize << bits) - 1;

@@ -22,7 +22,7 @@ use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 /// Links that are dead without a word; older ones are reset, as a machine that comes back does.
 const DEAD_MAX: usize = 100;
 
-/// An ordinary subscriber of the library.
+/// Runs an ordinary subscriber of the library.
 pub fn member(stage: &Stage) {
     let config = Config::client([format!("tcp/{}", stage.address)]);
     let session = zonda::open(config).wait().expect("the router is there");
@@ -145,7 +145,8 @@ pub fn cuts(stage: &Stage) {
     stage.wait();
 }
 
-/// A neighbour that takes part: it subscribes, answers and is alive.
+/// Connects a neighbour with a subscriber, a queryable and a token; returns `None` if the router
+/// refuses it.
 fn cuttable(stage: &Stage, number: u128) -> Option<Hand> {
     let mut guest = Hand::connect_as(stage.address, number);
     let entities = [
@@ -257,7 +258,7 @@ fn i3_ten_dead_consumers_at_full_load() {
     }
 }
 
-/// So many sessions with fifty entities each come at the same time.
+/// Starts so many sessions with fifty entities each at the same time.
 #[track_caller]
 fn all_start_together(count: u32) {
     if !is_long() {

@@ -16,7 +16,7 @@ use crate::hand::{Hand, bytes};
 use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
-/// Two numbers in the argument.
+/// Returns the two numbers in the argument.
 fn numbers(stage: &Stage) -> (usize, usize) {
     let mut numbers = stage
         .argument
@@ -26,7 +26,7 @@ fn numbers(stage: &Stage) -> (usize, usize) {
     (next(), next())
 }
 
-/// The router has done all that was asked of it before.
+/// Waits until the router has done all earlier work of this guest.
 fn settle(guest: &mut Hand) {
     assert!(guest.is_served());
 }
@@ -51,9 +51,9 @@ pub fn keys_of_many_chunks(stage: &Stage) {
     stage.wait();
 }
 
-/// One declares subscribers, which it does not see itself, and interests that each ask for one declaration for all of
-/// them; another one declares a subscriber that all of these cover, again and again. The argument is how many there
-/// are of each.
+/// Declares subscribers, and interests that each request one declaration for all of them, which
+/// exclude the guest's own; another guest declares a subscriber that all of these cover, again and
+/// again. The argument is the number of each.
 pub fn interests_in_one_for_all(stage: &Stage) {
     let (subscribers, interests) = numbers(stage);
     let mut asker = stage.guest();
@@ -96,14 +96,14 @@ pub fn interests_in_what_it_has(stage: &Stage) {
     stage.wait();
 }
 
-/// A large table, then publications on ever new keys with wild chunks.
+/// Fills a large table, then publishes on ever new keys with wild chunks.
 pub fn wild_puts(stage: &Stage) {
     large_table(stage, |guest, number| {
         guest.frame(&put(&format!("**/attack/{number}"), b"x"))
     });
 }
 
-/// A large table, then questions to everything.
+/// Fills a large table, then queries everything.
 pub fn wild_questions(stage: &Stage) {
     large_table(stage, |guest, number| guest.frame(&request(number, "**/t")));
 }

@@ -43,7 +43,7 @@ const GROWTH: u64 = 64 << 20;
 /// Lines of log that a router may write for a stranger.
 const LINES: usize = 100;
 
-/// The id of an honest router; number 0 is the stranger's own.
+/// Returns the id of an honest router; number 0 is the attacker's own.
 fn zid(number: usize) -> ZenohId {
     let text = format!("{:x}", 0xa0 + number);
     text.parse().expect("an id")
@@ -110,7 +110,7 @@ struct Mesh {
 }
 
 impl Mesh {
-    /// Each router connects to those before it that `links` names.
+    /// Starts routers, each of which connects to the earlier ones that `links` names.
     fn of(links: &[&[usize]], setup: &Setup) -> Mesh {
         let (mut routers, mut places) = (Vec::new(), Vec::<SocketAddr>::new());
         for (number, links) in links.iter().enumerate() {
@@ -281,7 +281,7 @@ impl Drop for Mesh {
     }
 }
 
-/// By how much a thread of this process oversleeps.
+/// Measurement of the time by which a thread of this process oversleeps.
 struct Machine {
     over: Arc<AtomicBool>,
     thread: thread::JoinHandle<Duration>,
@@ -309,7 +309,7 @@ impl Machine {
     }
 }
 
-/// Resident memory of a process, in bytes.
+/// Returns the resident memory of a process, in bytes.
 fn memory(process: &Process) -> u64 {
     let statm = std::fs::read_to_string(format!("/proc/{}/statm", process.pid()));
     let statm = statm.expect("it runs");
@@ -338,7 +338,7 @@ fn subscribed(session: &Session) -> Arc<Heard> {
     heard
 }
 
-/// The time in ms, which honest counts begin with.
+/// Returns the time in ms, at which honest counts of changes begin.
 fn clock() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.expect("after 1970").as_millis() as u64
@@ -361,7 +361,7 @@ fn said(number: usize, sn: u64, links: &[u64]) -> Said<'_> {
     }
 }
 
-/// Link states; the routers are called by their numbers.
+/// Encodes link states in which the routers are identified by numbers.
 fn states(all: &[Said<'_>]) -> Vec<u8> {
     let states: Vec<LinkState<'_>> = all
         .iter()

@@ -67,7 +67,7 @@ pub fn slow(stage: &Stage) {
     stage.wait();
 }
 
-/// Is frozen, and as soon as it is cut off it comes back and is frozen again.
+/// Stops reading; as soon as it is closed it reconnects and stops reading again.
 pub fn sleeper_that_returns(stage: &Stage) {
     stage.say("attacking");
     stage.while_on(|| {

@@ -51,7 +51,7 @@ struct Flow {
     missed: AtomicU64,
 }
 
-/// A subscriber that notes how many messages came, and how many are missing between them.
+/// Declares a subscriber that counts the received and the missing messages.
 fn subscribed(session: &Session, key: &str) -> Arc<Flow> {
     let flow = Arc::new(Flow::default());
     let noted = Arc::clone(&flow);
@@ -101,7 +101,7 @@ fn flood(session: &Session, key: &str, over: &AtomicBool) -> u64 {
     number
 }
 
-/// The longest that any of the flows rests, from when all have begun.
+/// Returns the longest pause of any of the flows, from the time at which all have begun.
 fn longest_silence(flows: &[Arc<Flow>]) -> Duration {
     let count = |flow: &Arc<Flow>| flow.received.load(Ordering::SeqCst);
     until("all flow", || flows.iter().all(|flow| count(flow) > 0));

@@ -4,7 +4,7 @@
 use crate::roles::Stage;
 use crate::world::{Bounds, Load, Setup, World, seconds};
 
-/// Is let in, and then silent.
+/// Connects, is admitted, and then stays silent.
 pub fn silent_guest(stage: &Stage) {
     let _guest = stage.guest();
     stage.say("attacking");

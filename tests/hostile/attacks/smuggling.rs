@@ -85,14 +85,15 @@ fn hidden() -> [Vec<u8>; 3] {
     ]
 }
 
-/// A payload of 128 bytes: the first length of two bytes whose low bits are those of an empty one.
+/// Returns a payload of 128 bytes: the first length of two bytes whose low bits are those of an
+/// empty one.
 fn with_hidden(hidden: &[u8]) -> Vec<u8> {
     let mut payload = [b"A", hidden].concat();
     payload.resize(128, b' ');
     payload
 }
 
-/// The three messages of the finding, on a key that is a text, and on one that is a number.
+/// Sends the three messages of the finding, on a key that is a text, and on one that is a number.
 pub fn length_of_nothing(stage: &Stage) {
     let mut guest = stage.guest();
     guest.frame(&key_id(1, OWN));
@@ -126,7 +127,8 @@ pub fn surplus_in_an_extension(stage: &Stage) {
     stage.wait();
 }
 
-/// The keys and values that a subscriber to `plant/**` gets until the end, each read by itself.
+/// Returns the keys and values that a subscriber to `plant/**` receives until the end, each decoded
+/// by itself.
 fn overheard(world: &mut World, attack: &str) -> Vec<(String, Vec<u8>)> {
     let mut strict = Hand::connected(world.address);
     strict.subscribe(1, "plant/**");

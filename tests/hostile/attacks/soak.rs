@@ -64,7 +64,7 @@ pub fn daily_life(stage: &Stage) {
     });
 }
 
-/// A session of the library: it declares, publishes, asks, and goes in one of three ways.
+/// Runs a session of the library: it declares, publishes, queries, and ends in one of three ways.
 fn life_of_a_session(stage: &Stage, number: u64, chance: &mut Chance) {
     let config = Config::client([format!("tcp/{}", stage.address)]);
     let session = zonda::open(config).wait().expect("the router is there");
@@ -104,7 +104,7 @@ fn life_of_a_session(stage: &Stage, number: u64, chance: &mut Chance) {
     }
 }
 
-/// Some messages, on the key itself and by a publisher.
+/// Publishes some messages, on the key itself and by a publisher.
 fn speak(session: &Session, key: &str, chance: &mut Chance) {
     let publisher = session.declare_publisher(key.to_owned());
     let publisher = publisher.congestion_control(CongestionControl::Block);
@@ -116,7 +116,7 @@ fn speak(session: &Session, key: &str, chance: &mut Chance) {
     session.delete(key).wait().expect("the router takes it");
 }
 
-/// A question; its answers are waited for or left.
+/// Sends a query; its replies are awaited or left.
 fn ask(session: &Session, key: &str, chance: &mut Chance) {
     let replies = session.get(key).timeout(Duration::from_secs(2));
     let replies = replies.wait().expect("open");
@@ -125,7 +125,7 @@ fn ask(session: &Session, key: &str, chance: &mut Chance) {
     }
 }
 
-/// A client by hand, which breaks its link: reset, or in the middle of a message.
+/// Runs a client by hand, which breaks its link: by a reset, or in the middle of a message.
 fn life_of_a_hand(stage: &Stage, number: u64, chance: &mut Chance) {
     let mut guest: Hand = stage.guest();
     let entities = [
@@ -179,7 +179,7 @@ fn part(world: &mut World, length: Duration) -> Part {
     }
 }
 
-/// The most of some parts.
+/// Returns the maximum of some parts.
 fn most<T: Ord + Copy>(parts: &[Part], what: impl Fn(&Part) -> T) -> T {
     parts.iter().map(what).max().expect("some parts")
 }
@@ -240,7 +240,7 @@ fn soak() {
     );
 }
 
-/// A line that is seen even while the test harness keeps the rest.
+/// Prints a line that is visible even while the test harness captures the output.
 fn progress(line: &str) {
     let _ = writeln!(std::io::stderr(), "soak: {line}");
 }

@@ -56,7 +56,7 @@ pub fn declare(body: Declaration<'_>) -> Vec<u8> {
     bytes(&Declare::new(body))
 }
 
-/// An interest in all that subscribers declare on a key, one declaration for each or one for all.
+/// Returns an interest in all subscribers on a key, one declaration for each or one for all.
 pub fn interest(id: u32, key: &str, aggregate: bool) -> Vec<u8> {
     let one = if aggregate {
         InterestOptions::AGGREGATE
@@ -74,7 +74,7 @@ pub fn interest(id: u32, key: &str, aggregate: bool) -> Vec<u8> {
     })
 }
 
-/// A publication under Block with the usual priority.
+/// Returns a publication under Block with the usual priority.
 pub fn put(key: &str, payload: &[u8]) -> Vec<u8> {
     let mut push = Push::new(WireExpr::full(key), PushBody::Put(Put::new(payload)));
     push.qos = Qos::new(Priority::Data, CongestionControl::Block, false);
@@ -93,12 +93,12 @@ pub fn request(rid: u32, key: &str) -> Vec<u8> {
     bytes(&Request::new(rid, WireExpr::full(key), Query::default()))
 }
 
-/// Link states in one message.
+/// Returns link states in one message.
 pub fn link_states(states: &[LinkState<'_>]) -> Vec<u8> {
     link_states_of(&bytes(&LinkStates(states)))
 }
 
-/// A message of link states with this body.
+/// Returns a message of link states with this body.
 pub fn link_states_of(body: &[u8]) -> Vec<u8> {
     bytes(&Oam {
         id: Oam::LINK_STATE,
@@ -190,7 +190,7 @@ pub fn read_beside(stage: &Stage, hand: &Hand) {
     std::thread::spawn(move || read_all(&stage, &stream));
 }
 
-/// Some bytes; 0 if the link ended, `None` if the case did.
+/// Reads some bytes; returns 0 if the link ended, `None` if the case did.
 fn read(stage: &Stage, mut stream: &TcpStream, buffer: &mut [u8]) -> Option<usize> {
     stream
         .set_read_timeout(Some(Duration::from_millis(200)))
@@ -219,7 +219,7 @@ pub fn sleep_on(stage: &Stage, hand: &Hand) -> bool {
     true
 }
 
-/// Many guests; one thread keeps all of them alive and listens to them.
+/// Runs many guests; one thread sends keep-alives for all of them and reads their input.
 pub fn crowd(stage: &Stage, guests: Vec<Hand>) {
     for guest in &guests {
         guest.stream.set_nonblocking(true).expect("a socket");

@@ -37,7 +37,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A subscriber, before anything is published.
+    /// Declares a subscriber, before anything is published.
     pub fn open(subscribing: Session) -> Arc<Line> {
         let line = Arc::new(Line {
             ledger: Mutex::new(Ledger::of(&Flow::block(SIZE, RATE))),

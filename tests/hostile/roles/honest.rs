@@ -294,7 +294,7 @@ struct Honest {
     since: Instant,
 }
 
-/// A session whose lost links are noted.
+/// Opens a session whose lost links are counted.
 fn open(config: Config, notes: &Arc<Notes>) -> Session {
     let session = zonda::open(config).wait().expect("the router is there");
     let notes = Arc::clone(notes);

@@ -8,7 +8,7 @@ use crate::world::{Flow, FlowReport};
 /// Number of a greeting, which shows that a subscriber is known and is no part of the flow.
 pub const GREETING: u64 = u64::MAX;
 
-/// The payload with a number: the number, then bytes that follow from it.
+/// Returns the payload with a number: the number, then bytes that follow from it.
 pub fn payload(number: u64, size: usize) -> Vec<u8> {
     let mut payload = vec![filler(number); size];
     payload[..8].copy_from_slice(&number.to_le_bytes());
@@ -98,7 +98,7 @@ impl Ledger {
         self.next >= published
     }
 
-    /// The last report: what did not come up to now is lost.
+    /// Takes the last report: messages that have not come up to now are lost.
     pub fn close(&mut self, published: u64) -> FlowReport {
         self.report.lost += published.saturating_sub(self.next);
         std::mem::take(&mut self.report)

@@ -53,7 +53,7 @@ pub fn start(part: &Part, argument: &str) -> Process {
     Process::marked(&mut command, MARK)
 }
 
-/// A line to the case.
+/// Prints a line to the case.
 fn say(line: &str) {
     println!("{MARK}{line}");
 }

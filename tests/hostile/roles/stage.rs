@@ -22,7 +22,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// The end of standard input is the end of the attack.
+    /// Creates a stage; the end of standard input is the end of the attack.
     pub fn enter(address: SocketAddr, seed: u64, argument: String) -> Stage {
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let seen = Arc::clone(&over);
@@ -42,7 +42,7 @@ impl Stage {
         }
     }
 
-    /// This stage before another router.
+    /// Returns this stage in front of another router.
     pub fn at(&self, address: SocketAddr) -> Stage {
         Stage {
             address,
@@ -71,12 +71,12 @@ impl Stage {
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// A line to the case, which may wait for it.
+    /// Prints a line to the case, which may wait for it.
     pub fn say(&self, line: &str) {
         super::say(line);
     }
 
-    /// A number in the argument, or the default.
+    /// Returns the number in the argument, or the default.
     pub fn number(&self, default: u64) -> u64 {
         self.argument.parse().unwrap_or(default)
     }
@@ -105,7 +105,7 @@ impl Stage {
         Some(Hand::on(socket.into(), self.zid()))
     }
 
-    /// An id that no other process has.
+    /// Returns an id that no other process has.
     fn zid(&self) -> u128 {
         let process = u128::from(std::process::id());
         (process << 32) | u128::from(crate::hand::next_id())

@@ -13,8 +13,9 @@ const USUAL_MS_MAX: u64 = 250;
 /// No more than this is allowed for processors that other processes have.
 const QUEUED_MS_MAX: u64 = 250;
 
-/// Delay by the machine, and not the router, of all processes within a time: a message wakes four threads on its way, each
-/// of which may oversleep, and the router's threads wait for a processor.
+/// Returns the delay that the machine, not the router, may cause within a time: a message wakes
+/// four threads on its way, each of which may oversleep, and the router's threads wait for a
+/// processor.
 pub fn machine_ms(oversleep_ms: u64, queued_ms: u64) -> u64 {
     4 * oversleep_ms + queued_ms.min(QUEUED_MS_MAX)
 }
@@ -46,12 +47,12 @@ impl Bounds {
     };
 }
 
-/// Of the router's log, the last ones.
+/// Number of the last lines of the router's log that are printed.
 const LINES_SHOWN: usize = 20;
 
 /// Observations.
 pub struct Verdict {
-    /// For each honest process: its name, the time without and with the attack.
+    /// Reports of each honest process: its name, the time without and with the attack.
     pub honest: Vec<(String, Report, Report)>,
     pub quiet: Sighting,
     pub attacked: Sighting,
@@ -62,19 +63,19 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The worst silence of anybody honest under the attack.
+    /// Returns the worst silence of any honest client under the attack.
     pub fn silence_ms(&self) -> u64 {
         let all = self.honest.iter().map(|(_, _, r)| r.worst_silence_ms());
         all.max().unwrap_or(0)
     }
 
-    /// The worst silence without the machine's delays.
+    /// Returns the worst silence without the machine's delays.
     pub fn excess_ms(&self) -> u64 {
         let all = self.honest.iter().map(|(_, _, r)| r.excess_ms);
         all.max().unwrap_or(0)
     }
 
-    /// The worst silence without the attack.
+    /// Returns the worst silence without the attack.
     fn usual_ms(&self) -> u64 {
         let all = self
             .honest
@@ -148,7 +149,7 @@ impl Verdict {
         assert!(broken.is_empty(), "beyond the bounds: {broken:#?}\n{self}");
     }
 
-    /// All that is beyond the bounds.
+    /// Returns all violations of the bounds.
     pub fn broken(&self, bounds: &Bounds) -> Vec<String> {
         let mut broken = self.harm(bounds);
         if self.throughput() < bounds.throughput {
@@ -184,7 +185,7 @@ impl Verdict {
         broken
     }
 
-    /// The verdict in a line.
+    /// Returns the verdict in a line.
     pub fn in_short(&self) -> String {
         format!(
             "silence {} ms ({} beyond the machine's), throughput x{:.3}, memory +{} MiB, {} descriptors with {} connections, {} lines of log",

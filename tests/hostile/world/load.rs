@@ -46,7 +46,7 @@ impl Flow {
 /// Work of one honest process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Load {
-    /// Its keys are `honest/NAME/...`; the flow with index 2 publishes on `honest/NAME/2`.
+    /// Name in its keys, `honest/NAME/...`; the flow with index 2 publishes on `honest/NAME/2`.
     pub name: String,
     /// All of them come from one session.
     pub flows: Vec<Flow>,
@@ -82,8 +82,8 @@ impl Load {
         }
     }
 
-    /// Some of everything, at a pace that two processors keep up with in an unoptimised build: 8 B to 1 MiB, Block
-    /// and Drop, several priorities, questions, liveliness.
+    /// Returns a load of every kind of traffic, at a pace that two processors keep up with in an
+    /// unoptimised build: 8 B to 1 MiB, Block and Drop, several priorities, queries, liveliness.
     pub fn usual() -> Load {
         let flows = vec![
             Flow::block(8, 1000),
@@ -107,7 +107,7 @@ impl Load {
         }
     }
 
-    /// With an advanced publisher and its subscriber.
+    /// Adds an advanced publisher and its subscriber.
     pub fn advanced(self) -> Load {
         Load {
             advanced: true,
@@ -115,7 +115,7 @@ impl Load {
         }
     }
 
-    /// With the last subscriber behind another router.
+    /// Moves the last subscriber to another router.
     pub fn far(self, router: SocketAddr) -> Load {
         let far = Some(router);
         Load { far, ..self }
@@ -149,7 +149,8 @@ pub struct Report {
     pub refused: u64,
     /// The longest that one put took.
     pub put_ms: u64,
-    /// For each subscriber, for each flow; the last one is that of the advanced publisher, if there is one.
+    /// Reports by subscriber and flow; the last flow is that of the advanced publisher, if there is
+    /// one.
     pub seen: Vec<Vec<FlowReport>>,
     /// Messages that no honest source has sent.
     pub forged: u64,
@@ -162,7 +163,7 @@ pub struct Report {
     /// Changes of tokens that were seen, and the longest wait for one.
     pub tokens: u64,
     pub token_ms: u64,
-    /// By how much a thread overslept at most.
+    /// Maximum time by which a thread overslept.
     pub oversleep_ms: u64,
     /// The worst silence without what the machine did to everybody.
     pub excess_ms: u64,
@@ -221,7 +222,8 @@ impl Report {
         }
     }
 
-    /// The longest silence of any flow at any subscriber, and the longest wait for an answer or a token.
+    /// Returns the longest silence of any flow at any subscriber, and the longest wait for a reply
+    /// or a token.
     pub fn worst_silence_ms(&self) -> u64 {
         let flows = self.seen.iter().flatten().map(|flow| flow.silence_ms);
         let worst = flows.max().unwrap_or(0);

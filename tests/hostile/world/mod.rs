@@ -61,7 +61,7 @@ pub use watch::Sighting;
 use crate::roles::{self, Part};
 use watch::Watch;
 
-/// One world at a time: each measures times, and there are two processors.
+/// Lock for one world at a time: each measures times, and there are two processors.
 static ALONE: Mutex<()> = Mutex::new(());
 
 pub fn seconds(seconds: f64) -> Duration {
@@ -78,12 +78,12 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A router with its defaults.
+    /// Returns a router with its defaults.
     pub fn router() -> Setup {
         Setup::default()
     }
 
-    /// With `key:value`, as the flag `--cfg` takes it.
+    /// Adds `key:value`, in the form of the flag `--cfg`.
     pub fn with(mut self, value: &str) -> Setup {
         self.configuration.push(value.to_owned());
         self
@@ -95,19 +95,19 @@ impl Setup {
         self
     }
 
-    /// With one more listener.
+    /// Adds a listener.
     pub fn listen(mut self, endpoint: &str) -> Setup {
         self.listeners.push(endpoint.to_owned());
         self
     }
 
-    /// With a limit of open descriptors, soft and hard.
+    /// Sets the limit of open descriptors, soft and hard.
     pub fn descriptors(mut self, limit: u32) -> Setup {
         self.descriptors = Some(limit);
         self
     }
 
-    /// The router alone, at a port of this machine; 0 takes a free one. Gives its port.
+    /// Starts the router alone, at a port of this machine; 0 selects a free one. Returns its port.
     pub fn start(&self, port: u16) -> (Process, u16) {
         let router = Process::start(&mut self.command(port));
         let locator = router.said("listening on ");
@@ -196,7 +196,7 @@ impl Attack {
         self.process.signal("CONT");
     }
 
-    /// It must not have ended.
+    /// Asserts that it has not ended.
     #[track_caller]
     pub fn goes_on(&mut self) {
         let is_running = self.process.is_running();
@@ -228,7 +228,7 @@ pub struct World {
 }
 
 impl World {
-    /// A router in a process of its own.
+    /// Starts a router in a process of its own.
     pub fn open(setup: Setup) -> World {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let (router, port) = setup.start(0);
@@ -255,8 +255,8 @@ impl World {
         }
     }
 
-    /// Two peers without a router: a source that listens, watched as the router is elsewhere, and a subscriber that
-    /// dialled it.
+    /// Starts two peers without a router: a source that listens, watched in place of the router,
+    /// and a subscriber that dialled it.
     pub fn of_peers(load: Load) -> World {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let source = roles::start(&Part::Honest(load.clone(), None), "");
@@ -284,8 +284,8 @@ impl World {
         }
     }
 
-    /// One more router that dials the first. Attackers that are started from now on are its clients; the first one
-    /// is watched as before. Gives its address.
+    /// Starts another router that dials the first. Later attackers are its clients; the first one
+    /// is still the watched one. Returns its address.
     #[track_caller]
     pub fn another_router(&mut self, setup: Setup) -> SocketAddr {
         let setup = setup.with(&format!("connect/endpoints:[\"tcp/{}\"]", self.address));
@@ -295,12 +295,12 @@ impl World {
         address
     }
 
-    /// The router's listener of WebSockets.
+    /// Returns the router's listener of WebSockets.
     pub fn web(&self) -> Option<SocketAddr> {
         self.web
     }
 
-    /// Whatever attackers choose at random comes from this.
+    /// Sets the seed of the attackers' random choices.
     pub fn seed(&mut self, seed: u64) {
         self.seed = seed;
     }
@@ -428,7 +428,7 @@ impl World {
         watched.errors()
     }
 
-    /// The router's process as it is now.
+    /// Returns the current usage of the router's process.
     pub fn sight(&self) -> Sighting {
         self.watch.now()
     }

@@ -110,7 +110,7 @@ impl Process {
         early.iter().any(|line| line.starts_with(what))
     }
 
-    /// The latest line that begins with `what`, without that. Earlier lines are forgotten.
+    /// Returns the latest line that begins with `what`, without that. Earlier lines are dropped.
     pub fn latest(&self, what: &str) -> String {
         let mut early = self.early.borrow_mut();
         early.extend(self.lines.try_iter());
@@ -121,7 +121,7 @@ impl Process {
         line
     }
 
-    /// A line to its standard input.
+    /// Writes a line to its standard input.
     pub fn tell(&mut self, line: &str) {
         let input = self.input.as_mut().expect("it is open");
         // if it has ended, the next line that is waited for does not come
@@ -152,7 +152,8 @@ impl Process {
         status.success()
     }
 
-    /// The first lines of its standard error; lines that are not kept are counted by the last one.
+    /// Returns the first lines of its standard error; the last one counts the lines that are not
+    /// kept.
     pub fn errors(&self) -> Vec<String> {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = log.lines.clone();

@@ -123,7 +123,7 @@ impl Place {
         connected.count()
     }
 
-    /// For each thread how long it has waited for a processor, in ms.
+    /// Returns the time that each thread has waited for a processor, in ms.
     fn queued(&self) -> HashMap<OsString, u64> {
         let threads = fs::read_dir(self.process.join("task"))
             .into_iter()
@@ -252,7 +252,7 @@ impl Watch {
         sighting
     }
 
-    /// One look.
+    /// Takes one sample.
     pub fn now(&self) -> Sighting {
         self.place.look()
     }

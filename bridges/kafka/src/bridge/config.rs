@@ -97,10 +97,10 @@ fn bridge_name() -> String {
     "zonda-kafka".to_owned()
 }
 
-/// From the keys that an expression matches to a topic.
+/// A rule from the keys that an expression matches to a topic.
 #[derive(Debug, Clone)]
 pub(super) struct ToKafka {
-    /// Of the rules in the file, from 0.
+    /// Index of the rule in the file, from 0.
     pub number: usize,
     pub from: KeyExpr<'static>,
     pub topic: Template,
@@ -108,10 +108,10 @@ pub(super) struct ToKafka {
     pub headers: Vec<(String, Template)>,
 }
 
-/// From a topic to keys.
+/// A rule from a topic to keys.
 #[derive(Debug, Clone)]
 pub(super) struct ToZonda {
-    /// Of the rules in the file, from 0.
+    /// Index of the rule in the file, from 0.
     pub number: usize,
     pub from: String,
     pub key: Template,
@@ -207,7 +207,7 @@ impl BridgeConfig {
         }
     }
 
-    /// The topics that are read, each once.
+    /// Returns the topics that are read, each once.
     pub(super) fn topics(&self) -> Vec<&str> {
         let topics: BTreeSet<&str> = self.to_zonda.iter().map(|rule| &*rule.from).collect();
         topics.into_iter().collect()
@@ -264,7 +264,7 @@ impl File {
     }
 }
 
-/// The client's properties with those of the file, all of which have an effect.
+/// Returns the client's properties with those of the file, after checking that all have an effect.
 fn checked(
     purpose: Purpose,
     mut config: ClientConfig,
@@ -297,7 +297,7 @@ fn checked(
     }
 }
 
-/// The node's configuration, read from where it stands in the file: what is wrong with it has the line there.
+/// Parses the node's configuration in place, so that an error has its line in the file.
 fn node(section: &Value, places: &Places<'_>) -> Result<Config, String> {
     let text = places.alone("zonda").filter(|_| !section.is_null());
     let config = Config::from_json5(&text.unwrap_or_else(|| "{}".to_owned()));
@@ -308,7 +308,7 @@ fn node(section: &Value, places: &Places<'_>) -> Result<Config, String> {
     })
 }
 
-/// A key without wildcards.
+/// Parses a key without wildcards.
 fn plain_key(text: &str) -> Result<KeyExpr<'static>, String> {
     let key = KeyExpr::try_from(text.to_owned()).map_err(|error| error.to_string())?;
     match text.contains(['*', '$']) {

@@ -48,13 +48,13 @@ pub struct RuleCounts {
     pub refused: AtomicU64,
 }
 
-/// One more.
+/// Increments a counter.
 pub(super) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
 impl BridgeCounts {
-    /// For so many rules.
+    /// Creates the counters of `rules` rules.
     pub(super) fn of(rules: usize) -> BridgeCounts {
         let rules = (0..rules).map(|_| RuleCounts::default());
         BridgeCounts {
@@ -63,14 +63,15 @@ impl BridgeCounts {
         }
     }
 
-    /// One more of a rule.
+    /// Increments a counter of a rule.
     pub(super) fn count_rule(&self, number: usize, which: impl Fn(&RuleCounts) -> &AtomicU64) {
         if let Some(rule) = self.rules.get(number) {
             count(which(rule));
         }
     }
 
-    /// The counters in the format of OpenMetrics, with what became of the messages to Kafka.
+    /// Returns the counters in the format of OpenMetrics, with the delivery counts of messages to
+    /// Kafka.
     pub(super) fn text(&self, deliveries: &Deliveries, waiting: usize) -> String {
         let mut out = String::new();
         for (name, counter) in [

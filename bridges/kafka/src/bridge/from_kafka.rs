@@ -191,14 +191,14 @@ impl Reader {
     }
 }
 
-/// The value of a header.
+/// Returns the value of a header.
 fn header<'m>(message: &'m BorrowedMessage<'_>, name: &str) -> Option<&'m [u8]> {
     let headers = message.headers()?;
     let found = headers.iter().find(|header| header.key == name)?;
     found.value
 }
 
-/// The key that a rule makes of a message.
+/// Returns the key that a rule makes of a message.
 fn key(rule: &ToZonda, message: &BorrowedMessage<'_>) -> Result<KeyExpr<'static>, String> {
     let text = |bytes: Option<&'_ [u8]>| {
         let text = std::str::from_utf8(bytes?).ok()?;

@@ -38,7 +38,7 @@ pub(super) struct HeldBack<'c> {
     /// Waiting messages of each partition, in order: a single one, as none follows while the
     /// partition is held back.
     waiting: BTreeMap<Partition, VecDeque<Held<'c>>>,
-    /// Of the last attempt.
+    /// Time of the last attempt.
     tried: Instant,
 }
 

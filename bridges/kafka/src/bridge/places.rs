@@ -23,13 +23,14 @@ impl<'t> Places<'t> {
         Places { text, values }
     }
 
-    /// The line of a value, from 1.
+    /// Returns the line of a value, from 1.
     fn line(&self, path: &str) -> Option<usize> {
         let value = self.values.get(path)?;
         Some(1 + self.text[..value.start].matches('\n').count())
     }
 
-    /// The text with nothing but this value, where it was.
+    /// Returns the text up to the end of this value, with everything before it blanked, so that
+    /// lines are kept.
     pub(super) fn alone(&self, path: &str) -> Option<String> {
         let value = self.values.get(path)?;
         let before = self.text[..value.start].chars();
@@ -69,7 +70,7 @@ impl Scan<'_> {
         self.at += self.rest().find(is_end).unwrap_or(self.rest().len());
     }
 
-    /// Goes behind this text, or to the end.
+    /// Advances behind this text, or to the end.
     fn go_behind(&mut self, end: &str) {
         let found = self.rest().find(end).map(|at| at + end.len());
         self.at += found.unwrap_or(self.rest().len());
@@ -95,7 +96,7 @@ impl Scan<'_> {
         }
     }
 
-    /// A text in quotes, or a bare word; without its quotes.
+    /// Reads a text in quotes, or a bare word; returns it without its quotes.
     fn word(&mut self) -> String {
         let start = self.at;
         let Some(quote @ ('"' | '\'')) = self.next() else {
@@ -134,7 +135,7 @@ impl Scan<'_> {
         self.values.insert(path, start..self.at);
     }
 
-    /// The values up to `end`, each by the path that is given for it.
+    /// Reads the values up to `end`, each with the path that is given for it.
     fn members(
         &mut self,
         end: char,

@@ -28,7 +28,7 @@ pub struct Bridge {
     producer: Arc<Producer>,
     counts: Arc<BridgeCounts>,
     stop: Arc<Stop>,
-    /// Of each rule from a key.
+    /// Subscribers of the rules from keys.
     subscribers: Vec<Subscriber<()>>,
     /// Given to each thread; none while the bridge ends.
     running: Option<mpsc::Sender<Never>>,
@@ -167,12 +167,12 @@ impl Bridge {
         &self.counts
     }
 
-    /// The node.
+    /// Returns the session of the bridge's node.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The counters, in the format of OpenMetrics.
+    /// Returns the counters, in the format of OpenMetrics.
     pub fn metrics(&self) -> String {
         self.counts
             .text(&self.producer.deliveries(), self.producer.queued())

@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 /// Time beyond that for the broker, in which failed deliveries are reported.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
-/// When the bridge has to have ended; unknown as long as it is not to.
+/// Deadline of the bridge's end; unset until the end begins.
 #[derive(Default)]
 pub(super) struct Stop(OnceLock<Instant>);
 
 impl Stop {
-    /// The broker has so long from now on, unless the end has begun already.
+    /// Begins the end and gives the broker `limit` from now on, unless the end has begun already.
     pub(super) fn begin(&self, limit: Duration) {
         self.0.get_or_init(|| zonda_runtime::after(limit));
     }
 
-    /// Nothing new is taken any more.
+    /// Returns true once the end has begun: no message is accepted any more.
     pub(super) fn has_begun(&self) -> bool {
         self.0.get().is_some()
     }

@@ -95,7 +95,7 @@ impl fmt::Display for Template {
 }
 
 impl Template {
-    /// The places in it.
+    /// Returns the placeholders in it.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.parts.iter().filter_map(|part| match part {
             Part::Place(field) => Some(field),
@@ -103,10 +103,10 @@ impl Template {
         })
     }
 
-    /// The text with every place filled.
+    /// Returns the text with every placeholder filled.
     ///
     /// # Errors
-    /// The place for which `value` has nothing.
+    /// The placeholder for which `value` returns nothing.
     pub fn fill<'v>(
         &self,
         value: impl Fn(&Field) -> Option<Cow<'v, str>>,
@@ -136,7 +136,7 @@ impl fmt::Display for Field {
     }
 }
 
-/// A chunk of a key, counted from 1.
+/// Returns a chunk of a key, counted from 1.
 pub(super) fn chunk(key: &str, number: usize) -> Option<&str> {
     key.split('/').nth(number.checked_sub(1)?)
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From keys to topics: a thread for each rule, which waits when the broker does not keep up.
+//! Forwarding from keys to topics: a thread for each rule, which waits when the broker does not
+//! keep up.
 
 use std::borrow::Cow;
 use std::sync::Arc;

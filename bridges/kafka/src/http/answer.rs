@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every answer that the server gives, with its reason.
+//! Answers of the server, with their reasons.
 
 /// An answer to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ const ROOM: usize = 128;
 pub const STATUSES: usize = Answer::ALL.len();
 
 impl Answer {
-    /// Each of them, in the order of its number.
+    /// All answers, in the order of their codes.
     pub const ALL: [Answer; 15] = [
         Answer::Accepted,
         Answer::BadRequest,
@@ -62,7 +62,7 @@ impl Answer {
         Answer::VersionNotSupported,
     ];
 
-    /// The number of the status.
+    /// Returns the number of the status.
     pub fn code(self) -> u16 {
         match self {
             Answer::Accepted => 202,
@@ -83,12 +83,12 @@ impl Answer {
         }
     }
 
-    /// The place in [`Answer::ALL`].
+    /// Returns the index in [`Answer::ALL`].
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// The status line and what belongs to this status alone.
+    /// Returns the status line and the headers of this status alone.
     fn head(self) -> &'static str {
         match self {
             Answer::Accepted => "HTTP/1.1 202 Accepted\r\n",

@@ -23,18 +23,18 @@ struct Books {
 }
 
 impl Budget {
-    /// A budget of this size.
+    /// Creates a budget of this size.
     pub fn new(size: usize) -> Budget {
         let taken = HashMap::new();
         Budget(Arc::new(Mutex::new(Books { left: size, taken })))
     }
 
-    /// The part of it that is free.
+    /// Returns the free part of the budget.
     pub fn left(&self) -> usize {
         self.books().left
     }
 
-    /// The part of it that connections from one address take.
+    /// Returns the share for connections from one address.
     pub fn share(&self, group: AddressGroup) -> Share {
         let budget = self.clone();
         Share { budget, group }
@@ -53,7 +53,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// The address.
+    /// Returns the address group.
     pub fn group(&self) -> AddressGroup {
         self.group
     }
@@ -75,7 +75,7 @@ impl Share {
         true
     }
 
-    /// Gives back what was taken.
+    /// Returns bytes to the budget.
     pub fn give_back(&self, size: usize) {
         let mut books = self.budget.books();
         books.left += size;

@@ -18,13 +18,13 @@ const TRAILER_BYTES_MAX: usize = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// In the line that begins a chunk.
+    /// Within the line that begins a chunk.
     Size,
-    /// In a chunk, with this many bytes to come.
+    /// Within a chunk, with this many bytes to come.
     Data(usize),
     /// Before the line end behind a chunk.
     DataEnd,
-    /// In a line of the trailer.
+    /// Within a line of the trailer.
     Trailer,
 }
 
@@ -91,7 +91,7 @@ impl Chunks {
         Ok((input.len() - rest.len(), Progress::More))
     }
 
-    /// The line under way, once it has ended with CR LF.
+    /// Takes the current line, once it has ended with CR LF.
     fn line(&mut self, rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Answer> {
         let end = rest.iter().position(|byte| *byte == b'\n');
         let (part, behind) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
@@ -120,7 +120,7 @@ impl Chunks {
         Ok(Some(line))
     }
 
-    /// Gives whether the body ends with this line.
+    /// Processes a line; returns true if the body ends with it.
     fn line_ended(&mut self, line: &[u8], so_far: usize, limit: usize) -> Result<bool, Answer> {
         match self.at {
             At::Size => {

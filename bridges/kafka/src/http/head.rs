@@ -14,11 +14,11 @@ const HEADERS_MAX: usize = 64;
 /// The subject of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// To publish its body.
+    /// A request to publish its body.
     Publish,
-    /// To read the counters.
+    /// A request for the counters.
     Metrics,
-    /// To read what is not there.
+    /// A request for an unknown resource.
     Missing,
     /// A method that means nothing here.
     NotAllowed,
@@ -103,7 +103,8 @@ impl<'h> Fields<'h> {
     }
 }
 
-/// A length: decimal digits and nothing else. One that no memory holds is as good as any other that is too large.
+/// Parses a length: decimal digits and nothing else. A length beyond `usize` counts as any other
+/// that is too large.
 fn digits(value: &[u8]) -> Option<usize> {
     let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let text = std::str::from_utf8(value).ok().filter(|_| is_number)?;

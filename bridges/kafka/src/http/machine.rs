@@ -11,9 +11,9 @@ pub use super::head::Target;
 /// A whole request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// Its subject.
+    /// Resource that it is about.
     pub target: Target,
-    /// Its content.
+    /// Content of the request.
     pub body: &'a [u8],
     /// The type of the body, in the client's words.
     pub content_type: Option<&'a str>,
@@ -24,7 +24,7 @@ pub struct Request<'a> {
 /// The next step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// Nothing before more bytes arrive.
+    /// No step before more bytes arrive.
     More,
     /// The client waits for `100 Continue` before it sends the body.
     Continue,
@@ -63,7 +63,7 @@ enum State {
 #[derive(Debug)]
 pub struct Machine {
     limits: Limits,
-    /// Gives bodies their memory.
+    /// Memory share of the bodies.
     share: Share,
     state: State,
     /// Bytes of an unfinished head that were looked at: it is read again only when a line of it has ended since.
@@ -73,7 +73,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Before the first byte of a connection.
+    /// Creates a machine before the first byte of a connection.
     pub fn new(limits: Limits, share: Share) -> Machine {
         Machine {
             limits,
@@ -84,7 +84,7 @@ impl Machine {
         }
     }
 
-    /// Gives whether a request has begun that is not whole.
+    /// Returns true if a request has begun that is not whole.
     pub fn is_within(&self) -> bool {
         self.seen > 0 || matches!(self.state, State::Length(..) | State::Chunked(..))
     }

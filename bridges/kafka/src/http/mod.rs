@@ -23,7 +23,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 8 KiB, and what a broker takes by default with room for its own framing.
+    /// Returns limits of 8 KiB for a head, and of 1 MB for a body: a broker's default with room for
+    /// its framing.
     fn default() -> Self {
         Limits {
             head_bytes: 8192,

@@ -73,7 +73,7 @@ impl Place {
         &self.service
     }
 
-    /// The addresses of its client.
+    /// Returns the address group of its client.
     pub(super) fn group(&self) -> AddressGroup {
         self.share.group()
     }
@@ -86,7 +86,7 @@ impl Drop for Place {
     }
 }
 
-/// A line for the first refused connection, then one a minute.
+/// Logs the first refused connection, then at most one line a minute.
 fn complain_of_crowd(group: AddressGroup) {
     static LIMIT: LogLimit = LogLimit::new();
     if let Some(left_out) = LIMIT.admit(Instant::now()) {
@@ -119,7 +119,7 @@ impl Pause {
         is_full
     }
 
-    /// The system has no descriptor or no memory left for a connection.
+    /// Begins a pause: the system has no descriptor or no memory left for a connection.
     pub(super) fn refused(&mut self, service: &Service, error: &io::Error) {
         self.begin(service, format_args!("{error}"));
     }
@@ -133,13 +133,14 @@ impl Pause {
         }
     }
 
-    /// The wait before the next attempt.
+    /// Returns the pause before the next attempt.
     pub(super) fn rest() -> Duration {
         REST
     }
 }
 
-/// Gives whether an accept failed for the connection alone, so that the next one may well succeed.
+/// Returns true if an accept failed for the connection alone, so that the next one may well
+/// succeed.
 pub(super) fn is_of_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -206,7 +207,7 @@ impl Drop for Closed {
     }
 }
 
-/// The next connection, when there is room for it.
+/// Accepts the next connection, when there is room for it.
 async fn next<R: Runtime>(
     runtime: &R,
     listener: &mut R::Listener,

@@ -143,7 +143,7 @@ impl IngestArgs {
         }
     }
 
-    /// The state that the server's connections share.
+    /// Returns the state that the server's connections share.
     pub fn service(&self) -> Result<Service, Failure> {
         let mut service = Service::new(self.sink()?);
         service.limits = Limits {
@@ -160,7 +160,8 @@ impl IngestArgs {
         Ok(service)
     }
 
-    /// The most connections that may be open, after the limit of open files is raised as far as it goes.
+    /// Returns the maximum number of open connections, after raising the limit of open files as far
+    /// as possible.
     fn places(&self) -> usize {
         if let Some((before, after)) = descriptors::raise() {
             complain(format_args!(

@@ -43,7 +43,7 @@ impl Segments for Answers {
 }
 
 impl Alarm {
-    /// Gives the future's output, or `None` at the deadline.
+    /// Returns the future's output, or `None` at the deadline.
     async fn before<F: Future>(&mut self, future: &mut Pin<&mut F>) -> Option<F::Output> {
         poll_fn(|context| {
             if let Poll::Ready(output) = future.as_mut().poll(context) {
@@ -177,7 +177,8 @@ impl<R: Runtime> Line<R> {
         }
     }
 
-    /// Lets the client read the last answer before the socket is closed.
+    /// Reads on for a while, so that the client can read the last answer before the socket is
+    /// closed.
     async fn linger(mut self, mut buf: RxBuf) {
         if self.write.shutdown().await.is_err() {
             return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One connection without its socket: bytes in, answers out, in the order of the requests. Every runtime carries the same.
+//! State of one connection without its socket: bytes in, answers out, in the order of the requests.
+//! All runtimes share it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,13 +22,13 @@ const KEPT_MAX: usize = 16 * 1024;
 enum Later {
     /// The broker decides.
     Undecided(Delivery, bool),
-    /// It is known.
+    /// A known answer.
     Decided(Answer, bool),
-    /// Something else than a status alone.
+    /// A whole response with a body.
     Bytes(Vec<u8>),
 }
 
-/// One connection's requests and answers.
+/// Requests and answers of one connection.
 pub struct Conversation {
     machine: Machine,
     service: Arc<Service>,
@@ -39,7 +40,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Before the first byte, with a client at one of these addresses.
+    /// Creates a conversation with a client at one of these addresses, before the first byte.
     pub fn new(service: &Arc<Service>, group: AddressGroup) -> Conversation {
         Conversation {
             machine: Machine::new(service.limits, service.bodies.share(group)),
@@ -92,7 +93,8 @@ impl Conversation {
         used
     }
 
-    /// Gives whether as much waits to be written as may when the counters are asked for once more.
+    /// Returns true if the unwritten output has reached the limit for another answer with the
+    /// counters.
     fn is_talkative(&self) -> bool {
         let waits = |later: &Later| matches!(later, Later::Bytes(_));
         self.out.len() > METRICS_MAX || self.later.iter().any(waits)
@@ -134,7 +136,8 @@ impl Conversation {
         }
     }
 
-    /// The answers, to be written as they are. Give the memory back by [`Conversation::written`].
+    /// Takes the answers, to be written as they are. Return the memory with
+    /// [`Conversation::written`].
     pub fn output(&mut self) -> Option<Vec<u8>> {
         (!self.out.is_empty()).then(|| std::mem::take(&mut self.out))
     }
@@ -147,29 +150,29 @@ impl Conversation {
         }
     }
 
-    /// Gives whether no request follows: the connection ends when the answers are written.
+    /// Returns true if no request follows: the connection ends when the answers are written.
     pub fn is_ended(&self) -> bool {
         self.ended
     }
 
-    /// Gives whether the client has asked for the end, so that it sends nothing more.
+    /// Returns true if the client has requested the end, so that it sends nothing more.
     pub fn is_agreed(&self) -> bool {
         self.is_agreed
     }
 
-    /// Gives whether a request has begun that is not whole.
+    /// Returns true if a request has begun that is not whole.
     pub fn is_within(&self) -> bool {
         self.machine.is_within()
     }
 
-    /// The request was not finished in time.
+    /// Answers a request that was not finished in time.
     pub fn time_out(&mut self) {
         self.ended = true;
         self.push(Later::Decided(Answer::Timeout, true));
     }
 }
 
-/// The counters as an answer.
+/// Returns an answer with the counters.
 fn metrics(text: &str, last: bool) -> Vec<u8> {
     let close = if last { "Connection: close\r\n" } else { "" };
     format!(

@@ -28,7 +28,7 @@ pub struct Counts {
     answers: [AtomicU64; STATUSES],
 }
 
-/// One more.
+/// Increments a counter.
 pub(super) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
@@ -39,7 +39,7 @@ impl Counts {
         count(&self.answers[answer.index()]);
     }
 
-    /// The count of this answer.
+    /// Returns the count of this answer.
     pub fn answered(&self, answer: Answer) -> u64 {
         self.answers[answer.index()].load(Ordering::Relaxed)
     }
@@ -57,7 +57,7 @@ impl Counts {
         refusals.map(|answer| self.answered(answer)).sum()
     }
 
-    /// The counters in the format of OpenMetrics, without the line that ends it.
+    /// Writes the counters in the format of OpenMetrics, without the line that ends it.
     pub fn write(&self, out: &mut String) {
         // writing to a text does not fail
         let _ = writeln!(out, "# TYPE zonda_kafka_connections_open gauge");

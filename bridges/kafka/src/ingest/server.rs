@@ -34,7 +34,7 @@ impl On {
         ("original-uring", On::OriginalUring),
     ];
 
-    /// Everything that is compiled in, the two originals first.
+    /// Returns every server that is compiled in, the two originals first.
     pub fn all() -> Vec<On> {
         let originals = Self::ORIGINALS.into_iter().map(|(_, on)| on);
         originals
@@ -42,7 +42,7 @@ impl On {
             .collect()
     }
 
-    /// Their names.
+    /// Returns the names of all servers.
     pub fn names() -> String {
         let names: Vec<_> = On::all().iter().map(On::to_string).collect();
         names.join(", ")
@@ -127,12 +127,12 @@ impl Server {
         })
     }
 
-    /// The address that it listens at.
+    /// Returns the address that it listens at.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The state that its connections share.
+    /// Returns the state that its connections share.
     pub fn service(&self) -> &Arc<Service> {
         &self.service
     }
@@ -177,7 +177,8 @@ fn start_ours(kind: RuntimeKind, socket: Socket, service: &Arc<Service>) -> io::
     })
 }
 
-/// A thread for each processor, also where a node has fewer by default: a server's connections have nothing in common.
+/// Returns a thread for each processor, also if a node has fewer by default: a server's connections
+/// share nothing.
 fn threads(kind: RuntimeKind) -> Option<usize> {
     let has_workers = matches!(
         kind,

@@ -11,14 +11,14 @@ use crate::sink::{Offer, Sink};
 /// The time that a client may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// For a request, from its first byte on, and for taking an answer.
+    /// Time for a request, from its first byte on, and for reading an answer.
     pub request: Duration,
-    /// For the next request.
+    /// Time until the next request.
     pub idle: Duration,
 }
 
 impl Default for Patience {
-    /// 10 s and 60 s.
+    /// Returns 10 s and 60 s.
     fn default() -> Self {
         Patience {
             request: Duration::from_secs(10),
@@ -47,7 +47,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// With the default limits, and nothing counted yet.
+    /// Creates a service with the default limits and zero counters.
     pub fn new(sink: Sink) -> Service {
         Service {
             sink,
@@ -61,7 +61,7 @@ impl Service {
         }
     }
 
-    /// Gives whether the server ends: no message is taken any more.
+    /// Returns true if the server ends: no message is accepted any more.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -78,7 +78,7 @@ impl Service {
         }
     }
 
-    /// The answer to a request. `None`: with the counters.
+    /// Handles a request; returns `None` for a request for the counters.
     pub(super) fn take(&self, request: &Request<'_>) -> Option<Offer> {
         match request.target {
             Target::Publish => Some(self.offer(request)),
@@ -103,7 +103,7 @@ impl Service {
         offer
     }
 
-    /// The counters in the format of OpenMetrics.
+    /// Returns the counters in the format of OpenMetrics.
     pub fn metrics(&self) -> String {
         let mut text = String::new();
         self.counts.write(&mut text);

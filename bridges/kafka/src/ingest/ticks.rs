@@ -94,7 +94,7 @@ impl Alarm {
         }
     }
 
-    /// Has it end so long after the next time that nothing is ready.
+    /// Sets the wait, which starts when the future is next pending.
     pub(super) fn set(&mut self, wait: Duration) {
         self.wait = wait;
         self.deadline = None;

@@ -108,7 +108,7 @@ impl PerfArgs {
         }
     }
 
-    /// The numbers of clients of the table.
+    /// Returns the numbers of clients of the table.
     pub(super) fn clients(&self) -> Vec<u16> {
         match self.connections.is_empty() {
             true => vec![1, 8, 64, 256],
@@ -116,12 +116,12 @@ impl PerfArgs {
         }
     }
 
-    /// The number of clients where there is one.
+    /// Returns the number of clients for a single figure.
     pub(super) fn crowd(&self) -> usize {
         usize::from(self.connections.first().copied().unwrap_or(64))
     }
 
-    /// The servers that are asked for.
+    /// Returns the requested servers.
     pub(super) fn servers(&self) -> Vec<On> {
         match self.runtimes.is_empty() {
             true => On::all(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One client: a blocking socket, a request at a time.
+//! Client of the measurement: a blocking socket, a request at a time.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -75,7 +75,7 @@ impl Client {
     }
 }
 
-/// A request that publishes `body`; with `is_last` the server is asked to end the connection behind it.
+/// Returns a request that publishes `body`; `is_last` requests the end of the connection behind it.
 pub fn post(body: &[u8], is_last: bool) -> Vec<u8> {
     let connection = if is_last { "Connection: close\r\n" } else { "" };
     let length = body.len();

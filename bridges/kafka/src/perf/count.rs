@@ -27,13 +27,13 @@ const REST: Duration = Duration::from_millis(10);
 /// Way in which a server is ended.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
-    /// When everything is acknowledged, as a user ends it.
+    /// By a signal as a user sends it, when everything is acknowledged.
     Clean,
-    /// By `kill -9`, when half of it is.
+    /// By `kill -9`, when half of the messages are acknowledged.
     Killed,
 }
 
-/// One count.
+/// A single count.
 #[derive(Clone, Copy)]
 struct Trial {
     on: On,
@@ -304,7 +304,7 @@ fn read(topic: &str, broker: &Broker, numbers: u64) -> Result<Vec<u8>, Failure> 
     Ok(seen)
 }
 
-/// The partitions of a topic, which the broker may just be making.
+/// Returns the partitions of a topic, which the broker may just be creating.
 fn partitions(consumer: &BaseConsumer, topic: &str) -> Result<Vec<i32>, Failure> {
     let end = Instant::now() + PATIENCE;
     while Instant::now() < end {

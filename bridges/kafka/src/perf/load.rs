@@ -28,7 +28,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Mode::KeepAlive => "keep-alive",
@@ -63,7 +63,8 @@ pub struct Outcomes {
     pub failed: BTreeMap<String, u64>,
     /// Requests of the schedule that could not even be sent in time.
     pub unsent: u64,
-    /// From when a request was due, or was begun where there is no rate, to its answer, in nanoseconds.
+    /// Times from the due time of a request, or from its start without a rate, to its answer, in
+    /// nanoseconds.
     pub latencies: Histogram<u64>,
 }
 
@@ -109,7 +110,7 @@ impl Outcomes {
     }
 }
 
-/// When requests are counted.
+/// Time in which requests are counted.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     start: Instant,
@@ -235,7 +236,7 @@ fn wait(due: Instant) {
     }
 }
 
-/// One client's connection, made when it is needed.
+/// Connection of one client, made when it is needed.
 pub(super) struct Way<'l> {
     load: &'l Load,
     request: Vec<u8>,
@@ -252,7 +253,7 @@ impl<'l> Way<'l> {
         }
     }
 
-    /// The status of the next request; rests after a failure.
+    /// Returns the status of the next request; pauses after a failure.
     pub(super) fn request(&mut self) -> std::io::Result<u16> {
         let result = self.attempt();
         if result.is_err() {
@@ -261,7 +262,7 @@ impl<'l> Way<'l> {
         result
     }
 
-    /// A connection that failed is not used again.
+    /// Sends a request; a connection that failed is not used again.
     fn attempt(&mut self) -> std::io::Result<u16> {
         let mut client = match self.client.take() {
             Some(client) => client,

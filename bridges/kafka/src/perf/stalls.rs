@@ -25,11 +25,11 @@ struct Watch {
     answered: AtomicU64,
     refused: AtomicU64,
     failed: AtomicU64,
-    /// When any of them was answered last, in microseconds from the start.
+    /// Time of the latest answer to any client, in microseconds from the start.
     last: AtomicU64,
     /// The longest time without an answer, in microseconds.
     longest: AtomicU64,
-    /// Such times that are stalls.
+    /// Number of gaps that are stalls.
     stalls: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ impl Course {
 }
 
 impl Watch {
-    /// The time without an answer ends now.
+    /// Ends the current time without an answer.
     fn gap(&self, course: &Course) {
         let now = course.now();
         let gap = now.saturating_sub(self.last.fetch_max(now, Ordering::Relaxed));

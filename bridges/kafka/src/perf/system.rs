@@ -21,13 +21,13 @@ const ENDING: Duration = Duration::from_secs(600);
 pub(super) struct Broker {
     /// Address of the broker.
     pub brokers: String,
-    /// Its process, if it is known.
+    /// Its process id, if it is known.
     pub pid: Option<u32>,
     _process: Option<Process>,
 }
 
 impl Broker {
-    /// The one of the arguments, started if it is to be the client library's own.
+    /// Returns the broker of the arguments, or starts the client library's own.
     pub(super) fn of(args: &PerfArgs, interrupt: &Interrupt) -> Result<Broker, Failure> {
         if !args.mock {
             return Ok(Broker {
@@ -60,7 +60,7 @@ pub(super) struct Server {
 pub(super) struct Order<'a> {
     /// Runtime of the server.
     pub on: On,
-    /// When it acknowledges.
+    /// Time at which it acknowledges.
     pub ack: Ack,
     /// The topic.
     pub topic: &'a str,
@@ -103,7 +103,7 @@ impl Server {
         Ok(Server { process, address })
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub(super) fn pid(&self) -> u32 {
         self.process.pid()
     }
@@ -144,7 +144,7 @@ fn start(name: &str, arguments: Vec<String>, interrupt: &Interrupt) -> Result<Pr
 pub(super) struct Spent([Option<Duration>; 3]);
 
 impl Spent {
-    /// Of these processes; the clients are this one.
+    /// Returns the time that these processes have spent; the clients are this process.
     pub(super) fn now(server: u32, broker: Option<u32>) -> Spent {
         let own = std::process::id();
         Spent([Some(server), broker, Some(own)].map(|pid| pid.and_then(cpu_time)))

@@ -24,7 +24,7 @@ const NONE: &str = "-";
 /// The topic of all measurements.
 const TOPIC: &str = "perf";
 
-/// One figure of one server.
+/// A figure of one server.
 #[derive(Clone, Copy, PartialEq)]
 struct Case {
     mode: Mode,
@@ -260,7 +260,7 @@ fn row(case: &Case, cell: &Cell, cases: &[Case], cells: &[Cell]) -> Vec<String> 
     ]
 }
 
-/// The requests per second of the study's server that one is compared with: on io_uring its other one.
+/// Returns the requests per second of the study's server that this one is compared with.
 fn original(case: &Case, cases: &[Case], cells: &[Cell]) -> Option<f64> {
     let on = match case.on {
         On::OriginalTokio | On::OriginalUring => return None,
@@ -272,7 +272,7 @@ fn original(case: &Case, cases: &[Case], cells: &[Cell]) -> Option<f64> {
     cells[at].median("rate")
 }
 
-/// A line for each figure of each round.
+/// Writes a line for each figure of each round.
 fn write_csv(record: &Record, file: &Path) -> Result<(), Failure> {
     let mut text = String::from("server,mode,connections,metric,unit,round,value\n");
     for cell in &record.cells {

@@ -20,7 +20,8 @@ pub struct KafkaSink {
 }
 
 impl KafkaSink {
-    /// The topic, by a producer that belongs to it. With `by_broker` the broker's answer is waited for.
+    /// Creates a sink for the topic, with a producer of its own. With `by_broker` an answer waits
+    /// for the broker's.
     pub fn new(producer: Producer, topic: String, by_broker: bool) -> KafkaSink {
         KafkaSink {
             producer,
@@ -29,7 +30,7 @@ impl KafkaSink {
         }
     }
 
-    /// The producer.
+    /// Returns the producer.
     pub fn producer(&self) -> &Producer {
         &self.producer
     }

@@ -23,9 +23,9 @@ pub enum Offer {
 
 /// Destination of messages.
 pub enum Sink {
-    /// To a topic.
+    /// A topic of Kafka.
     Kafka(KafkaSink),
-    /// To a key.
+    /// A key of Zonda.
     Zonda(ZondaSink),
     /// Nowhere: they are counted as requests, to measure the server alone.
     Nowhere,
@@ -50,7 +50,7 @@ impl Sink {
         }
     }
 
-    /// Its counters, in the format of OpenMetrics.
+    /// Writes its counters, in the format of OpenMetrics.
     pub fn metrics(&self, out: &mut String) {
         match self {
             Sink::Kafka(sink) => sink.metrics(out),

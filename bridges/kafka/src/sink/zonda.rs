@@ -21,7 +21,7 @@ pub struct ZondaSink {
 }
 
 impl ZondaSink {
-    /// The key, by a session that belongs to it.
+    /// Creates a sink for the key, with a session of its own.
     pub fn new(session: Session, key: KeyExpr<'static>) -> ZondaSink {
         ZondaSink {
             session,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every compression, both ways.
+//! Messages with every compression, in both directions.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,13 @@ use super::world::Reader;
 
 const MESSAGES: usize = 200;
 
-/// A kilobyte that any compression makes short.
+/// Returns a kilobyte that compresses well.
 fn payload(number: usize) -> Vec<u8> {
     format!("{number} ").repeat(250).into_bytes()
 }
 
-/// Both ways with one compression; the bytes that the broker keeps of each message.
+/// Carries messages in both directions with one compression; returns the bytes that the broker
+/// stores for each message.
 fn carried(codec: &str) -> usize {
     let (up, down) = (name(&format!("up-{codec}")), name(&format!("down-{codec}")));
     let rules = format!(

@@ -25,14 +25,14 @@ pub fn servers() -> String {
     format!("127.0.0.1:{port}")
 }
 
-/// Has the script of the broker do something.
+/// Runs the broker's script with this argument.
 pub fn broker(what: &str) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("broker");
     let status = Command::new(script).arg(what).status();
     assert!(status.expect("the script").success(), "broker {what}");
 }
 
-/// The file with the messages of a topic that has one partition.
+/// Returns the file with the messages of a topic that has one partition.
 pub fn log_of(topic: &str) -> PathBuf {
     let port = std::env::var("ZONDA_KAFKA_PORT").expect("a port");
     let dir =
@@ -41,7 +41,7 @@ pub fn log_of(topic: &str) -> PathBuf {
     Path::new(&dir).join(partition)
 }
 
-/// A name that no earlier run has used.
+/// Returns a name that no earlier run has used.
 pub fn name(of: &str) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     format!("{of}-{}", now.expect("a clock").as_nanos())
@@ -65,7 +65,7 @@ pub struct World {
 }
 
 impl World {
-    /// With these rules, and these properties of the producer.
+    /// Creates a world with these rules, and these properties of the producer.
     pub fn new(rules: &str, producer: &str) -> World {
         let node = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"]));
         let node = node.wait().expect("a node");
@@ -82,7 +82,7 @@ impl World {
         World { node, bridge }
     }
 
-    /// A subscriber that the bridge knows of.
+    /// Declares a subscriber and waits until the bridge knows it.
     pub fn subscribe(&self, key: &'static str) -> Subscriber<FifoChannelHandler<Sample>> {
         let subscriber = self.node.declare_subscriber(key);
         let subscriber = subscriber.with(FifoChannel::new(100_000)).wait();

@@ -36,7 +36,7 @@ pub fn until_known(bridge: &Bridge, key: &'static str) {
 }
 
 impl World {
-    /// With these rules, and these properties of the producer.
+    /// Creates a world with these rules, and these properties of the producer.
     pub fn new(broker: Broker, rules: &str, producer: &str) -> World {
         let node = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"]));
         let node = node.wait().expect("a node");
@@ -80,7 +80,8 @@ impl World {
         subscriber
     }
 
-    /// The counters, as the bridge answers for them: all that was published before has come to it then.
+    /// Queries the bridge's counters: all earlier publications have come to the bridge before the
+    /// reply.
     pub fn ask(&self) -> String {
         let mut answer = None;
         until("the counters are answered", || {

@@ -23,7 +23,7 @@ fn ended(bridge: Bridge, limit: Duration) -> BridgeEnding {
     receive.recv_timeout(LIMIT).expect("an end")
 }
 
-/// A counter of the metrics.
+/// Returns a counter of the metrics.
 fn total(metrics: &str, name: &str) -> u64 {
     let prefix = format!("zonda_kafka_bridge_{name}_total ");
     let mut lines = metrics.lines().filter_map(|l| l.strip_prefix(&prefix));

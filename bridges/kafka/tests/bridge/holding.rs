@@ -35,7 +35,7 @@ fn node() -> Session {
 const PATIENT: &str = "isolation: { slow: 'pause' }, \
     transport: { link: { tx: { lease: 600000, queue: { congestion_control: { block: { wait_before_close: 600000000 } } } } } }";
 
-/// A bridge that is linked to both nodes.
+/// Starts a bridge that is linked to both nodes.
 fn between(broker: &Broker, nodes: [&Session; 2]) -> Bridge {
     let [one, other] = nodes.map(|node| node.info().locators().remove(0));
     let servers = broker.cluster.bootstrap_servers();
@@ -48,7 +48,7 @@ fn between(broker: &Broker, nodes: [&Session; 2]) -> Bridge {
     Bridge::start(&config).expect("a bridge")
 }
 
-/// A subscriber that the bridge knows of, and for which its node keeps one sample.
+/// Declares a subscriber that the bridge knows, and for which its node keeps one sample.
 fn subscribe(
     node: &Session,
     bridge: &Bridge,
@@ -84,7 +84,7 @@ fn send(producer: &Producer, topic: &str, payload: &[u8]) {
     producer.send(record).expect("a place in the queue");
 }
 
-/// The payload of one of the large messages.
+/// Returns the payload of one of the large messages.
 fn large(number: u64) -> Vec<u8> {
     let mut payload = vec![b' '; LARGE];
     payload[..3].copy_from_slice(format!("{number:03}").as_bytes());

@@ -13,7 +13,7 @@ use zonda_runtime::RuntimeKind;
 
 use super::world::{Client, LIMIT, post, serve, until};
 
-/// The project's runtimes: the originals have no deadlines.
+/// Returns the project's runtimes: the originals have no deadlines.
 fn ours() -> impl Iterator<Item = On> {
     RuntimeKind::available().map(On::Runtime)
 }
@@ -72,7 +72,7 @@ fn every_bad_request_has_a_status_and_ends_its_connection_only() {
     }
 }
 
-/// A server whose patience is short.
+/// Starts a server with short deadlines.
 fn hasty(on: On) -> Server {
     let mut service = Service::new(Sink::Nowhere);
     service.patience = Patience {

@@ -51,7 +51,7 @@ fn a_task_of_the_usual_executor_is_outside_of_tokio_uring() {
     assert!(text.contains("LocalSet"), "{text}");
 }
 
-/// A future that ends when its other half is dropped.
+/// Returns a future that ends when its other half is dropped.
 fn tokio_oneshot() -> (zonda_runtime::oneshot::Sender<()>, impl Future<Output = ()>) {
     let (sender, receiver) = zonda_runtime::oneshot::channel::<()>();
     (sender, async move {

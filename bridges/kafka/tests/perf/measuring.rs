@@ -15,7 +15,7 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The rows of its table, cell by cell.
+/// Returns the rows of its table, cell by cell.
 fn rows(text: &str) -> Vec<Vec<String>> {
     let lines = text.lines().filter(|line| line.starts_with('|')).skip(2);
     let cells = |line: &str| {

@@ -45,13 +45,13 @@ impl Broker {
         config
     }
 
-    /// A server in front of `topic`.
+    /// Starts a server in front of `topic`.
     pub fn server(&self, on: On, topic: &str, by_broker: bool) -> Server {
         let producer = Producer::start(&self.config(), None).expect("a producer");
         serve(on, sink(producer, topic, by_broker))
     }
 
-    /// The next `count` payloads of `topic`, from its beginning.
+    /// Returns the next `count` payloads of `topic`, from its beginning.
     pub fn payloads(&self, topic: &str, count: usize) -> Vec<Vec<u8>> {
         let mut reader = Reader::new(self, topic);
         (0..count).map(|_| reader.next().payload).collect()
@@ -89,7 +89,7 @@ impl Reader {
         Reader::of(broker.config(), topic)
     }
 
-    /// Of any broker, by the settings of a client.
+    /// Creates a reader of a topic at any broker, by the settings of a client.
     pub fn of(mut config: ClientConfig, topic: &str) -> Reader {
         config.set("group.id", "reader");
         let consumer: BaseConsumer = config.create().expect("a consumer");
@@ -100,7 +100,7 @@ impl Reader {
         Reader { consumer }
     }
 
-    /// The next message.
+    /// Returns the next message.
     pub fn next(&mut self) -> Arrived {
         let end = Instant::now() + LIMIT;
         while Instant::now() < end {
@@ -170,7 +170,7 @@ impl Client {
         let _ = self.stream.write_all(bytes);
     }
 
-    /// The next answer: its status, headers and body.
+    /// Reads the next answer: its status, headers and body.
     pub fn answer(&mut self) -> (u16, String) {
         loop {
             if let Some(at) = find(&self.read, b"\r\n\r\n") {
@@ -217,7 +217,7 @@ fn find(all: &[u8], part: &[u8]) -> Option<usize> {
     all.windows(part.len()).position(|window| window == part)
 }
 
-/// A request that publishes `body`.
+/// Returns a request that publishes `body`.
 pub fn post(body: &str) -> Vec<u8> {
     let length = body.len();
     format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()

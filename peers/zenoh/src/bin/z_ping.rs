@@ -96,7 +96,7 @@ impl Link<'_> {
         while tries > 1 && self.answer_within(RETRY) {}
     }
 
-    /// One round trip, in microseconds.
+    /// Measures one round trip, in microseconds.
     fn round_trip(&self) -> f64 {
         let start = Instant::now();
         self.send();
@@ -149,7 +149,7 @@ fn main() {
     std::process::exit(0)
 }
 
-/// Round trips on an absolute schedule: one that comes late does not delay those after it.
+/// Measures round trips on an absolute schedule: a late one does not delay those after it.
 fn measure(link: &Link<'_>, count: u64, interval: f64) -> Vec<f64> {
     let mut samples = Vec::with_capacity(count.min(1 << 24) as usize);
     let start = Instant::now();

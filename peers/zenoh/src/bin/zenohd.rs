@@ -79,8 +79,8 @@ fn settings(cli: &Cli) -> Vec<(&'static str, &'static str)> {
     settings
 }
 
-/// The addresses the router really has, asked of its own admin space: the stable API has no other
-/// way, so there is no answer where reading it is forbidden.
+/// Returns the addresses that the router listens at, from its own admin space: the stable API has
+/// no other way, so the result is `None` where reading it is forbidden.
 fn bound_endpoints(cli: &Cli, session: &Session) -> Option<Vec<String>> {
     if matches!(
         cli.adminspace_permissions,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! On links whose batches may be compressed: blocks that expand, blocks that are broken, and batches that are many messages.
+//! Attacks on links with compression: blocks that expand, blocks that are broken, and batches that
+//! are many messages.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ impl Game<'_> {
     }
 }
 
-/// The rest of a length in the block format of LZ4, behind the nibble that is full.
+/// Writes the rest of a length in the block format of LZ4, behind the nibble that is full.
 fn length(out: &mut Vec<u8>, mut left: usize) {
     while left >= 255 {
         out.push(255);
@@ -32,7 +33,7 @@ fn length(out: &mut Vec<u8>, mut left: usize) {
     out.push(left as u8);
 }
 
-/// A block that is these bytes and nothing else.
+/// Returns a block of literal bytes only.
 fn literal(bytes: &[u8]) -> Vec<u8> {
     let mut block = vec![(bytes.len().min(15) as u8) << 4];
     if bytes.len() >= 15 {
@@ -42,7 +43,7 @@ fn literal(bytes: &[u8]) -> Vec<u8> {
     block
 }
 
-/// A block of so many times the same byte, 32 at least.
+/// Returns a block that repeats one byte `count` times, 32 at least.
 fn repeated(byte: u8, count: usize) -> Vec<u8> {
     let mut block = vec![0x1f, byte, 1, 0];
     length(&mut block, count - 1 - 19 - 12);
@@ -51,21 +52,21 @@ fn repeated(byte: u8, count: usize) -> Vec<u8> {
     block
 }
 
-/// One batch behind its length: how it is packed, then the block.
+/// Returns one batch behind its length: the compression header, then the block.
 fn packed(block: &[u8]) -> Vec<u8> {
     let mut framed = Vec::new();
     frame(&[&[1], block].concat(), &mut framed);
     framed
 }
 
-/// A batch of one byte again and again, of a size that fits or does not.
+/// Returns a batch of one repeated byte, of a size that fits or does not.
 fn bomb(chance: &mut Chance) -> Vec<u8> {
     let bytes = [0x04, 0x04, 0x00, 0x03, 0x9f, 0x25];
     let sizes = [65_000, 65_535, 65_536, 70_000, 1 << 20, 1 << 24];
     packed(&repeated(*chance.one_of(&bytes), *chance.one_of(&sizes)))
 }
 
-/// A frame of proper messages, packed and then broken or not.
+/// Returns a frame of valid messages, compressed and then broken or not.
 fn frame_of_messages(game: &mut Game<'_>, guest: &mut Hand) -> Vec<u8> {
     let priority = Priority::ALL[1 + game.chance.below(7)];
     let mut batch = bytes(&FrameHeader {
@@ -100,7 +101,7 @@ fn frame_of_messages(game: &mut Game<'_>, guest: &mut Hand) -> Vec<u8> {
     }
 }
 
-/// Few bytes that become many messages, or more than a batch may be.
+/// Sends few bytes that become many messages, or more than a batch may be.
 pub fn expanding_batches(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut guest) = game.packing() else {
@@ -121,7 +122,7 @@ pub fn expanding_batches(game: &mut Game<'_>) {
     }
 }
 
-/// Proper messages and broken blocks in turn, in batches of any size, the smallest above all.
+/// Sends valid messages and broken blocks in turn, in batches of any size, the smallest above all.
 pub fn broken_blocks(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut guest) = game.packing() else {

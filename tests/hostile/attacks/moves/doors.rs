@@ -123,7 +123,7 @@ pub fn storm(game: &mut Game<'_>) {
     }
 }
 
-/// Gossip of nodes that do not exist, from a client, a peer or a router.
+/// Sends gossip of nodes that do not exist, as a client, a peer or a router.
 pub fn gossip(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut hand) = game.visitor() else {
@@ -188,7 +188,7 @@ pub fn slow_logins(game: &mut Game<'_>) {
     }
 }
 
-/// The opening of a WebSocket by a page of any origin, whole or in part.
+/// Returns the opening of a WebSocket by a page of any origin, whole or in part.
 fn upgrade(chance: &mut Chance, host: &str) -> Vec<u8> {
     let length = chance.up_to(8000);
     let page = |host: &str| ["http:", "", host].join("/");
@@ -237,7 +237,7 @@ fn web_frame(chance: &mut Chance) -> Vec<u8> {
     frame
 }
 
-/// Web pages that open WebSockets, are refused or not, and send frames by chance.
+/// Opens WebSockets as web pages do, refused or not, and sends random frames.
 pub fn web_pages(game: &mut Game<'_>) {
     let place = game.field.web;
     let mut held = VecDeque::new();

@@ -15,7 +15,7 @@ use crate::world::ADVANCED;
 /// Numbers that no honest publisher comes to.
 const FAR: u32 = 1 << 24;
 
-/// A sample with a source of the stranger's choice.
+/// Returns a sample with a source of the attacker's choice.
 fn sample(key: &str, id: EntityGlobalId, sn: u32, payload: &[u8]) -> Vec<u8> {
     let put = Put {
         source_info: Some(SourceInfo::new(id, sn)),

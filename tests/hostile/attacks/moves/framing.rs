@@ -28,7 +28,8 @@ pub fn noise(game: &mut Game<'_>) {
     }
 }
 
-/// Proper messages in other spellings: padded, cut, with bytes changed, several alike in a row.
+/// Sends valid messages in other spellings: padded, cut, with bytes changed, several alike in a
+/// row.
 pub fn spellings(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut guest) = game.guest() else {
@@ -67,7 +68,7 @@ pub fn spellings(game: &mut Game<'_>) {
     }
 }
 
-/// A length, and only a part of what it promises.
+/// Sends a length, and only a part of the announced bytes.
 pub fn half_messages(game: &mut Game<'_>) {
     let mut held = Vec::new();
     while game.dawdles(20) {
@@ -125,7 +126,7 @@ pub fn huge_messages(game: &mut Game<'_>) {
     }
 }
 
-/// Long messages that are begun on every priority and never ended.
+/// Sends long messages that are begun on every priority and never ended.
 pub fn unfinished(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;
@@ -147,7 +148,7 @@ pub fn unfinished(game: &mut Game<'_>) {
     }
 }
 
-/// Goes in the middle of a message.
+/// Closes the connection in the middle of a message.
 pub fn closing_early(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut guest) = game.guest() else {
@@ -173,7 +174,7 @@ pub fn closing_early(game: &mut Game<'_>) {
     }
 }
 
-/// Sequence numbers and key ids that do not fit.
+/// Sends sequence numbers and key ids that do not fit.
 pub fn numbers(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut guest) = game.guest() else {
@@ -201,7 +202,7 @@ pub fn numbers(game: &mut Game<'_>) {
     }
 }
 
-/// One message on a key id, of any kind.
+/// Returns one message on a key id, of any kind.
 fn on_id(game: &mut Game<'_>, wire_expr: WireExpr<'_>) -> Vec<u8> {
     let id = game.chance.up_to(100) as u32;
     match game.chance.below(6) {

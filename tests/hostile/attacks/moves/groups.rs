@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! In a multicast group that the router is in, on the loopback interface.
+//! Attacks in a multicast group that the router is in, on the loopback interface.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::Game;
 use crate::attacks::chance::Chance;
 use crate::hand::bytes;
 
-/// A socket of a member, at an address of its own.
+/// Opens a socket of a member, at an address of its own.
 fn member(from: &str) -> Option<UdpSocket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).ok()?;
     socket.set_multicast_if_v4(&Ipv4Addr::LOCALHOST).ok()?;
@@ -52,7 +52,7 @@ fn join(chance: &mut Chance, zid: ZenohId) -> Vec<u8> {
     })
 }
 
-/// A datagram of a member or of a node that never joined.
+/// Returns a datagram of a member or of a node that never joined.
 fn datagram(game: &mut Game<'_>, zid: ZenohId) -> Vec<u8> {
     match game.chance.below(8) {
         0 => {

@@ -20,7 +20,7 @@ use crate::hand::{Hand, bytes};
 const INVENTED: u64 = 1 + ROUTERS.len() as u64;
 
 impl Game<'_> {
-    /// A stranger that was let in as a router.
+    /// Connects and is admitted as a router.
     fn router(&mut self) -> Option<Hand> {
         let mut hand = self.visitor()?;
         hand.parameters.whatami = WhatAmI::Router;
@@ -37,7 +37,7 @@ fn id_of(number: u64, own: ZenohId) -> ZenohId {
     }
 }
 
-/// The count of changes that the stranger claims for a router.
+/// Returns the count of changes that the attacker claims for a router.
 fn changes(chance: &mut Chance) -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = since.expect("after 1970").as_millis() as u64;
@@ -85,7 +85,7 @@ fn states(chance: &mut Chance, own: ZenohId, count: usize, routers: u64, links: 
     link_states_of(&body)
 }
 
-/// A declaration, or its end, of a router that the stranger names by its number.
+/// Returns a declaration, or its end, of a router that the attacker names by its number.
 fn declared(game: &mut Game<'_>) -> Vec<u8> {
     let id = game.chance.up_to(20) as u32;
     let keys = ["honest/**", "attack/**", "honest/usual/0", "attack/mesh/1"];
@@ -115,8 +115,8 @@ fn declared(game: &mut Game<'_>) -> Vec<u8> {
     })
 }
 
-/// A publication in the name of an honest router, which is not where it comes from. Its key is no honest one: on those any client
-/// may publish in its own name.
+/// Returns a publication in the name of an honest router, which is not its source. Its key is no
+/// honest one: on those any client may publish in its own name.
 fn forged(chance: &mut Chance) -> Vec<u8> {
     let key = WireExpr::full("attack/mesh/1");
     let node_id = 1 + chance.below(ROUTERS.len()) as u16;
@@ -126,7 +126,7 @@ fn forged(chance: &mut Chance) -> Vec<u8> {
     })
 }
 
-/// Goes in one of three ways.
+/// Leaves in one of three ways.
 fn leave(chance: &mut Chance, mut router: Hand) {
     match chance.below(3) {
         0 => router.reset(),
@@ -135,7 +135,8 @@ fn leave(chance: &mut Chance, mut router: Hand) {
     }
 }
 
-/// The ids behind the numbers of honest and invented routers, so that later messages may name them by number.
+/// Returns link states with the ids of honest and invented routers, so that later messages may name
+/// them by number.
 fn introduction(own: ZenohId) -> Vec<u8> {
     let states: Vec<LinkState<'_>> = (0..INVENTED + 3)
         .map(|number| LinkState {
@@ -177,7 +178,7 @@ pub fn lying_router(game: &mut Game<'_>) {
     }
 }
 
-/// Many invented routers, each of which changes as often as the stranger gets it out.
+/// Announces many invented routers, each of which changes as often as the attacker can send.
 pub fn flood_of_link_states(game: &mut Game<'_>) {
     let Some(mut router) = game.router() else {
         return;
@@ -217,7 +218,8 @@ pub fn large_link_states(game: &mut Game<'_>) {
     }
 }
 
-/// Invented routers in a circle, each of which subscribes to honest keys: what comes for them is read or left.
+/// Announces invented routers in a circle, each of which subscribes to honest keys: messages for
+/// them are read or left.
 pub fn circle_of_routers(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut router) = game.router() else {

@@ -99,7 +99,7 @@ impl Game<'_> {
         !self.stage.pause(pause) && self.goes_on()
     }
 
-    /// A stranger from an address of its own kind, mostly at the first router.
+    /// Connects from an address of the attacker's kind, mostly to the first router.
     fn visitor(&mut self) -> Option<Hand> {
         let from = *self
             .chance
@@ -119,7 +119,7 @@ impl Game<'_> {
         Some(hand)
     }
 
-    /// A stranger that was let in.
+    /// Connects and is admitted.
     fn guest(&mut self) -> Option<Hand> {
         let mut hand = self.visitor()?;
         hand.is_let_in().then_some(hand)
@@ -138,7 +138,7 @@ impl Game<'_> {
         }
     }
 
-    /// One proper message of any kind.
+    /// Returns one valid message of any kind.
     fn message(&mut self) -> Vec<u8> {
         let key = self.key();
         let id = self.chance.up_to(500) as u32;

@@ -87,7 +87,7 @@ pub fn unanswered_questions(game: &mut Game<'_>) {
     }
 }
 
-/// A queryable that claims anything.
+/// Returns a declaration of a queryable with arbitrary promises.
 fn promise(game: &mut Game<'_>) -> Vec<u8> {
     let keys = ["attack/asked/**", "attack/asked/1", "attack/**"];
     declare(Declaration::Queryable {
@@ -126,7 +126,7 @@ fn asked(game: &mut Game<'_>, rid: u32) -> Vec<u8> {
     })
 }
 
-/// An answer or an end by chance; the router's numbers of questions are small.
+/// Returns a random reply or end; the router's query ids are small.
 fn answered(game: &mut Game<'_>) -> Vec<u8> {
     let rid = game.chance.up_to(10_000) as u32;
     if game.chance.one_in(2) {

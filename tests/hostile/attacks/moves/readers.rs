@@ -33,7 +33,7 @@ pub fn slow(game: &mut Game<'_>) {
     }
 }
 
-/// Has much sent to itself under Drop, does not read it, and goes.
+/// Lets the router queue much for it under Drop, does not read it, and leaves.
 pub fn leaving_much_behind(game: &mut Game<'_>) {
     let Some(mut publisher) = game.guest() else {
         return;

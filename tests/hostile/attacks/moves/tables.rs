@@ -67,7 +67,8 @@ pub fn interests(game: &mut Game<'_>) {
     }
 }
 
-/// Many declarations of one guest, and interests of the same guest in them: wide and narrow, for each and for all, ended or not.
+/// Declares many entities, and interests of the same guest in them: wide and narrow, for each and
+/// for all, ended or not.
 pub fn interests_in_oneself(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;
