@@ -42,19 +42,19 @@ enum Repr {
 }
 
 impl ZBytes {
-    /// No bytes.
+    /// Creates an empty payload.
     #[inline]
     pub const fn new() -> ZBytes {
         ZBytes(Repr::Small(Short::EMPTY))
     }
 
-    /// The bytes in place, if they are few enough.
+    /// Stores the bytes in place, if they are few enough.
     #[inline]
     fn small(bytes: &[u8]) -> Option<ZBytes> {
         Short::new(bytes).map(|short| ZBytes(Repr::Small(short)))
     }
 
-    /// A part of a receive block: copied if it is small, else shared.
+    /// Returns a part of a receive block: copied if it is small, else shared.
     #[inline(always)]
     pub(crate) fn of_block(block: &ZSlice, part: &[u8]) -> ZBytes {
         match Short::new(part) {
@@ -63,7 +63,8 @@ impl ZBytes {
         }
     }
 
-    /// The payload of a message of a run that came in this block: copied if it is small, else shared.
+    /// Returns the payload of a message of a run that came in this block: copied if it is small,
+    /// else shared.
     #[inline(always)]
     pub(crate) fn of_run(block: &Block<'_>, again: &Again<'_>) -> ZBytes {
         match again.short() {
@@ -83,7 +84,7 @@ impl ZBytes {
         }
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -97,12 +98,12 @@ impl ZBytes {
         self.len() == 0
     }
 
-    /// The bytes. Borrowed: the bytes of Zonda are contiguous always.
+    /// Returns the bytes, borrowed: the bytes of Zonda are always contiguous.
     pub fn to_bytes(&self) -> Cow<'_, [u8]> {
         Cow::Borrowed(self.as_slice())
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
@@ -111,7 +112,7 @@ impl ZBytes {
         }
     }
 
-    /// The bytes as text.
+    /// Returns the bytes as text.
     ///
     /// # Errors
     /// The bytes are not UTF-8.
@@ -119,7 +120,7 @@ impl ZBytes {
         std::str::from_utf8(self.as_slice()).map(Cow::Borrowed)
     }
 
-    /// The bytes in pieces; Zonda always has one piece, or none when empty.
+    /// Returns the bytes in pieces; Zonda always has one piece, or none when empty.
     pub fn slices(&self) -> ZBytesSliceIterator<'_> {
         Some(self.as_slice()).filter(|s| !s.is_empty()).into_iter()
     }
@@ -129,7 +130,7 @@ impl ZBytes {
         ZBytesReader(io::Cursor::new(self.as_slice()))
     }
 
-    /// All that a reader gives.
+    /// Reads a reader to its end.
     ///
     /// # Errors
     /// Errors of the reader.
@@ -191,7 +192,7 @@ impl ZBytes {
         len
     }
 
-    /// The node's view.
+    /// Returns the value in the node's form.
     #[inline(always)]
     pub(crate) fn value(&self) -> Value<'_> {
         match &self.0 {
@@ -276,7 +277,7 @@ impl ZBytesWriter {
         }
     }
 
-    /// The bytes written so far, without a copy.
+    /// Returns the bytes written so far, without a copy.
     pub fn finish(self) -> ZBytes {
         ZBytes::from(self.0)
     }

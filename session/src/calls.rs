@@ -30,12 +30,12 @@ pub(crate) struct Tally {
     /// Calls that panicked.
     panics: AtomicU64,
     gone: Gone,
-    /// The callback fills a queue, whose other end may be anybody's.
+    /// Set if the callback fills a queue, whose reader may be any thread.
     stores: bool,
 }
 
 impl<C> Calls<C> {
-    /// `call` is what the node is to call, and makes its calls by `tally`.
+    /// Shares `call`, which the node calls through `tally`.
     pub fn new(tally: Arc<Tally>, call: C) -> Arc<Calls<C>> {
         let opened = ArcSwapOption::from_pointee(call);
         Arc::new(Calls { opened, tally })
@@ -46,7 +46,8 @@ impl<C> Calls<C> {
         self.opened.load_full()
     }
 
-    /// No call begins any more. The closure is dropped here, or when the burst is over that uses it now.
+    /// Ends the calls: none begins any more. The closure is dropped here, or at the end of the
+    /// burst that uses it now.
     pub fn end(&self) {
         self.tally.ended.store(true, Ordering::Release);
         let_go(self.opened.swap(None));
@@ -87,7 +88,7 @@ impl Tally {
         (here, Arc::new(tally))
     }
 
-    /// Calls the callback, if it has not ended; keeps a panic from harming anybody else, and reports it.
+    /// Calls the callback, if it has not ended; contains a panic, and reports it.
     #[inline(always)]
     pub fn call(&self, callback: impl FnOnce(), report: impl FnOnce()) {
         if self.ended.load(Ordering::Acquire) {
@@ -130,7 +131,7 @@ pub(crate) fn let_go<T>(value: T) {
 
 /// A part of a session that can be ended with it.
 pub(crate) trait End: Send + Sync {
-    /// No call begins any more.
+    /// Ends the calls: none begins any more.
     fn end(&self);
 }
 
@@ -156,7 +157,7 @@ impl Declared {
         }
     }
 
-    /// The node knows it no longer.
+    /// Undeclares the entity at the node.
     pub fn undeclare(self, node: &Node) {
         match self {
             Declared::Subscriber(id) => node.undeclare_subscriber(id),

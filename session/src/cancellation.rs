@@ -55,7 +55,7 @@ impl CancellationToken {
         Ended::waiting(callbacks)
     }
 
-    /// The group of the callbacks of all that it was given to.
+    /// Returns the group of the callbacks of all operations that have the token.
     pub(crate) fn callbacks(&self) -> Gone {
         self.0.lock().callbacks.clone()
     }

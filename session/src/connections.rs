@@ -44,12 +44,12 @@ impl Transport {
         }
     }
 
-    /// The id of the other node.
+    /// Returns the id of the other node.
     pub fn zid(&self) -> &ZenohId {
         &self.zid
     }
 
-    /// The role of the other node.
+    /// Returns the role of the other node.
     pub fn whatami(&self) -> WhatAmI {
         self.whatami
     }
@@ -73,17 +73,17 @@ pub struct TransportEvent {
 }
 
 impl TransportEvent {
-    /// `Put` for one that came, `Delete` for one that went.
+    /// Returns `Put` for a connection that came, `Delete` for one that went.
     pub fn kind(&self) -> SampleKind {
         self.kind
     }
 
-    /// The connection.
+    /// Returns the connection.
     pub fn transport(&self) -> &Transport {
         &self.transport
     }
 
-    /// The connection, to be changed by a program that passes the event on.
+    /// Returns the connection, to be changed by a program that passes the event on.
     pub fn transport_mut(&mut self) -> &mut Transport {
         &mut self.transport
     }
@@ -98,22 +98,22 @@ pub struct LinkEvent {
 }
 
 impl LinkEvent {
-    /// `Put` for one that came, `Delete` for one that went.
+    /// Returns `Put` for a link that came, `Delete` for one that went.
     pub fn kind(&self) -> SampleKind {
         self.kind
     }
 
-    /// The link.
+    /// Returns the link.
     pub fn link(&self) -> &Link {
         &self.link
     }
 
-    /// The link, to be changed by a program that passes the event on.
+    /// Returns the link, to be changed by a program that passes the event on.
     pub fn link_mut(&mut self) -> &mut Link {
         &mut self.link
     }
 
-    /// Why it went; `None` for one that came.
+    /// Returns the reason of a loss; `None` for a link that came.
     pub fn reason(&self) -> Option<&Loss> {
         self.reason.as_ref()
     }
@@ -124,7 +124,7 @@ pub trait AboutConnections: Stored + Send + 'static {
     /// The session's own close ends links without an event.
     const IS_SILENT_AT_CLOSE: bool = true;
 
-    /// The part of an event that it is about, if it is about any.
+    /// Returns the part of an event that the listener is for; `None` for an event of another kind.
     fn of(event: ConnectionEvent) -> Option<Self>;
 }
 
@@ -142,7 +142,7 @@ fn is_closed_here(event: &ConnectionEvent) -> bool {
     }
 }
 
-/// The id of the node whose link an event is about.
+/// Returns the id of the node whose link an event is about.
 fn zid_of(event: &ConnectionEvent) -> Option<ZenohId> {
     match event {
         ConnectionEvent::Connected(link)
@@ -189,7 +189,7 @@ impl AboutConnections for TransportEvent {
 }
 
 impl Listed<LinkStatus> {
-    /// Only those of this transport.
+    /// Restricts it to the links of this transport.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -208,7 +208,7 @@ impl Listed<LinkStatus> {
 }
 
 impl<'a> SessionInfo<'a> {
-    /// The nodes that this session is connected to.
+    /// Returns the nodes that this session is connected to.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -225,7 +225,8 @@ impl<'a> SessionInfo<'a> {
         Done(transports.into_iter())
     }
 
-    /// The configured endpoints to connect to: how often each was tried, why the last attempt failed, when the next is.
+    /// Returns the configured endpoints to connect to, each with its count of attempts, its last
+    /// failure and the time of its next attempt.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -242,7 +243,8 @@ impl<'a> SessionInfo<'a> {
         self.session().node().endpoints()
     }
 
-    /// The limits of this session's node, each with its configuration key, its value and how much of it is used now.
+    /// Returns the limits of this session's node, each with its configuration key, its value and
+    /// its current use.
     ///
     /// ```
     /// use zonda::{Config, Wait};
@@ -258,8 +260,9 @@ impl<'a> SessionInfo<'a> {
         self.session().node().limits()
     }
 
-    /// Everything that the session's node counts, as it is now: links and their queues, what was lost, refused or ignored,
-    /// limits, memory, discovery. [`openmetrics`](crate::session::openmetrics) writes it as text.
+    /// Returns all counts of the session's node as they are now: links and their queues, losses,
+    /// refusals, limits, memory, discovery. [`openmetrics`](crate::session::openmetrics) writes it
+    /// as text.
     ///
     /// # Blocking
     /// For the node's lock, several times.
@@ -330,7 +333,8 @@ impl<E, H> fmt::Debug for EventsListenerBuilder<'_, E, H> {
 }
 
 impl<'a, E: AboutConnections> EventsListenerBuilder<'a, E> {
-    /// The default handler is a queue of 1024 events; what does not fit is dropped and counted.
+    /// Creates a builder whose default handler is a queue of 1024 events; events beyond it are
+    /// dropped and counted.
     fn new(session: &'a Session) -> Self {
         EventsListenerBuilder {
             session,
@@ -355,13 +359,13 @@ impl<'a, E: AboutConnections, H: IntoHandler<E>> EventsListenerBuilder<'a, E, H>
         self
     }
 
-    /// Only events of links of this transport. Default: of all.
+    /// Restricts it to events of links of this transport. Default: of all.
     pub fn transport(mut self, transport: Transport) -> Self {
         self.only = Some(transport.zid);
         self
     }
 
-    /// Makes a listener that lives as long as its session: nothing has to be kept.
+    /// Makes a listener that lives as long as its session: the program keeps no handle.
     pub fn background(self) -> BackgroundEventsListenerBuilder<'a, E, H> {
         BackgroundEventsListenerBuilder(self)
     }
@@ -457,8 +461,8 @@ impl<H> EventsListener<H> {
         self.ends.told.dropped()
     }
 
-    /// Ends it, as dropping it does. A call that is under way on another thread may still end; to wait for what this
-    /// gives is to wait for that. Never fails.
+    /// Ends it, as dropping it does. A call on another thread may still be running; waiting for the
+    /// returned [`Ended`] waits for it. Never fails.
     pub fn undeclare(self) -> Ended {
         let ended = match self.ends.node.is_forked() {
             true => Ended::now(),

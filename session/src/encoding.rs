@@ -156,12 +156,12 @@ impl Encoding {
     /// The longest schema that the protocol can carry.
     pub const SCHEMA_BYTES_MAX: usize = 255;
 
-    /// The number of the encoding on the wire; 65535 when the whole name is in the schema.
+    /// Returns the number of the encoding on the wire; 65535 when the whole name is in the schema.
     pub fn id(&self) -> u16 {
         self.id
     }
 
-    /// The schema, if any.
+    /// Returns the schema, if any.
     pub fn schema(&self) -> Option<&[u8]> {
         self.schema.as_ref().map(ZSlice::as_slice)
     }
@@ -186,13 +186,13 @@ impl Encoding {
         Encoding { id, schema }
     }
 
-    /// Takes an encoding from a receive block, whose bytes the schema shares.
+    /// Copies the number, and shares the schema with the receive block.
     pub(crate) fn of_block(block: &ZSlice, encoding: zonda_codec::Encoding<'_>) -> Encoding {
         let schema = encoding.schema.map(|part| shared_part(block, part));
         Encoding::from_parts(encoding.id, schema)
     }
 
-    /// With a copy of the schema.
+    /// Copies the encoding with its schema.
     pub(crate) fn copied(encoding: zonda_codec::Encoding<'_>) -> Encoding {
         let schema = encoding.schema.map(|schema| ZSlice::from(schema.to_vec()));
         Encoding::from_parts(encoding.id, schema)
@@ -282,14 +282,14 @@ impl FromStr for Encoding {
 }
 
 impl From<&str> for Encoding {
-    /// Never fails; publishing does when the schema is too long.
+    /// Parses a text. Never fails; publishing does when the schema is too long.
     fn from(text: &str) -> Encoding {
         Encoding::parse(text)
     }
 }
 
 impl From<String> for Encoding {
-    /// Never fails; publishing does when the schema is too long.
+    /// Parses a text. Never fails; publishing does when the schema is too long.
     fn from(text: String) -> Encoding {
         Encoding::parse(&text)
     }

@@ -17,9 +17,9 @@ pub use crate::query::ReplyError;
 pub use crate::query::TimeRangeError;
 pub use crate::scouting::ScoutError;
 
-/// Any error, of this crate or not: `?` turns each into it, and so does `.into()` a text. The operation's own is still inside
-/// (a [`SessionClosedError`](crate::session::SessionClosedError) if the session is closed), and
-/// [`typed`](crate::Operation::typed) gives that alone:
+/// Any error, of this crate or not: `?` turns each into it, and so does `.into()` a text. The
+/// operation's own error is inside (a [`SessionClosedError`](crate::session::SessionClosedError) if
+/// the session is closed), and [`typed`](crate::Operation::typed) returns that alone:
 ///
 /// ```
 /// use zonda::{Config, OpenError, Operation, PublishError, Wait};
@@ -47,8 +47,8 @@ pub type Error = Box<dyn std::error::Error + Send + Sync + 'static>;
 /// Result of most functions of a program.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The session has been closed. What is refused for that is this error, whichever operation it was, unless one asks for the
-/// operation's [own](crate::Operation::typed).
+/// The session has been closed. Every operation that is refused for this reason returns this error,
+/// except with the operation's [own](crate::Operation::typed) one.
 ///
 /// ```
 /// # use zonda::{Config, Wait};

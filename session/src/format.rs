@@ -2,10 +2,13 @@
 
 //! Formats of keys that are known when a program is compiled: each becomes a module, with a method for each of its parts.
 
-/// Makes a module of each format: `pub name: "room/${number:*}/${what:**}"`, separated by commas.
+/// Defines a module for each format: `pub name: "room/${number:*}/${what:**}"`, separated by
+/// commas.
 ///
-/// The module has `formatter()`, to which [`keformat!`](crate::key_expr::format::keformat) gives values, and `parse(key)`, which gives those
-/// of a key by a method for each part: `&keyexpr`, or `Option<&keyexpr>` where the pattern is `**`. A format that is none does not compile.
+/// The module has `formatter()`, which takes values by
+/// [`keformat!`](crate::key_expr::format::keformat), and `parse(key)`, whose result has the values
+/// of a key by a method for each part: `&keyexpr`, or `Option<&keyexpr>` where the pattern is `**`.
+/// A text that is no format does not compile.
 ///
 /// ```
 /// use zonda::key_expr::format::{kedefine, keformat};
@@ -39,8 +42,9 @@ macro_rules! kedefine {
     )*};
 }
 
-/// Gives the formatter of a [format](crate::key_expr::format::kedefine) values for its parts, `name = value` or `name` alone for a variable of
-/// that name, and stops at the first that is not accepted. Gives the formatter, or why not.
+/// Sets values for the parts of a [format](crate::key_expr::format::kedefine)'s formatter,
+/// `name = value` or `name` alone for a variable of that name, and stops at the first that is not
+/// accepted. Returns the formatter, or the error.
 #[macro_export]
 macro_rules! kewrite {
     (@ $formatter:ident $(,)?) => {

@@ -53,7 +53,8 @@ impl Gone {
         self.0.here.load(Ordering::Acquire) == 0
     }
 
-    /// Waits until they are gone; inside of a callback not at all, as the thread would wait for itself.
+    /// Waits until the callbacks are dropped; returns at once inside of a callback, as the thread
+    /// would wait for itself.
     pub fn wait(&self) {
         if is_inside() {
             return;
@@ -140,7 +141,7 @@ pub struct Ended<E = Infallible> {
 }
 
 impl Ended {
-    /// The end of something that has no callback, or one without a caller that waits.
+    /// Creates the end of an entity that has no callback, or one without a caller that waits.
     pub(crate) fn now() -> Ended {
         Ended {
             refused: None,
@@ -149,7 +150,7 @@ impl Ended {
         }
     }
 
-    /// Waits for this in any case.
+    /// Creates an end whose wait waits for this group in any case.
     pub(crate) fn waiting(gone: Gone) -> Ended {
         Ended {
             waits: Some(gone),
@@ -157,7 +158,7 @@ impl Ended {
         }
     }
 
-    /// Waits for this if it is asked to.
+    /// Creates an end whose wait waits for this group only after [`Ended::wait_callbacks`].
     pub(crate) fn upon_asking(gone: Gone) -> Ended {
         Ended {
             upon_asking: Some(gone),
@@ -184,8 +185,8 @@ impl<E> Ended<E> {
         }
     }
 
-    /// Waits for every callback, whatever it is: also for one that fills a queue with its other end elsewhere, for the gets of a
-    /// querier and for listeners in the background.
+    /// Waits for every callback: also for one that fills a queue with a reader elsewhere, for the
+    /// gets of a querier and for listeners in the background.
     ///
     /// # Blocking
     /// For ever if no reader takes from such a queue.

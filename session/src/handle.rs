@@ -42,7 +42,7 @@ struct Shared {
 }
 
 impl Session {
-    /// The session of a node that was just opened.
+    /// Creates the session of a node that was just opened.
     pub(crate) fn new(node: Node, config: Config) -> Self {
         let settings = config.settings();
         let namespace = settings.namespace.map(Namespace::new);
@@ -162,7 +162,7 @@ impl Session {
 
 #[cfg(feature = "ext")]
 impl WeakSession {
-    /// The session, if it is still open.
+    /// Returns the session, if it is still open.
     pub(crate) fn upgrade(&self) -> Option<Session> {
         let session = self.0.upgrade().map(Session)?;
         (!session.node().is_closed()).then_some(session)

@@ -19,33 +19,33 @@ impl<'a> SessionInfo<'a> {
         self.session
     }
 
-    /// The id of this session's node.
+    /// Returns the id of this session's node.
     pub fn zid(&self) -> Done<ZenohId> {
         Done(self.session.zid())
     }
 
-    /// The role of this session's node.
+    /// Returns the role of this session's node.
     pub fn whatami(&self) -> WhatAmI {
         self.session.node().role()
     }
 
-    /// The name of the runtime that its tasks run on, such as `tokio`. Another one than was asked for if that was
-    /// `uring` and the system refused it.
+    /// Returns the name of the runtime that its tasks run on, such as `tokio`. It differs from the
+    /// configured one if that was `uring` and the system refused it.
     pub fn runtime(&self) -> &'static str {
         self.session.node().runtime()
     }
 
-    /// The ids of the routers it is connected to.
+    /// Returns the ids of the routers it is connected to.
     pub fn routers_zid(&self) -> Done<std::vec::IntoIter<ZenohId>> {
         Done(self.zids(WhatAmI::Router))
     }
 
-    /// The ids of the peers it is connected to.
+    /// Returns the ids of the peers it is connected to.
     pub fn peers_zid(&self) -> Done<std::vec::IntoIter<ZenohId>> {
         Done(self.zids(WhatAmI::Peer))
     }
 
-    /// Every live link. Used as it is, or awaited as in programs for the reference.
+    /// Returns every live link. Used as it is, or awaited as in programs for the reference.
     pub fn links(&self) -> Listed<LinkStatus> {
         Listed(self.session.node().links())
     }
@@ -61,8 +61,8 @@ impl<'a> SessionInfo<'a> {
         self.session.node().ended_links()
     }
 
-    /// The configured endpoints that were never reached since the session was opened, and why. For a client that was
-    /// connected once: none.
+    /// Returns the configured endpoints that were never reached since the session was opened, with
+    /// the reason. For a client that was connected once: none.
     ///
     /// ```
     /// # use zonda::{Config, Wait};

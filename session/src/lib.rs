@@ -3,8 +3,9 @@
 
 //! Publish/subscribe and queries over the Zenoh 1.x protocol, on the runtime you already have.
 //!
-//! A [`Session`] is a node: it listens, connects to peers and routers (this project's or the reference's), publishes
-//! values on keys such as `building/3/temperature`, receives the values of other nodes, asks them and [answers](query).
+//! A [`Session`] is a node: it listens, connects to peers and routers (this project's or the
+//! reference's), publishes values on keys such as `building/3/temperature`, receives the values of
+//! other nodes, queries them and [replies](query).
 //!
 //! # The smallest program
 //! ```
@@ -79,11 +80,11 @@
 //! unasked; the configuration has precedence.
 //!
 //! # What a put tells
-//! A put gives `()`, or with `.outcome()` before its `.wait()` or `.await` an [`Outcome`]: sent, queued, without any
-//! subscriber, or dropped for a slow peer; a refusal names the reason and the peer. With
-//! congestion control `Drop` (the default) it never waits; with `Block` it waits at most its timeout (5 s) and never
-//! drops silently. `docs/delivery.md` has every case in one table; [`pubsub::Publisher::counters`] and
-//! [`session::SessionInfo`] count them.
+//! A put returns `()`, or with `.outcome()` before its `.wait()` or `.await` an [`Outcome`]: sent,
+//! queued, without any subscriber, or dropped for a slow peer; a refusal names the reason and the
+//! peer. With congestion control `Drop` (the default) it never waits; with `Block` it waits at most
+//! its timeout (5 s) and never drops silently. `docs/delivery.md` has every case in one table;
+//! [`pubsub::Publisher::counters`] and [`session::SessionInfo`] count them.
 //!
 //! # Coming from `zenoh`
 //! Names are the same; most programs need another `use`.

@@ -14,7 +14,8 @@ use crate::calls::{self, Calls, End as _, Registry, Tally, let_go};
 use crate::gone::{Ended, Gone, Here};
 use crate::handlers::Taken;
 
-/// Gives one notice to the handler, and what to wait for before the next one.
+/// A function that hands one notice to the handler, and returns the future to wait for before the
+/// next one.
 pub(crate) type Tell = Box<dyn Fn(Notice) -> Option<Taken> + Send + Sync>;
 
 /// A handler of notices.
@@ -35,10 +36,10 @@ pub(crate) struct Listeners {
     next: AtomicU64,
 }
 
-/// Gives notices to the handler.
+/// The handler of notices.
 struct Teller {
     tell: Tell,
-    /// Dropped after the other.
+    /// Dropped after the function.
     _here: Here,
 }
 
@@ -63,7 +64,7 @@ impl Listeners {
         &self.node
     }
 
-    /// The group of all callbacks of the session.
+    /// Returns the group of all callbacks of the session.
     pub(crate) fn callbacks(&self) -> &Gone {
         &self.callbacks
     }
@@ -104,7 +105,7 @@ impl Listeners {
 }
 
 impl calls::End for Listener {
-    /// The closure is dropped here, or by the call that is under way.
+    /// Ends the calls; the closure is dropped here, or by the call that is under way.
     fn end(&self) {
         self.calls.end();
         self.listeners.live.remove(self.number);
@@ -161,7 +162,7 @@ impl Listening {
         self.background = background;
     }
 
-    /// Lets it live as long as it likes, unless it is ended.
+    /// Detaches the listener until it is ended.
     pub(crate) fn into_end(mut self) -> End {
         self.set_background(true);
         End(self)

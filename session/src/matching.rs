@@ -16,8 +16,8 @@ use crate::handlers::{
 use crate::listening::{Listeners, Listening, Told};
 use crate::wait::{Operation, ready_at_once};
 
-/// Counterparts that are there: for a publisher, subscribers; for a querier, queryables that would answer (if it asks all
-/// complete ones, only these).
+/// Existence of counterparts: for a publisher, subscribers; for a querier, matching queryables (if
+/// its target is all complete ones, only these).
 ///
 /// Counterparts of the same session count too. It is what this node knows now: a subscriber elsewhere is known a moment after
 /// it was declared.
@@ -51,7 +51,7 @@ impl Stored for MatchingStatus {}
 
 /// A declaration that has a matching status.
 pub(crate) trait Matched: Sync {
-    /// Makes a listener to it known to the node.
+    /// Declares a listener at the node.
     fn listen(&self, listener: Arc<dyn Listen>) -> Result<ListenerId, DeclareError>;
 }
 
@@ -67,7 +67,7 @@ pub struct MatchingListenerBuilder<'a, H = DefaultHandler> {
 }
 
 impl<'a> MatchingListenerBuilder<'a, DefaultHandler> {
-    /// `group` has the callbacks of what it listens to.
+    /// Creates a builder; `group` has the callbacks of the publisher or querier.
     pub(crate) fn new(
         matched: &'a dyn Matched,
         listeners: &'a Arc<Listeners>,
@@ -198,8 +198,9 @@ impl<H> MatchingListener<H> {
         self.listening.cancelled()
     }
 
-    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that is under way on another
-    /// thread may still end; to wait for what this gives is to wait for that. Never fails.
+    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that runs
+    /// on another thread may still be running; waiting for the returned [`Ended`] waits for it.
+    /// Never fails.
     pub fn undeclare(self) -> Ended {
         let ended = self.listening.ended();
         drop(self);

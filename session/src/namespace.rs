@@ -22,8 +22,8 @@ impl Namespace {
         self.0.join(key.as_str())
     }
 
-    /// The key as the session knows it; `None` for a key outside of the namespace, which is none of the session's business.
-    /// Of a key with wildcards it is what is left for the part below the namespace.
+    /// Returns the key as the session knows it; `None` for a key outside of the namespace. Of a key
+    /// with wildcards it is the part below the namespace.
     pub(crate) fn incoming(&self, key: &KeyExpr<'_>) -> Option<KeyExpr<'static>> {
         let mut rest = key.as_str();
         let mut chunks = self.0.as_str().split('/');
@@ -49,7 +49,7 @@ impl Namespace {
     }
 }
 
-/// The key as a session of this namespace knows it; `None` for a key outside of it.
+/// Returns the key as a session of this namespace knows it; `None` for a key outside of it.
 pub(crate) fn incoming(
     namespace: Option<&Arc<Namespace>>,
     key: KeyExpr<'static>,

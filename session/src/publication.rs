@@ -33,7 +33,7 @@ pub(crate) struct Message {
     pub limit: Duration,
 }
 
-/// Service that a message asks for.
+/// Service of a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Service {
     pub priority: Priority,
@@ -43,7 +43,7 @@ pub(crate) struct Service {
 }
 
 impl Default for Service {
-    /// Data, drop, not express, reliable.
+    /// Creates the default service: data, drop, not express, reliable.
     fn default() -> Self {
         Service {
             priority: Priority::default(),
@@ -63,7 +63,8 @@ pub(crate) struct PlainService {
 }
 
 impl Service {
-    /// `None` for an encoding with a schema, which takes a place of its own in each message.
+    /// Returns the plain form; `None` for an encoding with a schema, which takes a place of its own
+    /// in each message.
     pub fn plain(&self, encoding: &Encoding) -> Option<PlainService> {
         Some(PlainService {
             encoding: encoding.plain_id()?,
@@ -72,7 +73,7 @@ impl Service {
         })
     }
 
-    /// Takes over what a rule of the configuration gives.
+    /// Applies the service that a rule of the configuration sets.
     #[cold]
     pub fn take_over(&mut self, given: &ServiceGiven) {
         let take = given.congestion_control;
@@ -109,7 +110,7 @@ impl Message {
         }
     }
 
-    /// The node's view.
+    /// Returns the message in the node's form.
     ///
     /// # Errors
     /// The schema is too long for the protocol.
@@ -145,7 +146,7 @@ impl Message {
     }
 }
 
-/// Time that publishing may wait: only under `Block`.
+/// Returns the limit of a publication's wait: it waits only under `Block`.
 #[inline(always)]
 pub(crate) fn patience(congestion_control: CongestionControl, limit: Duration) -> Limit {
     match congestion_control {
@@ -154,7 +155,8 @@ pub(crate) fn patience(congestion_control: CongestionControl, limit: Duration) -
     }
 }
 
-/// Under `Drop` and `BlockFirst`, to be dropped is what the publisher asked for, so it is an outcome and no error.
+/// Turns the error of a dropped message into an outcome: under `Drop` and `BlockFirst` the
+/// publisher has asked for that.
 #[inline(always)]
 pub(crate) fn forgive_drop<T: Given>(
     result: Result<Outcome, PublishError>,
@@ -166,7 +168,7 @@ pub(crate) fn forgive_drop<T: Given>(
     }
 }
 
-/// Result of a publication.
+/// Returns the result of a publication.
 #[inline(always)]
 pub(crate) fn given<T: Given>(passing: Passing) -> Result<T, PublishError> {
     match passing.unusual {
@@ -175,7 +177,7 @@ pub(crate) fn given<T: Given>(passing: Passing) -> Result<T, PublishError> {
     }
 }
 
-/// Result where it gives nothing, or any error.
+/// Returns the result of a publication without a value, or any error.
 #[inline(always)]
 pub(crate) fn passed(passing: Passing) -> crate::Result<()> {
     match passing.unusual {
@@ -228,7 +230,7 @@ impl<'a, T> Publishing<'a, T> {
 
 /// Result of a publication that did not fail: nothing, or its [`Outcome`].
 pub trait Given {
-    /// Takes its part of the outcome.
+    /// Converts the outcome.
     fn of(outcome: Outcome) -> Self;
 }
 
@@ -273,7 +275,8 @@ pub trait Publish {
     fn publish_later(self) -> Self::Later;
 }
 
-/// A put or delete under construction that gives its [`Outcome`]; made by `outcome()` of a put or delete.
+/// A put or delete under construction that returns its [`Outcome`]; made by `outcome()` of a put or
+/// delete.
 #[derive(Debug)]
 #[must_use = "nothing is published before .await or .wait()"]
 pub struct OutcomeBuilder<B>(pub(crate) B);

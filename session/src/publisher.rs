@@ -155,7 +155,7 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// A put, as the publisher has its messages.
+    /// Creates a put with the publisher's service.
     #[inline(always)]
     pub(crate) fn put_message(&self, payload: ZBytes) -> Message {
         let mut message = Message::put(payload, self.service, self.limit);
@@ -163,7 +163,7 @@ impl<'a> Publisher<'a> {
         message
     }
 
-    /// A delete, as the publisher has its messages.
+    /// Creates a delete with the publisher's service.
     pub(crate) fn delete_message(&self) -> Message {
         Message::delete(self.service, self.limit)
     }
@@ -218,22 +218,22 @@ impl<'a> Publisher<'a> {
         self.face.id()
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key_expr(&self) -> &KeyExpr<'a> {
         &self.key
     }
 
-    /// The encoding of the payloads.
+    /// Returns the encoding of the payloads.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
     }
 
-    /// The priority of its messages.
+    /// Returns the priority of its messages.
     pub fn priority(&self) -> Priority {
         self.service.priority
     }
 
-    /// The fate of its messages when a peer is slow.
+    /// Returns the congestion control of its messages.
     pub fn congestion_control(&self) -> CongestionControl {
         self.service.congestion_control
     }
@@ -289,8 +289,8 @@ impl<'a> Publisher<'a> {
         self.face.counters()
     }
 
-    /// Undeclares it, as dropping it does; never fails. It waits for its matching listeners if it is
-    /// [asked to](Ended::wait_callbacks).
+    /// Undeclares it, as dropping it does; never fails. The wait includes its matching listeners
+    /// after [`wait_callbacks`](Ended::wait_callbacks).
     pub fn undeclare(self) -> Ended {
         let callbacks = self.callbacks.clone();
         drop(self);

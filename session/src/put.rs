@@ -39,8 +39,9 @@ impl SessionPutBuilder<'_, '_> {
         self
     }
 
-    /// Gives what became of the message, where the put alone gives `()`: sent, queued, (congestion control `Drop` and
-    /// `BlockFirst`) dropped for a slow peer, or without a link any more.
+    /// Returns the outcome of the message, where the put alone returns `()`: sent, queued,
+    /// (congestion control `Drop` and `BlockFirst`) dropped for a slow peer, or without a link any
+    /// more.
     ///
     /// ```
     /// # use zonda::{Config, Outcome, Wait};

@@ -77,22 +77,22 @@ pub struct SampleFields {
 }
 
 impl Sample {
-    /// The key the sample was published on: never the subscriber's pattern.
+    /// Returns the key the sample was published on: never the subscriber's pattern.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         &self.key_expr
     }
 
-    /// The value; empty for a deletion.
+    /// Returns the value; empty for a deletion.
     pub fn payload(&self) -> &ZBytes {
         &self.payload
     }
 
-    /// The value, to be replaced.
+    /// Returns the value, mutably.
     pub fn payload_mut(&mut self) -> &mut ZBytes {
         &mut self.payload
     }
 
-    /// Put or delete.
+    /// Returns the kind: put or delete.
     pub fn kind(&self) -> SampleKind {
         self.kind
     }
@@ -107,7 +107,7 @@ impl Sample {
         self.timestamp.as_ref()
     }
 
-    /// The priority it was sent with.
+    /// Returns the priority it was sent with.
     pub fn priority(&self) -> Priority {
         self.qos.priority()
     }
@@ -186,12 +186,12 @@ impl Sample {
         }
     }
 
-    /// A put of nothing on the key `empty`; to have a sample where one is needed.
+    /// Creates a put of nothing on the key `empty`, for a place that needs a sample.
     pub fn empty() -> Sample {
         Sample::bare(keyexpr::constant("empty").into(), SampleKind::Put)
     }
 
-    /// With nothing that need not be there.
+    /// Creates a sample without optional fields.
     fn bare(key_expr: KeyExpr<'static>, kind: SampleKind) -> Sample {
         Sample {
             key_expr,
@@ -234,7 +234,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// `None` for messages that have more.
+    /// Returns the common fields; `None` for messages that have more.
     #[inline(always)]
     pub fn of(like: &Delivery<'_>) -> Option<Model> {
         let PushBody::Put(put) = &like.push.body else {
@@ -249,7 +249,7 @@ impl Model {
         })
     }
 
-    /// The sample with this key and payload.
+    /// Returns the sample with this key and payload.
     #[inline(always)]
     pub fn sample(
         &self,
@@ -290,7 +290,8 @@ impl From<Sample> for SampleFields {
 }
 
 impl crate::handlers::Stored for Sample {
-    /// Small parts get buffers of their own, so that a queue of small samples does not hold large receive buffers.
+    /// Copies small parts into their own buffers, so that a queue of small samples does not hold
+    /// large receive buffers.
     fn before_storing(mut self) -> Sample {
         self.payload = self.payload.detached();
         self.attachment = self.attachment.map(|a| a.detached());

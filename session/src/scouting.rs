@@ -20,9 +20,11 @@ use crate::wait::{Operation, ready_at_once};
 
 pub use zonda_router::scouting::{InterfaceReport, ScoutError, ScoutReport, Use};
 
-/// Looks for nodes of these roles: sends a question to the multicast group on every interface at once and again after 1,
-/// 2, 4, 8, 8... seconds, until the [`Scout`] is dropped. Each answer is a [`Hello`]; the same node may answer several
-/// times. A configuration that cannot be made of `config` is an error of the search. Of the configuration the address, the interfaces and the TTL of `scouting/multicast` matter.
+/// Searches for nodes of these roles: sends a scout to the multicast group on every interface at
+/// once and again after 1, 2, 4, 8, 8... seconds, until the [`Scout`] is dropped. Each answer is a
+/// [`Hello`]; a node may answer several times. A configuration that cannot be made of `config` is
+/// an error of the search. Of the configuration the address, the interfaces and the TTL of
+/// `scouting/multicast` matter.
 ///
 /// ```
 /// use std::time::Duration;
@@ -119,12 +121,12 @@ used_as_handler!(Scout);
 pub struct Hello(Greeting);
 
 impl Hello {
-    /// The node's role.
+    /// Returns the node's role.
     pub fn whatami(&self) -> WhatAmI {
         self.0.whatami
     }
 
-    /// The node's id.
+    /// Returns the node's id.
     pub fn zid(&self) -> ZenohId {
         self.0.zid
     }
@@ -139,7 +141,8 @@ impl Hello {
         self.0.locators.iter()
     }
 
-    /// The place that the answer came from: the only hint for a node that names no locator.
+    /// Returns the address that the answer came from: the only hint for a node that names no
+    /// locator.
     pub fn source(&self) -> SocketAddr {
         self.0.source
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Uses of a [`Session`]: an application opens it, publishes, declares, asks, closes it.
+//! Uses of a [`Session`]: an application opens it, publishes, declares, queries, closes it.
 
 #[cfg(feature = "probe")]
 mod probe;
@@ -210,9 +210,9 @@ impl Session {
         Liveliness { session: self }
     }
 
-    /// Asks the queryables on the keys of `selector`, such as `demo/*` or `demo/*?unit=celsius`. The replies
-    /// come to the handler that this gives, by default a queue. For many gets on one key, a
-    /// [declared querier](Session::declare_querier) knows whether anybody answers there.
+    /// Queries the queryables on the keys of `selector`, such as `demo/*` or `demo/*?unit=celsius`.
+    /// The replies come to the returned handler, by default a queue. For many gets on one key, a
+    /// [declared querier](Session::declare_querier) knows whether a queryable matches.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -261,7 +261,7 @@ impl Session {
         QueryableBuilder::new(self, key.try_into().map_err(Into::into))
     }
 
-    /// Declares a querier: asks on one key, again and again.
+    /// Declares a querier: it queries one key repeatedly.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -307,7 +307,7 @@ impl Session {
         declared.undeclare_from(self)
     }
 
-    /// The id of this session as the source of what it publishes without a declared publisher.
+    /// Returns the id of this session as the source of publications without a declared publisher.
     pub fn id(&self) -> EntityGlobalId {
         EntityGlobalId {
             zid: self.zid(),
@@ -315,17 +315,18 @@ impl Session {
         }
     }
 
-    /// The id of this session's node.
+    /// Returns the id of this session's node.
     pub fn zid(&self) -> ZenohId {
         self.node().zid()
     }
 
-    /// A timestamp of this node's hybrid logical clock: unique, and later than all it has seen.
+    /// Creates a timestamp of this node's hybrid logical clock: unique, and later than all it has
+    /// seen.
     pub fn new_timestamp(&self) -> Timestamp {
         self.node().new_timestamp()
     }
 
-    /// The configuration that it was opened with. A change of it changes nothing here.
+    /// Returns the configuration that it was opened with. A change of it changes nothing here.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -337,7 +338,7 @@ impl Session {
         self.configuration()
     }
 
-    /// The connections of this session.
+    /// Returns the connections of this session.
     pub fn info(&self) -> SessionInfo<'_> {
         SessionInfo { session: self }
     }

@@ -158,13 +158,13 @@ enum Kept {
 }
 
 impl<H> Subscriber<H> {
-    /// A subscriber to liveliness tokens.
+    /// Creates a subscriber to liveliness tokens.
     pub(crate) fn to_tokens(key: KeyExpr<'static>, listening: Listening, handler: H) -> Self {
         let entry = Kept::Tokens(key, listening);
         Subscriber { entry, handler }
     }
 
-    /// Lets the declaration live as long as the session.
+    /// Detaches the declaration: it lives as long as the session.
     pub(crate) fn detach(mut self) {
         self.set_background(true);
     }
@@ -185,7 +185,7 @@ impl<H> Subscriber<H> {
         }
     }
 
-    /// The key expression it was declared with.
+    /// Returns the key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         match &self.entry {
             Kept::Data(entry) => entry.key(),
@@ -220,8 +220,9 @@ impl<H> Subscriber<H> {
         }
     }
 
-    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that is under way on another
-    /// thread may still end; to wait for what this gives is to wait for that. Never fails.
+    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that runs
+    /// on another thread may still be running; waiting for the returned [`Ended`] waits for it.
+    /// Never fails.
     pub fn undeclare(self) -> Ended {
         let ended = match &self.entry {
             Kept::Data(entry) => entry.ended(),
@@ -242,7 +243,7 @@ impl<H> fmt::Debug for Subscriber<H> {
     }
 }
 
-/// The callback, given samples with their keys below the namespace.
+/// Wraps the callback: it gets samples with their keys below the namespace.
 fn below(namespace: Arc<Namespace>, callback: Callback<Sample>) -> Callback<Sample> {
     Callback::from(move |sample: Sample| {
         if let Some(key) = namespace.incoming(sample.key_expr()) {
@@ -272,7 +273,8 @@ fn calls_of(callback: Callback<Sample>, stores: bool, group: &Gone) -> Arc<Calls
     Calls::new(tally, call)
 }
 
-/// Gives deliveries to the callback, prepared for being kept if it `STORES` them.
+/// Handler of deliveries that calls the callback, with samples prepared for being kept if it
+/// `STORES` them.
 struct Calling<const STORES: bool> {
     known: Arc<Tally>,
     callback: Callback<Sample>,

@@ -14,7 +14,8 @@ thread_local! {
     static READY: Cell<u8> = const { Cell::new(0) };
 }
 
-/// Ready, but pending with the task woken once every [`READY_MAX`] calls on a thread. A future asks before it does its work.
+/// Returns ready, but pending with the task woken once every [`READY_MAX`] calls on a thread. A
+/// future calls it before it does its work.
 #[inline]
 pub(crate) fn poll_turn(context: &mut Context<'_>) -> Poll<()> {
     let count = READY.get().wrapping_add(1);

@@ -20,7 +20,7 @@ pub trait Declared {
     /// Error of undeclaring it.
     type Error;
 
-    /// Takes it back.
+    /// Undeclares it.
     fn undeclare_from(self, session: &Session) -> Ended<Self::Error>;
 }
 

@@ -37,7 +37,7 @@ pub trait Resolvable {
     type To;
 }
 
-/// An operation that gives `Output`, by `.await` or `.wait()`.
+/// An operation that returns `Output`, by `.await` or `.wait()`.
 ///
 /// ```
 /// use zonda::{Resolve, Session};
@@ -50,8 +50,9 @@ pub trait Resolve<Output>: Wait<To = Output> + IntoFuture<Output = Output> {}
 
 impl<T, Output> Resolve<Output> for T where T: Wait<To = Output> + IntoFuture<Output = Output> {}
 
-/// An operation that can fail in ways of its own. [`Wait::wait`] and `.await` give [any error](crate::Error), so that each of them can
-/// stand last in a function that gives [`crate::Result`]; [`typed`](Operation::typed) gives the operation's own.
+/// An operation with its own type of error. [`Wait::wait`] and `.await` return [any
+/// error](crate::Error), so that each of them can stand last in a function that returns
+/// [`crate::Result`]; [`typed`](Operation::typed) returns the operation's own.
 ///
 /// ```
 /// use zonda::{Config, Operation, PublishError, Session, Wait};
@@ -140,7 +141,7 @@ impl<O: OperationLater> IntoFuture for Typed<O> {
     }
 }
 
-/// The future of an operation: what it gives, or any error.
+/// The future of an operation: its value, or any error.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Performing<F>(pub(crate) F);
@@ -159,7 +160,7 @@ where
     }
 }
 
-/// Makes an [`OperationLater`] a future to `.await`: `[generics] builder`, and `where` its bounds.
+/// Implements `.await` for an [`OperationLater`]: `[generics] builder`, and `where` its bounds.
 macro_rules! awaited {
     ([$($generics:tt)*] $builder:ty $(where $($bounds:tt)+)?) => {
         impl<$($generics)*> std::future::IntoFuture for $builder $(where $($bounds)+)? {
@@ -176,7 +177,8 @@ macro_rules! awaited {
 
 pub(crate) use awaited;
 
-/// Makes an [`Operation`] that never blocks a future that is ready at once: `[generics] builder`.
+/// Implements `.await` for an [`Operation`] that never blocks, by a future that is ready at once:
+/// `[generics] builder`.
 macro_rules! ready_at_once {
     ([$($generics:tt)*] $builder:ty) => {
         impl<$($generics)*> $crate::wait::OperationLater for $builder {

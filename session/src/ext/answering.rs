@@ -2,9 +2,9 @@
 
 //! Questions of an advanced subscriber that are under way.
 //!
-//! A question goes to every cache that matches, and ends when all of them have answered. A cache that never answers must not keep
-//! the samples of the other ones: a question that has brought nothing for a while counts as answered. The subscriber takes later
-//! answers as before.
+//! A query goes to every cache that matches, and ends when all of them have answered. A cache that
+//! never answers must not delay the samples of the other ones: a query that has brought nothing for
+//! a while counts as answered. The subscriber takes later answers as before.
 
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::pin;
@@ -22,19 +22,19 @@ use super::sources::{About, Heard};
 use crate::handle::Session;
 use crate::query::{ConsolidationMode, QueryTarget, Reply, ReplyKeyExpr, Selector};
 
-/// Time that a question without any reply has.
+/// Time limit of a query without any reply.
 const FIRST: Duration = Duration::from_secs(3);
 
-/// Least time that a question with replies has for its next one.
+/// Minimum time limit of the next reply of a query that has replies.
 const NEXT: Duration = Duration::from_millis(250);
 
 /// Factor between the longest silence so far and the time for the next reply.
 const TIMES: u32 = 4;
 
-/// Patience with a question.
+/// Time limits of a query.
 #[derive(Debug)]
 struct Patience {
-    /// Time of the question, or of its last reply.
+    /// Time of the query, or of its last reply.
     since: Instant,
     /// The longest silence so far; `None` before the first reply.
     longest: Option<Duration>,
@@ -49,14 +49,14 @@ impl Patience {
         }
     }
 
-    /// A reply came.
+    /// Records that a reply came.
     fn hear(&mut self, now: Instant) {
         let silence = now.saturating_duration_since(self.since);
         self.longest = self.longest.max(Some(silence));
         self.since = now;
     }
 
-    /// Time at which it is over if no reply comes before.
+    /// Returns the time at which the limit is over if no reply comes before.
     fn over(&self) -> Instant {
         let wait = match self.longest {
             None => FIRST,
@@ -66,7 +66,7 @@ impl Patience {
     }
 }
 
-/// A question and the subscriber that asks.
+/// A query and the subscriber that sends it.
 struct Asked {
     intake: Arc<Intake>,
     about: About,
@@ -89,14 +89,14 @@ impl Asked {
         }
     }
 
-    /// The sources go on, once.
+    /// Releases the sources, which waited for the query; once.
     fn release(&self) {
         if !self.is_released.swap(true, Ordering::AcqRel) {
             self.intake.change(|sources| sources.end(self.about));
         }
     }
 
-    /// Waits until the question is over or has brought nothing for too long.
+    /// Waits until the query is over or has brought nothing for too long.
     async fn wait(&self, runtime: &AnyRuntime) {
         loop {
             let due = self.patience.lock().over();
@@ -117,7 +117,7 @@ impl Asked {
     }
 }
 
-/// Ends a question when its last reply has come.
+/// The end of a query, at the drop after its last reply.
 struct Answering(Arc<Asked>);
 
 impl Drop for Answering {
@@ -128,7 +128,7 @@ impl Drop for Answering {
     }
 }
 
-/// A question before it is asked. It counts as answered when this is dropped.
+/// A query before it is sent. It counts as answered when this is dropped.
 pub(super) struct Unasked(Answering);
 
 impl Unasked {
@@ -143,7 +143,7 @@ impl Unasked {
         })))
     }
 
-    /// Asks, and waits until the sources need not wait any more.
+    /// Sends the query, and waits until the sources need not wait any more.
     pub async fn ask(self, session: Session, selector: Selector<'static>) {
         let Unasked(answering) = self;
         let asked = Arc::clone(&answering.0);
@@ -151,7 +151,8 @@ impl Unasked {
         let token = asked.intake.questions.clone();
         *asked.patience.lock() = Patience::new(Instant::now());
         let get = session.get(selector).callback(move |reply| {
-            // Named so that the closure owns the whole of it, and ends the question when it is dropped.
+            // Named so that the closure owns the whole of it, and ends the query when it is
+            // dropped.
             let Answering(asked) = &answering;
             asked.take(reply);
         });

@@ -39,7 +39,7 @@ struct Rest {
 }
 
 impl Beside {
-    /// Nothing. No constant: that would be copied as a whole.
+    /// Returns no parts. A constant would be copied as a whole.
     #[inline(always)]
     pub fn nothing() -> Beside {
         Beside {
@@ -153,7 +153,8 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Of a publisher whose puts have this encoding. One for no samples keeps none.
+    /// Creates the cache of a publisher whose puts have this encoding. One for no samples keeps
+    /// none.
     pub fn new(config: &CacheConfig, encoding: &Encoding) -> Cache {
         Cache {
             encoding: encoding.clone(),
@@ -166,7 +167,7 @@ impl Cache {
         }
     }
 
-    /// Keeps one more, in the place of the oldest ones. Its payload is shared.
+    /// Inserts a sample, and evicts the oldest ones. Its payload is shared.
     #[inline(always)]
     pub fn keep(&mut self, payload: &ZBytes, beside: Beside, spilled: &mut Spilled) {
         let place = match self.count == self.max_samples {
@@ -189,7 +190,7 @@ impl Cache {
         }
     }
 
-    /// The place of the oldest one, which is the newest from now on.
+    /// Returns the slot of the oldest sample, which becomes that of the newest one.
     #[inline(always)]
     fn oldest(&mut self) -> usize {
         let oldest = self.oldest;
@@ -200,7 +201,7 @@ impl Cache {
         oldest
     }
 
-    /// A free place, which is that of the newest one from now on.
+    /// Returns a free slot, which becomes that of the newest sample.
     #[cold]
     fn free(&mut self) -> usize {
         if self.count == self.slots.len() {
@@ -214,7 +215,7 @@ impl Cache {
         place
     }
 
-    /// The place of the sample that comes so many after the oldest one.
+    /// Returns the slot of the sample that is `distance` after the oldest one.
     #[inline(always)]
     fn place(&self, distance: usize) -> usize {
         let place = self.oldest + distance;
@@ -224,7 +225,7 @@ impl Cache {
         }
     }
 
-    /// Gives up the oldest ones until the rest has few enough bytes.
+    /// Evicts the oldest samples until the rest has few enough bytes.
     #[cold]
     fn spill(&mut self, spilled: &mut Spilled) {
         while self.bytes > self.max_bytes && self.count > 0 {
@@ -262,7 +263,7 @@ impl Cache {
         self.picked(&filter, next).map(|(one, _)| one.bytes).sum()
     }
 
-    /// The bytes that it keeps at most.
+    /// Returns the limit of bytes.
     pub fn max_bytes(&self) -> usize {
         self.max_bytes
     }
@@ -377,7 +378,7 @@ mod tests {
         cache.keep(&message.payload, beside, &mut Spilled::default());
     }
 
-    /// With the samples of the numbers from 0 on.
+    /// Returns a cache with the samples of the numbers from 0 on.
     fn cache(config: &CacheConfig, count: u32) -> Cache {
         let mut cache = empty(config);
         (0..count).for_each(|n| drop(put(&mut cache, n.to_le_bytes())));

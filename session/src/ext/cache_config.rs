@@ -54,14 +54,14 @@ impl CacheConfig {
     /// Default limit of a cache in bytes.
     pub const MAX_BYTES: usize = 64 << 20;
 
-    /// At most so many samples. Default: 1. A publisher that is to keep none is not declared.
+    /// Limits the number of samples. Default: 1. A publisher that is to keep none is not declared.
     pub fn max_samples(mut self, depth: usize) -> Self {
         self.max_samples = depth;
         self
     }
 
-    /// At most so many bytes: payloads, attachments, and what each sample takes by itself. A sample that alone is larger is
-    /// not kept. Default: [`MAX_BYTES`](Self::MAX_BYTES).
+    /// Limits the bytes: payloads, attachments, and the administration of each sample. A sample
+    /// that alone is larger is not kept. Default: [`MAX_BYTES`](Self::MAX_BYTES).
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self

@@ -19,13 +19,15 @@ pub enum AdvancedError {
         /// The setting.
         what: &'static str,
     },
-    /// A cache of publications distinguishes its samples by timestamps, and this session gives none.
+    /// A cache of publications distinguishes its samples by timestamps, and this session stamps
+    /// none.
     #[error("the cache of {key} needs timestamps: set `timestamping/enabled` to true")]
     Unstamped {
         /// The key of the cache.
         key: KeyExpr<'static>,
     },
-    /// Without `sample_miss_detection` timestamps distinguish the samples of a cache, and this session gives none.
+    /// Without `sample_miss_detection` timestamps distinguish the samples of a cache, and this
+    /// session stamps none.
     #[error(
         "the cache of {key} needs timestamps or numbers: set `timestamping/enabled` to true, or add \
          `.sample_miss_detection(..)`"

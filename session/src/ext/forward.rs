@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! From a subscriber straight to a publisher.
+//! Forwarding from a subscriber straight to a publisher.
 
 use crate::handlers::FifoChannelHandler;
 use crate::pubsub::{Publisher, Subscriber};

@@ -39,8 +39,8 @@ struct Beats {
 }
 
 impl MissDetectionConfig {
-    /// A heartbeat in every period, once something was published. For publishers that publish often: a heartbeat that is
-    /// lost does no harm, the next one follows.
+    /// Sends a heartbeat in every period, once something was published. For publishers that publish
+    /// often: a heartbeat that is lost does no harm, the next one follows.
     pub fn heartbeat(mut self, period: Duration) -> Self {
         let is_sporadic = false;
         self.beats = Some(Beats {
@@ -50,8 +50,8 @@ impl MissDetectionConfig {
         self
     }
 
-    /// A heartbeat in every period in which something was published, sent with congestion control `Block`. For publishers that
-    /// are quiet for long times.
+    /// Sends a heartbeat in every period in which something was published, with congestion control
+    /// `Block`. For publishers that are quiet for long times.
     pub fn sporadic_heartbeat(mut self, period: Duration) -> Self {
         let is_sporadic = true;
         self.beats = Some(Beats {

@@ -23,19 +23,19 @@ pub struct HistoryConfig {
 }
 
 impl HistoryConfig {
-    /// Also asks publishers that come later, when their token is heard (`publisher_detection`).
+    /// Queries publishers that come later, too, when their token comes (`publisher_detection`).
     pub fn detect_late_publishers(mut self) -> Self {
         self.late_publishers = true;
         self
     }
 
-    /// At most so many samples of each publisher, the newest ones. 0 is refused.
+    /// Limits the samples of each publisher to the newest ones. 0 is refused.
     pub fn max_samples(mut self, depth: usize) -> Self {
         self.max_samples = Some(depth);
         self
     }
 
-    /// Only samples of the last so many seconds. 0 is refused.
+    /// Limits the age of the samples, in seconds. 0 is refused.
     pub fn max_age(mut self, seconds: f64) -> Self {
         self.max_age = Some(seconds);
         self
@@ -76,7 +76,7 @@ pub struct RecoveryConfig<const CONFIGURED: bool = true> {
 }
 
 impl RecoveryConfig<false> {
-    /// Asks every publisher that is known, once in this time, for what is newer than what it has delivered.
+    /// Queries every known publisher, once in this time, for samples after the last delivered one.
     pub fn periodic_queries(self, period: Duration) -> RecoveryConfig<true> {
         RecoveryConfig {
             periodic_queries: Some(period),
@@ -96,8 +96,8 @@ impl RecoveryConfig<false> {
 }
 
 impl<const CONFIGURED: bool> RecoveryConfig<CONFIGURED> {
-    /// For how long a publisher is remembered after its last sample; the next one is then its first. One whose token is heard is
-    /// not forgotten. Default: an hour.
+    /// Sets how long a publisher is remembered after its last sample; the next one is then its
+    /// first. A publisher with a live token is not forgotten. Default: an hour.
     pub fn retention_period(mut self, period: Duration) -> RecoveryConfig<CONFIGURED> {
         self.retention = Some(period);
         self

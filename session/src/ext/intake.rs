@@ -31,7 +31,8 @@ use crate::sample::{Sample, SampleKind};
 /// Steps that may wait before a thread that brings more waits for the one that carries them out.
 const BACKLOG_MAX: usize = 1024;
 
-/// The turn to carry out what waits, if anything does and no other thread has it; one that has brought much waits for it.
+/// Takes the turn to carry out waiting steps, if there are any and no other thread has it; a thread
+/// that has added many waits for it.
 pub(super) fn take_turn<Q>(mut waiting: Locked<'_, Q>, backlog: usize) -> Option<Turn> {
     match backlog {
         0 => None,
@@ -75,7 +76,7 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// A sample came.
+    /// Handles a sample.
     pub fn take(self: &Arc<Self>, sample: Sample, heard: Heard) {
         let sample = match self.stores {
             true => sample.before_storing(),
@@ -84,7 +85,7 @@ impl Intake {
         self.change(|sources| sources.take(sample, heard, Instant::now()));
     }
 
-    /// A heartbeat came.
+    /// Handles a heartbeat.
     pub fn take_heartbeat(self: &Arc<Self>, beat: &Sample) {
         if beat.kind() != SampleKind::Put {
             return;
@@ -94,7 +95,7 @@ impl Intake {
         }
     }
 
-    /// A publisher came to life or went.
+    /// Handles the token of a publisher that came to life or went.
     pub fn take_token(self: &Arc<Self>, token: &Sample) {
         let is_alive = token.kind() == SampleKind::Put;
         self.change(|sources| sources.take_token(token.key_expr(), is_alive, Instant::now()));
@@ -136,7 +137,7 @@ impl Intake {
         }
     }
 
-    /// Asks on a task of its own: no link waits until the question is sent.
+    /// Sends a query on a separate task: no link waits until it is sent.
     fn ask(self: &Arc<Self>, question: Question) {
         let unasked = Unasked::new(self, question.about);
         let (Some(session), Ok(selector)) = (self.session.upgrade(), self.selector(&question))
@@ -168,7 +169,7 @@ impl Intake {
         Ok(Selector::owned(key, parameters))
     }
 
-    /// The subscriber has ended: nothing is delivered any more, and the callback goes.
+    /// Ends the subscriber: nothing is delivered any more, and the callback is dropped.
     pub fn end(&self) {
         drop(self.callback.swap(None));
         self.misses.end();

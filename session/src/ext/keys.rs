@@ -8,9 +8,9 @@
 
 use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError, ZenohId};
 
-/// Stands where a publisher that goes by timestamps has no number.
+/// Placeholder of the number of a publisher that numbers nothing.
 const STAMPED: &str = "uhlc";
-/// Stands where nothing is said about the entity.
+/// Placeholder of missing metadata.
 const NOTHING: &str = "_";
 
 /// Identity of one sequence of samples.
@@ -23,7 +23,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// The source whose token or heartbeat has this key.
+    /// Returns the source whose token or heartbeat has this key.
     pub fn of_key(key: &KeyExpr<'_>) -> Option<Source> {
         let (_, entity) = key.as_str().split_once("/@adv/pub/")?;
         let mut chunks = entity.split('/');
@@ -40,7 +40,7 @@ impl Source {
 
 type Made = Result<KeyExpr<'static>, KeyExprError>;
 
-/// A publisher's own key.
+/// Returns a publisher's own key.
 pub(super) fn publisher(key: &KeyExpr<'_>, of: Source, meta: Option<&KeyExpr<'_>>) -> Made {
     let meta = meta.map_or(NOTHING, |meta| meta.as_str());
     match of {
@@ -51,7 +51,7 @@ pub(super) fn publisher(key: &KeyExpr<'_>, of: Source, meta: Option<&KeyExpr<'_>
     }
 }
 
-/// A subscriber's own key.
+/// Returns a subscriber's own key.
 pub(super) fn subscriber(
     key: &KeyExpr<'_>,
     id: EntityGlobalId,
@@ -61,17 +61,17 @@ pub(super) fn subscriber(
     key.join(&format!("@adv/sub/{}/{}/{meta}", id.zid, id.eid))
 }
 
-/// Every cache on these keys.
+/// Returns the key of every cache on these keys.
 pub(super) fn caches(key: &KeyExpr<'_>) -> Made {
     key.join("@adv/**")
 }
 
-/// Every publisher on these keys.
+/// Returns the key of every publisher on these keys.
 pub(super) fn publishers(key: &KeyExpr<'_>) -> Made {
     key.join("@adv/pub/**")
 }
 
-/// The cache of this publisher.
+/// Returns the key of the cache of this publisher.
 pub(super) fn cache_of(key: &KeyExpr<'_>, id: EntityGlobalId) -> Made {
     key.join(&format!("@adv/*/{}/{}/**", id.zid, id.eid))
 }

@@ -26,12 +26,12 @@ impl Ledger {
         }
     }
 
-    /// The number of samples so far.
+    /// Returns the number of samples so far.
     pub fn published(&self) -> u64 {
         self.published
     }
 
-    /// Enters one more; gives its number. What is kept no longer goes to `spilled`.
+    /// Enters a sample and returns its number. Evicted samples go to `spilled`.
     #[inline(always)]
     pub fn enter(&mut self, payload: &ZBytes, beside: Beside, spilled: &mut Spilled) -> u32 {
         let number = self.published as u32;
@@ -57,7 +57,7 @@ impl Ledger {
         self.cache.weigh(parameters, now, next)
     }
 
-    /// The bytes that it keeps at most.
+    /// Returns the limit of bytes.
     pub fn max_bytes(&self) -> usize {
         self.cache.max_bytes()
     }

@@ -22,7 +22,7 @@ impl Miss {
         Miss { source, nb }
     }
 
-    /// The publisher.
+    /// Returns the id of the publisher.
     pub fn source(&self) -> EntityGlobalId {
         self.source
     }

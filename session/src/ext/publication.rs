@@ -61,8 +61,9 @@ impl<'a> AdvancedPublicationBuilder<'a> {
         self
     }
 
-    /// Gives what became of the message, as
-    /// [`PublisherPutBuilder::outcome`](crate::pubsub::PublisherPutBuilder::outcome). It is kept whatever that is.
+    /// Returns the outcome of the message, as
+    /// [`PublisherPutBuilder::outcome`](crate::pubsub::PublisherPutBuilder::outcome). The message
+    /// is cached in any case.
     pub fn outcome(self) -> OutcomeBuilder<Self> {
         OutcomeBuilder(self)
     }

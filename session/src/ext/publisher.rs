@@ -74,7 +74,7 @@ impl<'a> AdvancedPublisher<'a> {
         self.publisher.id()
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key_expr(&self) -> &KeyExpr<'a> {
         self.publisher.key_expr()
     }
@@ -84,7 +84,7 @@ impl<'a> AdvancedPublisher<'a> {
         self.publisher.encoding()
     }
 
-    /// The priority of its messages.
+    /// Returns the priority of its messages.
     pub fn priority(&self) -> Priority {
         self.publisher.priority()
     }
@@ -132,7 +132,7 @@ impl<'a> AdvancedPublisher<'a> {
         }
     }
 
-    /// Keeps a sample; its number, if it gets one.
+    /// Caches a sample; returns its number if the samples are numbered.
     #[inline(always)]
     pub(super) fn enter(&self, payload: &ZBytes, beside: Beside) -> Option<u32> {
         let mut spilled = Spilled::default();

@@ -35,7 +35,7 @@ pub trait AdvancedPublisherBuilderExt<'a, 'b, 'c> {
     /// the samples that they missed.
     fn publisher_detection(self) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
 
-    /// Nothing of this yet.
+    /// Converts the builder without any of these features.
     fn advanced(self) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Shares of a cache: a neighbour that asks it, by itself or for nodes behind it, has one.
+//! Shares of a cache: a neighbour that queries it, by itself or for nodes behind it, has one.
 //!
-//! A question of some bytes may have all that the cache holds for an answer. A neighbour gets that twice at once, and from then on
-//! half of it each second; answers that are larger than a few samples take turns. An answer that waits keeps no samples: they are
-//! chosen when its time has come. A late answer is not lost: the cache sends the rest of it as long as its question is open.
+//! A query may get as an answer all that the cache holds. A neighbour gets that twice at once, and
+//! from then on half of it each second; answers that are larger than a few samples take turns. An
+//! answer that waits keeps no samples: they are chosen when its turn has come. A late answer is not
+//! lost: the cache sends the rest of it as long as its query is open.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,12 +48,12 @@ impl Budget {
         }
     }
 
-    /// Gives back bytes that do not go out.
+    /// Returns bytes that are not sent to the budget.
     fn give_back(&mut self, bytes: usize) {
         self.left += bytes as f64;
     }
 
-    /// Takes so many bytes, and gives the time to wait until they may go out.
+    /// Takes bytes, and returns the time to wait until they may be sent.
     fn take(&mut self, bytes: usize, now: Instant) -> Duration {
         let each_second = self.full / 4.0;
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
@@ -90,14 +91,15 @@ pub(super) struct Shares {
 pub(super) struct Place {
     share: Arc<Share>,
     is_small: bool,
-    /// Bytes that the question was charged for when it came, and that have not gone out.
+    /// Bytes that the query was charged for when it came, and that have not been sent.
     paid: usize,
 }
 
-/// A question that has come.
+/// A query that has come.
 pub(super) struct Queued {
     share: Arc<Share>,
-    /// Bytes of a small answer, which is charged when the question comes; `None` for a large one, which takes a turn.
+    /// Bytes of a small answer, which is charged when the query comes; `None` for a large one,
+    /// which takes a turn.
     small: Option<usize>,
     pause: Duration,
     /// Set while it counts among the waiting queries.
@@ -113,7 +115,7 @@ impl Shares {
         }
     }
 
-    /// The share of this neighbour.
+    /// Returns the share of this neighbour.
     pub fn of(&self, neighbour: ZenohId, now: Instant) -> Arc<Share> {
         let mut all = self.all.lock();
         if all.len() >= LOOK_AT && !all.contains_key(&neighbour) {
@@ -145,7 +147,8 @@ impl Share {
         is_full(&state.small) && is_full(&state.large)
     }
 
-    /// A question for so many bytes has come; `None` if it would have to wait and too many do.
+    /// Queues a query for an answer of so many bytes; `None` if it would have to wait and too many
+    /// do.
     pub fn queue(self: &Arc<Self>, bytes: usize, now: Instant) -> Option<Queued> {
         let small = (bytes <= SMALL).then_some(bytes);
         let mut state = self.state.lock();
@@ -174,7 +177,8 @@ impl Share {
 }
 
 impl Queued {
-    /// The time until the budget has room for the answer: to be waited for before [`turn`](Self::turn).
+    /// Returns the time until the budget has room for the answer: to be waited for before
+    /// [`turn`](Self::turn).
     pub fn pause(&self) -> Duration {
         self.pause
     }
@@ -204,7 +208,7 @@ impl Drop for Queued {
 }
 
 impl Place {
-    /// Charges so many bytes that go out, and gives the time to wait before more do.
+    /// Charges bytes that are sent, and returns the time to wait before the next ones.
     pub fn take(&mut self, bytes: usize, now: Instant) -> Duration {
         let paid = self.paid.min(bytes);
         self.paid -= paid;

@@ -14,9 +14,10 @@ use crate::handlers::{FifoChannelHandler, used_as_handler};
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
 
-/// A subscriber that asks the caches of [advanced publishers](super::AdvancedPublisher): for their history when it is
-/// declared, and for samples that were lost on the way. Samples of one publisher are delivered in their order, each
-/// once. Dropping it undeclares it and ends its questions, without blocking.
+/// A subscriber that queries the caches of [advanced publishers](super::AdvancedPublisher): for
+/// their history when it is declared, and for samples that were lost on the way. Samples of one
+/// publisher are delivered in their order, each once. Dropping it undeclares it and ends its
+/// queries, without blocking.
 ///
 /// The subscriber dereferences to its handler, as a [`Subscriber`] does.
 ///
@@ -66,7 +67,7 @@ impl<H> AdvancedSubscriber<H> {
         }
     }
 
-    /// Lets it live as long as its session.
+    /// Detaches it: it lives as long as its session.
     pub(super) fn detach(mut self) {
         *self.intake.background.lock() = std::mem::take(&mut self.declared);
         if let Some(subscriber) = self.subscriber.take() {
@@ -79,7 +80,7 @@ impl<H> AdvancedSubscriber<H> {
         self.id
     }
 
-    /// The key expression it was declared with.
+    /// Returns the key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         &self.intake.key
     }

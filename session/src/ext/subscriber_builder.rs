@@ -31,19 +31,19 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for which a source is known after its last sample by default.
 const RETENTION: Duration = Duration::from_secs(3600);
 
-/// Makes a [`SubscriberBuilder`] one of an [`AdvancedSubscriber`].
+/// Conversion of a [`SubscriberBuilder`] to one of an [`AdvancedSubscriber`].
 pub trait AdvancedSubscriberBuilderExt<'a, 'b, 'c, H> {
-    /// Asks for samples of the time before it was declared.
+    /// Queries samples of the time before it was declared.
     fn history(self, config: HistoryConfig) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
 
-    /// Asks for samples that were lost; publishers have to count theirs (`sample_miss_detection`) and to keep some
-    /// (`cache`).
+    /// Queries samples that were lost; publishers have to number theirs (`sample_miss_detection`)
+    /// and to keep some (`cache`).
     fn recovery(self, config: RecoveryConfig) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
 
-    /// Lets other nodes find it by liveliness.
+    /// Announces the subscriber by a liveliness token.
     fn subscriber_detection(self) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
 
-    /// Nothing of this yet: as it is, it counts samples that are lost.
+    /// Converts the builder without any of these features: as it is, it counts lost samples.
     fn advanced(self) -> AdvancedSubscriberBuilder<'a, 'b, 'c, H>;
 }
 
@@ -100,8 +100,8 @@ pub struct AdvancedSubscriberBuilder<'a, 'b, 'c, H = DefaultHandler> {
 
 impl<'a, 'b, 'c> AdvancedSubscriberBuilder<'a, 'b, 'c, DefaultHandler> {
     handler_setters! {
-        /// Calls this function with every sample, one after another: where it arrives, or where the question ends whose
-        /// answers it waited for. It may call anything of the session.
+        /// Calls this function with every sample, one after another: where it arrives, or at the
+        /// end of the query whose answers it waited for. It may call anything of the session.
         AdvancedSubscriberBuilder('a, 'b, 'c) of Sample keeps session, key, manner
     }
 }
@@ -113,13 +113,13 @@ impl<'c, H> AdvancedSubscriberBuilder<'_, '_, 'c, H> {
         self
     }
 
-    /// See [`AdvancedSubscriberBuilderExt::history`].
+    /// Queries earlier samples, see [`AdvancedSubscriberBuilderExt::history`].
     pub fn history(mut self, config: HistoryConfig) -> Self {
         self.manner.history = Some(config);
         self
     }
 
-    /// See [`AdvancedSubscriberBuilderExt::recovery`].
+    /// Queries lost samples, see [`AdvancedSubscriberBuilderExt::recovery`].
     pub fn recovery(mut self, config: RecoveryConfig) -> Self {
         self.manner.recovery = Some(config);
         self
@@ -131,7 +131,7 @@ impl<'c, H> AdvancedSubscriberBuilder<'_, '_, 'c, H> {
         self
     }
 
-    /// See [`AdvancedSubscriberBuilderExt::subscriber_detection`].
+    /// Announces the subscriber, see [`AdvancedSubscriberBuilderExt::subscriber_detection`].
     pub fn subscriber_detection(mut self) -> Self {
         self.manner.is_detectable = true;
         self

@@ -22,7 +22,8 @@ struct Stop {
 }
 
 impl Ticker {
-    /// Calls `tick` every `period`, for the first time after one, on a task of the node's runtime; until it gives false.
+    /// Calls `tick` every `period`, for the first time after one, on a task of the node's runtime;
+    /// until it returns false.
     pub fn start<F>(
         node: &Node,
         task: &'static str,

@@ -11,7 +11,7 @@ use super::IntoHandler;
 pub struct Callback<T>(Arc<dyn Fn(T) + Send + Sync>);
 
 impl<T> Callback<T> {
-    /// A function that is shared already. One that is not becomes a callback by [`From`].
+    /// Wraps a function that is shared already. One that is not becomes a callback by [`From`].
     ///
     /// ```
     /// use std::sync::Arc;
@@ -70,7 +70,7 @@ impl<T, H> IntoHandler<T> for (Callback<T>, H) {
     type Handler = H;
     const STORES: bool = false;
 
-    /// A callback, with something to reach through the subscriber.
+    /// Returns a callback, and a handle that the subscriber dereferences to.
     fn into_handler(self) -> (Callback<T>, H) {
         self
     }
@@ -96,9 +96,9 @@ pub struct CallbackDrop<F, D>
 where
     D: FnMut() + Send + Sync + 'static,
 {
-    /// Called with every value.
+    /// The function for every value.
     pub callback: F,
-    /// Called once, after the last call of `callback`.
+    /// The function for the end, after the last call of `callback`.
     pub drop: D,
 }
 

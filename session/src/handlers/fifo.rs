@@ -53,7 +53,7 @@ impl FifoChannel {
     /// Capacity of a default queue.
     pub const CAPACITY_DEFAULT: usize = 256;
 
-    /// A queue for so many values (at least 1).
+    /// Creates a queue with a capacity of at least 1.
     pub fn new(capacity: usize) -> FifoChannel {
         FifoChannel {
             capacity: capacity.max(1),
@@ -70,7 +70,7 @@ impl FifoChannel {
 }
 
 impl Default for FifoChannel {
-    /// 256 values, waits when full.
+    /// Creates a queue of 256 values that waits when full.
     fn default() -> Self {
         FifoChannel::new(Self::CAPACITY_DEFAULT)
     }
@@ -112,7 +112,7 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for FifoChannel {
 }
 
 impl FifoChannel {
-    /// A queue that is filled by a task which waits without holding its thread.
+    /// Creates a queue that is filled by a task which waits without holding its thread.
     fn patient<T: Send + 'static>(self) -> (Patient<T>, FifoChannelHandler<T>) {
         let (sender, receiver) = flume::bounded(self.capacity);
         let dropped = Arc::new(AtomicU64::new(0));
@@ -142,7 +142,7 @@ impl FifoChannel {
 }
 
 impl FifoChannel {
-    /// Queues a value; gives it back if it cannot.
+    /// Queues a value; returns it if that fails.
     #[inline]
     fn keep<T>(&self, sender: &flume::Sender<T>, value: T) -> Option<T> {
         match self.overflow {
@@ -158,7 +158,7 @@ impl FifoChannel {
         }
     }
 
-    /// Queues what belongs to a query; gives it back if it cannot.
+    /// Queues a query or a reply; returns it if that fails.
     fn keep_asking<T>(&self, sender: &flume::Sender<T>, beyond: &Beyond<T>, value: T) -> Option<T> {
         match (Room::here(), self.overflow) {
             (Room::First, _) => beyond.push_first(value),
@@ -181,13 +181,14 @@ impl FifoChannel {
 pub struct FifoChannelHandler<T> {
     pub(super) receiver: flume::Receiver<T>,
     dropped: Arc<AtomicU64>,
-    /// Only of queues for queries and replies.
+    /// Values beyond the capacity, of queues for queries and replies only.
     beyond: Option<Arc<Beyond<T>>>,
     origin: Origin,
 }
 
 impl<T> FifoChannelHandler<T> {
-    /// The thread that fills the queue, and holds its lock, may be left behind in the parent of a process that was forked off.
+    /// Checks that this process was not forked: the thread that fills the queue, and holds its
+    /// lock, may exist in the parent only.
     pub(super) fn check(&self) -> Result<(), RecvError> {
         match self.origin.is_elsewhere() {
             true => Err(RecvError::Forked),
@@ -287,12 +288,13 @@ impl<T> FifoChannelHandler<T> {
         self.recv_timeout(deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// The values as they come; ends when nothing will come any more. Each step blocks.
+    /// Returns the values as they come; ends when the queue has no sender any more. Each step
+    /// blocks.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         FifoIter(self)
     }
 
-    /// The values that are there, without waiting.
+    /// Returns the waiting values, without waiting for more.
     pub fn try_iter(&self) -> impl Iterator<Item = T> + '_ {
         std::iter::from_fn(|| self.try_recv().ok().flatten())
     }
@@ -307,7 +309,7 @@ impl<T> FifoChannelHandler<T> {
         first.chain(self.receiver.drain()).chain(last)
     }
 
-    /// The values as a `futures` stream.
+    /// Returns the values as a `futures` stream.
     pub fn stream(&self) -> FifoStream<'_, T> {
         FifoStream {
             handler: self,
@@ -315,7 +317,7 @@ impl<T> FifoChannelHandler<T> {
         }
     }
 
-    /// The values as a `futures` stream that owns the queue.
+    /// Returns the values as a `futures` stream that owns the queue.
     ///
     /// ```
     /// # use zonda::{Config, Wait};

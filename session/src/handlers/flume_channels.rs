@@ -13,7 +13,7 @@ macro_rules! channels_of {
         {
             type Handler = $flume::Receiver<T>;
 
-            /// A flume channel; waits when a bounded one is full.
+            /// Creates a handler of a flume channel; the callback waits when a bounded one is full.
             fn into_handler(self) -> (Callback<T>, Self::Handler) {
                 let (sender, receiver) = self;
                 let callback = Callback::from(move |value| {

@@ -9,8 +9,8 @@
 //! | [`FifoChannel`] | your thread or task | waits, so the link is not read (back-pressure); or drops the newest and counts |
 //! | [`RingChannel`] | your thread or task | drops the oldest and counts |
 //!
-//! Liveliness subscribers, questions for tokens and matching listeners are called by a task of the session's runtime
-//! instead; a full queue makes that task alone wait.
+//! A task of the session's runtime calls liveliness subscribers, queries for tokens and matching
+//! listeners instead; a full queue makes that task alone wait.
 //!
 //! A callback may call anything of its session: put, declare, undeclare (itself too), close. No lock is held while it
 //! runs, nor while it is dropped. A panic in it is logged and costs that one message.
@@ -37,7 +37,7 @@ pub use fifo_reading::{FifoIntoIter, FifoIntoStream, FifoIter, FifoRecv, FifoStr
 pub use patient::{Patient, Taken};
 pub use ring::{RingChannel, RingChannelHandler};
 
-/// Makes what has a field `handler` usable like that handler.
+/// Dereferences a type with a field `handler` to that handler.
 macro_rules! used_as_handler {
     ($handle:ident) => {
         impl<H> std::ops::Deref for $handle<H> {
@@ -80,7 +80,7 @@ macro_rules! handler_setters {
             self.with($crate::handlers::Callback::in_turn(callback))
         }
 
-        /// Gives every value to this handler, in place of the default one.
+        /// Sets the handler of every value, in place of the default one.
         pub fn with<H: $crate::handlers::IntoHandler<$value>>(
             self,
             handler: H,
@@ -107,11 +107,12 @@ pub trait IntoHandler<T> {
     /// Values outlive the call. They are then prepared by [`Stored::before_storing`].
     const STORES: bool = true;
 
-    /// Makes the two sides.
+    /// Creates the callback and the handler.
     fn into_handler(self) -> (Callback<T>, Self::Handler);
 
-    /// Gives the handler for values that a task of its own delivers, such as changes of liveliness: where the callback would hold
-    /// its thread until there is room, this one waits without.
+    /// Creates the handler for values that a separate task delivers, such as changes of liveliness:
+    /// where the callback would block its thread until there is room, this one waits without
+    /// blocking.
     fn into_patient(self) -> (Patient<T>, Self::Handler)
     where
         Self: Sized,
@@ -124,7 +125,7 @@ pub trait IntoHandler<T> {
 
 /// A value that can be prepared for being kept for a while.
 pub trait Stored: Sized {
-    /// Gives up large shared buffers that a small value would keep alive.
+    /// Releases large shared buffers that a small value would keep alive.
     #[must_use]
     fn before_storing(self) -> Self {
         self
@@ -134,7 +135,7 @@ pub trait Stored: Sized {
     /// query lives.
     const ASKS: bool = false;
 
-    /// Called instead of just dropping it when a queue has no room for it.
+    /// Handles a value that a queue has no room for, instead of just dropping it.
     fn turn_away(self) {}
 }
 
@@ -161,7 +162,7 @@ where
 {
     type Handler = std::sync::mpsc::Receiver<T>;
 
-    /// A channel of the standard library; waits when it is full.
+    /// Creates a handler of a standard channel; the callback waits when it is full.
     fn into_handler(self) -> (Callback<T>, Self::Handler) {
         let (sender, receiver) = self;
         let callback = Callback::from(move |value| {

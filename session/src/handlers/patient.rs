@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::Callback;
 
-/// Waits until a value is taken.
+/// A future that completes when a value is taken.
 pub type Taken = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A callback that may have to wait before it can take a value: of changes that are delivered one after another, the next one
@@ -17,12 +17,12 @@ pub type Taken = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct Patient<T>(Arc<dyn Fn(T) -> Option<Taken> + Send + Sync>);
 
 impl<T> Patient<T> {
-    /// Wraps a function that gives back what is to be waited for, if anything is.
+    /// Wraps a function that returns the future to wait for, if it has to wait.
     pub fn new(f: impl Fn(T) -> Option<Taken> + Send + Sync + 'static) -> Patient<T> {
         Patient(Arc::new(f))
     }
 
-    /// Gives it a value.
+    /// Calls it with a value.
     pub fn call(&self, value: T) -> Option<Taken> {
         (self.0)(value)
     }

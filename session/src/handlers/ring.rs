@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The latest N values: a full ring drops its oldest one and never makes anybody wait.
+//! Ring of the latest N values: a full one drops its oldest value and never makes its sender wait.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct RingChannel {
 }
 
 impl RingChannel {
-    /// A ring of so many values (at least 1).
+    /// Creates a ring with a capacity of at least 1.
     pub fn new(capacity: usize) -> RingChannel {
         RingChannel {
             capacity: capacity.max(1),
@@ -35,7 +35,7 @@ impl RingChannel {
 }
 
 impl Default for RingChannel {
-    /// The latest value.
+    /// Creates a ring of the latest value.
     fn default() -> Self {
         RingChannel::new(1)
     }
@@ -102,7 +102,7 @@ impl<T: Stored> Writer<T> {
             // A full ring has readers on their way already.
             self.0.arrived.notify_additional(1);
         }
-        // Last, outside of the lock: dropping a value may run anybody's code.
+        // Last, outside of the lock: dropping a value may run user code.
         if let Some(oldest) = oldest {
             oldest.turn_away();
         }
@@ -207,17 +207,17 @@ impl<T> RingChannelHandler<T> {
         }
     }
 
-    /// The values as they come; ends when the subscriber is gone. Each step blocks.
+    /// Returns the values as they come; ends when the subscriber is gone. Each step blocks.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         std::iter::from_fn(|| self.recv().ok())
     }
 
-    /// The values that are there, without waiting.
+    /// Returns the waiting values, without waiting for more.
     pub fn try_iter(&self) -> impl Iterator<Item = T> + '_ {
         std::iter::from_fn(|| self.try_recv().ok().flatten())
     }
 
-    /// The number of values that wait to be taken.
+    /// Returns the number of values that wait to be taken.
     pub fn len(&self) -> usize {
         self.ring.state.lock().values.len()
     }
@@ -227,12 +227,12 @@ impl<T> RingChannelHandler<T> {
         self.len() == 0
     }
 
-    /// The number of values that the ring holds.
+    /// Returns the capacity of the ring.
     pub fn capacity(&self) -> usize {
         self.ring.capacity
     }
 
-    /// The number of values that were dropped because newer ones came.
+    /// Returns the number of values that were dropped because newer ones came.
     pub fn dropped(&self) -> u64 {
         self.ring.dropped.load(Ordering::Relaxed)
     }

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 /// Treatment of the current thread's value by a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// By the policy of the queue.
+    /// Treatment by the policy of the queue.
     Usual,
     /// The queue waits at most until then, when the value expires.
     Until(Instant),
@@ -37,7 +37,7 @@ impl Room {
 
     /// Runs `call` with this treatment.
     pub(crate) fn during(self, call: impl FnOnce()) {
-        /// Comes back to what held before, after a panic too.
+        /// Guard that restores the previous treatment, after a panic too.
         struct Before(Room);
         impl Drop for Before {
             fn drop(&mut self) {
@@ -72,7 +72,7 @@ impl<T> Beyond<T> {
         self.last.lock().push_back(value);
     }
 
-    /// To be read before what is in the queue.
+    /// Removes a value that is read before those of the queue.
     pub fn pop_first(&self) -> Option<T> {
         self.first.lock().pop_front()
     }

@@ -77,7 +77,7 @@ impl<H> LivelinessGetBuilder<'_, '_, H> {
     }
 }
 
-/// Takes back what a cancellation token would end, once it has ended by itself.
+/// A get that removes its entry from a cancellation token once it has ended.
 struct Watched {
     token: CancellationToken,
     number: Arc<OnceLock<u64>>,
@@ -95,7 +95,7 @@ impl<H: IntoHandler<Reply>> Operation for LivelinessGetBuilder<'_, '_, H> {
     type Given = H::Handler;
     type Refusal = DeclareError;
 
-    /// Asks; does not wait for the answers.
+    /// Sends the query; does not wait for the replies.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?;
         let outgoing = self.session.outgoing(&key)?;

@@ -54,7 +54,7 @@ pub struct LivelinessToken {
 }
 
 impl LivelinessToken {
-    /// The key.
+    /// Returns the key.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         &self.key
     }

@@ -24,7 +24,7 @@ use crate::wait::{Operation, OperationLater, awaited};
 #[must_use = "nothing is published before .await or .wait()"]
 pub struct PublisherPutBuilder<'a> {
     pub(super) publisher: &'a Publisher<'a>,
-    /// Empty once there is a whole message.
+    /// The payload; empty once there is a whole message.
     pub(super) payload: ZBytes,
     pub(super) rich: Option<Box<Message>>,
 }
@@ -35,8 +35,9 @@ pub type PublisherDeleteBuilder<'a> = PublisherPutBuilder<'a>;
 impl PublisherPutBuilder<'_> {
     message_setters!(rich_mut());
 
-    /// Gives what became of the message, where the put alone gives `()`: sent, queued, (congestion control `Drop` and
-    /// `BlockFirst`) dropped for a slow peer, or without a link any more.
+    /// Returns the outcome of the message, where the put alone returns `()`: sent, queued,
+    /// (congestion control `Drop` and `BlockFirst`) dropped for a slow peer, or without a link any
+    /// more.
     ///
     /// ```
     /// # use zonda::{Config, Outcome, Wait};
@@ -79,7 +80,7 @@ impl PublisherPutBuilder<'_> {
         })
     }
 
-    /// The whole message.
+    /// Returns the whole message, which is created from the payload.
     pub(crate) fn rich_mut(&mut self) -> &mut Message {
         let publisher = self.publisher;
         let payload = &mut self.payload;
@@ -87,13 +88,13 @@ impl PublisherPutBuilder<'_> {
             .get_or_insert_with(|| Box::new(publisher.put_message(std::mem::take(payload))))
     }
 
-    /// The payload of a message that is not [whole](Self::rich_mut).
+    /// Returns the payload of a message that is not [whole](Self::rich_mut).
     #[cfg(feature = "ext")]
     pub(crate) fn payload(&self) -> &ZBytes {
         &self.payload
     }
 
-    /// Result of `publish` for the whole message.
+    /// Calls `publish` with the whole message.
     #[cfg(feature = "ext")]
     pub(crate) fn with_message<T>(self, publish: impl FnOnce(&mut Message) -> T) -> T {
         match self.rich {

@@ -24,9 +24,9 @@ use crate::sample::Sample;
 
 /// A query to answer: with any number of replies, or with an error.
 ///
-/// The asker knows that there are no more answers when this query and every clone of it are
-/// dropped. It may be kept and answered later, from any thread; an answer that comes after the end
-/// of the query fails with an error that gives this reason.
+/// The asker knows that no more replies come when this query and every clone of it are dropped. The
+/// query may be kept and answered later, from any thread; a reply after the end of the query fails
+/// with an error that names this reason.
 ///
 /// ```
 /// fn answer(query: zonda::query::Query) -> zonda::Result<()> {
@@ -60,7 +60,7 @@ pub(super) struct Place {
 }
 
 impl Query {
-    /// `key` is that of the question as the session knows it.
+    /// Wraps a query; `key` is its key as the session knows it.
     pub(super) fn new(
         asked: IncomingQuery,
         key: KeyExpr<'static>,
@@ -81,32 +81,32 @@ impl Query {
         }
     }
 
-    /// Keys and parameters as they were asked for.
+    /// Returns the keys and parameters of the query.
     pub fn selector(&self) -> Selector<'_> {
         Selector::borrowed(self.key_expr(), &self.parameters)
     }
 
-    /// The keys asked for.
+    /// Returns the keys of the query.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         &self.key
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn parameters(&self) -> &Parameters<'static> {
         &self.parameters
     }
 
-    /// Something to work on, if the asker sent it.
+    /// Returns the payload, if the asker sent one.
     pub fn payload(&self) -> Option<&ZBytes> {
         self.payload.as_ref()
     }
 
-    /// The payload, to change it; other queryables and clones keep theirs.
+    /// Returns the payload, mutably; other queryables and clones keep theirs.
     pub fn payload_mut(&mut self) -> Option<&mut ZBytes> {
         self.payload.as_mut()
     }
 
-    /// The encoding of the payload, if there is one.
+    /// Returns the encoding of the payload, if there is one.
     pub fn encoding(&self) -> Option<&Encoding> {
         self.encoding.as_ref()
     }
@@ -121,19 +121,19 @@ impl Query {
         self.attachment.as_mut()
     }
 
-    /// The source that asks, if the query names it.
+    /// Returns the source of the query, if the query names it.
     pub fn source_info(&self) -> Option<SourceInfo> {
         self.asked.source_info()
     }
 
-    /// The neighbour that the query came from, for itself or for a node behind it; `None` for a query of this session, and for
-    /// one that has ended.
+    /// Returns the neighbour that the query came from, for itself or for a node behind it; `None`
+    /// for a query of this session, and for one that has ended.
     #[cfg(feature = "ext")]
     pub(crate) fn neighbour(&self) -> Option<zonda_codec::ZenohId> {
         self.asked.neighbour()
     }
 
-    /// The keys on which replies are accepted.
+    /// Returns the keys on which replies are accepted.
     pub fn accepts_replies(&self) -> ReplyKeyExpr {
         match self.asked.accepts_any_key() {
             true => ReplyKeyExpr::Any,
@@ -141,12 +141,12 @@ impl Query {
         }
     }
 
-    /// The priority of the query; its replies have the same.
+    /// Returns the priority of the query; its replies have the same.
     pub fn priority(&self) -> Priority {
         self.asked.qos().priority()
     }
 
-    /// The fate of the replies when a peer is slow.
+    /// Returns the congestion control of the replies.
     pub fn congestion_control(&self) -> CongestionControl {
         self.asked.qos().congestion_control()
     }
@@ -181,7 +181,7 @@ impl Query {
         ReplyBuilder::new(self, key.try_into().map_err(Into::into), message)
     }
 
-    /// Answers that the question cannot be answered, and why.
+    /// Replies with an error.
     pub fn reply_err(&self, payload: impl Into<ZBytes>) -> ReplyErrBuilder<'_> {
         ReplyErrBuilder::new(self, payload.into(), self.place.limit)
     }
@@ -191,7 +191,7 @@ impl Query {
         ReplySample::new(self, sample, self.place.limit)
     }
 
-    /// A key of the session as other nodes know it.
+    /// Returns a key of the session as other nodes know it.
     pub(super) fn outgoing<'k>(
         &self,
         key: &'k KeyExpr<'_>,
@@ -206,7 +206,7 @@ impl Query {
         &self.asked
     }
 
-    /// The queryable that got it; a query that comes in while it is being declared waits for that to be done.
+    /// Returns the queryable that got it; waits while the queryable is still being declared.
     pub(super) fn queryable(&self) -> QueryableId {
         *self.place.id.wait()
     }
@@ -235,7 +235,7 @@ impl<'a> From<&'a Query> for Selector<'a> {
 impl Stored for Query {
     const ASKS: bool = true;
 
-    /// Gives small parts buffers of their own, as of samples.
+    /// Copies small parts into their own buffers, as for samples.
     fn before_storing(mut self) -> Query {
         self.payload = self.payload.map(|payload| payload.detached());
         self.attachment = self.attachment.map(|attachment| attachment.detached());

@@ -53,12 +53,12 @@ impl QueryConsolidation {
     /// Limit of the bytes of replies that one get holds back.
     pub const BYTES_MAX: usize = 256 << 20;
 
-    /// The mode.
+    /// Returns the mode.
     pub fn mode(&self) -> ConsolidationMode {
         self.mode
     }
 
-    /// The mode for these parameters; never `Auto`.
+    /// Resolves the mode for these parameters; never `Auto`.
     pub(crate) fn resolved(self, asks_for_time: bool) -> ConsolidationMode {
         match self.mode {
             ConsolidationMode::Auto if asks_for_time => ConsolidationMode::None,
@@ -79,9 +79,9 @@ impl From<ConsolidationMode> for QueryConsolidation {
 pub(super) struct Merging {
     mode: ConsolidationMode,
     places: HashMap<KeyExpr<'static>, usize>,
-    /// By the order in which their keys came first.
+    /// Keys in the order in which they came first.
     keys: Vec<Known>,
-    /// Held back.
+    /// Bytes of the held replies.
     bytes: usize,
     unmerged: u64,
     limits: Limits,
@@ -96,7 +96,7 @@ struct Limits {
 /// State of a key.
 #[derive(Debug)]
 struct Known {
-    /// Of the newest reply.
+    /// Timestamp of the newest reply.
     timestamp: Option<Timestamp>,
     /// The newest reply, unless it was delivered.
     held: Option<Reply>,
@@ -117,7 +117,7 @@ impl Merging {
         }
     }
 
-    /// Takes a reply and gives the one that is to be delivered now.
+    /// Takes a reply and returns the one that is to be delivered now.
     pub fn take(&mut self, reply: Reply) -> Option<Reply> {
         if matches!(self.mode, ConsolidationMode::None | ConsolidationMode::Auto) {
             return Some(reply);

@@ -35,7 +35,7 @@ pub struct GetEnd {
 }
 
 impl GetEnd {
-    /// Why it ended.
+    /// Returns the reason of the end.
     pub fn reason(&self) -> EndReason {
         self.reason
     }

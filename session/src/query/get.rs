@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`SessionGetBuilder`]: a get under construction, and how any get is asked.
+//! [`SessionGetBuilder`]: a get under construction, and the sending of any get.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl<H: IntoHandler<Reply>> Operation for SessionGetBuilder<'_, '_, H> {
     type Given = H::Handler;
     type Refusal = GetError;
 
-    /// Asks.
+    /// Sends the query.
     ///
     /// # Blocking
     /// Until the query is sent, not until it is answered: under congestion control `Drop` never, else at most the
@@ -94,7 +94,7 @@ where
 {
     type Later = Pending<'a, Result<Self::Given, Self::Refusal>>;
 
-    /// Asks; under congestion control `Block` it waits by waker.
+    /// Sends the query; under congestion control `Block` it waits by waker.
     fn perform_later(self) -> Self::Later {
         Box::pin(async move {
             let (key, parameters) = self.selector?.split();
@@ -129,7 +129,7 @@ pub(super) struct Inquiry<'a> {
     pub matter: Matter,
 }
 
-/// The callback, given replies with their keys below the namespace.
+/// Wraps the callback: it gets replies with their keys below the namespace.
 fn below(namespace: Arc<Namespace>, callback: Callback<Reply>) -> Callback<Reply> {
     Callback::from(move |reply: Reply| {
         if let Some(reply) = reply.below(&namespace) {
@@ -142,7 +142,7 @@ fn below(namespace: Arc<Namespace>, callback: Callback<Reply>) -> Callback<Reply
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 impl Inquiry<'_> {
-    /// Asks, waiting at most `limit` for peers that are slow.
+    /// Sends the query, waiting at most `limit` for slow peers.
     pub fn ask<H: IntoHandler<Reply>>(
         mut self,
         handler: H,
@@ -157,7 +157,7 @@ impl Inquiry<'_> {
         Ok(handler)
     }
 
-    /// Asks, waiting by waker for peers that are slow.
+    /// Sends the query, waiting by waker for slow peers.
     pub async fn ask_async<H: IntoHandler<Reply>>(
         mut self,
         handler: H,
@@ -194,7 +194,7 @@ impl Inquiry<'_> {
         }
     }
 
-    /// The query, and what follows it until its end.
+    /// Creates the query, and the state that follows it until its end.
     fn open(
         &self,
         mut sink: GetSink,

@@ -16,7 +16,7 @@ use crate::cancellation::CancellationToken;
 use crate::error::GetError;
 use crate::sample::Locality;
 
-/// On which keys replies are accepted.
+/// Keys on which replies are accepted.
 ///
 /// ```
 /// use zonda::query::ReplyKeyExpr;
@@ -38,9 +38,9 @@ use crate::sample::Locality;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReplyKeyExpr {
-    /// On any key; the parameter `_anyke` informs the queryable.
+    /// Any key; the parameter `_anyke` informs the queryable.
     Any,
-    /// On keys that intersect the query's.
+    /// Keys that intersect the query's.
     #[default]
     MatchingQuery,
 }
@@ -79,7 +79,7 @@ impl Manner {
         Qos::new(self.priority, self.congestion_control, self.express)
     }
 
-    /// The parameters as they are sent.
+    /// Returns the parameters as they are sent.
     pub fn parameters<'a>(&self, parameters: Parameters<'a>) -> Parameters<'a> {
         let mut parameters = parameters;
         if self.accept == ReplyKeyExpr::Any && !parameters.contains_key(ANY_KEY) {
@@ -100,11 +100,11 @@ pub(super) struct Matter {
     pub on_end: Option<OnEnd>,
 }
 
-/// Called once with how a get has ended.
+/// Function that is called once with the end of a get.
 pub(super) type OnEnd = Box<dyn FnOnce(&GetEnd) + Send>;
 
 impl Matter {
-    /// The node's view of payload and encoding.
+    /// Returns payload and encoding in the node's form.
     ///
     /// # Errors
     /// The schema is too long for the protocol.
@@ -200,7 +200,7 @@ macro_rules! manner_setters {
 /// Writes the setters of builders with a [`Matter`] at the given place.
 macro_rules! matter_setters {
     ($($matter:tt)+) => {
-        /// A payload for the queryables to work on. Default: none.
+        /// Sets a payload for the queryables. Default: none.
         pub fn payload(mut self, payload: impl Into<$crate::bytes::ZBytes>) -> Self {
             self.$($matter)+.payload = Some(payload.into());
             self

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries: a [get](crate::Session::get) asks, [queryables](crate::Session::declare_queryable) reply, and the replies
-//! come to the get's handler until it ends.
+//! Queries: a [get](crate::Session::get) sends one, [queryables](crate::Session::declare_queryable)
+//! reply, and the replies come to the get's handler until it ends.
 //!
 //! ```
 //! use zonda::{Config, Wait};

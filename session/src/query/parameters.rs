@@ -8,14 +8,14 @@ use std::fmt;
 
 use super::time_range::{TimeRange, TimeRangeError};
 
-/// Between two entries.
+/// Separator of entries.
 const ENTRY: char = ';';
-/// Between a name and its value.
+/// Separator of a name and its value.
 const VALUE: char = '=';
-/// Between several values of one name.
+/// Separator of several values of one name.
 const CHOICE: char = '|';
 
-/// The name under which a selector asks for values of a certain time.
+/// Name of the parameter with which a selector restricts the time of values.
 pub(crate) const TIME: &str = "_time";
 /// The name by which an asker allows replies on any key.
 pub(crate) const ANY_KEY: &str = "_anyke";
@@ -38,7 +38,7 @@ pub(crate) const ANY_KEY: &str = "_anyke";
 pub struct Parameters<'s>(Cow<'s, str>);
 
 impl Parameters<'_> {
-    /// No entries.
+    /// Creates parameters without entries.
     pub const fn empty() -> Parameters<'static> {
         Parameters(Cow::Borrowed(""))
     }
@@ -48,7 +48,7 @@ impl Parameters<'_> {
         self.0.is_empty()
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -58,26 +58,27 @@ impl Parameters<'_> {
         self.get(name).is_some()
     }
 
-    /// The value of this name.
+    /// Returns the value of this name.
     pub fn get(&self, name: impl AsRef<str>) -> Option<&str> {
         let name = name.as_ref();
         self.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
     }
 
-    /// The values of this name, which `|` separates; none if there is no entry of this name.
+    /// Returns the values of this name, which `|` separates; none if there is no entry of this
+    /// name.
     pub fn values(&self, name: impl AsRef<str>) -> impl DoubleEndedIterator<Item = &str> {
         self.get(name)
             .into_iter()
             .flat_map(|values| values.split(CHOICE))
     }
 
-    /// All names with their values, in the order of the text.
+    /// Returns all names with their values, in the order of the text.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &str)> + Clone {
         let entries = self.0.split(ENTRY).filter(|entry| !entry.is_empty());
         entries.map(|entry| entry.split_once(VALUE).unwrap_or((entry, "")))
     }
 
-    /// Gives this name this value, as the last entry, and returns the value it had.
+    /// Sets the value of this name, as the last entry, and returns the previous value.
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl AsRef<str>) -> Option<String> {
         let before = self.remove(name.as_ref());
         let mut text = std::mem::take(&mut self.0).into_owned();
@@ -86,7 +87,7 @@ impl Parameters<'_> {
         before
     }
 
-    /// Takes all entries of this name out and returns the value it had.
+    /// Removes all entries of this name and returns its value.
     pub fn remove(&mut self, name: impl AsRef<str>) -> Option<String> {
         let name = name.as_ref();
         let value = self.get(name)?.to_owned();
@@ -98,12 +99,12 @@ impl Parameters<'_> {
         Some(value)
     }
 
-    /// Takes over all entries of `other`, which win.
+    /// Inserts all entries of `other`, which replace those of the same name.
     pub fn extend(&mut self, other: &Parameters<'_>) {
         self.extend_from_iter(other.iter());
     }
 
-    /// Takes over these entries, which win.
+    /// Inserts these entries, which replace those of the same name.
     pub fn extend_from_iter<K, V>(&mut self, entries: impl IntoIterator<Item = (K, V)>)
     where
         K: AsRef<str>,
@@ -148,11 +149,11 @@ fn append(text: &mut String, name: &str, value: &str) {
 /// # Ok::<(), zonda::Error>(())
 /// ```
 pub trait ZenohParameters {
-    /// Asks for values of this time only, or of any.
+    /// Restricts the time of values to this range, or lifts the restriction.
     fn set_time_range<T: Into<Option<TimeRange>>>(&mut self, time_range: T);
     /// Allows replies on keys that do not match the query.
     fn set_reply_key_expr_any(&mut self);
-    /// The time that is asked for (`_time`), if there is one.
+    /// Returns the requested time range (`_time`), if there is one.
     fn time_range(&self) -> Option<Result<TimeRange, TimeRangeError>>;
     /// Returns whether replies on keys that do not match the query are allowed (`_anyke`).
     fn reply_key_expr_any(&self) -> bool;

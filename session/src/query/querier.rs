@@ -114,7 +114,7 @@ impl Matched for Querier<'_> {
 }
 
 impl<'a> Querier<'a> {
-    /// Asks.
+    /// Creates a get.
     pub fn get(&self) -> QuerierGetBuilder<'_, 'static, DefaultHandler> {
         QuerierGetBuilder {
             querier: self,
@@ -132,7 +132,7 @@ impl<'a> Querier<'a> {
         }
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key_expr(&self) -> &KeyExpr<'a> {
         &self.key
     }
@@ -142,12 +142,12 @@ impl<'a> Querier<'a> {
         self.manner.congestion_control
     }
 
-    /// The priority of its queries and their replies.
+    /// Returns the priority of its queries and their replies.
     pub fn priority(&self) -> Priority {
         self.manner.priority
     }
 
-    /// On which keys it accepts replies.
+    /// Returns the keys on which it accepts replies.
     pub fn accept_replies(&self) -> ReplyKeyExpr {
         self.manner.accept
     }
@@ -174,8 +174,8 @@ impl<'a> Querier<'a> {
         MatchingListenerBuilder::new(self, &self.listeners, &self.callbacks)
     }
 
-    /// Undeclares it, as dropping it does; never fails. It waits for its gets, which go on, and for its matching
-    /// listeners if it is [asked to](Ended::wait_callbacks).
+    /// Undeclares it, as dropping it does; never fails. The wait includes its gets, which continue,
+    /// and its matching listeners after [`wait_callbacks`](Ended::wait_callbacks).
     pub fn undeclare(self) -> Ended {
         let callbacks = self.callbacks.clone();
         drop(self);
@@ -251,7 +251,7 @@ impl<'a, 'b: 'a, H: IntoHandler<Reply>> Operation for QuerierGetBuilder<'a, 'b, 
     type Given = H::Handler;
     type Refusal = GetError;
 
-    /// Asks.
+    /// Sends the query.
     ///
     /// # Blocking
     /// Blocks as [`SessionGetBuilder`](super::SessionGetBuilder) does.
@@ -269,7 +269,7 @@ where
 {
     type Later = Pending<'a, Result<Self::Given, Self::Refusal>>;
 
-    /// Asks; under congestion control `Block` it waits by waker.
+    /// Sends the query; under congestion control `Block` it waits by waker.
     fn perform_later(self) -> Self::Later {
         let (inquiry, handler) = self.inquiry();
         Box::pin(inquiry.ask_async(handler))

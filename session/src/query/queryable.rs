@@ -55,14 +55,15 @@ impl<'a, 'b> QueryableBuilder<'a, 'b, DefaultHandler> {
 }
 
 impl<H> QueryableBuilder<'_, '_, H> {
-    /// Promises that it knows everything there is on its keys, so that no other queryable has to be asked. Default: no.
+    /// Promises that it knows everything on its keys, so that no other queryable need get the
+    /// query. Default: no.
     pub fn complete(mut self, complete: bool) -> Self {
         self.complete = complete;
         self
     }
 
-    /// Chooses the sessions that ask it: this one, other ones, or both. Other nodes do not learn of one that only this session
-    /// asks. Default: both.
+    /// Chooses the sessions whose queries it gets: this one, other ones, or both. Other nodes do
+    /// not learn of a queryable for this session only. Default: both.
     pub fn allowed_origin(mut self, origin: Locality) -> Self {
         self.origin = origin;
         self
@@ -161,7 +162,7 @@ pub struct Queryable<H = FifoChannelHandler<Query>> {
 }
 
 impl<H> Queryable<H> {
-    /// The key expression it was declared with.
+    /// Returns the key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         self.entry.key()
     }
@@ -191,8 +192,9 @@ impl<H> Queryable<H> {
         self.entry.panics()
     }
 
-    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that is under way on another
-    /// thread may still end; to wait for what this gives is to wait for that. Never fails.
+    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. One that runs
+    /// on another thread may still be running; waiting for the returned [`Ended`] waits for it.
+    /// Never fails.
     pub fn undeclare(self) -> Ended {
         let ended = self.entry.ended();
         drop(self);
@@ -210,7 +212,7 @@ impl<H> fmt::Debug for Queryable<H> {
     }
 }
 
-/// Gives one query to the callback.
+/// Function that calls the callback with one query.
 type Call = Box<dyn Fn(IncomingQuery) + Send + Sync>;
 
 fn calls_of(called: (Callback<Query>, bool), place: Arc<Place>, group: &Gone) -> Arc<Calls<Call>> {

@@ -29,17 +29,17 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The sample or the error.
+    /// Returns the sample or the error.
     pub fn result(&self) -> Result<&Sample, &ReplyError> {
         self.result.as_ref()
     }
 
-    /// The sample or the error, to change it.
+    /// Returns the sample or the error, mutably.
     pub fn result_mut(&mut self) -> Result<&mut Sample, &mut ReplyError> {
         self.result.as_mut()
     }
 
-    /// Takes the sample or the error out.
+    /// Converts to the sample or the error.
     pub fn into_result(self) -> Result<Sample, ReplyError> {
         self.result
     }
@@ -73,14 +73,14 @@ impl Reply {
         Reply { result, replier }
     }
 
-    /// A sample that was not published: that a liveliness token is alive.
+    /// Creates a reply of a sample that was not published: a live liveliness token.
     pub(crate) fn of_sample(sample: Sample) -> Reply {
         let result = Ok(sample);
         let replier = None;
         Reply { result, replier }
     }
 
-    /// The answers that are missing when the time is over.
+    /// Creates the error that replaces the missing replies after the timeout.
     pub(crate) fn timeout() -> Reply {
         let error = ReplyError::new(ZBytes::from("Timeout"), Encoding::ZENOH_STRING);
         Reply::failed(error, None)
@@ -104,7 +104,7 @@ impl Reply {
         Reply { result, replier }
     }
 
-    /// About how much memory it holds.
+    /// Returns about how much memory it holds.
     pub(super) fn held_bytes(&self) -> usize {
         let beside = size_of::<Reply>();
         match &self.result {
@@ -166,7 +166,7 @@ impl ReplyError {
 }
 
 impl fmt::Display for ReplyError {
-    /// The payload if it is text, else how much of what it is.
+    /// Writes the payload if it is text, else its length and encoding.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.payload.try_to_string() {
             Ok(text) => f.write_str(&text),
@@ -187,7 +187,7 @@ impl Stored for ReplyError {
 
 #[cfg(test)]
 impl Reply {
-    /// A put.
+    /// Creates the reply of a put.
     pub(super) fn of_test(
         key: &'static str,
         timestamp: Option<crate::time::Timestamp>,

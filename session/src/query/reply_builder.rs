@@ -277,5 +277,5 @@ fn view(message: &Message) -> Result<Publication<'_>, AnswerError> {
     })
 }
 
-/// Sent or queued: it is on its way.
+/// Ignores whether the reply was sent or queued.
 fn on_its_way(_outcome: Outcome) {}

@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Option<SystemTime> {
     base.checked_add(nanos)
 }
 
-/// Three numbers of so many digits.
+/// Parses three numbers with these counts of digits.
 fn numbers(text: &str, separator: char, digits: [usize; 3]) -> Option<[i64; 3]> {
     let mut parts = text.split(separator);
     let mut all = [0; 3];
@@ -55,7 +55,7 @@ fn nanoseconds(fraction: &str) -> Option<u64> {
     Some(number * 10_u64.pow(9 - u32::try_from(fraction.len()).ok()?))
 }
 
-/// The years are counted from March on, so that the day that is sometimes there is the last one.
+/// Counts the days; years start in March, so that the leap day is the last one.
 fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let longest = match month {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Selector`]: the keys that are asked for, and with which parameters.
+//! [`Selector`]: the keys and the parameters of a query.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,22 +27,22 @@ pub struct Selector<'a> {
 }
 
 impl<'a> Selector<'a> {
-    /// The keys.
+    /// Returns the keys.
     pub fn key_expr(&self) -> &KeyExpr<'a> {
         &self.key_expr
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn parameters(&self) -> &Parameters<'a> {
         &self.parameters
     }
 
-    /// Takes it apart.
+    /// Splits it into its parts.
     pub fn split(self) -> (KeyExpr<'a>, Parameters<'a>) {
         (self.key_expr, self.parameters)
     }
 
-    /// Puts one together.
+    /// Combines the parts.
     pub fn owned<K, P>(key_expr: K, parameters: P) -> Selector<'a>
     where
         K: Into<KeyExpr<'a>>,
@@ -54,7 +54,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// Puts one together from borrowed parts.
+    /// Combines borrowed parts.
     pub fn borrowed(key_expr: &'a KeyExpr<'a>, parameters: &'a Parameters<'a>) -> Selector<'a> {
         Selector {
             key_expr: key_expr.borrowed(),

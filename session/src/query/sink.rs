@@ -20,16 +20,16 @@ use crate::gone::{Here, Inside};
 use crate::handlers::room::Room;
 use crate::handlers::{Callback, Stored};
 
-/// Takes the replies of one get.
+/// Sink of the replies of one get.
 pub(super) struct GetSink {
     pub callback: Callback<Reply>,
     pub merging: Merging,
     pub on_end: Option<OnEnd>,
-    /// Taken back at the end.
+    /// The entry in the token, removed at the end.
     pub cancellation: Option<Cancellation>,
     /// Replies outlive the call of the handler, or are held back.
     pub stores: bool,
-    /// Until when anybody wants replies.
+    /// Time at which the get and its replies expire.
     pub deadline: Instant,
     pub replies: u64,
     pub panics: u64,
@@ -112,7 +112,8 @@ pub(super) struct Cancellation {
 }
 
 impl Cancellation {
-    /// From now on the token ends the query that will be in `place`; `None` if it is cancelled already.
+    /// Enters a cancellation of the query that will be in `place`; `None` if the token is cancelled
+    /// already.
     pub fn enter(
         token: &CancellationToken,
         node: &Node,

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use super::rfc3339;
 
-/// From when until when values are asked for.
+/// Range of the time of requested values.
 ///
 /// Its text is `[start..end]`, or `[start;length]` for `[start..start+length]`. A bracket that is
 /// turned away from the time excludes it, as in `[start..end[`. A missing time in front of or
@@ -243,7 +243,7 @@ impl FromStr for TimeExpr {
     }
 }
 
-/// A length such as `90`, `1.5h` or `20ms`, in seconds.
+/// Parses a length such as `90`, `1.5h` or `20ms`, in seconds.
 fn seconds(text: &str) -> Option<f64> {
     const UNITS: [(&str, f64); 7] = [
         ("ms", 1e-3),

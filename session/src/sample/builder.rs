@@ -50,7 +50,7 @@ impl<T> SampleBuilder<T> {
         }
     }
 
-    /// The key.
+    /// Sets the key.
     pub fn keyexpr(mut self, key: impl Into<KeyExpr<'static>>) -> Self {
         self.sample.key_expr = key.into();
         self
@@ -74,7 +74,7 @@ impl<T> SampleBuilder<T> {
         self
     }
 
-    /// The priority. Default: data.
+    /// Sets the priority. Default: data.
     pub fn priority(self, priority: Priority) -> Self {
         let (congestion, express) = (self.sample.congestion_control(), self.sample.express());
         self.qos(Qos::new(priority, congestion, express))
@@ -92,7 +92,7 @@ impl<T> SampleBuilder<T> {
         self.qos(Qos::new(priority, congestion, express))
     }
 
-    /// On which channel it came. Default: the reliable one.
+    /// Sets the reliability. Default: reliable.
     pub fn reliability(mut self, reliability: Reliability) -> Self {
         self.sample.reliability = reliability;
         self
@@ -105,12 +105,12 @@ impl<T> SampleBuilder<T> {
 }
 
 impl SampleBuilder<SampleBuilderPut> {
-    /// A put of this value on this key.
+    /// Builds a put of this value on this key.
     pub fn put(key: impl Into<KeyExpr<'static>>, payload: impl Into<ZBytes>) -> Self {
         SampleBuilder::of(Sample::bare(key.into(), SampleKind::Put)).payload(payload)
     }
 
-    /// The value.
+    /// Sets the value.
     pub fn payload(mut self, payload: impl Into<ZBytes>) -> Self {
         self.sample.payload = payload.into();
         self

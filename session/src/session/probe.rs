@@ -9,7 +9,7 @@ use super::Session;
 use crate::config::Config;
 
 impl Session {
-    /// A session over this node.
+    /// Creates a session over this node.
     pub fn over(node: Node) -> Session {
         Session::new(node, Config::default())
     }

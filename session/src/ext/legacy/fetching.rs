@@ -117,7 +117,7 @@ where
 
 ready_at_once!([K, F: FnOnce(Box<dyn Fn(T) + Send + Sync>) -> crate::Result<()>, T: ExtractSample + 'static] BackgroundFetchingSubscriberBuilder<'_, '_, K, F, T>);
 
-/// The error of a function that fetches.
+/// Converts the error of a function that fetches.
 pub(super) fn failed(error: crate::Error) -> FetchError {
     FetchError::Fetch {
         reason: error.to_string(),
@@ -208,7 +208,7 @@ impl<H> FetchingSubscriber<H> {
         self.subscriber.id()
     }
 
-    /// The key expression it was declared with.
+    /// Returns the key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         self.subscriber.key_expr()
     }

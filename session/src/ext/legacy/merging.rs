@@ -106,18 +106,18 @@ impl Merging {
         })
     }
 
-    /// A sample was published.
+    /// Handles a published sample.
     pub fn take(&self, sample: Sample) {
         self.change(|merged| merged.take_published(sample));
     }
 
-    /// A fetch begins; it ends when what this gives is dropped.
+    /// Begins a fetch, which ends when the returned value is dropped.
     pub fn begin(self: &Arc<Self>) -> Fetch {
         self.change(|merged| merged.fetches += 1);
         Fetch(Arc::clone(self))
     }
 
-    /// The subscriber has ended: nothing is delivered any more, and the callback goes.
+    /// Ends the subscriber: nothing is delivered any more, and the callback is dropped.
     pub fn end(&self) {
         drop(self.callback.swap(None));
     }
@@ -146,7 +146,7 @@ impl Merging {
 pub(super) struct Fetch(Arc<Merging>);
 
 impl Fetch {
-    /// Has `fetch` fetch.
+    /// Calls `fetch` with the function that takes the fetched samples.
     pub fn run<T: ExtractSample + 'static>(
         self,
         fetch: impl FnOnce(Box<dyn Fn(T) + Send + Sync>) -> crate::Result<()>,

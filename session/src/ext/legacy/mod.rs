@@ -88,7 +88,7 @@ impl Refusal for FetchError {
 
 /// Result of a fetch.
 pub trait ExtractSample {
-    /// The sample of it.
+    /// Returns the sample.
     ///
     /// # Errors
     /// The value has no sample.
@@ -145,7 +145,7 @@ impl SessionExt for Session {
     }
 }
 
-/// Makes the builder of a subscriber one of a [`FetchingSubscriber`]. New programs use
+/// Conversion of the builder of a subscriber to one of a [`FetchingSubscriber`]. New programs use
 /// [`AdvancedSubscriber`](super::AdvancedSubscriber).
 pub trait SubscriberBuilderExt<'a, 'b, H> {
     /// The subject of the subscriber.

@@ -171,8 +171,9 @@ impl Operation for BackgroundPublicationCacheBuilder<'_, '_, '_> {
 
 ready_at_once!([] BackgroundPublicationCacheBuilder<'_, '_, '_>);
 
-/// Keeps the newest samples that its session publishes on a key, and answers queries with them. The session has to give
-/// timestamps (`timestamping/enabled`). Dropping it undeclares it, without blocking; what it keeps goes with it.
+/// A cache of the newest samples that its session publishes on a key, which answers queries with
+/// them. The session has to stamp its samples (`timestamping/enabled`). Dropping it undeclares it,
+/// without blocking, and drops its samples.
 ///
 /// The reference has deprecated it; new programs use [`AdvancedPublisher`](crate::ext::AdvancedPublisher).
 ///
@@ -197,7 +198,7 @@ pub struct PublicationCache {
 }
 
 impl PublicationCache {
-    /// The key expression it was declared with.
+    /// Returns the key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         self.subscriber.key_expr()
     }

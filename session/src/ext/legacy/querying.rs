@@ -121,7 +121,7 @@ impl<K, H: IntoHandler<Sample>> Operation for QueryingSubscriberBuilder<'_, '_, 
     type Given = FetchingSubscriber<H::Handler>;
     type Refusal = FetchError;
 
-    /// Declares the subscriber, and asks.
+    /// Declares the subscriber, and sends the query.
     ///
     /// # Blocking
     /// Until the query is sent, not until it is answered: at most the configuration's `wait_before_close`, 5 s. Queryables of
@@ -188,7 +188,7 @@ impl<K> Operation for BackgroundQueryingSubscriberBuilder<'_, '_, K> {
     type Given = ();
     type Refusal = FetchError;
 
-    /// Declares the subscriber, and asks.
+    /// Declares the subscriber, and sends the query.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         self.0.perform()?.set_background(true);
         Ok(())

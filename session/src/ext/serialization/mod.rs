@@ -141,7 +141,7 @@ pub fn z_deserialize<T: Deserialize>(bytes: &ZBytes) -> Result<T, ZDeserializeEr
     }
 }
 
-/// Serializes values one after another, which gives what a tuple of them gives.
+/// A serializer of values one after another, whose result is that of a tuple of them.
 ///
 /// ```
 /// use zonda::ext::{ZSerializer, z_deserialize};
@@ -182,7 +182,7 @@ impl ZSerializer {
         }
     }
 
-    /// The serialized bytes, without a copy.
+    /// Returns the serialized bytes, without a copy.
     pub fn finish(self) -> ZBytes {
         ZBytes::from(self.bytes)
     }
@@ -247,13 +247,13 @@ impl<'a> ZDeserializer<'a> {
         }
     }
 
-    /// For how many of `count` values there is room to be made at once. The count is the sender's word: no more memory is
-    /// reserved than there are bytes.
+    /// Returns for how many of `count` values memory may be reserved at once. The count is the
+    /// sender's: no more memory is reserved than there are bytes.
     fn believed<T>(&self, count: usize) -> usize {
         count.min(self.rest.len() / size_of::<T>().max(1))
     }
 
-    /// The next `count` bytes.
+    /// Takes the next `count` bytes.
     fn take(&mut self, count: usize) -> Result<&'a [u8], ZDeserializeError> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(ZDeserializeError)?;
         self.rest = rest;

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 
 use super::*;
 
-/// The value becomes these bytes, and they become the value again.
+/// Checks that the value becomes these bytes, and that they become the value again.
 fn is(value: &(impl Serialize + Deserialize + PartialEq + Debug), hex: &str) {
     let bytes = z_serialize(value);
     let text: Vec<String> = bytes

@@ -79,29 +79,29 @@ impl<P: Ord + Copy> Held<P> {
         self.samples.is_empty()
     }
 
-    /// The first place.
+    /// Returns the first place.
     pub fn first(&self) -> Option<P> {
         self.samples.first_key_value().map(|(place, _)| *place)
     }
 
-    /// All places, in order.
+    /// Returns all places, in order.
     pub fn places(&self) -> impl Iterator<Item = P> {
         self.samples.keys().copied()
     }
 
-    /// The last place.
+    /// Returns the last place.
     pub fn last(&self) -> Option<P> {
         self.samples.last_key_value().map(|(place, _)| *place)
     }
 
-    /// Takes the first sample and its place.
+    /// Removes and returns the first sample and its place.
     pub fn pop(&mut self) -> Option<(P, Sample)> {
         let (place, (sample, bytes)) = self.samples.pop_first()?;
         self.release(bytes);
         Some((place, sample))
     }
 
-    /// Takes the sample of this place.
+    /// Removes and returns the sample of this place.
     pub fn remove(&mut self, place: P) -> Option<Sample> {
         let (sample, bytes) = self.samples.remove(&place)?;
         self.release(bytes);

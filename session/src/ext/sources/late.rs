@@ -43,7 +43,7 @@ impl Late {
         }
     }
 
-    /// Takes a place out, with its sample if that was kept; `None` if the place is not here.
+    /// Removes a place and returns its sample if that was kept; `None` if the place is not here.
     pub fn remove(&mut self, place: i64) -> Option<Option<Sample>> {
         let at = self.places.iter().position(|kept| *kept == place)?;
         self.places.remove(at);

@@ -33,7 +33,7 @@ struct Line {
 /// Relation of a place to the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// In a line.
+    /// Inside a line.
     Delivered,
     /// Beyond an open line, or there is no line yet.
     On,
@@ -51,14 +51,15 @@ impl Lines {
         self.0.is_empty()
     }
 
-    /// The place that a number means: the one nearest to the end of a line; `None` without lines.
+    /// Returns the place that a number means: the one nearest to the end of a line; `None` without
+    /// lines.
     pub fn place(&self, number: u32) -> Option<i64> {
         let away = |line: &Line| i64::from(number.wrapping_sub(line.end as u32) as i32);
         let nearest = self.0.iter().min_by_key(|line| away(line).abs())?;
         Some(nearest.end + away(nearest))
     }
 
-    /// The end of the line before a place.
+    /// Returns the end of the line before a place.
     pub fn end_before(&self, place: i64) -> Option<i64> {
         let before = self.below(place)?;
         self.0.get(before).map(|line| line.end)
@@ -123,7 +124,7 @@ impl Lines {
         told
     }
 
-    /// Keeps a line that has grown, together with the one that begins where it ends now.
+    /// Inserts a line that has grown, joined with the one that begins where it ends now.
     fn join(&mut self, mut line: Line) {
         let next = self.0.iter().position(|other| other.first == line.end + 1);
         if let Some(next) = next.map(|next| self.0.remove(next)) {
@@ -155,14 +156,14 @@ impl Lines {
         }
     }
 
-    /// The line before a place.
+    /// Returns the index of the line before a place.
     fn below(&self, place: i64) -> Option<usize> {
         let lines = self.0.iter().enumerate();
         let below = lines.filter(|(_, line)| line.end < place);
         below.max_by_key(|(_, line)| line.end).map(|(at, _)| at)
     }
 
-    /// The first place of the line behind a place.
+    /// Returns the first place of the line behind a place.
     fn next_after(&self, place: i64) -> Option<i64> {
         let firsts = self.0.iter().map(|line| line.first);
         firsts.filter(|first| *first > place).min()

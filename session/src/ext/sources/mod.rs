@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Sources of an advanced subscriber: the samples that were delivered of each, the ones that are held until a gap is
-//! filled, and the ones that are asked for. Decides in which order samples are delivered, which ones are missed, and which ones
-//! are asked for; carries nothing out and reads no clock.
+//! Sources of an advanced subscriber: the samples that were delivered of each, the ones that are
+//! held until a gap is filled, and the ones that are queried. Decides in which order samples are
+//! delivered, which ones are missed, and which ones are queried; carries nothing out and reads no
+//! clock.
 
 mod held;
 mod late;
@@ -38,11 +39,11 @@ pub(super) enum Step {
     Ask(Question),
 }
 
-/// A question to caches.
+/// A query to caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
     pub about: About,
-    /// The key of the one cache that is asked, if it is known.
+    /// The key of the one cache that gets the query, if it is known.
     pub key: Option<KeyExpr<'static>>,
     pub wanted: Wanted,
 }
@@ -50,13 +51,13 @@ pub(super) struct Question {
 /// Sources of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum About {
-    /// Every source there is.
+    /// All sources.
     All,
     /// This source.
     One(Source),
 }
 
-/// Samples that a question asks for.
+/// Samples that a query requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// The samples that the subscriber's history configuration names.
@@ -68,9 +69,9 @@ pub(super) enum Wanted {
 /// Configuration of a subscriber.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
-    /// Missing samples are asked for.
+    /// Set if missing samples are queried.
     pub recovery: bool,
-    /// Samples of each source that are asked for at the beginning.
+    /// Samples of each source that are queried at the beginning.
     pub depth: usize,
     /// Time for which a source is known after its last sample.
     pub retention: Duration,
@@ -89,7 +90,7 @@ pub(super) enum Heard {
 struct Moment<'a> {
     now: Instant,
     heard: Heard,
-    /// A question about all sources is under way.
+    /// Set while a query about all sources is under way.
     is_asked: bool,
     rules: &'a Rules,
 }
@@ -114,7 +115,7 @@ struct Budgets {
 
 /// Something that may be forgotten.
 trait Forgettable {
-    /// Time of its last sample; `None` if it must not be forgotten now.
+    /// Returns the time of the last sample; `None` if the source must not be forgotten now.
     fn idle_since(&self) -> Option<Instant>;
 }
 
@@ -137,7 +138,7 @@ impl<K: Eq + std::hash::Hash, S: Forgettable> Known<K, S> {
         Known { all, look_at }
     }
 
-    /// The source of this key, `new` if it is not known or has been idle for too long.
+    /// Returns the source of this key, `new` if it is not known or has been idle for too long.
     fn get(&mut self, key: K, now: Instant, new: impl FnOnce() -> S, rules: &Rules) -> &mut S {
         let is_old = |source: &S| {
             let idle = source.idle_since();
@@ -172,12 +173,12 @@ impl Sources {
         }
     }
 
-    /// The number of steps that wait.
+    /// Returns the number of steps that wait.
     pub fn backlog(&self) -> usize {
         self.steps.len()
     }
 
-    /// Asks for the history of all sources.
+    /// Queries the history of all sources.
     pub fn ask_history(&mut self) {
         self.questions += 1;
         self.steps.push_back(Step::Ask(Question {
@@ -187,7 +188,7 @@ impl Sources {
         }));
     }
 
-    /// A sample came.
+    /// Handles a sample.
     pub fn take(&mut self, sample: Sample, heard: Heard, now: Instant) {
         let (rules, budgets) = (&self.rules, &self.budgets);
         let moment = Moment {
@@ -232,7 +233,7 @@ impl Sources {
         }
     }
 
-    /// A publisher came to life, or went: its token has this key.
+    /// Handles the token of a publisher, which came to life or went.
     pub fn take_token(&mut self, key: &KeyExpr<'static>, is_alive: bool, now: Instant) {
         let (rules, budgets) = (&self.rules, &self.budgets);
         let source = Source::of_key(key);
@@ -261,7 +262,7 @@ impl Sources {
         }
     }
 
-    /// Asks every source that counts for what may have been lost.
+    /// Queries every numbered source for samples that may have been lost.
     pub fn ask_everybody(&mut self) {
         for (id, source) in &mut self.numbered.all {
             if let Some(wanted) = source.ask_rest(self.questions > 0) {
@@ -274,7 +275,7 @@ impl Sources {
         }
     }
 
-    /// A question was answered, or could not be.
+    /// Handles the end of a query, with or without answers.
     pub fn end(&mut self, about: About) {
         let (rules, steps) = (&self.rules, &mut self.steps);
         match about {

@@ -15,7 +15,8 @@ use crate::ext::keys::Source;
 use crate::ext::miss::Miss;
 use crate::sample::Sample;
 
-/// Questions in vain that are counted: at most 31 beats pass before a source is asked once more for what it did not have.
+/// Limit of the counted fruitless queries: at most 31 beats pass before a source is queried once
+/// more for samples it did not have.
 const FRUITLESS_MAX: u32 = 5;
 
 /// Numbers have 32 bits and wrap around. Here they are places on an unbounded line: of the places a
@@ -38,7 +39,8 @@ pub(super) struct Numbered {
     heard: Instant,
 }
 
-/// The last places known when numbers were asked for: a place before them that is missing when the answers are there is lost.
+/// The last places known when a query was sent: a place before them that is missing when the
+/// answers have come is lost.
 #[derive(Clone, Copy)]
 struct Asked {
     /// The last place up to which no jump is far.
@@ -66,16 +68,17 @@ impl Asked {
 /// Questions because of heartbeats.
 #[derive(Default)]
 struct Beats {
-    /// The newest place that was asked for.
+    /// The newest queried place.
     asked: i64,
     /// Questions for it in a row that brought nothing.
     fruitless: u32,
-    /// Beats that pass before the next question.
+    /// Beats that pass before the next query.
     pass: u32,
 }
 
 impl Beats {
-    /// Decides whether to ask for this place now. A place that was asked for in vain is asked for more and more seldom.
+    /// Decides whether to query this place now. A place that was queried in vain is queried more
+    /// and more seldom.
     fn asks_for(&mut self, place: i64) -> bool {
         if place != self.asked {
             let asked = place;
@@ -135,8 +138,8 @@ impl Numbered {
         }
     }
 
-    /// A sample of this number came. Before anything was delivered it is held while a question is under way, as what the
-    /// answers bring comes first.
+    /// Handles a sample of this number. Before anything was delivered it is held while a query is
+    /// under way, as the samples of the answers come first.
     pub fn take(
         &mut self,
         number: u32,
@@ -181,7 +184,7 @@ impl Numbered {
         self.take_next(place, sample, moment, steps);
     }
 
-    /// The next sample of a line, perhaps with a gap before it.
+    /// Handles the next sample of a line, perhaps with a gap before it.
     fn take_next(
         &mut self,
         place: i64,
@@ -215,8 +218,8 @@ impl Numbered {
         }
     }
 
-    /// The newest sample has this number: gives the question that follows. A number that is far away is asked about, but not taken
-    /// for known.
+    /// Handles the number of the newest sample, and returns the query that follows. A number that
+    /// is far away is queried, but not taken for known.
     pub fn take_heartbeat(&mut self, newest: u32, is_asked: bool, now: Instant) -> Option<Wanted> {
         self.heard = now;
         if self.lines.is_empty() && (is_asked || newest == u32::MAX) {
@@ -241,13 +244,13 @@ impl Numbered {
         Some(self.ask(last, Some(newest)))
     }
 
-    /// The question for later samples without any sign that one is missing.
+    /// Queries later samples without any sign that one is missing.
     pub fn ask_rest(&mut self, is_asked: bool) -> Option<Wanted> {
         let is_free = self.questions == 0 && !(is_asked && self.lines.is_empty());
         is_free.then(|| self.ask(self.lines.end_of_newest(), None))
     }
 
-    /// Asks for what comes after `last`.
+    /// Queries the samples after `last`.
     fn ask(&mut self, last: Option<i64>, to: Option<u32>) -> Wanted {
         self.questions += 1;
         self.note_asked(last);
@@ -255,7 +258,7 @@ impl Numbered {
         Wanted::Numbers { from, to }
     }
 
-    /// Notes which held samples were known when the rest was asked for.
+    /// Records which held samples were known when the rest was queried.
     fn note_asked(&mut self, last: Option<i64>) {
         let Some(newest) = self.held.last() else {
             return;
@@ -289,7 +292,7 @@ impl Numbered {
         }));
     }
 
-    /// One question about it was answered.
+    /// Handles the end of one of its queries.
     pub fn end_question(&mut self, is_asked: bool, rules: &Rules, steps: &mut VecDeque<Step>) {
         self.questions = self.questions.saturating_sub(1);
         if !is_asked {
@@ -297,8 +300,8 @@ impl Numbered {
         }
     }
 
-    /// Delivers what is held, unless a question is under way. What is missing and was asked for is missed; what is missing
-    /// since is asked for.
+    /// Delivers the held samples, unless a query is under way. Places that are missing and were
+    /// queried are missed; places that are missing since are queried.
     pub fn let_go(&mut self, rules: &Rules, steps: &mut VecDeque<Step>) {
         if self.questions > 0 {
             return;
@@ -332,7 +335,7 @@ impl Numbered {
         self.deliver_until(Asked::NOTHING, steps);
     }
 
-    /// Delivers what is held, and passes over places that are missing and were asked for.
+    /// Delivers held samples, and passes over places that are missing and were queried.
     fn deliver_until(&mut self, asked: Asked, steps: &mut VecDeque<Step>) {
         while let Some(place) = self.held.first() {
             let next = self.lines.end_before(place).map_or(place, |last| last + 1);

@@ -5,7 +5,7 @@
 //! A timestamp in the future gives no information about earlier ones: a sample that jumps ahead
 //! begins a span of its own, and samples stamped between the spans are still new.
 
-/// By how much a clock may jump, in units of 2^-32 s, before a span ends: two seconds.
+/// Distance by which a clock may jump, in units of 2^-32 s, before a span ends: two seconds.
 pub(super) const FAR: u64 = 2 << 32;
 
 /// Spans of one clock that are remembered: the ones that grew last.
@@ -23,7 +23,7 @@ struct Span {
 pub(super) struct Spans(Vec<Span>);
 
 impl Spans {
-    /// A sample of this time was delivered.
+    /// Adds the time of a delivered sample.
     pub fn add(&mut self, time: u64) {
         let reaches = |span: &Span| {
             (span.first.saturating_sub(FAR)..=span.end.saturating_add(FAR)).contains(&time)

@@ -13,13 +13,13 @@ use crate::time::Timestamp;
 
 /// The samples of one clock.
 pub(super) struct Stamped {
-    /// Times of the samples that came before a question began, or in answers to it.
+    /// Times of the samples that came before a query began, or in answers to it.
     known: Spans,
     /// Times of all samples that were delivered.
     delivered: Spans,
-    /// A question was under way when the last sample came.
+    /// Set if a query was under way when the last sample came.
     is_asking: bool,
-    /// Samples that wait for older ones that are asked for.
+    /// Samples that wait for older ones that are queried.
     held: Held<Timestamp>,
     questions: u32,
     is_alive: bool,
@@ -54,9 +54,10 @@ impl Stamped {
         }
     }
 
-    /// A sample came. While a question is under way it is held, as the answers may be older, and what was delivered before is
-    /// not delivered again. Else samples are delivered as they come: one clock stamps for publishers of many keys and priorities,
-    /// which overtake each other.
+    /// Handles a sample. While a query is under way it is held, as the answers may be older, and
+    /// samples that were delivered before are not delivered again. Else samples are delivered as
+    /// they come: one clock stamps for publishers of many keys and priorities, which overtake each
+    /// other.
     pub fn take(
         &mut self,
         timestamp: Timestamp,
@@ -93,7 +94,7 @@ impl Stamped {
         }
     }
 
-    /// One question about it was answered.
+    /// Handles the end of one of its queries.
     pub fn end_question(&mut self, is_asked: bool, steps: &mut VecDeque<Step>) {
         self.questions = self.questions.saturating_sub(1);
         if !is_asked {
@@ -101,7 +102,7 @@ impl Stamped {
         }
     }
 
-    /// Delivers what is held, unless a question is under way.
+    /// Delivers the held samples, unless a query is under way.
     pub fn let_go(&mut self, steps: &mut VecDeque<Step>) {
         if self.questions == 0 {
             self.deliver_all(steps);

@@ -45,7 +45,8 @@ fn sample_of(
     })
 }
 
-/// Steps that an operation makes a subscriber take, as text: `5` for a sample, `-2` for two that are missed, `?3..` for a question.
+/// Steps that an operation makes a subscriber take, as text: `5` for a sample, `-2` for two that
+/// are missed, `?3..` for a query.
 struct Scene {
     sources: Sources,
     now: Instant,
@@ -88,7 +89,7 @@ impl Scene {
         self.done()
     }
 
-    /// A cache has the sample of this number.
+    /// Handles a sample of this number from a cache.
     fn answer(&mut self, sn: u32) -> String {
         let info = SourceInfo { id: id(1), sn };
         let sample = sample(Some(info), None);
@@ -175,7 +176,7 @@ fn what_answers_do_not_have_is_missed() {
     assert_eq!(scene.take(4), "?1..");
     assert_eq!(scene.take(3), "");
     assert_eq!(scene.end(), "-2 3 4");
-    // A gap that is younger than the question is asked for by itself.
+    // A gap that is younger than the query is queried by itself.
     assert_eq!(scene.take(6), "?5..");
     assert_eq!(scene.take(9), "");
     assert_eq!(scene.end(), "-1 6 ?7..");
@@ -417,7 +418,7 @@ fn random_losses_and_answers_leave_no_sample_untold() {
     }
 }
 
-/// The farthest number that counts as ahead of this one.
+/// Returns the farthest number that counts as ahead of this one.
 fn farthest(sn: u32) -> u32 {
     sn + (1 << 31) - 1
 }
@@ -616,7 +617,7 @@ fn a_forged_timestamp_silences_no_clock() {
     assert_eq!(scene.answer_stamped(forged), "");
     assert_eq!(scene.take_stamped(6 * SECOND), "");
     assert_eq!(scene.end_all(), format!("t{}", Ntp64(6 * SECOND)));
-    // While a question is under way, too.
+    // While a query is under way, too.
     scene.ask_history();
     scene.take_stamped(forged + 9 * SECOND);
     assert!(scene.end_all().starts_with('t'));

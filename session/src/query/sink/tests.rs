@@ -44,7 +44,7 @@ fn queue(capacity: usize) -> (Callback<Reply>, FifoChannelHandler<Reply>) {
     FifoChannel::new(capacity).into_handler()
 }
 
-/// Gives a reply, as the node does while the query is sent or later.
+/// Replies, as the node does while the query is sent or later.
 fn give(sink: &mut GetSink, key: &str, time: u64, is_inside_query: bool) {
     let block = ZSlice::from(key.as_bytes().to_vec());
     let mut put = Put::new(block.as_slice());
@@ -75,7 +75,7 @@ fn keys(handler: &FifoChannelHandler<Reply>) -> Vec<String> {
     handler.iter().map(|reply| key(&reply)).collect()
 }
 
-/// A session that replies to each query with these keys.
+/// Opens a session that replies to each query with these keys.
 fn session(names: &'static [&'static str]) -> Session {
     let session = crate::open(Config::peer().listen([] as [&str; 0]))
         .wait()
