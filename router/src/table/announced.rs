@@ -43,8 +43,8 @@ impl AnnouncedIds {
         self.entities.values().map(HashMap::len).sum()
     }
 
-    /// Returns a fresh id: none that the face has for an entity, nor one of `others`, its ids of
-    /// groups.
+    /// Returns a fresh id: none that the face has for an entity, nor one of its ids of groups, which
+    /// the iterator yields.
     pub(super) fn next_id(&mut self, others: impl Iterator<Item = u32>) -> u32 {
         let mut others = Some(others);
         loop {

@@ -289,8 +289,7 @@ impl ForwardingTable {
             }
             return;
         }
-        // What the face receives depends on its interest: entities of a group are announced with
-        // the group.
+        // Entities of a group are announced with the group, new ones only if the interest covers them.
         let hears = match awaits.0.filter(|_| came == Came::Answer) {
             _ if group.is_some() || is_late && !came.is_for(slot) => Hears::Known,
             Some(interest) => Hears::Answer(interest),

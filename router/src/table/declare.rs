@@ -169,7 +169,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         let Declared { kind, id, info, .. } = new;
-        // The same declaration again changes no more than the promise.
+        // A repeated declaration changes no more than the promise.
         let known = match id {
             Some(id) => self.entity_of(face, kind, id),
             None => self.entity_on(face, kind, key.as_str()),

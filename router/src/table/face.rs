@@ -225,9 +225,8 @@ impl Face {
         Some(Note { cause, text })
     }
 
-    /// Returns true if one more key with wildcards exceeds what this face may have, where `others`
-    /// keys of other faces count as its own. Counts the refusal, and returns the log line about the
-    /// first one.
+    /// Returns true if one more key with wildcards exceeds what this face may have, including those
+    /// of the routers behind it. Counts the refusal, and returns the log line about the first one.
     pub(super) fn has_too_wild(&mut self, others: usize, limits: &Limits) -> (bool, Option<Note>) {
         let limit = limits.wild_keys_max;
         if self.relation == Relation::Local || self.wild_keys + others < limit {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Ends the validity of kept routes when something happens on their keys.
+//! Ends the validity of kept routes after changes on their keys.
 
 use std::sync::Arc;
 
@@ -9,16 +9,18 @@ use crate::table::{
     validity::Validity,
 };
 
-/// Subscriptions of a neighbour that are looked up one by one when all of them may lead elsewhere.
+/// Number of a neighbour's subscriptions up to which they are looked up one by one when all of them
+/// may lead elsewhere.
 const SUBSCRIPTIONS_MAX: usize = 64;
 
 impl ForwardingTable {
-    /// The validity of a route on `key` that is looked for from now on.
+    /// Returns the validity of a route on `key` whose search begins now.
     pub(super) fn keep_key(&mut self, key: &str) -> Arc<Validity> {
         self.kept.keep(key, self.limits.route_keys_max)
     }
 
-    /// Notes where a route leads that somebody keeps, and where it comes from if that may come to matter.
+    /// Records the neighbours that a kept route leads to, and its source if routes from there may
+    /// have to end separately.
     pub(super) fn note_route(
         &mut self,
         from: FaceId,
@@ -42,36 +44,37 @@ impl ForwardingTable {
         }
     }
 
-    /// A subscriber on `key` came, went, or is of another kind.
+    /// Ends the routes that intersect `key`, on which a subscriber was declared, undeclared or
+    /// changed.
     pub(super) fn outdate(&mut self, key: &str) {
         self.kept.end_meeting(key);
     }
 
-    /// The same of a subscriber that is an entity.
+    /// Ends the routes that intersect the key of a subscriber entity.
     pub(super) fn outdate_entity(&mut self, entity: u32) {
         if let Some(key) = self.entities(Kind::Subscriber).key(entity) {
             self.outdate(&key);
         }
     }
 
-    /// What gateways know of subscribers on exactly `key` changed.
+    /// Ends the routes on exactly `key`, where the subscribers behind gateways may have changed.
     pub(super) fn outdate_exactly(&mut self, key: &str) {
         self.kept.end_exactly(key);
     }
 
-    /// Everything may lead elsewhere.
+    /// Ends all routes.
     pub(super) fn outdate_all(&mut self) {
         self.kept.end_all();
     }
 
-    /// A neighbour is gone.
+    /// Ends the routes towards a neighbour that is gone.
     pub(super) fn outdate_towards(&mut self, gone: &Face) {
         if gone.is_on_routes {
             self.kept.end_towards(gone.id.index);
         }
     }
 
-    /// Whatever comes from a peer or goes to it may take another way.
+    /// Ends the routes from and to a peer whose gateways have changed.
     pub(super) fn outdate_ways_of(&mut self, slot: u32) {
         let Some(peer) = self.topology.at_mut(slot) else {
             return;
@@ -84,7 +87,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Whatever a neighbour subscribed to may lead to it or not.
+    /// Ends the routes that a neighbour's subscriptions may be on.
     pub(super) fn outdate_subscriptions(&mut self, slot: u32) {
         if self.entities.count(slot, Kind::Subscriber) > SUBSCRIPTIONS_MAX {
             return self.outdate_all();
@@ -95,7 +98,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Keys that begin with this text are spelled otherwise for a neighbour.
+    /// Ends the routes to a neighbour on keys that begin with this text, which are spelled in a new
+    /// way now.
     pub(super) fn outdate_spellings(&mut self, slot: u32, text: &str) {
         let face = self.topology.at(slot);
         if face.is_some_and(|face| face.is_on_routes) {

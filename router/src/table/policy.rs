@@ -1,34 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What two nodes are to each other, as data. Routers, peers and clients share all the code of this folder;
-//! they differ by the two tables below and by nothing else.
+//! Relations between nodes, as data. Routers, peers and clients share all the code of this folder;
+//! they differ by the two tables below only.
 
 use zonda_codec::WhatAmI;
 
 use crate::table::face_id::{FaceInfo, FaceKind};
 
-/// What the node behind a face is to this node.
+/// Relation of the node behind a face to this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// The node's own session.
     Local,
-    /// This node is its gateway: it declares what it has, asks with interests, and gets what it asked for.
+    /// This node is its gateway: it declares its entities, sends interests, and gets what they
+    /// cover.
     Served,
-    /// It is this node's gateway: the mirror image of [`Relation::Served`].
+    /// A gateway of this node: the mirror image of [`Relation::Served`].
     Upstream,
-    /// Two peers: each tells the other everything its own side has, unasked.
+    /// Two peers: each declares every entity of its own side to the other one, unasked.
     PeerToPeer,
-    /// Two routers: what passes between them belongs to the router where it entered the mesh, not to the link.
+    /// Two routers: a message between them belongs to the router where it entered the mesh, not to
+    /// the link.
     RouterToRouter,
-    /// A router of the mesh, as the source of what it has and sends.
+    /// A router of the mesh, as the source of its entities and messages.
     Routed,
-    /// All other routers: each hears what this node's own side has.
+    /// All other routers: the entities of this node's own side are declared to them.
     Mesh,
-    /// Two clients: they have nothing to say to each other.
+    /// Two clients: they exchange nothing.
     Unrelated,
-    /// A group of peers, and this router: it passes on between them and everybody else.
+    /// A group of peers, and this router: it forwards between them and all other nodes.
     GroupBelow,
-    /// A group of peers, of which this node is one: its own side hears them, and they its own side.
+    /// A group of peers with this node among them: its own side receives from them, and they from
+    /// its own side.
     GroupBeside,
 }
 
@@ -37,8 +40,8 @@ use Relation::{
     Upstream,
 };
 
-/// The interest of a link between peers, which nobody sends: its end is the end of what the other one has to tell when the
-/// link comes up.
+/// Interest of a link between peers, which neither sends: its D_FINAL ends the declarations that a
+/// peer makes when the link comes up.
 pub const INITIAL: u32 = 0;
 
 /// `[own role][remote role]`, both in the order router, peer, client.
@@ -48,23 +51,24 @@ const RELATIONS: [[Relation; 3]; 3] = [
     [Upstream, Upstream, Unrelated],
 ];
 
-/// What a relation allows and demands.
+/// Rights and duties of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conduct {
-    /// It belongs to this node's own side: whatever reaches this node may be passed on to it, and what it
-    /// has may be passed on to everybody. Between two faces that are not, nothing passes but along the trees of a mesh.
+    /// True if the face belongs to this node's own side: any message that reaches this node may be
+    /// forwarded to it, and its messages and entities may be passed on to any face. Between two
+    /// faces that do not, messages pass along the trees of a mesh only.
     pub south: bool,
-    /// Data and declarations cross this face at all.
+    /// True if data and declarations cross this face at all.
     pub open: bool,
-    /// Every entity of this node's own side is declared to it without asking.
+    /// True if every entity of this node's own side is declared to it without an interest.
     pub announces_unasked: bool,
-    /// Its interests are answered.
+    /// True if its interests are answered.
     pub answer_interests: bool,
-    /// Its interests are kept, and changes are sent as they happen.
+    /// True if its interests are kept, and changes are sent to it.
     pub keep_interests: bool,
-    /// This node sends it interests, and believes only what these cover.
+    /// True if this node sends it interests, and accepts only entities that these cover.
     pub ask: bool,
-    /// The exchange begins with everything and a D_FINAL for interest 0, both ways.
+    /// True if the exchange begins with all entities and a D_FINAL for interest 0, both ways.
     pub initial_exchange: bool,
 }
 
@@ -79,7 +83,7 @@ const CLOSED: Conduct = Conduct {
 };
 
 impl Relation {
-    /// The relation of a node of role `own` to the node behind a face.
+    /// Returns the relation of a node of role `own` to the node behind a face.
     pub fn between(own: WhatAmI, face: &FaceInfo) -> Relation {
         match face.kind {
             FaceKind::Local => Local,
@@ -91,7 +95,7 @@ impl Relation {
         }
     }
 
-    /// What the relation allows and demands.
+    /// Returns the rights and duties of the relation.
     pub const fn conduct(self) -> Conduct {
         match self {
             Local => Conduct {
@@ -136,7 +140,7 @@ impl Relation {
         }
     }
 
-    /// Whether what comes from a face of this relation may go to one of relation `to`.
+    /// Returns true if messages from a face of this relation may go to one of relation `to`.
     pub const fn flows_to(self, to: Relation) -> bool {
         let (from, to) = (self.conduct(), to.conduct());
         from.open && to.open && (from.south || to.south)

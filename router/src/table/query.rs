@@ -2,10 +2,10 @@
 
 //! Queries on their way: from the origin to all nodes that may reply, and the replies back.
 //!
-//! A query has one branch for each face that is asked, under a number of its own there. It is open until every branch
-//! has ended (by its final, with its face, or by the timeout); then it [has ended](Ended), once, and whatever
-//! still comes under those numbers is dropped. The table does not see what is in queries and replies: messages go
-//! from face to face with another number and another key.
+//! A query has one branch for each face that it is sent to, with an id of its own there. It is open
+//! until every branch has ended (by its final, with its face, or by the timeout); then it [has
+//! ended](Ended), once, and later replies under those ids are dropped. The table does not read
+//! queries and replies: messages go from face to face with another id and another key.
 
 mod destinations;
 mod held;
@@ -36,12 +36,12 @@ pub use types::{
 
 use destinations::Destination;
 
-/// The longest that a query waits, whatever it asks for.
+/// Longest time that a query waits, whatever its timeout.
 const TIMEOUT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl ForwardingTable {
-    /// A query from `face`, be it a neighbour or the session. The same number may be used again once the query
-    /// has ended.
+    /// Handles a query from `face`, a neighbour or the session. The same id may be used again once
+    /// the query has ended.
     pub fn handle_query(
         &mut self,
         face: FaceId,
@@ -56,8 +56,8 @@ impl ForwardingTable {
         }
     }
 
-    /// The same for [`SLICE_STEPS`] of the search for those to ask; `None` if there is more to look at. To be called again
-    /// then, with the same query.
+    /// Handles a query for [`SLICE_STEPS`] of the search for its destinations; `None` if more is
+    /// left. The caller repeats the call then, with the same query.
     pub fn search_query(
         &mut self,
         face: FaceId,
@@ -85,7 +85,7 @@ impl ForwardingTable {
         Some(QueryDispatch::Sent(branches))
     }
 
-    /// Refuses a query that is not to be asked; `None` if it may be asked.
+    /// Refuses a query that may not be sent; `None` if it may.
     fn refuse(&mut self, face: FaceId, new: &NewQuery<'_>) -> Option<QueryDispatch> {
         let limit = self.limits.questions_max;
         let Some(source) = self.topology.face_mut(face) else {
@@ -110,7 +110,8 @@ impl ForwardingTable {
         None
     }
 
-    /// Finds the origin of query `rid` for a reply from `face`. `None`, and counted, if that query has ended or never was.
+    /// Returns the origin of query `rid` for a reply from `face`. `None`, and counted, if that
+    /// query has ended or never existed.
     pub fn origin_of_reply(&mut self, face: FaceId, rid: u32) -> Option<QueryOrigin> {
         let origin = self.origin_of_query(face, rid);
         if origin.is_none()
@@ -121,13 +122,13 @@ impl ForwardingTable {
         origin
     }
 
-    /// The same, without counting.
+    /// Returns the origin of query `rid` at `face`, without counting.
     pub fn origin_of_query(&self, face: FaceId, rid: u32) -> Option<QueryOrigin> {
         self.face(face)?;
         self.queries.origin_at(face.index, rid)
     }
 
-    /// A query whose key makes no sense: it ends at once.
+    /// Ends a query whose key is invalid.
     pub fn refuse_query(&mut self, origin: QueryOrigin) {
         let is_known = self.face(origin.face).is_some();
         if is_known && !self.queries.has_sent(origin.face.index, origin.rid) {
@@ -135,7 +136,8 @@ impl ForwardingTable {
         }
     }
 
-    /// `face` has replied to query `rid` in full. Ignored and counted if that query has ended, or never was.
+    /// Ends the branch of query `rid` at `face`, which has replied in full. Ignored and counted if
+    /// that query has ended, or never existed.
     pub fn finish_branch(&mut self, face: FaceId, rid: u32) {
         if let Some(source) = self.topology.face_mut(face)
             && !self.queries.finish_branch(face.index, rid)
@@ -144,34 +146,35 @@ impl ForwardingTable {
         }
     }
 
-    /// The origin does not want to know any more; tells whether the query was open. It is not among the
-    /// [ended](Self::take_ended).
+    /// Closes a query at the request of its origin; returns true if the query was open. It is not
+    /// among the [ended](Self::take_ended).
     pub fn forget_query(&mut self, face: FaceId, rid: u32) -> bool {
         self.face(face).is_some() && self.queries.close_sent(face.index, rid)
     }
 
-    /// The queries that have ended since the last call, in that order. The caller tells the origins.
+    /// Returns the queries that have ended since the last call, in that order. The caller notifies
+    /// the origins.
     pub fn take_ended(&mut self) -> Vec<Ended> {
         self.queries.take_ended()
     }
 
-    /// Tells if [`take_ended`](Self::take_ended) has something to give.
+    /// Returns true if [`take_ended`](Self::take_ended) has queries to return.
     #[inline]
     pub fn has_ended(&self) -> bool {
         self.queries.has_ended()
     }
 
-    /// Counts the open queries.
+    /// Returns the number of open queries.
     pub fn open_queries(&self) -> usize {
         self.queries.open_count()
     }
 
-    /// When the first open query times out.
+    /// Returns the time at which the first open query times out.
     pub fn query_deadline(&self) -> Option<Instant> {
         self.queries.query_deadline()
     }
 
-    /// A number for a query of the session that no open one has.
+    /// Returns an id for a query of the session that no open one has.
     pub fn next_query_id(&mut self, face: FaceId) -> u32 {
         match self.face(face) {
             Some(_) => self.queries.next_id(face.index),
@@ -179,7 +182,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A query that ends before it has begun.
+    /// Ends a query that was not sent to any face.
     fn end_unasked(&mut self, face: FaceId, new: &NewQuery<'_>) -> QueryDispatch {
         self.queries.end(new.origin(face), Ending::Complete);
         QueryDispatch::Ended
@@ -190,7 +193,7 @@ impl ForwardingTable {
         self.queries.open(new.origin(face), deadline)
     }
 
-    /// Gives a query its branches.
+    /// Adds the branches of a query.
     fn branch_out(
         &mut self,
         query: u32,
@@ -214,7 +217,7 @@ impl ForwardingTable {
                         ..hop(face, rid, key)
                     });
                 }
-                // These are asked by the next router on the way.
+                // The next router on the way to these is a destination itself.
                 FaceKind::Beyond | FaceKind::Mesh => {}
                 FaceKind::Local => branches.local.push(LocalBranch {
                     face: face.id,
@@ -226,7 +229,8 @@ impl ForwardingTable {
         branches
     }
 
-    /// The session's queryables on keys that intersect `key`, for a query of its own or of another node.
+    /// Returns the session's queryables on keys that intersect `key`, for a query of its own or of
+    /// another node.
     fn own_queryables(
         &self,
         face: FaceId,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Peers whose other gateways have changed, and what is still to be looked at for them.
+//! Peers whose other gateways have changed, and the announcements that are left to update for them.
 
 use std::collections::VecDeque;
 
@@ -11,16 +11,16 @@ use crate::table::{
     search::Listing,
 };
 
-/// What is still to be looked at for one peer; the next of each list is the last.
+/// Updates that are left for one peer; the next of each list is the last.
 #[derive(Debug)]
 pub(super) struct Rest {
-    /// What the peer declared: the mesh hears of it, or no more.
+    /// Entities of the peer, to be announced to the mesh or taken back.
     pub(super) declared: Vec<EntityRef>,
-    /// What the peer knows, and is perhaps not to know any more.
+    /// Entities announced to the peer, to be taken back if another gateway announces them.
     pub(super) known: Vec<EntityRef>,
-    /// What the peer asks for: it hears of all that it may know now.
+    /// Interests of the peer, to be sent all entities that it may see now.
     pub(super) asked: Vec<(InterestRef, Kind)>,
-    /// What is left of the last of these; `None` before it is begun.
+    /// Rest of the last of these; `None` before it is begun.
     pub(super) listing: Option<Listing>,
 }
 
@@ -35,11 +35,11 @@ pub(super) struct Retelling {
     pub(super) face: FaceId,
     /// `None` before it is begun.
     pub(super) rest: Option<Rest>,
-    /// Something has changed again since it began.
+    /// True if the gateways have changed again since it began.
     again: bool,
 }
 
-/// The peers, each once, whose turn comes one after the other.
+/// Queue of peers, each of them once.
 #[derive(Debug, Default)]
 pub(super) struct Retellings(VecDeque<Retelling>);
 
@@ -48,7 +48,7 @@ impl Retellings {
         self.0.is_empty()
     }
 
-    /// Something has changed for a peer.
+    /// Queues a peer, or begins its updates again.
     pub(super) fn add(&mut self, face: FaceId) {
         match self.0.iter_mut().find(|one| one.face == face) {
             Some(one) => one.again |= one.rest.is_some(),
@@ -60,17 +60,17 @@ impl Retellings {
         }
     }
 
-    /// The one whose turn it is.
+    /// Takes the peer that has the next turn.
     pub(super) fn take(&mut self) -> Option<Retelling> {
         self.0.pop_front()
     }
 
-    /// It goes on when the others have had their turn.
+    /// Puts an unfinished peer back at the end of the queue.
     pub(super) fn put_back(&mut self, one: Retelling) {
         self.0.push_back(one);
     }
 
-    /// It has come to its end, and begins anew if something has changed meanwhile.
+    /// Ends the updates of a peer, or begins again if its gateways have changed since.
     pub(super) fn end(&mut self, one: Retelling) {
         if one.again {
             self.add(one.face);

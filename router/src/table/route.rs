@@ -23,17 +23,17 @@ use crate::table::{
     validity::Validity,
 };
 
-/// Everybody a message on one key from one source goes to.
+/// All destinations of a message on one key from one source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Route {
-    /// One per neighbour, ordered by face; never the source.
+    /// One hop per neighbour, ordered by face; never the source.
     pub hops: Vec<Hop>,
     /// The local subscribers, each by its id.
     pub local: Vec<u32>,
 }
 
 impl Route {
-    /// The part of it that goes to `destination`.
+    /// Returns the part of it that goes to `destination`.
     #[must_use]
     pub fn within(mut self, destination: Locality) -> Route {
         if !destination.is_within() {
@@ -46,7 +46,7 @@ impl Route {
     }
 }
 
-/// The search for the route of a push.
+/// Search for the route of a push.
 #[derive(Debug)]
 pub struct RouteSearch {
     from: FaceId,
@@ -54,10 +54,10 @@ pub struct RouteSearch {
     link: Option<FaceId>,
     key: KeyExpr<'static>,
     publisher: Option<u32>,
-    /// The validity of the answer, if it is kept.
+    /// The validity of the route, if it is kept.
     validity: Option<Arc<Validity>>,
     search: Search,
-    /// The faces that declared a matching subscriber, by place.
+    /// The faces that declared a matching subscriber, by slot.
     found: BTreeMap<u32, FaceId>,
 }
 
@@ -74,30 +74,32 @@ impl RouteSearch {
         }
     }
 
-    /// The validity of the answer.
+    /// Returns the validity of the route.
     pub fn validity(&self) -> Arc<Validity> {
         self.validity.clone().unwrap_or_default()
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &KeyExpr<'static> {
         &self.key
     }
 }
 
 impl ForwardingTable {
-    /// Finds the route of a push on `key` from `from`. `publisher` is the id of the declared publisher it comes
-    /// from, if it comes from a local one.
+    /// Finds the route of a push on `key` from `from`. `publisher` is the id of the declared
+    /// publisher it comes from, if it comes from a local one.
     ///
-    /// Data goes to a gateway unless the gateway answered the publisher's interest and knows no subscriber
-    /// (write filtering), and to another peer unless that peer declared all it has and no subscriber matched.
-    /// This is how it is now, at one go; [`begin_route`](Self::begin_route) is for who keeps the answer.
+    /// Data goes to a gateway unless the gateway answered the publisher's interest and has no
+    /// subscriber (write filtering), and to another peer unless that peer declared all it has and
+    /// no subscriber matched. The route is valid now only, and found in one call; callers that keep
+    /// it use [`begin_route`](Self::begin_route).
     pub fn route(&self, from: FaceId, key: &KeyExpr<'_>, publisher: Option<u32>) -> Route {
         self.at_one_go(RouteSearch::new(from, key.clone().into_owned(), publisher))
     }
 
-    /// Finds the route of a push that came from a neighbour with a node id; to keep the answer, there is
-    /// [`begin_route_from`](Self::begin_route_from). `None` if nobody knows which router that is, which is not counted.
+    /// Finds the route of a push that came from a neighbour with a node id; callers that keep it
+    /// use [`begin_route_from`](Self::begin_route_from). `None` if the neighbour has not introduced
+    /// the router of that id, which is not counted.
     pub fn route_from(&self, neighbour: FaceId, node_id: u16, key: &KeyExpr<'_>) -> Option<Route> {
         let from = self.source_of(neighbour, node_id)?;
         Some(self.at_one_go(RouteSearch {
@@ -114,7 +116,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Begins to look for where a push on `key` from `from` goes.
+    /// Begins to search for the route of a push on `key` from `from`.
     pub fn begin_route(
         &mut self,
         from: FaceId,
@@ -128,8 +130,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Begins to look for where a push on `key` goes that came from a neighbour with a node id. `None` if nobody knows which
-    /// router that is.
+    /// Begins to search for the route of a push on `key` that came from a neighbour with a node id.
+    /// `None` if the neighbour has not introduced the router of that id.
     pub fn begin_route_from(
         &mut self,
         neighbour: FaceId,
@@ -147,9 +149,9 @@ impl ForwardingTable {
         })
     }
 
-    /// Goes on with a search for [`SLICE_STEPS`]; `None` if there is more to look at. The table may change between two
-    /// slices: what comes or goes meanwhile may be on the route or not, and if it matters the answer does not
-    /// [hold](RouteSearch::validity).
+    /// Continues a search for [`SLICE_STEPS`]; `None` if more is left. The table may change between
+    /// two slices: subscribers declared or undeclared in between may be on the route or not, and if
+    /// it matters the route is not [valid](RouteSearch::validity).
     pub fn search_route(&mut self, search: &mut RouteSearch) -> Option<Route> {
         let route = self.look_for_route(search)?;
         if let Some(validity) = &search.validity {
@@ -159,6 +161,8 @@ impl ForwardingTable {
     }
 
     fn look_for_route(&self, search: &mut RouteSearch) -> Option<Route> {
+        // No route begins at a peer that another gateway forwards for, or where the mesh drops the
+        // message.
         let source = self.face(search.from);
         let is_heard =
             |source: &&Face| source.relation.conduct().open && !source.gateways.is_left();
@@ -166,6 +170,7 @@ impl ForwardingTable {
         let Some(source) = source.filter(is_heard).filter(comes) else {
             return Some(Route::default());
         };
+        // Collect the faces with a matching subscriber, for a slice.
         let entities = self.entities(Kind::Subscriber);
         let steps = Steps::new(SLICE_STEPS);
         let key = search.key.as_str();
@@ -182,12 +187,14 @@ impl ForwardingTable {
         if !done {
             return None;
         }
+        // Subscribers of the session come from its own list.
         let is_own = source.info.kind == FaceKind::Local;
         let own = &self.entities.session;
         let mut route = Route {
             hops: Vec::new(),
             local: own.matching(Kind::Subscriber, key, is_own, false),
         };
+        // All hops with a suffix share its text.
         let (whole, nothing) = (LazyCell::new(|| Arc::from(key)), Arc::default());
         for slot in self.destinations(source, search) {
             if let Some(face) = self.topology.at(slot) {
@@ -211,7 +218,7 @@ impl ForwardingTable {
         Some(route)
     }
 
-    /// The remote faces that get a message, ordered, each once.
+    /// Returns the remote faces that get a message, ordered, each once.
     fn destinations(&self, source: &Face, search: &RouteSearch) -> Vec<u32> {
         let (key, publisher) = (search.key.as_str(), search.publisher);
         let is_there = |(slot, id): (&u32, &FaceId)| self.face(*id).map(|_| *slot);
@@ -232,7 +239,8 @@ impl ForwardingTable {
         slots
     }
 
-    /// Tells if `face` gets data because it did not yet say (enough of) what it has.
+    /// Returns true if `face` gets data because it has not declared (enough of) its subscribers
+    /// yet.
     fn sends_unfiltered(
         &self,
         source: &Face,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Searches among the entities of a kind, in slices: nobody's key, and nobody's table, keeps the others waiting for longer
-//! than a slice takes.
+//! Searches among the entities of a kind, in slices, so that neither a large table nor a long key
+//! holds the table's lock for longer than a slice takes.
 //!
-//! A search goes through the tree as long as the tree loses no node between two slices. If it does, the entities are looked
-//! at one after another by their numbers, which needs no place in the tree. Either way what exists from the first slice to the
-//! last is found, if need be twice.
+//! A search goes through the tree as long as the tree loses no node between two slices. If it does,
+//! the entities are visited one after another by their numbers, which needs no place in the tree.
+//! Either way an entity that exists from the first slice to the last is found, perhaps twice.
 
 use std::ops::ControlFlow;
 
@@ -22,34 +22,36 @@ use crate::table::{
 /// Steps of one slice, some tenths of a millisecond.
 pub const SLICE_STEPS: usize = 4096;
 
-/// Steps in the tree to list what matches. With more to look at, entities are looked at one after another.
+/// Steps in the tree to list all matches. If they do not suffice, entities are visited one after
+/// another.
 const LIST_STEPS: usize = 20_000;
 
-/// How many entities of a list are looked at in a slice, long keys counting for more than one.
+/// Number of entities of a list that are visited in a slice, with long keys counting for more than
+/// one.
 pub(super) const SLICE_LOOKS: usize = 10_000;
 
-/// What is left of a list of entities whose keys match, in the order of their numbers. What exists all the time is
-/// listed once.
+/// Rest of a list of entities whose keys match, in the order of their numbers. An entity that
+/// exists all the time is listed once.
 #[derive(Debug)]
 pub(super) enum Listing {
-    /// These, with their keys, as a number may have got another entity meanwhile. The last comes first.
+    /// These, with their keys, as a number may have been reused in between. The last comes first.
     These(Vec<(u32, Box<str>)>),
-    /// Whatever matches from this number on.
+    /// All matches from this number on.
     From {
         number: u32,
-        /// But what this face alone has.
+        /// Slot of the face whose entities are left out if no other face declared them.
         except: Option<u32>,
     },
 }
 
 impl Listing {
-    /// Whatever matches from this number on.
+    /// Returns the list of all matches from this number on.
     pub(super) const fn from(number: u32) -> Self {
         let except = None;
         Listing::From { number, except }
     }
 
-    /// The number that the list goes on with; `None` at its end.
+    /// Returns the number that the list continues with; `None` at its end.
     pub(super) fn next_number(&self, entities: &EntityTree) -> Option<u32> {
         match self {
             Listing::These(these) => these.last().map(|(entity, _)| *entity),
@@ -58,7 +60,7 @@ impl Listing {
     }
 }
 
-/// Where a search goes on.
+/// State of a suspended search.
 #[derive(Debug)]
 pub(super) enum Search {
     /// In the tree.
@@ -66,18 +68,18 @@ pub(super) enum Search {
     /// At the entity of this number.
     From {
         place: u32,
-        /// But what this face alone has.
+        /// Slot of the face whose entities are left out if no other face declared them.
         except: Option<u32>,
     },
 }
 
 impl Search {
-    /// Passes over what this face alone has.
+    /// Returns a search that leaves out the entities that this face alone has declared.
     pub(super) fn except(slot: u32) -> Self {
         Search::Tree(Walk::except(Some(Owner::face(slot))))
     }
 
-    /// By numbers, from the first.
+    /// Returns a search by numbers, from the first.
     pub(super) const fn by_number() -> Self {
         let (place, except) = (0, None);
         Search::From { place, except }
@@ -91,14 +93,15 @@ impl Default for Search {
 }
 
 impl EntityTree {
-    /// Those whose keys intersect `key`, all of them without a key; but not what the face at `except` alone has. What it costs is
-    /// taken from `looks`.
+    /// Returns the entities whose keys intersect `key`, or all without a key, except those that the
+    /// face at `except` alone has declared. The cost is taken from `looks`.
     pub(super) fn list(
         &self,
         key: Option<&str>,
         except: Option<u32>,
         looks: &mut usize,
     ) -> Listing {
+        // List all matches in the tree, with their keys.
         let (mut these, steps) = (Vec::new(), Steps::new(LIST_STEPS));
         let mut note = |entity| {
             if !self.is_alone(entity, except) {
@@ -118,6 +121,7 @@ impl EntityTree {
             }
             None => self.tree().each_except(owner, &steps, &mut note),
         };
+        // If the tree has too many nodes for that, go through the numbers later.
         *looks = looks.saturating_sub(steps.spent());
         if !is_all {
             return Listing::From { number: 0, except };
@@ -126,7 +130,7 @@ impl EntityTree {
         Listing::These(these)
     }
 
-    /// The next of a list; `None` at its end, or where no more may be looked at.
+    /// Returns the next entity of a list; `None` at its end, or if `looks` is used up.
     pub(super) fn next_listed(
         &self,
         listing: &mut Listing,
@@ -134,6 +138,7 @@ impl EntityTree {
         looks: &mut usize,
     ) -> Option<u32> {
         match listing {
+            // A number may have been reused for another key since it was listed.
             Listing::These(these) => {
                 while *looks > 0
                     && let Some((entity, key)) = these.pop()
@@ -145,6 +150,7 @@ impl EntityTree {
                 }
             }
             Listing::From { number, except } => {
+                // Without a list, the keys are compared now.
                 let (words, mut key) = (pattern.map_or(0, Pattern::words), String::new());
                 while *number < self.places() && *looks > 0 {
                     let entity = *number;
@@ -164,8 +170,8 @@ impl EntityTree {
         None
     }
 
-    /// Calls `found` with entities whose keys intersect `key`, until it wants no more or the steps are over; false if there
-    /// is more to look at.
+    /// Calls `found` with entities whose keys intersect `key`, until it breaks or the steps are
+    /// over; false if more are left.
     pub(super) fn search(
         &self,
         key: &str,
@@ -173,6 +179,7 @@ impl EntityTree {
         steps: &Steps,
         found: &mut impl FnMut(u32) -> ControlFlow<()>,
     ) -> bool {
+        // Search in the tree for as long as it loses no nodes.
         let pattern = Pattern::new(key);
         if let Search::Tree(walk) = search {
             let found =
@@ -189,6 +196,7 @@ impl EntityTree {
         let Search::From { place, except } = search else {
             return true;
         };
+        // Then go through the numbers.
         let before = steps.spent();
         let mut text = String::new();
         let end = self.places();

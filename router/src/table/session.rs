@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the node's own session declares. Its subscribers, queryables and tokens are entities like those of a neighbour; what
-//! only this node knows of them is in [`SessionEntities`](super::session_entities::SessionEntities).
+//! Declarations of the node's own session. Its subscribers, queryables and tokens are entities like
+//! those of a neighbour; data that only this node needs of them is in
+//! [`SessionEntities`](super::session_entities::SessionEntities).
 //!
-//! Ids are the session's. A key longer than 65535 bytes, which has no form on the wire, is ignored, and so is the end of
-//! what is unknown.
+//! The session chooses the ids. A key longer than 65535 bytes, which cannot be encoded, is ignored,
+//! and so is the end of an unknown id.
 
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ use crate::table::{
 };
 
 impl ForwardingTable {
-    /// The session declares a subscriber, queryable or token. The id is unique among the live ones of its kind; a live one
-    /// with the same id ends.
+    /// Declares a subscriber, queryable or token of the session. The id is unique among the live
+    /// ones of its kind; a live one with the same id ends.
     pub fn local_declare(
         &mut self,
         own: OwnRef,
@@ -51,7 +52,8 @@ impl ForwardingTable {
         self.own_changed(what, key.as_str(), actions);
     }
 
-    /// Whether the session has declared just this. A queryable that is declared again is a new one.
+    /// Returns true if the session has already declared exactly this. A queryable that is declared
+    /// again is a new one.
     fn has_declared(&self, own: OwnRef, what: Own, key: &KeyExpr<'_>) -> bool {
         let kind = what.kind;
         let entity = self.entity_of(own.face, kind, own.id);
@@ -61,7 +63,7 @@ impl ForwardingTable {
             && known.is_none_or(|known| known.what == what)
     }
 
-    /// The end of a subscriber, queryable or token of the session.
+    /// Undeclares a subscriber, queryable or token of the session.
     pub fn local_undeclare(&mut self, own: OwnRef, kind: Kind, actions: &mut Vec<Action>) {
         let OwnRef { face, id } = own;
         if !self.is_local(face) || self.topology.is_admin(face) {
@@ -78,7 +80,7 @@ impl ForwardingTable {
         };
         self.remove_entity(face, kind, id, actions);
         if let Some(OwnEntity { what, key }) = ended {
-            // Others on the same key may promise less.
+            // The rest on the same key may promise less.
             let info = self.own_info(kind, &key);
             let change = self.entities_mut(kind).set_info(index, face.index, info);
             self.apply(EntityRef { kind, index }, change, actions);
@@ -86,7 +88,7 @@ impl ForwardingTable {
         }
     }
 
-    /// What the session's entities of a kind on `key` promise together to other nodes.
+    /// Returns the joint promise of the session's entities of a kind on `key` to other nodes.
     fn own_info(&self, kind: Kind, key: &str) -> QueryableInfo {
         match kind {
             Kind::Queryable => self.entities.session.info(kind, key),
@@ -94,8 +96,9 @@ impl ForwardingTable {
         }
     }
 
-    /// Something of the session on `key` that other nodes know has come or gone. The count of declarations may be as before,
-    /// but not the routes within the session, nor the listeners' state if some are for other nodes only.
+    /// Updates routes and listeners after a change of the session's entities on `key` that other
+    /// nodes know. The number of sources may be as before, but not the routes within the session,
+    /// nor the listeners' state if some entities are for other nodes only.
     fn own_changed(&mut self, what: Own, key: &str, actions: &mut Vec<Action>) {
         if what.kind == Kind::Subscriber {
             self.outdate(key);
@@ -105,13 +108,14 @@ impl ForwardingTable {
         }
     }
 
-    /// Something on `key` that only the session reaches has come or gone.
+    /// Updates routes and listeners after a change of entities on `key` that only the session
+    /// reaches.
     fn private_changed(&mut self, kind: Kind, key: &str, actions: &mut Vec<Action>) {
         self.outdate(key);
         self.rematch(kind, key, None, actions);
     }
 
-    /// Whether the session has declared something under this id.
+    /// Returns true if the session has declared an entity, publisher or querier under this id.
     pub fn uses_id(&self, face: FaceId, id: u32) -> bool {
         let mut kinds = Kind::ALL.into_iter();
         kinds.any(|kind| self.entity_of(face, kind, id).is_some())
@@ -119,9 +123,10 @@ impl ForwardingTable {
             || self.entities.session.has_id(id)
     }
 
-    /// The session declares a publisher, whose messages are for subscribers, or a querier, whose messages are for queryables:
-    /// the gateways are asked for those of `kind` on its key. The id is unique among its live publishers and queriers; a
-    /// live one with the same id ends.
+    /// Declares a publisher, whose messages are for subscribers, or a querier, whose messages are
+    /// for queryables: this node sends the gateways an interest in those of `kind` on its key. The
+    /// id is unique among the live publishers and queriers of the session; a live one with the same
+    /// id ends.
     pub fn local_sender(
         &mut self,
         own: OwnRef,
@@ -136,13 +141,13 @@ impl ForwardingTable {
         }
     }
 
-    /// The end of a publisher or a querier, and of those who listen to whether it has a counterpart.
+    /// Undeclares a publisher or a querier, and ends the listeners to its matching state.
     pub fn undeclare_local_sender(&mut self, own: OwnRef, actions: &mut Vec<Action>) {
         self.end_listeners(|listener| listener.belongs_to(own), actions);
         self.stop_asking(WantUser::Sender(own), actions);
     }
 
-    /// Forgets the session behind a face that is gone.
+    /// Removes the state of the session behind a face that is gone.
     pub(super) fn forget_session(&mut self, gone: &Face, actions: &mut Vec<Action>) {
         if gone.info.kind != FaceKind::Local {
             return;
@@ -155,7 +160,7 @@ impl ForwardingTable {
         self.end_listeners(|listener| listener.face == gone.id, actions);
     }
 
-    /// Whether this face is the session's, and the key has a form on the wire.
+    /// Returns true if this face is the session's, and the key can be encoded.
     pub(super) fn may_declare(&self, face: FaceId, key: &KeyExpr<'_>) -> bool {
         self.is_local(face) && key.as_str().len() <= WIRE_KEY_MAX
     }

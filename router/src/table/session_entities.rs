@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The subscribers and queryables of the node's own session, one by one: the entities of the table say only that the session
-//! has some on a key.
+//! Subscribers and queryables of the node's own session, one by one: the entities of the table have
+//! only the session as a source.
 //!
-//! Some are not for everybody: session-local ones, of which no other node hears, and remote-only ones, which the session
-//! itself does not reach.
+//! Some are not for all messages: session-local ones, which are not declared to other nodes, and
+//! remote-only ones, which messages of the session itself do not reach.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,32 +17,32 @@ use crate::table::{
     kind::{Kind, PerKind},
 };
 
-/// What the session declares.
+/// Declaration of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Own {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Of a queryable: it knows everything there is under its key.
+    /// Of a queryable: true if it has all data under its key.
     pub complete: bool,
-    /// Where the messages come from that are for it.
+    /// Sources whose messages it gets.
     pub origin: Locality,
 }
 
 impl Own {
-    /// A subscriber, for data from everywhere.
+    /// Subscriber for data from everywhere.
     pub const SUBSCRIBER: Own = Own {
         kind: Kind::Subscriber,
         complete: false,
         origin: Locality::Any,
     };
 
-    /// A liveliness token.
+    /// Liveliness token.
     pub const TOKEN: Own = Own {
         kind: Kind::Token,
         ..Own::SUBSCRIBER
     };
 
-    /// A queryable, for queries from everywhere.
+    /// Returns a queryable for queries from everywhere.
     pub const fn queryable(complete: bool) -> Own {
         Own {
             kind: Kind::Queryable,
@@ -52,27 +52,27 @@ impl Own {
     }
 }
 
-/// A subscriber or queryable of the session.
+/// Subscriber or queryable of the session.
 #[derive(Debug)]
 pub(super) struct OwnEntity {
     pub(super) what: Own,
     pub(super) key: Arc<str>,
 }
 
-/// The session's subscribers and queryables, by their ids and keys.
+/// Subscribers and queryables of the session, by their ids and keys.
 #[derive(Debug, Default)]
 pub(super) struct SessionEntities {
     by_id: PerKind<HashMap<u32, OwnEntity>>,
-    /// Those that other nodes know.
+    /// Entities that other nodes know.
     shared: PerKind<KeyTree<u32>>,
-    /// Those that only the session reaches.
+    /// Entities that only the session reaches.
     private: PerKind<KeyTree<u32>>,
-    /// How many other nodes know that the session itself does not reach.
+    /// Number of entities that other nodes reach and the session itself does not.
     remote_only: usize,
 }
 
 impl SessionEntities {
-    /// What all searches so far have cost.
+    /// Returns the cost of all searches so far.
     pub(super) fn steps(&self) -> u64 {
         self.shared.values().map(KeyTree::steps).sum()
     }
@@ -81,13 +81,13 @@ impl SessionEntities {
         self.by_id.of(kind).get(&id)
     }
 
-    /// Whether anything of the session has this id.
+    /// Returns true if a subscriber or queryable of the session has this id.
     pub(super) fn has_id(&self, id: u32) -> bool {
         let mut kinds = Kind::ALL.into_iter();
         kinds.any(|kind| self.get(kind, id).is_some())
     }
 
-    /// Adds one under an id that no other one of its kind has.
+    /// Inserts an entity under an id that is unused in its kind.
     pub(super) fn insert(&mut self, id: u32, own: OwnEntity) {
         self.tree_mut(own.what).insert(&own.key, id);
         self.remote_only += usize::from(own.what.origin == Locality::Remote);
@@ -101,7 +101,7 @@ impl SessionEntities {
         Some(own)
     }
 
-    /// What the session's entities of a kind on `key` promise together to other nodes.
+    /// Returns the joint promise of the session's entities of a kind on `key` to other nodes.
     pub(super) fn info(&self, kind: Kind, key: &str) -> QueryableInfo {
         let mut ids = self.shared.of(kind).get(key).iter();
         QueryableInfo {
@@ -110,8 +110,8 @@ impl SessionEntities {
         }
     }
 
-    /// The ids of those on keys that intersect `key`, in order: for a message of the session itself, or of another node. With
-    /// `complete_only`, the complete ones.
+    /// Returns the ids of entities on keys that intersect `key`, in order: for a message of the
+    /// session itself, or of another node. With `complete_only`, only the complete ones.
     pub(super) fn matching(
         &self,
         kind: Kind,
@@ -137,7 +137,8 @@ impl SessionEntities {
         ids
     }
 
-    /// Whether any on exactly `key` that other nodes know is reached from within the session.
+    /// Returns true if the session itself reaches any entity on exactly `key` that other nodes
+    /// know.
     pub(super) fn serves_session(&self, kind: Kind, key: &str, complete_only: bool) -> bool {
         let mut ids = self.shared.of(kind).get(key).iter();
         ids.any(|id| {
@@ -145,12 +146,13 @@ impl SessionEntities {
         })
     }
 
-    /// Whether there is any that the session itself does not reach.
+    /// Returns true if there is an entity that the session itself does not reach.
     pub(super) fn has_remote_only(&self) -> bool {
         self.remote_only > 0
     }
 
-    /// Those that only the session reaches on keys that intersect `key`, each with whether it is complete for all of `key`.
+    /// Calls `found` with the entities on keys that intersect `key` and only the session reaches;
+    /// with true for those that are complete for all of `key`.
     pub(super) fn each_private(&self, kind: Kind, key: &str, found: &mut impl FnMut(u32, bool)) {
         let tree = self.private.of(kind);
         if tree.is_empty() {
@@ -164,7 +166,7 @@ impl SessionEntities {
         });
     }
 
-    /// The session is gone.
+    /// Removes all entities, as the session is gone.
     pub(super) fn clear(&mut self) {
         let gone = std::mem::take(self);
         for kind in Kind::ALL {

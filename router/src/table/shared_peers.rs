@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Peers that are linked to several routers of one mesh. What such a peer sends comes to all of them; the one with the greatest id
-//! passes it on, and the others drop it where the mesh brings it to them all the same. When that one is gone, or comes, this node takes over,
-//! or lets go: of messages at once, of declarations in slices.
+//! Peers that are linked to several routers of one mesh. All of these routers receive the peer's
+//! messages; the one with the greatest id forwards them, and the rest drop them, as the mesh
+//! delivers them anyway. When that router is gone, or returns, this node begins or ends to forward:
+//! messages at once, declarations in slices.
 
 use crate::table::{
     announce::Hears,
@@ -18,12 +19,12 @@ use crate::table::{
 /// Bytes of messages after which a slice ends.
 const SLICE_BYTES: usize = 64 * 1024;
 
-/// What a slice may still do.
+/// Budget of a slice that is left.
 struct Slice {
     tells: usize,
     looks: usize,
     bytes: usize,
-    /// The messages that are weighed already.
+    /// Number of messages whose bytes were counted.
     weighed: usize,
 }
 
@@ -42,7 +43,7 @@ impl Slice {
 }
 
 impl ForwardingTable {
-    /// The mesh has changed: looks again at which gateways peers have.
+    /// Updates the gateways of all peers after a change of the mesh.
     pub(super) fn regard_all_gateways(&mut self, actions: &mut Vec<Action>) {
         let peers: Vec<u32> = self.topology.may_be_shared().collect();
         for slot in peers {
@@ -50,7 +51,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Looks again at which gateways a peer has, and follows what has changed.
+    /// Updates the gateways of a peer, and the routes and announcements that depend on them.
     pub(super) fn regard_gateways(&mut self, slot: u32, actions: &mut Vec<Action>) {
         let mesh = &self.mesh;
         let is_changed = { &mut self.topology }.regard_gateways(slot, |zid| mesh.is_reached(zid));
@@ -66,7 +67,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Goes on for a slice with bringing up to date what the mesh knows of peers, and what they know.
+    /// Updates the announcements of peers to the mesh, and those to peers, for a slice.
     pub(super) fn retell_on(&mut self, actions: &mut Vec<Action>) {
         let mut slice = Slice {
             tells: self.limits.answer_slice_max.max(1),
@@ -96,6 +97,7 @@ impl ForwardingTable {
         }
     }
 
+    /// Collects the entities, announcements and interests of a peer that are to be updated.
     fn begin_retelling(&self, face: FaceId) -> Rest {
         let slot = face.index;
         let declared = Kind::ALL.into_iter().flat_map(|kind| {
@@ -118,7 +120,7 @@ impl ForwardingTable {
             asked: asked.collect(),
             listing: None,
         };
-        // In an order that does not depend on chance.
+        // Sorted, so that the order is deterministic.
         let by_number = |one: &EntityRef| (one.kind, one.index);
         rest.declared.sort_unstable_by_key(by_number);
         rest.known.sort_unstable_by_key(by_number);
@@ -126,7 +128,7 @@ impl ForwardingTable {
         rest
     }
 
-    /// Brings one thing up to date; false if that was the last.
+    /// Updates one entity; false if none is left.
     fn retell_one(
         &mut self,
         face: FaceId,
@@ -134,6 +136,7 @@ impl ForwardingTable {
         slice: &mut Slice,
         actions: &mut Vec<Action>,
     ) -> bool {
+        // First the peer's own entities, then those it knows, then those it may see now.
         if let Some(entity) = rest.declared.pop() {
             if let Some(whole) = self.mesh.whole {
                 self.refresh(entity, whole.index, Hears::All, actions);
@@ -158,7 +161,8 @@ impl ForwardingTable {
         true
     }
 
-    /// The next entity of a kind that an interest covers; `None` at the end, or where no more may be looked at.
+    /// Returns the next entity of a kind that an interest covers; `None` at the end, or if `looks`
+    /// is used up.
     fn next_asked(
         &self,
         interest: InterestRef,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Numbered places for values, reused when free. The numbers are 32 bits wide, which is what keeps the
+//! Numbered places for values, reused when free. The numbers are 32 bits wide, which keeps the
 //! tables that point to each other small.
 //!
-//! Places come in pages, so that a table grows without being copied, and shrinks: a page without values is given
-//! back, and of the pages with room the first is filled.
+//! Places come in pages, so that a table grows without being copied, and shrinks: a page without
+//! values is freed, and of the pages with room the first is filled.
 
 use std::collections::BTreeSet;
 
-/// Places of a page, as a power of two: so many that allocators give the memory of a page back to the system.
+/// Places of a page, as a power of two: so many that allocators return the memory of a page to the
+/// system.
 const PAGE_BITS: u32 = 12;
 const PAGE: usize = 1 << PAGE_BITS;
 
@@ -16,7 +17,7 @@ const PAGE: usize = 1 << PAGE_BITS;
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     pages: Vec<Page<T>>,
-    /// The pages that have room, by number.
+    /// Numbers of the pages that have room.
     open: BTreeSet<u32>,
     len: usize,
 }
@@ -25,22 +26,22 @@ pub(super) struct Slots<T> {
 struct Page<T> {
     /// Never more than [`PAGE`]; grows as it is needed.
     places: Vec<Place<T>>,
-    /// The first of the places that were left.
+    /// Head of the list of free places.
     free: u16,
-    /// How many places are not free.
+    /// Number of places that are not free.
     taken: u16,
 }
 
 #[derive(Debug)]
 enum Place<T> {
     Taken(T),
-    /// Without a value, but not to be given to another yet.
+    /// Without a value, but not to be reused yet.
     Reserved,
-    /// Free, with the next such place of the page.
+    /// Free, with the next free place of the page.
     Free(u16),
 }
 
-/// In place of the number of a place within a page.
+/// End of the list of free places.
 const NOWHERE: u16 = u16::MAX;
 
 impl<T> Default for Slots<T> {
@@ -50,7 +51,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Empty, without an allocation.
+    /// Returns an empty table, without an allocation.
     pub(super) const fn new() -> Self {
         Slots {
             pages: Vec::new(),
@@ -59,18 +60,18 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Bytes of memory that its values take, without what they hold elsewhere.
+    /// Returns the bytes of memory of its values, without their allocations.
     pub(super) const fn memory(&self) -> usize {
         self.len * size_of::<Place<T>>()
     }
 
-    /// How many places are taken or reserved.
+    /// Returns the number of places that are taken or reserved.
     #[cfg(test)]
     pub(super) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Takes a free place.
+    /// Stores a value in a free place and returns its number.
     pub(super) fn insert(&mut self, value: T) -> u32 {
         let number = match self.open.first() {
             Some(&number) => number,
@@ -95,7 +96,7 @@ impl<T> Slots<T> {
         Some(value)
     }
 
-    /// Takes the value out of a place that nobody else gets before it is [released](Self::release).
+    /// Takes the value out of a place, which is not reused before it is [released](Self::release).
     pub(super) fn reserve(&mut self, index: u32) -> Option<T> {
         let place = self.place_mut(index)?;
         if !matches!(place, Place::Taken(_)) {
@@ -128,17 +129,17 @@ impl<T> Slots<T> {
         }
     }
 
-    /// All numbers are below this.
+    /// Returns a bound: all numbers are below it.
     pub(super) fn places(&self) -> u32 {
         u32::try_from(self.pages.len() * PAGE).unwrap_or(u32::MAX)
     }
 
-    /// All values with their places.
+    /// Returns all values with their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..self.places()).filter_map(|index| Some((index, self.get(index)?)))
     }
 
-    /// The value at a place.
+    /// Returns the value at a place.
     #[inline]
     pub(super) fn get(&self, index: u32) -> Option<&T> {
         let page = self.pages.get((index >> PAGE_BITS) as usize)?;
@@ -148,7 +149,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The value at a place, to change.
+    /// Returns the value at a place, mutably.
     #[inline]
     pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
         match self.place_mut(index) {
@@ -194,7 +195,7 @@ impl<T> Page<T> {
         }
         let at = u16::try_from(self.places.len()).expect("a page has fewer places");
         if self.places.len() == self.places.capacity() {
-            // by half, not by twice: places of faces are large
+            // by half, not by twice: faces are large
             self.places.reserve_exact((self.places.len() / 2).max(4));
         }
         self.places.push(value);

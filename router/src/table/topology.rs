@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The faces of the node: its neighbours and its own local faces, and what they are to it.
+//! Faces of the node: its neighbours and its own local faces, and their relations to it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -19,37 +19,38 @@ use crate::table::{
     slots::Slots,
 };
 
-/// The number a node has in its own list of link states.
+/// Number of a node in its own list of link states.
 const ITSELF: u64 = 0;
 
-/// The faces of a node, by place, and the roles that they have.
+/// Faces of a node, by slot, and their roles.
 #[derive(Debug)]
 pub(super) struct Topology {
     zid: ZenohId,
     role: WhatAmI,
     faces: Slots<Face>,
-    /// The number of faces that there were in each place.
+    /// Number of faces that have had each slot before.
     generations: Vec<u32>,
-    /// The places of the faces that every entity of the own side is declared to: gateways and fellow peers. Sorted.
+    /// Slots of the faces that every entity of the own side is declared to: gateways and fellow
+    /// peers. Sorted.
     north: Vec<u32>,
-    /// The gateways among them, the oldest first.
+    /// Slots of the gateways among them, the oldest first.
     gateways: Vec<u32>,
-    /// The places of multicast groups.
+    /// Slots of multicast groups.
     groups: Vec<u32>,
-    /// The face of the node's admin space.
+    /// Face of the node's admin space.
     admin: Option<FaceId>,
-    /// Bytes of memory that the keys behind all neighbours' ids take.
+    /// Bytes of memory of the keys behind all neighbours' ids.
     id_memory: usize,
-    /// Nothing passes between two served peers.
+    /// True if no message passes between two served peers that connect from now on.
     keeps_peers_apart: bool,
-    /// The places of served peers that list other routers.
+    /// Slots of served peers that list other routers.
     listing: BTreeSet<u32>,
-    /// The peers among them that have other gateways in this node's mesh.
+    /// Slots of the peers among them that have other gateways in this node's mesh.
     shared: BTreeSet<u32>,
 }
 
 impl Topology {
-    /// The node `zid` of role `role`, without faces.
+    /// Returns the topology of the node `zid` of role `role`, without faces.
     pub(super) fn new(zid: ZenohId, role: WhatAmI) -> Self {
         Topology {
             zid,
@@ -67,7 +68,7 @@ impl Topology {
         }
     }
 
-    /// From now on nothing passes between two served peers that come.
+    /// Stops messages between any two served peers that connect from now on.
     pub(super) const fn keep_peers_apart(&mut self) {
         self.keeps_peers_apart = true;
     }
@@ -88,6 +89,7 @@ impl Topology {
             index: 0,
             generation: 0,
         };
+        // The generation distinguishes the face from earlier ones in the same slot.
         id.index = self.faces.insert(Face::new(id, info, relation));
         let place = id.index as usize;
         if self.generations.len() <= place {
@@ -98,6 +100,7 @@ impl Topology {
             face.id = id;
             face.is_apart = self.keeps_peers_apart && is_served_peer;
         }
+        // Keep the lists of faces with a special role.
         if relation.conduct().announces_unasked {
             let at = self.north.partition_point(|&other| other < id.index);
             self.north.insert(at, id.index);
@@ -111,7 +114,7 @@ impl Topology {
         id
     }
 
-    /// Takes a face out. No other face gets its place before that is [released](Self::release).
+    /// Removes a face. Its slot is not reused before it is [released](Self::release).
     pub(super) fn remove(&mut self, face: FaceId) -> Option<Face> {
         self.face(face)?;
         let slot = face.index;
@@ -128,12 +131,12 @@ impl Topology {
         Some(gone)
     }
 
-    /// Nothing points to the place of a face that is gone any more.
+    /// Frees the slot of a face whose state is removed.
     pub(super) fn release(&mut self, slot: u32) {
         self.faces.release(slot);
     }
 
-    /// The face of this id; `None` if it is gone.
+    /// Returns the face of this id; `None` if it is gone.
     pub(super) fn face(&self, face: FaceId) -> Option<&Face> {
         self.at(face.index).filter(|found| found.id == face)
     }
@@ -142,7 +145,7 @@ impl Topology {
         self.at_mut(face.index).filter(|found| found.id == face)
     }
 
-    /// The face in this place.
+    /// Returns the face in this slot.
     pub(super) fn at(&self, slot: u32) -> Option<&Face> {
         self.faces.get(slot)
     }
@@ -151,7 +154,7 @@ impl Topology {
         self.faces.get_mut(slot)
     }
 
-    /// All places of faces are below this.
+    /// Returns a bound: all slots of faces are below it.
     pub(super) fn places(&self) -> u32 {
         self.faces.places()
     }
@@ -160,33 +163,34 @@ impl Topology {
         self.faces.iter().map(|(_, face)| face)
     }
 
-    /// The places of the faces that every entity of the own side is declared to: gateways and fellow peers, in order.
+    /// Returns the slots of the faces that every entity of the own side is declared to: gateways
+    /// and fellow peers, in order.
     pub(super) fn north(&self) -> &[u32] {
         &self.north
     }
 
-    /// The places of the gateways, the oldest first.
+    /// Returns the slots of the gateways, the oldest first.
     pub(super) fn gateways(&self) -> &[u32] {
         &self.gateways
     }
 
-    /// The places of multicast groups.
+    /// Returns the slots of multicast groups.
     pub(super) fn groups(&self) -> &[u32] {
         &self.groups
     }
 
-    /// A client without a gateway has no other node to send anything to.
+    /// Returns true if this node is a client without a gateway, which has no other node to send to.
     pub(super) fn is_cut_off(&self) -> bool {
         self.role == WhatAmI::Client && self.gateways.is_empty()
     }
 
-    /// Tells if a face belongs to the node itself: its session, or its admin space.
+    /// Returns true if a face belongs to the node itself: its session, or its admin space.
     pub(super) fn is_local(&self, face: FaceId) -> bool {
         let found = self.face(face);
         found.is_some_and(|face| face.info.kind == FaceKind::Local)
     }
 
-    /// Tells if a face is the session, rather than a neighbour or the admin space.
+    /// Returns true if a face is the session, rather than a neighbour or the admin space.
     pub(super) fn is_session(&self, face: &Face) -> bool {
         face.info.kind == FaceKind::Local && !self.is_admin(face.id)
     }
@@ -199,7 +203,7 @@ impl Topology {
         self.admin = Some(face);
     }
 
-    /// Bytes of memory that the keys behind all neighbours' ids take.
+    /// Returns the bytes of memory of the keys behind all neighbours' ids.
     pub(super) const fn id_memory(&self) -> usize {
         self.id_memory
     }
@@ -214,15 +218,16 @@ impl Topology {
         Some(learned)
     }
 
-    /// Forgets an id of a neighbour; gives back its key, and whether a route is spelled with it. Counts an unknown one.
+    /// Removes an id of a neighbour; returns its key, and true if a route is spelled with it.
+    /// Counts an unknown one.
     pub(super) fn forget_id(&mut self, face: FaceId, id: u16) -> Option<(Arc<str>, bool)> {
         let (key, is_used) = self.face_mut(face)?.forget_id(id)?;
         self.id_memory -= key_memory(&key);
         Some((key, is_used))
     }
 
-    /// Takes in the link states that a served peer sent: which nodes it is linked to directly. Gives back the places of the
-    /// faces between which the node passes on more or less than before.
+    /// Handles the link states of a served peer: the nodes it is linked to directly. Returns the
+    /// slots of the faces between which the node begins or ceases to forward.
     pub(super) fn hear_links(
         &mut self,
         face: FaceId,
@@ -232,6 +237,7 @@ impl Topology {
         let Some(peer) = self.face_mut(face) else {
             return Vec::new();
         };
+        // Record the nodes that the states introduce; a state without a role keeps the known one.
         let was_silent = peer.known_nodes.is_empty();
         for state in states.iter() {
             let Some(zid) = state.zid else { continue };
@@ -247,6 +253,7 @@ impl Topology {
                 peer.counters.over_limit += 1;
             }
         }
+        // Replace the peer's links by those of its last state of itself.
         let before = peer.neighbours.clone();
         let own = states.iter().filter(|state| state.psid == ITSELF);
         if let Some(own) = own.last() {
@@ -257,6 +264,8 @@ impl Topology {
             peer.gateways.list(routers.map(|node| node.zid));
             peer.neighbours = linked.iter().map(|node| node.zid).collect();
         }
+        // The first state of a peer makes its own links count instead of those that other peers
+        // list.
         let spoke = was_silent && !peer.known_nodes.is_empty();
         match peer.gateways.has_listed() {
             true => self.listing.insert(face.index),
@@ -265,12 +274,12 @@ impl Topology {
         self.changed_links(face, &before, spoke)
     }
 
-    /// The places of the peers that may have other gateways.
+    /// Returns the slots of the peers that may have other gateways.
     pub(super) fn may_be_shared(&self) -> impl Iterator<Item = u32> {
         self.listing.union(&self.shared).copied()
     }
 
-    /// Looks again at which other gateways a peer has. True if anything has changed.
+    /// Updates the other gateways of a peer. True if anything has changed.
     pub(super) fn regard_gateways(
         &mut self,
         slot: u32,
@@ -288,16 +297,17 @@ impl Topology {
         is_changed
     }
 
-    /// Gives an entity as a face sees it, given its sources; `None` if the face may not know of it.
+    /// Returns an entity as a face sees it, from its sources; `None` if the face may not see it.
     ///
-    /// A served node sees everything but its own (of tokens also its own), the north sees the south. What another gateway tells
-    /// of it is left out.
+    /// A served node sees every entity but its own (of tokens also its own), the north sees the
+    /// south. Entities that another gateway announces to it are left out.
     pub(super) fn visible(
         &self,
         kind: Kind,
         sources: &[Source],
         face: &Face,
     ) -> Option<QueryableInfo> {
+        // Sources that the face may see.
         let conduct = face.relation.conduct();
         let mut seen = sources.iter().filter(|source| {
             let is_hidden = match source.slot == face.id.index {
@@ -306,6 +316,7 @@ impl Topology {
             };
             (source.south || conduct.south) && !is_hidden && !self.leaves(kind, source.slot, face)
         });
+        // Several queryables make the best of their promises together.
         let mut merged = seen.next()?.info();
         if kind == Kind::Queryable {
             for other in seen.map(Source::info) {
@@ -316,10 +327,10 @@ impl Topology {
         Some(merged)
     }
 
-    /// Tells if an answer to `face`, which asks for the tokens of this moment, has one with these sources.
+    /// Returns true if an answer to the current interest of `face` has a token with these sources.
     ///
-    /// A peer may ask one of its gateways alone, so none leaves anything to another. A peer knows by itself what it has and what
-    /// the peers have that it is linked to.
+    /// A peer may send such an interest to one of its gateways only, so no token is left to another
+    /// one. A peer knows its own tokens and those of the peers that it is linked to.
     pub(super) fn tells_now(&self, sources: &[Source], face: &Face) -> bool {
         let conduct = face.relation.conduct();
         let is_peer = face.relation == Relation::Served && face.info.whatami == WhatAmI::Peer;
@@ -336,15 +347,16 @@ impl Topology {
         sources.iter().any(may_see) && !sources.iter().any(knows)
     }
 
-    /// Tells if no answer to an interest of `face` has what it alone declared of a kind: see [`visible`](Self::visible) and
-    /// [`tells_now`](Self::tells_now).
+    /// Returns true if no answer to an interest of `face` has the entities of a kind that it alone
+    /// declared: see [`visible`](Self::visible) and [`tells_now`](Self::tells_now).
     pub(super) fn hides_own(kind: Kind, mode: InterestMode, face: &Face) -> bool {
         let is_peer = face.relation == Relation::Served && face.info.whatami == WhatAmI::Peer;
         kind != Kind::Token || mode == InterestMode::Current && is_peer
     }
 
-    /// Tells if another gateway tells `face` of what the face at `source` has, or tells the mesh of it. A peer does not hear of those
-    /// that another gateway has to pass its messages on to.
+    /// Returns true if another gateway announces the entities of the face at `source` to `face`, or
+    /// to the mesh. A gateway announces no subscribers and queryables to a peer that another one
+    /// forwards for.
     pub(super) fn leaves(&self, kind: Kind, source: u32, face: &Face) -> bool {
         match (face.relation, kind) {
             _ if self.shared.is_empty() => false,
@@ -367,12 +379,13 @@ impl Topology {
         }
     }
 
-    /// Tells if some sources of a kind are hidden from a face that may see other ones.
+    /// Returns true if some sources of a kind are hidden from a face that may see other ones.
     pub(super) fn may_be_unseen(&self, kind: Kind) -> bool {
         self.keeps_peers_apart || kind == Kind::Token && !self.shared.is_empty()
     }
 
-    /// Tells if everybody but the source itself who may see anything of a kind sees it.
+    /// Returns true if all faces that may see any entity of a kind see this source, except the
+    /// source itself.
     pub(super) fn is_seen_by_all(&self, kind: Kind, source: &Source) -> bool {
         let is_left = |face: &Face| face.relation == Relation::Routed || face.gateways.is_left();
         let are_shared = kind == Kind::Token && !self.shared.is_empty();
@@ -380,7 +393,8 @@ impl Topology {
         !source.is_apart && !is_hidden
     }
 
-    /// Says who is in a group. Gives back the places of the faces between which the node passes on more or less than before.
+    /// Sets the members of a group. Returns the slots of the faces between which the node begins or
+    /// ceases to forward.
     pub(super) fn set_members(&mut self, group: FaceId, members: HashSet<ZenohId>) -> Vec<u32> {
         let Some(face) = self.face_mut(group) else {
             return Vec::new();
@@ -389,8 +403,9 @@ impl Topology {
         self.changed_links(group, &before, false)
     }
 
-    /// The faces whose link to `face`, which had links to `before`, is new or gone; and `face` itself if there are any.
-    /// `spoke` says that `face` has spoken of its links for the first time: its own word counts from now on.
+    /// Returns the faces whose link to `face`, which had links to `before`, is new or gone; and
+    /// `face` itself if there are any. `spoke` is true if `face` has sent its links for the first
+    /// time, so that its own list counts from now on.
     fn changed_links(&self, face: FaceId, before: &HashSet<ZenohId>, spoke: bool) -> Vec<u32> {
         let Some(peer) = self.face(face) else {
             return Vec::new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The node as somebody's client: what it asks its gateways, for its own publishers and for the nodes it
-//! serves, and what it may conclude from their answers.
+//! Interests of this node at its gateways, for its own publishers and for the nodes it serves, and
+//! the conclusions from their answers.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,11 +22,12 @@ use crate::table::{
 };
 
 impl ForwardingTable {
-    /// Gives up waiting for answers that are overdue: a gateway that did not end its answer to an interest within
-    /// [`answer_timeout`](crate::table::Limits::answer_timeout) counts as having ended it, and so does a peer that declares
-    /// nothing for [`initial_timeout`](crate::table::Limits::initial_timeout) when the link comes up. The time of an interest
-    /// begins with the first call after it was sent. Ends queries whose time is over; if there are many, some are left to the
-    /// next call.
+    /// Ends the wait for overdue answers: a gateway that has not ended its answer to an interest
+    /// within [`answer_timeout`](crate::table::Limits::answer_timeout) counts as having ended it,
+    /// and so does a peer that declares nothing for
+    /// [`initial_timeout`](crate::table::Limits::initial_timeout) when the link comes up. The time
+    /// of an interest begins with the first call after it was sent. Ends queries that have timed
+    /// out; if there are many, the next call ends the rest.
     pub fn expire(&mut self, now: Instant, actions: &mut Vec<Action>) {
         let Limits {
             answer_timeout,
@@ -37,6 +38,7 @@ impl ForwardingTable {
             INITIAL => initial_timeout,
             _ => answer_timeout,
         };
+        // A peer that still declares its first entities gets more time.
         let (topology, entities) = (&mut self.topology, &self.entities);
         let goes_on = |face: FaceId, interest| {
             let declared = entities.ids(face.index);
@@ -46,7 +48,8 @@ impl ForwardingTable {
         };
         for (face, id) in self.wants.overdue(now, limit, goes_on) {
             match id {
-                // A peer that never says that it has declared all it has gets what it has asked for, and no more.
+                // A peer that never ends its first declarations gets what it has subscribed to, and
+                // no more.
                 INITIAL => self.handle_final(face, Some(INITIAL), actions),
                 _ => self.finalise(face, id, actions),
             }
@@ -56,7 +59,8 @@ impl ForwardingTable {
         self.queries.expire(now);
     }
 
-    /// When [`expire`](Self::expire) has something to do; `None` if nothing is waited for.
+    /// Returns the time at which [`expire`](Self::expire) has work to do; `None` if there is
+    /// nothing to wait for.
     pub fn next_deadline(&self) -> Option<Deadline> {
         let answers = self.wants.deadlines();
         let answers = answers
@@ -66,21 +70,22 @@ impl ForwardingTable {
         answers.chain(others).chain(self.mesh.deadline()).min()
     }
 
-    /// When a clock that looks now and then is to look at the latest: a query is over then, or trees are due.
+    /// Returns the latest time for the next call by a caller that polls the clock: a query times
+    /// out then, or trees are due.
     pub fn alarm(&self) -> Option<Deadline> {
         let query = self.query_deadline().map(Deadline::At);
         query.into_iter().chain(self.mesh.look_deadline()).min()
     }
 
-    /// Asks a new gateway for all this node wants.
+    /// Sends all interests of this node to a new gateway.
     pub(super) fn ask_everything(&mut self, slot: u32, actions: &mut Vec<Action>) {
         for want in self.wants.all() {
             self.ask(slot, want, actions);
         }
     }
 
-    /// From now on the gateways are asked for what something wants, rather than for what it wanted before. True if an answer
-    /// must be waited for. Routers have no gateways.
+    /// Sends the gateways an interest for a user, and ends the user's previous one. True if an
+    /// answer must be waited for. Routers have no gateways.
     pub(super) fn ask_for(
         &mut self,
         user: WantUser,
@@ -102,14 +107,15 @@ impl ForwardingTable {
         waits
     }
 
-    /// Something wants nothing any more.
+    /// Ends the interest of a user.
     pub(super) fn stop_asking(&mut self, user: WantUser, actions: &mut Vec<Action>) {
         if let Some(want) = self.wants.remove_user(user) {
             self.release_want(want, actions);
         }
     }
 
-    /// Asks the gateways for the tokens that exist, for a served node. True if an answer must be waited for.
+    /// Sends the gateways a current interest in tokens, for a served node. True if an answer must
+    /// be waited for.
     pub(super) fn ask_current(
         &mut self,
         asker: FaceId,
@@ -132,7 +138,8 @@ impl ForwardingTable {
         asked
     }
 
-    /// Passes a gateway's token on to the served node that asked for it. False if it answers nothing of the kind.
+    /// Relays a gateway's token to the served node whose interest it answers. False if it answers
+    /// no such interest.
     pub(super) fn relay_token(
         &mut self,
         gateway: FaceId,
@@ -150,20 +157,21 @@ impl ForwardingTable {
         true
     }
 
-    /// Tells if a gateway keeps this interest, so that what it tells of it lives on. Its first token may have the id 0,
-    /// which stands for nothing in answers to queries: the reference counts from 0 up to its release 1.8.
+    /// Returns true if a gateway keeps this interest, so that its declarations under it are
+    /// recorded. Its first token may have the id 0, which means no id in answers to queries: the
+    /// reference counts from 0 up to its release 1.8.
     pub(super) fn is_interested(&self, gateway: FaceId, interest_id: u32) -> bool {
         self.face(gateway)
             .is_some_and(|face| face.sent.has(interest_id))
     }
 
-    /// Forgets the open queries of a served node that is gone.
+    /// Removes the open queries of a served node that is gone.
     pub(super) fn forget_current(&mut self, asker: FaceId) {
         self.wants.remove_relays_for(asker);
     }
 
-    /// The gateways are to tell of queryables on this key while a query on it is held. To be given back with
-    /// [`release_watch`](Self::release_watch).
+    /// Sends the gateways an interest in queryables on this key while a query on it is held. The
+    /// caller ends it with [`release_watch`](Self::release_watch).
     pub(super) fn add_watch(&mut self, key: Arc<str>, actions: &mut Vec<Action>) -> u32 {
         let what = WantKey::lasting(Kind::Queryable, key);
         let want = self.find_or_add_want(what, actions);
@@ -171,13 +179,13 @@ impl ForwardingTable {
         want
     }
 
-    /// The query is not held any more.
+    /// Ends that interest, as the query is not held any more.
     pub(super) fn release_watch(&mut self, want: u32, actions: &mut Vec<Action>) {
         self.wants.hold(want, false);
         self.release_want(want, actions);
     }
 
-    /// The interests under which gateways still have to answer a want.
+    /// Returns the interests under which gateways still have to answer a want.
     pub(super) fn open_answers(&self, want: u32) -> Vec<(FaceId, u32)> {
         let gateways = self.topology.gateways().iter();
         let open = gateways.filter_map(|slot| {
@@ -187,7 +195,7 @@ impl ForwardingTable {
         open.collect()
     }
 
-    /// The gateway `face` answered interest `id` in full.
+    /// Ends the answer of the gateway `face` to interest `id`.
     pub(super) fn finalise(&mut self, face: FaceId, id: u32, actions: &mut Vec<Action>) {
         self.wants.stop_waiting(face, id);
         self.listeners.end_quiet(face, Some(id));
@@ -204,7 +212,7 @@ impl ForwardingTable {
         self.answer_waiting(want, actions);
     }
 
-    /// A gateway is gone: nobody waits for it any more.
+    /// Ends all waits for a gateway that is gone.
     pub(super) fn forget_upstream(&mut self, gone: &Face, actions: &mut Vec<Action>) {
         if !gone.relation.conduct().ask {
             return;
@@ -220,8 +228,9 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells if the subscribers, or queryables, behind gateway `face` that a message on `key` would reach are known.
-    /// `publisher` is the session's publisher, or querier, that it comes from.
+    /// Returns true if all subscribers, or queryables, behind gateway `face` that a message on
+    /// `key` would reach are known. `publisher` is the session's publisher, or querier, that it
+    /// comes from.
     pub(super) fn upstream_knows(
         &self,
         source: &Face,
@@ -235,7 +244,7 @@ impl ForwardingTable {
         if let Some(want) = own.and_then(|own| self.wants.of(own)) {
             return finalised(want);
         }
-        // Without a publisher of its own, a key that another interest is about is known as well.
+        // Without a publisher of its own, a key with an interest of another user is known as well.
         self.wants.lasting_on(kind, key).any(finalised)
     }
 
@@ -249,7 +258,7 @@ impl ForwardingTable {
         want
     }
 
-    /// Somebody has a want, or has it no longer, or a gateway answered it: where a message on its key goes may differ.
+    /// Ends routes on the key of a want whose users or answers have changed.
     fn outdate_want(&mut self, want: u32) {
         let key = self.wants.what(want).and_then(|what| what.key.clone());
         if let Some(key) = key {
@@ -277,8 +286,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Forgets what a gateway declared under an interest that ended, as far as no other covers it: it will not say when
-    /// these end.
+    /// Removes declarations of a gateway under an interest that ended, unless another one covers
+    /// them: the gateway does not undeclare them.
     fn forget_unwanted(&mut self, face: FaceId, ended: &WantKey, actions: &mut Vec<Action>) {
         for kind in kinds(ended.options) {
             let entities = self.entities(kind);
@@ -335,7 +344,7 @@ impl ForwardingTable {
         Some((face, id))
     }
 
-    /// Tells if a gateway still has to answer.
+    /// Returns true if a gateway still has to answer a want.
     fn is_waited_for(&self, want: u32) -> bool {
         let mut gateways = self.topology.gateways().iter();
         gateways.any(|slot| {
@@ -344,7 +353,8 @@ impl ForwardingTable {
         })
     }
 
-    /// Ends the answers to served nodes that waited for the gateways', if none is left to wait for.
+    /// Ends the answers to served nodes that waited for the gateways', if no gateway has to answer
+    /// any more.
     fn answer_waiting(&mut self, want: u32, actions: &mut Vec<Action>) {
         if self.is_waited_for(want) {
             return;
@@ -362,7 +372,7 @@ impl ForwardingTable {
         }
     }
 
-    /// A gateway has declared to a served node all tokens it has; the last one to do so ends the answer.
+    /// Ends a current answer of a gateway; the last gateway's end is passed on to the asking node.
     fn end_current(&mut self, query: (FaceId, u32), actions: &mut Vec<Action>) {
         let (asker, id) = query;
         let open = self.wants.is_relayed(query);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How much of its limits the neighbour that has most takes now.
+//! Usage of the limits by the neighbour that uses most.
 
 use crate::table::{face::Face, forwarding::ForwardingTable, kind::Kind};
 
-/// The most that one neighbour has, of each for itself.
+/// Largest use of each limit by any one neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Most {
     /// Ids of keys that it declared.
@@ -23,14 +23,15 @@ pub struct Most {
     pub queries: usize,
     /// Nodes that it listed as its neighbours.
     pub neighbours: usize,
-    /// Declarations and interests of all neighbours that were ignored because one of these limits was reached.
+    /// Declarations and interests of all neighbours that were ignored because of one of these
+    /// limits.
     pub declarations_refused: u64,
-    /// Queries of all neighbours that ended at once for the same reason.
+    /// Queries of all neighbours that ended at once because of their limit.
     pub questions_refused: u64,
 }
 
 impl ForwardingTable {
-    /// The most that one neighbour has. Looks at every neighbour.
+    /// Returns the largest use of each limit. Visits every neighbour.
     pub fn most(&self) -> Most {
         let mut most = Most::default();
         for face in self.topology.faces() {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How long a route that somebody keeps is good: until something happens on its key.
+//! Validity of kept routes: until a change on their key.
 //!
-//! A cache that keeps a route holds the [`Validity`] of its key, one for all routes on it, and looks at it with every message. The
-//! table knows the keys on which routes are kept, as a tree, so a change is looked up there like a message among subscribers,
-//! and ends the validity of the keys that it meets. What is ended is forgotten at once; the search for a new
-//! route is charged to its source. Where looking would take long, or more keys are kept than there is room for, routes end that might have gone on;
-//! none goes on that should have ended.
+//! A cache that keeps a route holds the [`Validity`] of its key, one for all routes on it, and
+//! reads it with every message. The table has the keys of kept routes in a tree, so a change is
+//! looked up there like a message among subscribers, and ends the validity of the keys that it
+//! intersects. An ended key is removed at once; the search for a new route is charged to its
+//! source. If the lookup would take long, or more keys are kept than there is room for, routes may
+//! end that were still valid; no route stays valid that should have ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,14 +17,14 @@ use crate::table::{
     slots::Slots,
 };
 
-/// Whether the routes on a key are still what the table would say.
+/// True if the routes on a key are still those of the table.
 #[derive(Debug, Default)]
 pub struct Validity {
     is_over: AtomicBool,
 }
 
 impl Validity {
-    /// True until something has happened that may alter a route on the key.
+    /// Returns true until a change may alter a route on the key.
     #[inline(always)]
     pub fn holds(&self) -> bool {
         !self.is_over.load(Ordering::Acquire)
@@ -34,37 +35,37 @@ impl Validity {
     }
 }
 
-/// Steps to find the keys that a change meets. With more to look at, all routes end.
+/// Steps of a search for the keys that a change intersects. If they do not suffice, all routes end.
 const STEPS: usize = 4096;
 
-/// Neighbours of a key that are known one by one.
+/// Neighbours of a key that are recorded one by one.
 const FACES_MAX: usize = 8;
 
-/// The keys on which routes are kept.
+/// Keys of kept routes.
 #[derive(Debug, Default)]
 pub(super) struct KeptKeys {
     tree: KeyTree<u32>,
     keys: Slots<KeptKey>,
     count: usize,
-    /// Of the keys there is no room for.
+    /// Validity of the routes on all keys beyond the limit.
     others: Arc<Validity>,
-    /// Where to look next for a key that nobody keeps a route on any more.
+    /// Number of the next key to be checked for users.
     hand: u32,
-    /// All places in use are below this one.
+    /// Bound of the numbers in use.
     top: u32,
 }
 
 #[derive(Debug)]
 struct KeptKey {
-    /// Where it is in the tree.
+    /// Its place in the tree.
     place: u32,
     validity: Arc<Validity>,
-    /// The places of the neighbours on its routes; `None` if they are many.
+    /// Slots of the neighbours on its routes; `None` if they are many.
     faces: Option<Vec<u32>>,
 }
 
 impl KeptKeys {
-    /// The validity of a route on `key` that is looked for now.
+    /// Returns the validity of a route on `key` whose search begins now.
     pub(super) fn keep(&mut self, key: &str, keys_max: usize) -> Arc<Validity> {
         if let Some(&index) = self.tree.get(key).first()
             && let Some(kept) = self.keys.get(index)
@@ -78,6 +79,7 @@ impl KeptKeys {
         if self.count >= keys_max {
             return Arc::clone(&self.others);
         }
+        // Insert the key.
         let place = self.tree.place(key);
         let validity = Arc::new(Validity::default());
         let index = self.keys.insert(KeptKey {
@@ -91,7 +93,7 @@ impl KeptKeys {
         validity
     }
 
-    /// Forgets the next key if nobody keeps a route on it.
+    /// Removes the next key if no cache holds its validity.
     fn forget_next(&mut self) {
         let index = self.hand;
         self.hand = (index + 1) % self.top.max(1);
@@ -101,17 +103,17 @@ impl KeptKeys {
         }
     }
 
-    /// Bytes of memory that it holds, about.
+    /// Returns the approximate bytes of memory that it holds.
     pub(super) fn memory(&self) -> usize {
         self.tree.memory() + self.count * (size_of::<KeptKey>() + size_of::<Validity>() + 32)
     }
 
-    /// What all searches so far have cost.
+    /// Returns the cost of all searches so far.
     pub(super) fn steps(&self) -> u64 {
         self.tree.steps()
     }
 
-    /// Notes that a route on `key` leads to the neighbours at these places.
+    /// Records that a route on `key` leads to the neighbours at these slots.
     pub(super) fn note(
         &mut self,
         key: &str,
@@ -132,7 +134,7 @@ impl KeptKeys {
         }
     }
 
-    /// Ends one.
+    /// Ends the routes on one key and removes it.
     fn end(&mut self, index: u32) {
         if let Some(kept) = self.keys.remove(index) {
             kept.validity.end();
@@ -156,14 +158,14 @@ impl KeptKeys {
         self.end_others();
     }
 
-    /// Ends the keys that there was no room for.
+    /// Ends the routes on keys beyond the limit.
     fn end_others(&mut self) {
         if Arc::strong_count(&self.others) > 1 {
             std::mem::take(&mut self.others).end();
         }
     }
 
-    /// Ends those that were found, or all where not everything was looked at.
+    /// Ends the routes on the keys that a search found, or all routes if it was not complete.
     fn end_these(&mut self, found: Option<Vec<u32>>) {
         match found {
             Some(found) => {
@@ -190,7 +192,8 @@ impl KeptKeys {
         self.end_these(Some(found));
     }
 
-    /// Ends those on keys below `prefix` that lead to a place. Says nothing of the keys that there was no room for.
+    /// Ends the routes on keys below `prefix` that lead to a slot. Routes on keys beyond the limit
+    /// end too.
     pub(super) fn end_below(&mut self, prefix: &str, place: u32) {
         let (mut found, steps) = (Vec::new(), Steps::new(STEPS));
         let is_all = self.tree.each_below(prefix, &steps, &mut |index| {
@@ -205,7 +208,7 @@ impl KeptKeys {
         self.end_these(is_all.then_some(found));
     }
 
-    /// Ends those that lead to a place.
+    /// Ends the routes that lead to a slot.
     pub(super) fn end_towards(&mut self, place: u32) {
         let leads = |index: &u32| {
             let kept = self.keys.get(*index);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The wants of this node towards its gateways, for its session and for the nodes it serves, and the answers that it
-//! still waits for.
+//! Interests of this node towards its gateways, for its session and for the nodes it serves, and
+//! the answers that it still waits for.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -18,7 +18,7 @@ use crate::table::{
     slots::Slots,
 };
 
-/// A want: when, which kinds, on which keys.
+/// Description of a want: mode, kinds and keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct WantKey {
     pub(super) mode: InterestMode,
@@ -28,7 +28,7 @@ pub(super) struct WantKey {
 }
 
 impl WantKey {
-    /// Wants all of a kind on `key` that is there, comes or goes.
+    /// Returns the want of all present and future entities of a kind on `key`.
     pub(super) fn lasting(kind: Kind, key: Arc<str>) -> Self {
         WantKey {
             mode: InterestMode::CurrentFuture,
@@ -38,27 +38,27 @@ impl WantKey {
     }
 }
 
-/// A user of a want, for longer than a query is held.
+/// User of a want, except held queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum WantUser {
-    /// A publisher or querier of the session.
+    /// Publisher or querier of the session.
     Sender(OwnRef),
-    /// A listener of the session.
+    /// Listener of the session.
     Listener(OwnRef),
-    /// An interest of a served node.
+    /// Interest of a served node.
     Interest(InterestRef),
 }
 
-/// An interest this node has, whatever its gateways are. Users with the same wish share it.
+/// Interest of this node at all its gateways. Users of the same description share it.
 #[derive(Debug)]
 struct Want {
     what: WantKey,
     users: BTreeSet<WantUser>,
-    /// The number of held queries of the session that have it.
+    /// Number of held queries of the session that use it.
     held: usize,
 }
 
-/// All that this node wants, and the interests that gateways have not answered.
+/// All wants of this node, and the interests that gateways have not answered.
 #[derive(Debug, Default)]
 pub(super) struct Wants {
     wants: Slots<Want>,
@@ -66,36 +66,36 @@ pub(super) struct Wants {
     tree: KeyTree<u32>,
     in_all: HashSet<u32>,
     by_user: HashMap<WantUser, u32>,
-    /// Interests sent and not yet answered by D_FINAL: when to give up on each.
+    /// Interests sent and not yet answered by D_FINAL, with the time at which the wait ends.
     unanswered: HashMap<(FaceId, u32), Option<Instant>>,
-    /// Interests of served nodes in the tokens that exist, passed on to a gateway: (gateway, interest id) to
-    /// (the node that asked, its interest id).
+    /// Current interests of served nodes in tokens, relayed to a gateway: (gateway, interest id) to
+    /// (the asking node, its interest id).
     relays: HashMap<(FaceId, u32), (FaceId, u32)>,
     told: Told,
 }
 
-/// The keys in answers that gateways go on with, so that a served node gets each of them once.
+/// Keys of unfinished relayed answers, so that a served node gets each of them once.
 #[derive(Debug, Default)]
 struct Told {
-    /// Hashes of keys, by the node that asked and its interest id.
+    /// Hashes of keys, by the asking node and its interest id.
     keys: HashMap<(FaceId, u32), HashSet<u64>>,
-    /// The number of keys in all answers.
+    /// Number of keys in all answers.
     count: usize,
     hasher: RandomState,
 }
 
 impl Wants {
-    /// Bytes of memory of the keys.
+    /// Returns the bytes of memory of the keys.
     pub(super) fn memory(&self) -> usize {
         self.tree.memory()
     }
 
-    /// The cost of all searches so far.
+    /// Returns the cost of all searches so far.
     pub(super) fn steps(&self) -> u64 {
         self.tree.steps()
     }
 
-    /// The want of this description, and whether it is new.
+    /// Returns the want of this description; true with it if it is new.
     pub(super) fn find_or_add(&mut self, what: WantKey) -> (u32, bool) {
         if let Some(&want) = self.by_key.get(&what) {
             return (want, false);
@@ -117,14 +117,14 @@ impl Wants {
         Some(&self.wants.get(want)?.what)
     }
 
-    /// The numbers of all wants, in order.
+    /// Returns the numbers of all wants, in order.
     pub(super) fn all(&self) -> Vec<u32> {
         let mut all: Vec<u32> = self.by_key.values().copied().collect();
         all.sort_unstable();
         all
     }
 
-    /// Gives a want one more user; gives back the want that this had before.
+    /// Adds a user to a want; returns the user's previous want.
     pub(super) fn add_user(&mut self, want: u32, user: WantUser) -> Option<u32> {
         let before = match self.of(user) {
             Some(before) if before == want => return None,
@@ -137,12 +137,12 @@ impl Wants {
         before
     }
 
-    /// The want that something has.
+    /// Returns the want of a user.
     pub(super) fn of(&self, user: WantUser) -> Option<u32> {
         self.by_user.get(&user).copied()
     }
 
-    /// Takes its want from a user; gives back which that was.
+    /// Removes a user from its want; returns that want.
     pub(super) fn remove_user(&mut self, user: WantUser) -> Option<u32> {
         let want = self.by_user.remove(&user)?;
         if let Some(found) = self.wants.get_mut(want) {
@@ -151,7 +151,7 @@ impl Wants {
         Some(want)
     }
 
-    /// One more query that has a want is held, or one less.
+    /// Counts a held query that uses a want, or its release.
     pub(super) fn hold(&mut self, want: u32, is_held: bool) {
         if let Some(found) = self.wants.get_mut(want) {
             match is_held {
@@ -161,7 +161,7 @@ impl Wants {
         }
     }
 
-    /// Forgets a want without users; gives back what it was. `None` if it has any.
+    /// Removes a want without users; returns its description. `None` if it has any.
     pub(super) fn remove_unused(&mut self, want: u32) -> Option<WantKey> {
         let found = self.wants.get(want)?;
         if found.held > 0 || !found.users.is_empty() {
@@ -176,7 +176,7 @@ impl Wants {
         Some(what)
     }
 
-    /// The interests of served nodes that have a want, in order.
+    /// Returns the interests of served nodes that use a want, in order.
     pub(super) fn served(&self, want: u32) -> Vec<InterestRef> {
         let users = self
             .wants
@@ -190,7 +190,7 @@ impl Wants {
         served.collect()
     }
 
-    /// Tells if entities of a kind on keys like this one are wanted.
+    /// Returns true if entities of a kind on keys that intersect this one are wanted.
     pub(super) fn is_wanted(&self, kind: Kind, key: &str) -> bool {
         let wants = |want| {
             let what = self.what(want);
@@ -199,7 +199,7 @@ impl Wants {
         self.in_all.iter().any(|want| wants(*want)) || self.tree.any(key, &mut |want| wants(want))
     }
 
-    /// The lasting wants in a kind on exactly `key`, of what is there and what comes.
+    /// Returns the wants of present and future entities of a kind on exactly `key`.
     pub(super) fn lasting_on(&self, kind: Kind, key: &str) -> impl Iterator<Item = u32> {
         let wants = self.tree.get(key).iter().copied();
         wants.filter(move |want| {
@@ -211,25 +211,27 @@ impl Wants {
         })
     }
 
-    /// The publishers and queriers of a session that have a want, in order.
+    /// Returns the publishers and queriers of a session that have a want, in order.
     pub(super) fn senders_of(&self, face: FaceId) -> BTreeSet<WantUser> {
         let users = self.by_user.keys().copied();
         let is_of = |user: &WantUser| matches!(user, WantUser::Sender(own) if own.face == face);
         users.filter(is_of).collect()
     }
 
-    /// An answer of `face` to this interest is waited for. The time begins with the next look at the clock.
+    /// Waits for an answer of `face` to this interest. The time begins with the next call of
+    /// `overdue`.
     pub(super) fn wait_for(&mut self, face: FaceId, interest: u32) {
         self.unanswered.insert((face, interest), None);
     }
 
-    /// It is not waited for any more.
+    /// Ends the wait for this answer.
     pub(super) fn stop_waiting(&mut self, face: FaceId, interest: u32) {
         self.unanswered.remove(&(face, interest));
     }
 
-    /// The interests whose answers are overdue, in order. `limit` says how long an answer to an interest of this number may
-    /// take, and `goes_on` whether the face is still at it, so that it gets as long again.
+    /// Returns the interests whose answers are overdue, in order. `limit` returns the time for an
+    /// answer to an interest of this id, and `goes_on` true if the face is still declaring, so that
+    /// it gets the same time again.
     pub(super) fn overdue(
         &mut self,
         now: Instant,
@@ -251,22 +253,23 @@ impl Wants {
         overdue
     }
 
-    /// When the answers are overdue, one by one; `None` for those whose time has not begun.
+    /// Returns the times at which answers are overdue, one by one; `None` if the time has not
+    /// begun.
     pub(super) fn deadlines(&self) -> impl Iterator<Item = Option<Instant>> {
         self.unanswered.values().copied()
     }
 
-    /// Counts the interests that are passed on to gateways.
+    /// Returns the number of interests that are relayed to gateways.
     pub(super) fn relays(&self) -> usize {
         self.relays.len()
     }
 
-    /// An interest in what exists now, which was sent to a gateway, stands for that of a node.
+    /// Records that a current interest sent to a gateway relays that of a node.
     pub(super) fn add_relay(&mut self, sent: (FaceId, u32), origin: (FaceId, u32)) {
         self.relays.insert(sent, origin);
     }
 
-    /// The interest that this one, sent to a gateway, stands for.
+    /// Returns the interest that this one, sent to a gateway, relays.
     pub(super) fn relayed(&self, sent: (FaceId, u32)) -> Option<(FaceId, u32)> {
         self.relays.get(&sent).copied()
     }
@@ -275,12 +278,13 @@ impl Wants {
         self.relays.remove(&sent)
     }
 
-    /// Tells if any gateway has to answer on behalf of this interest.
+    /// Returns true if any gateway still has to answer this interest.
     pub(super) fn is_relayed(&self, origin: (FaceId, u32)) -> bool {
         self.relays.values().any(|other| *other == origin)
     }
 
-    /// Notes that an answer tells of this key. False if it did so before; beyond `max` keys in all answers nothing is noted.
+    /// Records that an answer has this key. False if the key was recorded before; beyond `max` keys
+    /// in all answers nothing is recorded.
     pub(super) fn tell(&mut self, origin: (FaceId, u32), key: &str, max: usize) -> bool {
         let Told {
             keys,
@@ -296,13 +300,13 @@ impl Wants {
         is_new
     }
 
-    /// An answer has ended.
+    /// Removes the recorded keys of an answer that has ended.
     pub(super) fn forget_told(&mut self, origin: (FaceId, u32)) {
         let told = self.told.keys.remove(&origin);
         self.told.count -= told.map_or(0, |told| told.len());
     }
 
-    /// Forgets the relays for a node that is gone.
+    /// Removes the relays for a node that is gone.
     pub(super) fn remove_relays_for(&mut self, face: FaceId) {
         let Told { keys, count, .. } = &mut self.told;
         keys.retain(|(asker, _), told| {
@@ -313,7 +317,8 @@ impl Wants {
         self.relays.retain(|_, (other, _)| *other != face);
     }
 
-    /// A gateway is gone: forgets what it had to answer; gives back the interests that were passed on to it, in order.
+    /// Removes a gateway that is gone from all waits; returns the interests that were relayed to
+    /// it, in order.
     pub(super) fn remove_gateway(&mut self, gateway: FaceId) -> Vec<(FaceId, u32)> {
         self.unanswered.retain(|(face, _), _| *face != gateway);
         let mut origins = Vec::new();
@@ -327,7 +332,7 @@ impl Wants {
     }
 }
 
-/// The wants that one gateway was sent as interests.
+/// Wants that one gateway was sent as interests.
 #[derive(Debug, Default)]
 pub(super) struct SentInterests {
     by_want: HashMap<u32, SentInterest>,
@@ -339,12 +344,12 @@ pub(super) struct SentInterests {
 #[derive(Debug)]
 struct SentInterest {
     id: u32,
-    /// The gateway has declared all it had.
+    /// True once the gateway has declared all it had.
     finalised: bool,
 }
 
 impl SentInterests {
-    /// A fresh id for an interest: none of one that has not ended.
+    /// Returns a fresh id for an interest: none of one that has not ended.
     pub(super) fn next_id(&mut self) -> u32 {
         loop {
             self.last = self.last.wrapping_add(1).max(1);
@@ -354,21 +359,21 @@ impl SentInterests {
         }
     }
 
-    /// A want was sent as the interest `id`.
+    /// Records that a want was sent as the interest `id`.
     pub(super) fn insert(&mut self, want: u32, id: u32) {
         let finalised = false;
         self.by_want.insert(want, SentInterest { id, finalised });
         self.by_id.insert(id, want);
     }
 
-    /// Forgets a want; gives back the interest's id.
+    /// Removes a want; returns the interest's id.
     pub(super) fn remove(&mut self, want: u32) -> Option<u32> {
         let sent = self.by_want.remove(&want)?;
         self.by_id.remove(&sent.id);
         Some(sent.id)
     }
 
-    /// The gateway has answered an interest in full; gives back which want that was.
+    /// Records that the gateway has answered an interest in full; returns the interest's want.
     pub(super) fn finalise(&mut self, id: u32) -> Option<u32> {
         let want = *self.by_id.get(&id)?;
         if let Some(sent) = self.by_want.get_mut(&want) {
@@ -377,23 +382,23 @@ impl SentInterests {
         Some(want)
     }
 
-    /// Tells if the gateway has answered a want in full; `None` if it was not sent.
+    /// Returns true if the gateway has answered a want in full; `None` if it was not sent.
     pub(super) fn is_finalised(&self, want: u32) -> Option<bool> {
         Some(self.by_want.get(&want)?.finalised)
     }
 
-    /// The interest of a want that the gateway still has to answer.
+    /// Returns the interest of a want that the gateway still has to answer.
     pub(super) fn open(&self, want: u32) -> Option<u32> {
         let sent = self.by_want.get(&want);
         sent.filter(|sent| !sent.finalised).map(|sent| sent.id)
     }
 
-    /// Tells if an interest of this id is kept there.
+    /// Returns true if the gateway keeps an interest of this id.
     pub(super) fn has(&self, id: u32) -> bool {
         self.by_id.contains_key(&id)
     }
 
-    /// The wants that were sent, in order.
+    /// Returns the wants that were sent, in order.
     pub(super) fn wants(&self) -> Vec<u32> {
         let mut wants: Vec<u32> = self.by_want.keys().copied().collect();
         wants.sort_unstable();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Gossip dissemination: each node tells its neighbours where it can be reached itself and where its other neighbours
-//! can, so that nodes with a common neighbour find each other. To a router, which passes data between peers on, it also
-//! tells which nodes it is linked to.
+//! Gossip dissemination: each node sends its neighbours its own locators and those of its other
+//! neighbours, so that nodes with a common neighbour find each other. To a router, which forwards
+//! between peers, it also sends the list of its links.
 //!
-//! Sans-IO like the table, and beside it: nothing in here decides where data goes.
+//! Sans-IO like the table, and independent of it: gossip does not decide where data goes.
 
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -18,25 +18,26 @@ use crate::table::{
     scouting::{Found, Host, LOCATORS_MAX, is_loopback},
 };
 
-/// The number of this node in its own list.
+/// Number of this node in its own list.
 const ITSELF: u64 = 0;
 
 /// States in one message; a long list goes in several.
 const STATES_MAX: usize = 256;
 
-/// Messages in a second by which news of neighbours are passed on at once. More of them are put off to the next
-/// [`tick`](Gossip::tick), and sent together then: when many nodes start at the same time, each hears of each other from
-/// all the rest.
+/// Messages per second by which states of neighbours are relayed at once. The rest is put off to
+/// the next [`tick`](Gossip::tick), and sent together then: when many nodes start at the same time,
+/// each is named to each other one by all the rest.
 const RELAYS_PER_SECOND_MAX: usize = 64;
 
-/// How a node gossips.
+/// Options of gossip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GossipOptions {
-    /// The kinds of nodes that it gossips to. Default: routers and peers. Never clients.
+    /// Roles of the nodes that it gossips to. Default: routers and peers. Never clients.
     pub target: Roles,
-    /// Whether it passes on what it heard of nodes that are not its neighbours. Default: no.
+    /// True if it relays states of nodes that are not its neighbours. Default: false.
     pub multihop: bool,
-    /// Nodes that are known at most, and that one neighbour may speak of. Default 10 000. More are ignored and counted.
+    /// Number of known nodes, and of nodes that one neighbour may name. Default 10 000. More are
+    /// ignored and counted.
     pub nodes_max: usize,
 }
 
@@ -50,7 +51,7 @@ impl Default for GossipOptions {
     }
 }
 
-/// What happened to gossip.
+/// Counts of gossip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GossipCounts {
     /// Messages sent.
@@ -61,71 +62,71 @@ pub struct GossipCounts {
     pub over_limit: u64,
     /// States of nodes that were not introduced.
     pub unknown: u64,
-    /// News that were put off because there were many.
+    /// States whose relay was put off because there were many.
     pub put_off: u64,
 }
 
-/// A link that is gossiped on.
+/// Link with gossip.
 #[derive(Debug)]
 struct Link {
     zid: ZenohId,
     whatami: WhatAmI,
-    /// The address at its other end.
+    /// Address at its other end.
     remote: IpAddr,
-    /// That address is one of this machine's own.
+    /// True if that address is one of this machine's own.
     is_here: bool,
-    /// The nodes behind the numbers that the neighbour uses.
+    /// Nodes behind the numbers that the neighbour uses.
     nodes: HashMap<u64, ZenohId>,
-    /// The numbers of this node's own that the neighbour knows.
+    /// Numbers of this node that the neighbour knows.
     told: BTreeSet<u64>,
 }
 
-/// A node that is known.
+/// Node that is known.
 #[derive(Debug)]
 struct Node {
     zid: ZenohId,
     whatami: WhatAmI,
     sn: u64,
     locators: Vec<Locator>,
-    /// It is on this machine, so that its loopback addresses mean something here.
+    /// True if it is on this machine, so that its loopback addresses are valid here.
     is_here: bool,
-    /// The links it was heard of on.
+    /// Links on which its state was received.
     from: BTreeSet<FaceId>,
 }
 
-/// What a neighbour says of a node.
+/// State of a node as a neighbour sent it.
 struct Heard {
     zid: ZenohId,
     whatami: WhatAmI,
     sn: u64,
-    /// Those that can lead anywhere from here, if it says any.
+    /// Locators that are reachable from here, if the state has any.
     locators: Option<Vec<Locator>>,
 }
 
-/// What this node knows of others and has sent of that.
+/// Known nodes, and the states that were sent of them.
 #[derive(Debug)]
 pub struct Gossip {
     zid: ZenohId,
     role: WhatAmI,
     options: GossipOptions,
-    /// How often this node's own state changed.
+    /// Count of the changes of this node's own state.
     sn: u64,
     listening: Vec<Locator>,
     host: Host,
-    /// By number; a number is free when its node is forgotten.
+    /// Nodes by number; a number is free when its node is removed.
     nodes: BTreeMap<u64, Node>,
     numbers: HashMap<ZenohId, u64>,
     links: BTreeMap<FaceId, Link>,
-    /// Nodes whose news were put off.
+    /// Nodes whose relay was put off.
     late: BTreeSet<u64>,
-    /// Messages with news that were sent in the second that began then.
+    /// Begin of the current second of relays, and the number of messages in it.
     relayed: Option<(Instant, usize)>,
     counts: GossipCounts,
 }
 
 impl Gossip {
-    /// Knows nobody yet. `first_sn` should be greater than any number this node used before with the same id: the time in
-    /// seconds is.
+    /// Returns gossip without any known node. `first_sn` should be greater than any count this node
+    /// has used with the same id: the time in seconds is.
     pub fn new(zid: ZenohId, role: WhatAmI, first_sn: u64, options: GossipOptions) -> Self {
         Gossip {
             zid,
@@ -143,7 +144,8 @@ impl Gossip {
         }
     }
 
-    /// Where this node listens now, and on which machine. Sent if it is news.
+    /// Sets the locators that this node listens on, and its machine. Sends them if they have
+    /// changed.
     pub fn set_own(&mut self, listening: Vec<Locator>, host: Host, actions: &mut Vec<Action>) {
         if self.listening == listening && self.host == host {
             return;
@@ -156,7 +158,7 @@ impl Gossip {
         }
     }
 
-    /// A link is up. `remote` is the address at its other end.
+    /// Adds a link. `remote` is the address at its other end.
     pub fn add_link(
         &mut self,
         face: FaceId,
@@ -181,7 +183,7 @@ impl Gossip {
         if let Some(number) = self.meet(zid, whatami, face)
             && let Some(node) = self.nodes.get_mut(&number)
         {
-            // what it says itself from now on counts, whatever others said of it before
+            // the node's own state replaces what other nodes sent of it
             node.sn = 0;
             node.is_here = is_here;
         }
@@ -191,7 +193,7 @@ impl Gossip {
         self.tell_everything(face, actions);
     }
 
-    /// A link is gone.
+    /// Removes a link.
     pub fn remove_link(&mut self, face: FaceId, actions: &mut Vec<Action>) {
         let Some(gone) = self.links.remove(&face) else {
             return;
@@ -212,7 +214,7 @@ impl Gossip {
         self.tell_of_links(None, actions);
     }
 
-    /// What a neighbour says. Appends the nodes that can be connected to.
+    /// Handles the states of a neighbour. Appends the nodes that can be connected to.
     pub fn handle(
         &mut self,
         face: FaceId,
@@ -221,6 +223,7 @@ impl Gossip {
         found: &mut Vec<Found>,
         actions: &mut Vec<Action>,
     ) {
+        // The state names a node by id, or by a number that was introduced before.
         for state in states.iter() {
             self.counts.heard += 1;
             let Some(zid) = self.identify(face, &state) else {
@@ -236,6 +239,7 @@ impl Gossip {
                 sn: state.sn,
                 locators: self.usable(face, &state),
             };
+            // Store and relay the state, and report the node's locators.
             self.learn(face, &heard, now, actions);
             if let Some(locators) = heard.locators
                 && !locators.is_empty()
@@ -250,7 +254,7 @@ impl Gossip {
         }
     }
 
-    /// Tells what was put off. To be called about once a second.
+    /// Sends the states that were put off. Called about once a second.
     pub fn tick(&mut self, actions: &mut Vec<Action>) {
         let late = std::mem::take(&mut self.late);
         let faces: Vec<(FaceId, ZenohId)> = self.links.iter().map(|(f, l)| (*f, l.zid)).collect();
@@ -262,27 +266,28 @@ impl Gossip {
         }
     }
 
-    /// Whether something was put off to the next [`tick`](Gossip::tick).
+    /// Returns true if a state was put off to the next [`tick`](Gossip::tick).
     pub fn has_late_news(&self) -> bool {
         !self.late.is_empty()
     }
 
-    /// What happened so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> GossipCounts {
         self.counts
     }
 
-    /// How many nodes are known.
+    /// Returns the number of known nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether no node is known.
+    /// Returns true if no node is known.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Routers do not gossip among themselves: what they tell each other is the shape of their network.
+    /// Returns true if there is gossip with nodes of this role. Routers exchange the shape of their
+    /// mesh instead.
     fn speaks_to(&self, whatami: WhatAmI) -> bool {
         let among_routers = self.role == WhatAmI::Router && whatami == WhatAmI::Router;
         whatami != WhatAmI::Client
@@ -291,7 +296,7 @@ impl Gossip {
             && self.options.target.contains(whatami)
     }
 
-    /// The number of a node, which is new to this link perhaps.
+    /// Returns the number of a node, inserted if it is new.
     fn meet(&mut self, zid: ZenohId, whatami: WhatAmI, face: FaceId) -> Option<u64> {
         if let Some(&number) = self.numbers.get(&zid) {
             let node = self.nodes.get_mut(&number)?;
@@ -303,7 +308,7 @@ impl Gossip {
             self.counts.over_limit += 1;
             return None;
         }
-        // the least that is free, so that numbers stay small
+        // the least free number, so that numbers stay small
         let free = self.nodes.keys().zip(ITSELF + 1..).find(|(n, i)| **n != *i);
         let number = free.map_or(self.nodes.len() as u64 + 1, |(_, i)| i);
         let node = Node {
@@ -329,7 +334,7 @@ impl Gossip {
         }
     }
 
-    /// The node that a neighbour means.
+    /// Returns the node that a neighbour's state is about.
     fn identify(&mut self, face: FaceId, state: &LinkState<'_>) -> Option<ZenohId> {
         let link = self.links.get_mut(&face)?;
         match state.zid {
@@ -350,7 +355,7 @@ impl Gossip {
         }
     }
 
-    /// The locators of a state that can lead anywhere from here.
+    /// Returns the locators of a state that are reachable from here.
     fn usable(&self, face: FaceId, state: &LinkState<'_>) -> Option<Vec<Locator>> {
         let is_here = self.links.get(&face)?.is_here;
         let texts = state.locators?;
@@ -359,17 +364,20 @@ impl Gossip {
         Some(usable.take(LOCATORS_MAX).collect())
     }
 
-    /// Remembers a neighbour's state, and of others if they are passed on; tells the rest if it is news.
+    /// Stores a neighbour's state, and those of other nodes if multihop is on; relays a state that
+    /// has changed.
     fn learn(&mut self, face: FaceId, heard: &Heard, now: Instant, actions: &mut Vec<Action>) {
         let Some(link) = self.links.get(&face) else {
             return;
         };
+        // A node's own state outweighs those that other nodes send of it.
         let zid = heard.zid;
         let (is_neighbour, is_here) = (link.zid == zid, link.is_here);
         let speaks_for_itself = |link: &Link| link.zid == zid;
         if !is_neighbour && (!self.options.multihop || self.links.values().any(speaks_for_itself)) {
             return;
         }
+        // Only a newer state counts, and only new locators are relayed.
         let Some(number) = self.meet(zid, heard.whatami, face) else {
             return;
         };
@@ -388,6 +396,7 @@ impl Gossip {
             return;
         }
         node.locators.clone_from(locators);
+        // Too many relays in a second are put off to the next tick.
         match self.may_relay(now) {
             true => self.relay(number, face, actions),
             false => {
@@ -407,7 +416,7 @@ impl Gossip {
         count <= RELAYS_PER_SECOND_MAX
     }
 
-    /// Tells of one node on all links but the one that the news came by and the node's own.
+    /// Sends the state of one node on all links but the one that it came by and the node's own.
     fn relay(&mut self, number: u64, from: FaceId, actions: &mut Vec<Action>) {
         let Some(node) = self.nodes.get(&number) else {
             return;
@@ -421,7 +430,7 @@ impl Gossip {
         }
     }
 
-    /// Everything there is to tell on a new link.
+    /// Sends the states of all nodes on a new link.
     fn tell_everything(&mut self, face: FaceId, actions: &mut Vec<Action>) {
         let all: Vec<u64> = self.nodes.keys().copied().collect();
         self.tell(face, &all, true, actions);
@@ -432,7 +441,7 @@ impl Gossip {
         self.tell(face, &linked, true, actions);
     }
 
-    /// Tells the neighbours that ask for it which nodes this node is linked to.
+    /// Sends this node's own state, with its links, to the neighbours that need the links.
     fn tell_of_links(&mut self, except: Option<FaceId>, actions: &mut Vec<Action>) {
         let interested = self.links.iter();
         let interested =
@@ -443,19 +452,21 @@ impl Gossip {
         }
     }
 
-    /// A router must know which peers reach each other without it; peers do not care.
+    /// Returns true if this node's links are sent on a link: routers need the links of peers, peers
+    /// do not.
     fn lists_links(&self, link: &Link) -> bool {
         link.whatami == WhatAmI::Router || self.options.multihop
     }
 
-    /// Whether a node is a gateway of this one: routers that have a peer in common agree by that which of them passes on what it sends.
+    /// Returns true if a node is a gateway of this one: routers with a peer in common decide by
+    /// that which of them forwards for it.
     fn is_gateway(&self, node: &Node) -> bool {
         self.role == WhatAmI::Peer
             && node.whatami == WhatAmI::Router
             && self.links.values().any(|link| link.zid == node.zid)
     }
 
-    /// The numbers of the neighbours.
+    /// Returns the numbers of the neighbours.
     fn linked(&self) -> Vec<u64> {
         let numbers = self.links.values().filter_map(|l| self.numbers.get(&l.zid));
         let mut numbers: Vec<u64> = numbers.copied().collect();
@@ -464,7 +475,8 @@ impl Gossip {
         numbers
     }
 
-    /// Those of them that the neighbour at `face` has to be introduced to, if it hears of links at all.
+    /// Returns the neighbours that are not yet introduced on the link at `face`, if this node's
+    /// links are sent there.
     fn not_told_of_links(&self, face: FaceId) -> Vec<u64> {
         match self.links.get(&face) {
             Some(link) if self.lists_links(link) => {
@@ -482,6 +494,7 @@ impl Gossip {
             return;
         };
         let lists_links = self.lists_links(link);
+        // Loopback addresses are sent within this machine only.
         let mut telling = Telling::default();
         for number in numbers {
             let Some(node) = self.nodes.get(number) else {
@@ -499,6 +512,7 @@ impl Gossip {
                 weights: Vec::new(),
             });
         }
+        // The node's own state has its links where the neighbour needs them.
         if own {
             telling.add(Entry {
                 psid: ITSELF,
@@ -514,6 +528,7 @@ impl Gossip {
                 weights: Vec::new(),
             });
         }
+        // The neighbour knows these numbers now.
         self.counts.told += telling.send(face, STATES_MAX, actions);
         if let Some(link) = self.links.get_mut(&face) {
             link.told.extend(numbers);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Gossip without sockets: what is said on the wire, and networks of many nodes on a virtual clock in which links break
-//! and nodes start anew.
+//! Tests of gossip without sockets: messages on the wire, and networks of many nodes on a virtual
+//! clock in which links break and nodes restart.
 
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -38,7 +38,7 @@ fn locator(text: &str) -> Locator {
     text.parse().expect("a locator")
 }
 
-/// A machine with one address beside loopback.
+/// Returns a machine with one address in addition to loopback.
 fn host(own: &str) -> Host {
     let address = |ip: &str| Address {
         ip: ip.parse().expect("an address"),
@@ -52,7 +52,8 @@ fn host(own: &str) -> Host {
     }])
 }
 
-/// What one action says, node by node: `psid:sn:zid:role[locators]>links`; a gateway of the speaker is a `gateway-router`.
+/// Returns the states in one action, node by node: `psid:sn:zid:role[locators]>links`; a gateway of
+/// the sender is a `gateway-router`.
 fn lines(action: &Action) -> (FaceId, Vec<String>) {
     let Action::Send { face, bytes } = action else {
         panic!("{action:?} is no gossip");
@@ -83,7 +84,7 @@ fn said(actions: &mut Vec<Action>) -> Vec<(FaceId, Vec<String>)> {
     said
 }
 
-/// A node at work in a test of what is said.
+/// A node whose messages a test checks.
 struct Speaker {
     gossip: Gossip,
     actions: Vec<Action>,
@@ -166,7 +167,8 @@ fn a_new_link_hears_of_all_and_routers_hear_of_links() {
             ]
         )]
     );
-    // a third one: the router hears of the link, the peer of the node once it has said where it is
+    // a third one: the router receives the link, the peer receives the node once it has sent its
+    // locators
     node.link(2, 0xc3, WhatAmI::Peer, "10.0.0.3");
     let router = &node.said()[0];
     assert_eq!(router.0, face(1));
@@ -201,7 +203,7 @@ fn old_news_are_ignored_and_a_new_link_begins_anew() {
     node.hear(0, &[state(0, 6, 0xb2, &["tcp/10.0.0.2:3"])]);
     node.hear(0, &[state(0, 8, 0xb2, &["tcp/10.0.0.2:1"])]);
     assert_eq!(node.said(), [], "old, old, and the same again");
-    // it was started anew, and counts from the beginning
+    // the node was restarted, and counts from the beginning
     node.link(2, 0xb2, WhatAmI::Peer, "10.0.0.2");
     node.gossip.remove_link(face(0), &mut node.actions);
     node.said();
@@ -219,7 +221,7 @@ fn loopback_stays_on_its_machine() {
     let texts = ["tcp/127.0.0.1:5", "tcp/10.0.0.1:5"];
     node.hear(0, &[state(0, 1, 0xb2, &texts)]);
     assert_eq!(node.found.pop().map(|f| f.locators.len()), Some(2));
-    // from another machine it means nothing, and to another machine it is not sent
+    // from another machine a loopback address is invalid, and to another machine it is not sent
     node.link(1, 0xc3, WhatAmI::Peer, "10.0.0.3");
     assert_eq!(node.said()[0].1[0], "1:1:b2:peer[\"tcp/10.0.0.1:5\"]>[]");
     node.hear(
@@ -284,7 +286,7 @@ fn what_a_neighbour_can_make_grow_is_bounded() {
         }],
     );
     assert_eq!(node.gossip.counts().unknown, 1);
-    // one that changes its mind all the time does not make this node talk all the time
+    // a node that changes its state without end does not make this node send without end
     node.said();
     for sn in 2..2000u64 {
         let text = format!("tcp/10.0.0.2:{sn}");
@@ -298,7 +300,7 @@ fn what_a_neighbour_can_make_grow_is_bounded() {
     assert!(last[0].1[0].contains("tcp/10.0.0.2:1999"), "{last:?}");
 }
 
-/// A network of nodes with all that is needed to find each other, on a virtual clock.
+/// A network of nodes that find each other, on a virtual clock.
 struct World {
     now: Instant,
     nodes: Vec<Simulated>,
@@ -306,7 +308,7 @@ struct World {
     links: BTreeMap<(usize, usize), (FaceId, FaceId)>,
     /// The other end of each end of a link.
     ends: BTreeMap<FaceId, (usize, FaceId)>,
-    /// Messages under way: the receiver, on which of its links.
+    /// Messages under way: the receiver, and its link.
     wire: VecDeque<(usize, FaceId, Vec<u8>)>,
     faces: u32,
     messages: usize,
@@ -328,7 +330,7 @@ const EAGER: Autoconnect = Autoconnect {
 };
 
 impl World {
-    /// Node 0 is the one that all others know.
+    /// Returns a world in which all other nodes know node 0.
     fn new(first: WhatAmI, count: usize) -> World {
         let mut world = World {
             now: Instant::now(),
@@ -348,7 +350,7 @@ impl World {
         world
     }
 
-    /// A node with a port that nobody had before.
+    /// Returns a node with an unused port.
     fn started(&mut self, at: usize, role: WhatAmI) -> Simulated {
         self.starts += 1;
         let zid = zid(at as u128 * 7919 + 1);
@@ -444,7 +446,7 @@ impl World {
         }
     }
 
-    /// A second goes by: those who know only the first node connect to it, attempts are made.
+    /// Lets a second pass: nodes that know only the first node connect to it, attempts are made.
     fn second(&mut self) {
         self.now += Duration::from_secs(1);
         for at in 1..self.nodes.len() {
@@ -473,7 +475,7 @@ impl World {
         }
     }
 
-    /// The node at one of these locators, if it is the one that is meant.
+    /// Returns the node at one of these locators, if it has the expected id.
     fn listens(&self, zid: ZenohId, locators: &[Locator]) -> Option<usize> {
         let at = self.nodes.iter().position(|node| node.zid == zid)?;
         let own = locator(&format!("tcp/{}:{}", address(at), self.nodes[at].port));
@@ -518,7 +520,8 @@ fn mishap(count: usize, dice: (u8, usize, usize)) -> Mishap {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// However links break and nodes start anew: two minutes later everybody is linked to everybody, and it is quiet.
+    /// However links break and nodes restart: two minutes later all nodes are linked to each other,
+    /// and the network is quiet.
     #[test]
     fn nodes_find_each_other_after_whatever_happened(
         is_router in any::<bool>(),

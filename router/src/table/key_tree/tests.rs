@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The tree against a linear scan, and its limits.
+//! Tests of the tree against a linear scan, and of its limits.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -88,7 +88,8 @@ fn removing_everything_leaves_nothing() {
     assert_eq!((tree.nodes.len(), tree.edges.len()), (0, 0));
 }
 
-/// The step counts are the point: a backtracking search would need more steps than there are atoms.
+/// The test checks the step counts: a backtracking search would need more steps than there are
+/// atoms.
 #[test]
 fn hostile_keys_cost_at_most_a_look_at_each_node() {
     let mut tree = KeyTree::new();
@@ -132,8 +133,8 @@ fn a_search_with_a_limit_stops_there() {
     assert_eq!(any, Some(true));
 }
 
-/// What a search in slices finds while the tree changes in between: all that stays, and nothing twice, unless nodes went;
-/// then it says so.
+/// A search in slices while the tree changes in between finds every value that stays, and none
+/// twice, unless the tree has lost nodes, which the search reports.
 #[test]
 fn a_search_that_is_left_goes_on_where_it_was() {
     let mut tree = KeyTree::new();
@@ -181,7 +182,7 @@ fn plain_keys_do_not_look_at_their_neighbours() {
     assert!(tree.steps() < 40);
 }
 
-/// Few distinct chunks, so that keys meet often.
+/// Returns keys of few distinct chunks, which intersect often.
 fn arbitrary_key() -> impl Strategy<Value = String> {
     let chunk = select(vec![
         "a", "b", "ab", "abc", "*", "*", "**", "**", "a$*", "$*b", "$*b$*", "@v", "@$*",
@@ -193,7 +194,7 @@ fn arbitrary_key() -> impl Strategy<Value = String> {
     })
 }
 
-/// Chunks enough for several words of positions.
+/// Returns keys with chunks for several words of positions.
 fn long_key() -> impl Strategy<Value = String> {
     let chunk = |wild: Vec<&'static str>| {
         let plain = vec(select(vec!["a", "a", "a", "b"]), 1..90);

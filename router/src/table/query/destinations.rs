@@ -21,23 +21,24 @@ use crate::table::{
     search::Search,
 };
 
-/// A face that may be asked.
+/// Face that a query may be sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Destination {
     pub(super) slot: u32,
-    /// The face that was at this place.
+    /// The face that had this slot when it was found.
     id: FaceId,
-    /// The distance of its nearest complete queryable whose key includes the query's.
+    /// Distance of its nearest complete queryable whose key includes the query's.
     complete_at: Option<u32>,
-    /// It declared a queryable that matches, rather than not having said (enough of) what it has.
+    /// True if it declared a matching queryable; false if it has not declared (enough of) its
+    /// queryables.
     pub(super) is_known: bool,
-    /// It is a gateway that may know somebody.
+    /// True if it is a gateway that may know a queryable.
     pub(super) is_gateway: bool,
-    /// For another router: the number of the one where the query entered the mesh.
+    /// Number of the router where the query entered the mesh, towards another router.
     pub(super) node_id: u16,
 }
 
-/// A query, and where it comes from.
+/// A query and its source.
 struct Asking<'a> {
     source: &'a Face,
     /// The link to another router that it came by.
@@ -45,17 +46,17 @@ struct Asking<'a> {
     new: &'a NewQuery<'a>,
 }
 
-/// The faces that a query goes to, while they are being looked for.
+/// Search for the destinations of a query.
 #[derive(Debug, Default)]
 pub struct QuerySearch {
-    /// With which node id the query came from a neighbour.
+    /// Node id with which the query came from a neighbour.
     node_id: u16,
     search: Search,
     found: BTreeMap<u32, Destination>,
 }
 
 impl QuerySearch {
-    /// For a query that came with a node id.
+    /// Returns a search for a query that came with a node id.
     pub fn with_node_id(node_id: u16) -> Self {
         QuerySearch {
             node_id,
@@ -65,7 +66,7 @@ impl QuerySearch {
 }
 
 impl ForwardingTable {
-    /// The faces that a query from `from` goes to, ordered, each once.
+    /// Returns the faces that a query from `from` goes to, ordered, each once.
     pub(super) fn destinations_of_query(
         &self,
         from: FaceId,
@@ -76,7 +77,7 @@ impl ForwardingTable {
         found.unwrap_or_default()
     }
 
-    /// Goes on with the search for them; `None` if there is more to look at.
+    /// Continues the search for the destinations; `None` if more is left.
     pub(super) fn search_destinations(
         &self,
         from: FaceId,
@@ -101,12 +102,15 @@ impl ForwardingTable {
         Some(self.destinations_among(source, new, found))
     }
 
+    /// Selects the destinations by the target of the query, from the faces with a matching
+    /// queryable.
     fn destinations_among(
         &self,
         source: &Face,
         new: &NewQuery<'_>,
         mut found: BTreeMap<u32, Destination>,
     ) -> Vec<Destination> {
+        // The nearest complete queryable suffices for the best match.
         let (key, target) = (new.key.as_str(), new.target);
         self.add_private_queryables(source, new, &mut found);
         if target == Target::BestMatching
@@ -117,6 +121,7 @@ impl ForwardingTable {
         if target == Target::AllComplete {
             found.retain(|_, destination| destination.complete_at.is_some());
         }
+        // Faces that may have more queryables than they have declared get the query, too.
         for &slot in self.topology.north() {
             if let Some(face) = self.topology.at(slot)
                 && new.destination.is_beyond()
@@ -136,7 +141,7 @@ impl ForwardingTable {
         found.into_values().collect()
     }
 
-    /// Adds the session itself where it asks what it has for itself only.
+    /// Adds the session itself if its query may reach queryables that only the session reaches.
     fn add_private_queryables(
         &self,
         source: &Face,
@@ -154,8 +159,8 @@ impl ForwardingTable {
         own.each_private(Kind::Queryable, new.key.as_str(), &mut add);
     }
 
-    /// Goes on looking for the faces that declared a queryable which a query from `source` may reach; false if there is
-    /// more to look at.
+    /// Continues the search for faces with a queryable that a query from `source` may reach; false
+    /// if more is left.
     fn search_queryables(
         &self,
         &Asking { source, link, new }: &Asking<'_>,
@@ -165,6 +170,7 @@ impl ForwardingTable {
         let (key, target) = (new.key.as_str(), new.target);
         let entities = self.entities(Kind::Queryable);
         let mut text = String::new();
+        // Each source counts as the face that leads to it.
         entities.search(key, search, steps, &mut |entity| {
             let mut is_included = None;
             let sources = entities.sources(entity);
@@ -180,6 +186,7 @@ impl ForwardingTable {
                 let Some(info) = self.seen_as(source, face, entity, queryable, new) else {
                     continue;
                 };
+                // Complete for the query means that the queryable's key includes the query's.
                 let is_complete = info.complete && target != Target::All && {
                     *is_included.get_or_insert_with(|| {
                         text.clear();
@@ -196,8 +203,8 @@ impl ForwardingTable {
         })
     }
 
-    /// What `face` has under `entity` for a query of `source`; `None` if nothing, because of the query's destination
-    /// or because what the session has there is for others only.
+    /// Returns the promise of `face` as `entity` for a query of `source`; `None` if the query's
+    /// destination excludes it or it is an entity of the session for other nodes only.
     fn seen_as(
         &self,
         source: &Face,
@@ -217,7 +224,8 @@ impl ForwardingTable {
         })
     }
 
-    /// Gives the distance of a face's declarations: the session itself, a served node, a router by the way to it, a node further off.
+    /// Returns the distance of a face's declarations: 0 for the session itself, 1 for a served
+    /// node, more for a router by its way and for a node further off.
     fn distance(&self, face: &Face, announced: u16) -> u32 {
         match face.relation {
             Relation::Local => 0,
@@ -227,7 +235,8 @@ impl ForwardingTable {
         }
     }
 
-    /// Tells if `face` is asked because it did not yet say (enough of) what it has.
+    /// Returns true if `face` gets the query because it has not declared (enough of) its queryables
+    /// yet.
     fn is_asked_unfiltered(
         &self,
         source: &Face,
@@ -244,7 +253,7 @@ impl ForwardingTable {
     }
 }
 
-/// Adds a face that has a queryable, complete at that distance, to those that were found.
+/// Adds a face with a queryable, complete at that distance, to the found ones.
 fn note(
     found: &mut BTreeMap<u32, Destination>,
     id: FaceId,
@@ -253,7 +262,7 @@ fn note(
 ) {
     let slot = id.index;
     if found.get(&slot).is_some_and(|known| known.id != id) {
-        // Another face has got the place.
+        // Another face has got the slot.
         found.remove(&slot);
     }
     let destination = found.entry(slot).or_insert(Destination {
@@ -270,7 +279,7 @@ fn note(
     };
 }
 
-/// The nearest of those that know everything asked for; of several the first.
+/// Returns the nearest face with a complete queryable; of several the first.
 fn nearest_complete(found: &BTreeMap<u32, Destination>) -> Option<Destination> {
     let complete = found.values().filter_map(|destination| {
         let distance = destination.complete_at?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! When a query of the session is held, and when it is sent after all.
+//! Decides when a query of the session is held, and when it is sent after all.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,8 @@ use crate::table::{
 };
 
 impl ForwardingTable {
-    /// The link to this neighbour was lost and is being restored. To be called before the neighbour is removed.
+    /// Expects a neighbour back whose link was lost and is being restored. Called before the
+    /// neighbour is removed.
     pub fn expect_back(&mut self, zid: ZenohId, now: Instant) {
         let gateways = self.topology.gateways().iter();
         let mut gateways = gateways.filter_map(|slot| self.topology.at(*slot));
@@ -25,14 +26,14 @@ impl ForwardingTable {
         self.queries.held.expect_back(zid, is_gateway, now);
     }
 
-    /// Tells if [`release_held`](Self::release_held) may have something to do.
+    /// Returns true if [`release_held`](Self::release_held) may have work to do.
     #[inline]
     pub fn may_release_held(&self) -> bool {
         self.queries.held.may_release()
     }
 
-    /// The held queries that can be sent now, by number, and the faces they go to. Those that there is nothing to wait
-    /// for any more are among the [ended](Self::take_ended).
+    /// Returns the held queries that can be sent now, by id, with their destinations. Queries that
+    /// have nothing to wait for any more are among the [ended](Self::take_ended).
     pub fn release_held(&mut self, now: Instant) -> Vec<(u32, Branches)> {
         let mut released = Vec::new();
         for query in self.queries.held.begin_round(now) {
@@ -42,6 +43,7 @@ impl ForwardingTable {
             let Some(held) = self.queries.held.take(query) else {
                 continue;
             };
+            // Search for destinations again.
             let new = NewQuery {
                 rid: origin.rid,
                 key: &held.key,
@@ -53,6 +55,7 @@ impl ForwardingTable {
                 hears_of_losses: origin.hears_of_losses,
             };
             let found = self.destinations_of_query(origin.face, &new);
+            // Hold the query again, or send it, or end it.
             if self.is_to_hold(&found, now) {
                 self.keep_held(query, held);
                 continue;
@@ -69,13 +72,14 @@ impl ForwardingTable {
         released
     }
 
-    /// Tells if [`watch_held`](Self::watch_held) has something to do.
+    /// Returns true if [`watch_held`](Self::watch_held) has work to do.
     #[inline]
     pub fn may_watch_held(&self) -> bool {
         self.queries.held.may_watch()
     }
 
-    /// Has gateways tell of queryables for the held queries, and no longer of those for queries that are not held any more.
+    /// Sends gateways interests in queryables for the held queries, and ends those of queries that
+    /// are not held any more.
     pub fn watch_held(&mut self, actions: &mut Vec<Action>) {
         for query in self.queries.held.take_to_watch() {
             if let Some(key) = self.queries.held.unwatched_key(query) {
@@ -104,7 +108,7 @@ impl ForwardingTable {
         self.queries.held.hold(query, held, has_gateway);
     }
 
-    /// Tells if a query of the session that would go to these waits for other queryables.
+    /// Returns true if a query of the session with these destinations waits for other queryables.
     pub(super) fn is_to_hold(&self, found: &[Destination], now: Instant) -> bool {
         if self.topology.is_cut_off() {
             return found.is_empty();

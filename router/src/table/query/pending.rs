@@ -16,9 +16,9 @@ use crate::table::{
 pub(super) struct Pending {
     origin: QueryOrigin,
     deadline: Instant,
-    /// The faces that have not replied in full.
+    /// Branches of faces that have not replied in full.
     pub(super) branches: Few<Branch>,
-    /// The first neighbour among them that was lost.
+    /// The first neighbour with a branch that was lost.
     pub(super) lost: Option<Box<ZenohId>>,
 }
 
@@ -36,12 +36,12 @@ impl Pending {
         self.origin
     }
 
-    /// When it times out.
+    /// Returns the time at which it times out.
     pub(super) fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// How it ends when its last branch does.
+    /// Returns its ending after the last branch.
     pub(super) fn ending(&self) -> Ending {
         match &self.lost {
             Some(zid) => Ending::LinkLost(**zid),
@@ -50,10 +50,10 @@ impl Pending {
     }
 }
 
-/// One face that is asked.
+/// One face that the query was sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Branch {
     pub(super) slot: u32,
-    /// The query's number there.
+    /// The query's id there.
     pub(super) rid: u32,
 }

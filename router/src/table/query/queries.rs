@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Queries`]: all queries that are open, and what is to be said about those that have ended.
+//! [`Queries`]: all open queries, and the ends that are to be reported.
 
 use std::collections::{BTreeSet, HashMap, VecDeque, hash_map};
 use std::time::Instant;
@@ -17,7 +17,7 @@ use crate::table::{
     slots::Slots,
 };
 
-/// Queries that time out in one go; the next ones follow when others had their turn.
+/// Queries that time out in one call; the next call continues.
 const EXPIRED_SLICE_MAX: usize = 1000;
 
 /// All open queries of a table.
@@ -25,29 +25,29 @@ const EXPIRED_SLICE_MAX: usize = 1000;
 pub(in crate::table) struct Queries {
     open: Slots<Pending>,
     open_count: usize,
-    /// When each open query times out. Empty, and without memory, while none is open.
+    /// Timeout of each open query. Empty, and without memory, while none is open.
     deadlines: BTreeSet<(Instant, u32)>,
     ended: Vec<Ended>,
-    /// What each face has to do with open queries, by the face's place.
+    /// Open queries of each face, by the face's slot.
     faces: HashMap<u32, FaceQueries>,
-    /// What is left to end of the queries of neighbours that are gone.
+    /// Queries of neighbours that are gone, as far as they have not ended.
     leaving: VecDeque<LeavingQueries>,
-    /// Those that wait for a destination.
+    /// Queries that wait for a destination.
     pub(super) held: HeldQueries,
 }
 
-/// The queries that a face sent, and those that it was sent.
+/// Queries that a face sent, and queries that it was sent.
 #[derive(Debug, Default)]
 struct FaceQueries {
-    /// Its own open queries, by its numbers.
+    /// Its own open queries, by its ids.
     sent: HashMap<u32, u32>,
-    /// The open queries that it has to reply to, by the numbers of this node.
+    /// Open queries that it has to reply to, by the ids of this node.
     branches: HashMap<u32, u32>,
     last_sent_id: u32,
     last_branch_id: u32,
 }
 
-/// The same of a neighbour that is gone, as far as they have not been ended.
+/// Queries of a neighbour that is gone, as far as they have not ended.
 #[derive(Debug)]
 struct LeavingQueries {
     slot: u32,
@@ -57,7 +57,7 @@ struct LeavingQueries {
 }
 
 impl Queries {
-    /// Opens a query, without branches. `origin` has no other one of this number.
+    /// Opens a query, without branches. `origin` has no other one of this id.
     pub(super) fn open(&mut self, origin: QueryOrigin, deadline: Instant) -> u32 {
         let query = self.open.insert(Pending::new(origin, deadline));
         self.open_count += 1;
@@ -67,7 +67,7 @@ impl Queries {
         query
     }
 
-    /// The face in a place has to reply to a query too; gives back the number of the query there.
+    /// Adds a branch of a query at the face in a slot; returns the id of the query there.
     pub(super) fn add_branch(&mut self, query: u32, slot: u32) -> u32 {
         let face = self.faces.entry(slot).or_default();
         let rid = next_id(&mut face.last_branch_id, &face.branches);
@@ -78,64 +78,64 @@ impl Queries {
         rid
     }
 
-    /// Where an open query came from.
+    /// Returns the origin of an open query.
     pub(super) fn origin(&self, query: u32) -> Option<QueryOrigin> {
         Some(self.open.get(query)?.origin())
     }
 
-    /// Where the query came from that has this number at the face that has to reply to it.
+    /// Returns the origin of the query with this id at the face that has to reply to it.
     pub(super) fn origin_at(&self, slot: u32, rid: u32) -> Option<QueryOrigin> {
         self.origin(*self.faces.get(&slot)?.branches.get(&rid)?)
     }
 
-    /// Tells if a face has sent an open query of this number.
+    /// Returns true if a face has sent an open query of this id.
     pub(super) fn has_sent(&self, slot: u32, rid: u32) -> bool {
         let face = self.faces.get(&slot);
         face.is_some_and(|face| face.sent.contains_key(&rid))
     }
 
-    /// How many open queries a face has sent.
+    /// Returns the number of open queries that a face has sent.
     pub(super) fn sent(&self, slot: u32) -> usize {
         self.faces.get(&slot).map_or(0, |face| face.sent.len())
     }
 
-    /// How many open queries a face has sent or has to reply to.
+    /// Returns the number of open queries that a face has sent or has to reply to.
     pub(in crate::table) fn count(&self, slot: u32) -> usize {
         let face = self.faces.get(&slot);
         face.map_or(0, |face| face.sent.len() + face.branches.len())
     }
 
-    /// The places of the faces that wait for replies.
+    /// Returns the slots of the faces that wait for replies.
     pub(in crate::table) fn askers(&self) -> impl Iterator<Item = u32> {
         let faces = self.faces.iter();
         let asking = faces.filter(|(_, face)| !face.sent.is_empty());
         asking.map(|(slot, _)| *slot)
     }
 
-    /// A number for a query that no open one of this face has.
+    /// Returns an id for a query that no open one of this face has.
     pub(super) fn next_id(&mut self, slot: u32) -> u32 {
         let face = self.faces.entry(slot).or_default();
         next_id(&mut face.last_sent_id, &face.sent)
     }
 
-    /// How many queries are open.
+    /// Returns the number of open queries.
     pub(super) fn open_count(&self) -> usize {
         self.open_count
     }
 
-    /// When the first open query times out.
+    /// Returns the time at which the first open query times out.
     pub(super) fn query_deadline(&self) -> Option<Instant> {
         Some(self.deadlines.first()?.0)
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Returns the time at which [`expire`](Self::expire) has work to do.
     pub(in crate::table) fn deadline(&self) -> Option<Deadline> {
         let query = self.query_deadline().map(Deadline::At);
         query.into_iter().chain(self.held.deadline()).min()
     }
 
-    /// Ends the queries whose time is over, at most [`EXPIRED_SLICE_MAX`] in one go, and gives up on neighbours that did not
-    /// come back.
+    /// Ends the queries that have timed out, at most [`EXPIRED_SLICE_MAX`] in one call, and stops
+    /// waiting for neighbours that did not come back in time.
     pub(in crate::table) fn expire(&mut self, now: Instant) {
         self.held.expire(now);
         for _ in 0..EXPIRED_SLICE_MAX {
@@ -152,12 +152,12 @@ impl Queries {
         }
     }
 
-    /// A query has ended, and is closed or was never open.
+    /// Records the end of a query, which is closed or was never open.
     pub(super) fn end(&mut self, origin: QueryOrigin, how: Ending) {
         self.ended.push(Ended { origin, how });
     }
 
-    /// The queries that have ended since the last call, in that order.
+    /// Returns the queries that have ended since the last call, in that order.
     pub(super) fn take_ended(&mut self) -> Vec<Ended> {
         std::mem::take(&mut self.ended)
     }
@@ -167,7 +167,7 @@ impl Queries {
         !self.ended.is_empty()
     }
 
-    /// A face has replied in full; false if it had nothing to reply to under this number.
+    /// Ends the branch of a face that has replied in full; false if there is none under this id.
     pub(super) fn finish_branch(&mut self, slot: u32, rid: u32) -> bool {
         let face = self.faces.get_mut(&slot);
         let Some(query) = face.and_then(|face| face.branches.remove(&rid)) else {
@@ -177,14 +177,14 @@ impl Queries {
         true
     }
 
-    /// Closes the query that a face sent under this number, without a word; false if there is none.
+    /// Closes the query that a face sent under this id, without a report; false if there is none.
     pub(super) fn close_sent(&mut self, slot: u32, rid: u32) -> bool {
         let face = self.faces.get(&slot);
         let query = face.and_then(|face| face.sent.get(&rid).copied());
         query.is_some_and(|query| self.close(query).is_some())
     }
 
-    /// Forgets a query, and that faces have to reply to it.
+    /// Removes a query, and its branches from their faces.
     pub(super) fn close(&mut self, query: u32) -> Option<Pending> {
         let pending = self.open.remove(query)?;
         self.open_count -= 1;
@@ -202,7 +202,7 @@ impl Queries {
         Some(pending)
     }
 
-    /// One of the branches has ended, and its face does not list it any more. With the last one the query ends.
+    /// Ends a branch that its face does not list any more. With the last one the query ends.
     fn end_branch(&mut self, query: u32, branch: Branch) {
         let Some(pending) = self.open.get_mut(query) else {
             return;
@@ -215,8 +215,8 @@ impl Queries {
         }
     }
 
-    /// A neighbour is gone. What it has to do with open queries is ended by [`sweep`](Self::sweep); until then no other face
-    /// gets its place.
+    /// Removes a neighbour. [`sweep`](Self::sweep) ends its queries and branches; until then no
+    /// other face gets its slot.
     pub(in crate::table) fn remove_face(&mut self, slot: u32, zid: ZenohId) {
         let Some(face) = self.faces.remove(&slot) else {
             return;
@@ -231,7 +231,8 @@ impl Queries {
         }
     }
 
-    /// Ends up to `slice` of the queries that neighbours which are gone had to do with; false if there were none.
+    /// Ends up to `slice` queries and branches of neighbours that are gone; false if there were
+    /// none.
     pub(in crate::table) fn sweep(&mut self, slice: usize) -> bool {
         let Some(mut leaving) = self.leaving.pop_front() else {
             return false;
@@ -253,12 +254,12 @@ impl Queries {
         true
     }
 
-    /// Tells if [`sweep`](Self::sweep) has something to do.
+    /// Returns true if [`sweep`](Self::sweep) has work to do.
     pub(in crate::table) fn is_sweeping(&self) -> bool {
         !self.leaving.is_empty()
     }
 
-    /// A neighbour that had to reply is gone.
+    /// Ends the branch of a neighbour that is gone.
     fn lose_branch(&mut self, query: u32, branch: Branch, zid: ZenohId) {
         let Some(pending) = self.open.get_mut(query) else {
             return;
@@ -272,19 +273,19 @@ impl Queries {
         self.end_branch(query, branch);
     }
 
-    /// Something has changed that held queries may have waited for.
+    /// Has held queries checked again after a change that they may have waited for.
     #[inline]
     pub(in crate::table) fn stir_held(&mut self) {
         self.held.stir();
     }
 
-    /// A neighbour is there (again).
+    /// Records that a neighbour is connected (again).
     pub(in crate::table) fn welcome(&mut self, zid: ZenohId, is_gateway: bool) {
         self.held.welcome(zid, is_gateway);
     }
 }
 
-/// The next number from 1 that is not in use.
+/// Returns the next id from 1 that is not in use.
 fn next_id(last: &mut u32, used: &HashMap<u32, u32>) -> u32 {
     loop {
         *last = last.wrapping_add(1).max(1);

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How many HELLOs are sent, at most: a SCOUT is a few bytes with a source that anybody can write, its answer is longer
-//! and goes to that source.
+//! Limit of the HELLOs that are sent: a SCOUT is a few bytes with a source that any sender can
+//! forge, its answer is longer and goes to that source.
 
 use std::time::{Duration, Instant};
 
 /// HELLOs that may be sent in a row, and in each second afterwards.
 const HELLOS_PER_SECOND_MAX: u32 = 500;
 
-/// What became of the SCOUTs that were heard.
+/// Outcomes of the received SCOUTs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScoutCounts {
-    /// Answered.
+    /// SCOUTs that were answered.
     pub answered: u64,
-    /// Not answered, as none of this node's locators leads there from the one who asked.
+    /// SCOUTs without an answer, as none of this node's locators is reachable from their source.
     pub unreachable: u64,
-    /// Not answered, as more than 500 in a second asked.
+    /// SCOUTs without an answer, as more than 500 came in a second.
     pub over_limit: u64,
     /// Datagrams that were no scouting messages.
     pub malformed: u64,
 }
 
-/// The right to send HELLOs.
+/// Token bucket for HELLOs.
 #[derive(Debug, Clone)]
 pub struct Answering {
     left: u32,
@@ -38,7 +38,7 @@ impl Default for Answering {
 }
 
 impl Answering {
-    /// Whether one more may be sent now.
+    /// Returns true if one more may be sent now.
     pub fn may_answer(&mut self, now: Instant) -> bool {
         let since = *self.refilled.get_or_insert(now);
         let elapsed = now.saturating_duration_since(since);
@@ -46,7 +46,7 @@ impl Answering {
         if earned >= 1.0 {
             let whole = earned.min(f64::from(HELLOS_PER_SECOND_MAX)) as u32;
             self.left = self.left.saturating_add(whole).min(HELLOS_PER_SECOND_MAX);
-            // what is less than one HELLO is kept for the next time
+            // the fraction of a HELLO is kept for the next call
             let unused = Duration::from_secs_f64(earned.fract() / f64::from(HELLOS_PER_SECOND_MAX));
             self.refilled = now.checked_sub(unused).or(Some(now));
         }

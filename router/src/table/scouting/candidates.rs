@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The nodes that were heard of and are to be connected to: which attempt is next, and when. One attempt at a node at a
-//! time, a bounded number of them at once, each failure makes the next one later, and after some the node is forgotten
-//! until it is heard of again.
+//! Nodes that were found and are to be connected to, with the time of the next attempt at each. One
+//! attempt at a node at a time, a bounded number of them at once; each failure makes the next one
+//! later, and after some the node is removed until it is found again.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::table::scouting::{
     host::LOCATORS_MAX,
 };
 
-/// A node that was heard of.
+/// Node that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Its id.
@@ -27,7 +27,7 @@ pub struct Found {
     pub teller: Option<ZenohId>,
 }
 
-/// An attempt to make: at each locator in turn, until one leads to the node.
+/// Attempt to make: at each locator in turn, until one leads to the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     /// The node that must answer.
@@ -36,29 +36,29 @@ pub struct Attempt {
     pub locators: Vec<Locator>,
 }
 
-/// Whether there is a link to a node.
+/// State of the link to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
-    /// There is.
+    /// There is a link.
     Up,
-    /// The node is introducing itself: it will be clear soon.
+    /// The node is in its handshake: its state will be known soon.
     Coming,
-    /// There is none.
+    /// There is no link.
     None,
 }
 
-/// The bounds of candidates.
+/// Limits of candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CandidateLimits {
-    /// Nodes that are remembered. Default 10 000. More are ignored and counted.
+    /// Nodes that are stored. Default 10 000. More are ignored and counted.
     pub nodes_max: usize,
-    /// Attempts under way at once. Default 16; 1 for a client, which wants one link only.
+    /// Attempts under way at once. Default 16; 1 for a client, which needs one link only.
     pub attempts_max: usize,
-    /// Failures in a row after which a node is forgotten. Default 8.
+    /// Failures in a row after which a node is removed. Default 8.
     pub failures_max: u32,
     /// Nodes that one neighbour may have named. Default 2500. More are ignored and counted.
     pub nodes_per_neighbour_max: usize,
-    /// Attempts that may fail.
+    /// Limits of failed attempts.
     pub dials: DialLimits,
 }
 
@@ -74,36 +74,36 @@ impl Default for CandidateLimits {
     }
 }
 
-/// The counts of candidates.
+/// Counts of candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CandidateCounts {
     /// Attempts made.
     pub attempts: u64,
     /// Attempts that failed.
     pub failures: u64,
-    /// Nodes that were given up after failures in a row.
+    /// Nodes that were removed after failures in a row.
     pub given_up: u64,
-    /// Nodes that were ignored because too many are remembered.
+    /// Nodes that were ignored because too many are stored.
     pub over_limit: u64,
-    /// Attempts that were put off because others at the same place, at the same address, or for the same neighbour had
-    /// failed.
+    /// Attempts that were put off because of failures at the same place, at the same address, or
+    /// for the same neighbour.
     pub held_back: u64,
-    /// Of these, those put off because of [`DialLimits`].
+    /// Attempts among these that were put off because of [`DialLimits`].
     pub failed_too_often: u64,
     /// Attempts at which another node answered than the one that was named.
     pub other_node: u64,
 }
 
-/// The pause after the first failure; it doubles with each.
+/// Pause after the first failure; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// No pause is longer.
+/// Longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The time for which an attempt of one's own is more trusted than a link that is there.
+/// Time for which an attempt of this node has precedence over an existing link.
 const PREFERENCE: Duration = Duration::from_millis(500);
 
-/// A link that ends sooner is wanted back, however it ended: where two nodes connect to each other at once, each may
-/// have closed the link that the other one kept.
+/// Age of a link below which it is opened again, however it ended: when two nodes connect to each
+/// other at once, each may have closed the link that the other one kept.
 const SETTLED: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
@@ -112,17 +112,18 @@ struct Candidate {
     teller: Option<ZenohId>,
     locators: Vec<Locator>,
     failures: u32,
-    /// When the next attempt may be made; of one under way, when it began; of a link, since when it is known.
+    /// Time of the next attempt; begin of an attempt under way; for a link, the time since which it
+    /// is known.
     not_before: Instant,
     state: State,
-    /// It said goodbye while an attempt was under way.
+    /// True if it closed a link with Close while an attempt was under way.
     has_left: bool,
 }
 
-/// The end of a link.
+/// End of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parting {
-    /// The other node said Close, as one does that ends.
+    /// The other node sent Close, as a node does that stops.
     Goodbye,
     /// This node closed it.
     Closed,
@@ -137,13 +138,13 @@ enum State {
     Linked,
 }
 
-/// The nodes to connect to.
+/// Nodes to connect to.
 #[derive(Debug)]
 pub struct Candidates {
     own: ZenohId,
     limits: CandidateLimits,
     nodes: HashMap<ZenohId, Candidate>,
-    /// The number of nodes that each neighbour has named.
+    /// Number of nodes that each neighbour has named.
     named: HashMap<ZenohId, usize>,
     dials: Dials,
     under_way: usize,
@@ -158,7 +159,7 @@ impl Candidate {
 }
 
 impl Candidates {
-    /// None yet, for the node `own`.
+    /// Returns an empty set of candidates for the node `own`.
     pub fn new(own: ZenohId, limits: CandidateLimits) -> Self {
         Candidates {
             own,
@@ -171,8 +172,8 @@ impl Candidates {
         }
     }
 
-    /// A node was heard of. What is known of it is brought up to date; a pause after a failure goes on. True if an attempt
-    /// at it may be [due](Candidates::due).
+    /// Records a node that was found, or updates it; a pause after a failure continues. True if an
+    /// attempt at it may be [due](Candidates::due).
     pub fn hear(&mut self, found: Found, now: Instant) -> bool {
         let Found {
             zid,
@@ -184,12 +185,14 @@ impl Candidates {
         if locators.is_empty() || zid == self.own {
             return false;
         }
+        // A known node keeps its failures.
         if let Some(known) = self.nodes.get_mut(&zid) {
             known.whatami = whatami;
             known.locators = locators;
             known.has_left = false;
             return known.state == State::Waiting && known.not_before <= now;
         }
+        // A new one counts against the limits of all and of its neighbour.
         let named = teller.and_then(|teller| self.named.get(&teller)).copied();
         let is_full = named.unwrap_or(0) >= self.limits.nodes_per_neighbour_max;
         if is_full || self.nodes.len() >= self.limits.nodes_max {
@@ -212,8 +215,9 @@ impl Candidates {
         true
     }
 
-    /// The attempts to make now. `link` tells whether there is a link already.
+    /// Returns the attempts to make now. `link` returns the state of the link to a node.
     pub fn due(&mut self, now: Instant, link: impl Fn(&ZenohId) -> Link) -> Vec<Attempt> {
+        // Collect the nodes that wait, and the attempts under way for each neighbour.
         let mut ready: Vec<(WhatAmI, Instant, ZenohId)> = Vec::new();
         let mut under_way: HashMap<ZenohId, usize> = HashMap::new();
         for (zid, node) in &mut self.nodes {
@@ -232,6 +236,7 @@ impl Candidates {
         }
         // routers first, and among equals the one that waits longest
         ready.sort_by_key(|(whatami, since, zid)| (whatami.code(), *since, *zid));
+        // Begin attempts, at most half of them for one neighbour.
         let each = (self.limits.attempts_max / 2).max(1);
         let mut attempts = Vec::new();
         for (_, _, zid) in ready {
@@ -256,11 +261,13 @@ impl Candidates {
         attempts
     }
 
-    /// Tells if some place of a node may be tried now; if not, it is put off, or forgotten where none ever may.
+    /// Returns true if some place of a node may be tried now; if not, the node is put off, or
+    /// removed if none ever may.
     fn may_try(&mut self, zid: &ZenohId, now: Instant) -> bool {
         let Some(node) = self.nodes.get_mut(zid) else {
             return false;
         };
+        // One place suffices; else the earliest time of all counts.
         let verdicts = node
             .locators
             .iter()
@@ -300,7 +307,8 @@ impl Candidates {
         }
     }
 
-    /// A place of a node that is being connected to is tried now, if it may be. If so, [`tried`](Candidates::tried) follows.
+    /// Begins an attempt at a place of a node that is being connected to, if allowed. If so,
+    /// [`tried`](Candidates::tried) follows.
     pub fn begin(&mut self, zid: &ZenohId, locator: &Locator, now: Instant) -> bool {
         let teller = self.nodes.get(zid).and_then(|node| node.teller);
         let begins = self.dials.begin(zid, teller, locator, now);
@@ -308,23 +316,25 @@ impl Candidates {
         begins
     }
 
-    /// Notes the end of an attempt at a place.
+    /// Records the outcome of an attempt at a place.
     pub fn tried(&mut self, locator: &Locator, outcome: Outcome, now: Instant) {
         self.counts.other_node += u64::from(matches!(outcome, Outcome::Other(_)));
         self.dials.ended(locator, outcome, now);
     }
 
-    /// Tells if a link that this node opens now is to stay rather than one of the same node that comes in: two nodes that
-    /// hear of each other connect to each other at the same time, and the link of the greater id is kept. Data on the
-    /// other one could get lost when it is closed, so it should not come up at all. One's own attempt counts for half a
-    /// second: it may lead nowhere.
+    /// Returns true if a link that this node opens now has precedence over an incoming one of the
+    /// same node: two nodes that find each other connect at the same time, and the link of the
+    /// greater id is kept. Data on the other one could be lost when it is closed, so it should not
+    /// come up at all. An attempt of this node has precedence for half a second, as it may lead
+    /// nowhere.
     pub fn prefers_own(&self, zid: &ZenohId, now: Instant) -> bool {
         self.own > *zid && self.own_attempt_until(zid, now).is_some()
     }
 
-    /// Until when, at most, a link of that node that comes in has to wait for the end of this node's own attempt to connect
-    /// there. Nodes of other makes keep whichever link is open first, whatever the ids: such a node may have taken this
-    /// one's link by now, and would close the link that it opened itself as soon as that is open, too.
+    /// Returns the latest time until which an incoming link of that node has to wait for the end of
+    /// this node's own attempt to connect there. Other implementations keep the link that is open
+    /// first, whatever the ids: such a node may have accepted this node's link by now, and would
+    /// close the link that it opened itself as soon as that is open, too.
     pub fn waits_for_own_until(&self, zid: &ZenohId, now: Instant) -> Option<Instant> {
         match self.own < *zid {
             true => self.own_attempt_until(zid, now),
@@ -332,14 +342,14 @@ impl Candidates {
         }
     }
 
-    /// Until when an attempt that is under way counts.
+    /// Returns the time until which an attempt under way has precedence.
     fn own_attempt_until(&self, zid: &ZenohId, now: Instant) -> Option<Instant> {
         let node = self.nodes.get(zid)?;
         let end = node.not_before + PREFERENCE;
         (node.state == State::UnderWay && now < end).then_some(end)
     }
 
-    /// The end of an attempt.
+    /// Records the end of an attempt.
     pub fn ended(&mut self, zid: &ZenohId, is_linked: bool, now: Instant) {
         let Some(node) = self.nodes.get_mut(zid) else {
             return;
@@ -360,13 +370,13 @@ impl Candidates {
         }
     }
 
-    /// Tells if a node said goodbye while an attempt at it was under way.
+    /// Returns true if a node sent Close while an attempt at it was under way.
     pub fn has_left(&self, zid: &ZenohId) -> bool {
         self.nodes.get(zid).is_some_and(|node| node.has_left)
     }
 
-    /// A link is gone. A node that said goodbye is forgotten, as it has ended; so is one whose link this node closed, if the link
-    /// had lasted.
+    /// Records the end of a link. A node that sent Close is removed, as it has stopped; so is one
+    /// whose link this node closed, if the link had lasted.
     pub fn lost(&mut self, zid: &ZenohId, parting: Parting, now: Instant) {
         let Some(node) = self.nodes.get_mut(zid) else {
             return;
@@ -386,8 +396,8 @@ impl Candidates {
         }
     }
 
-    /// Puts the next attempt off, or gives the node up. Of two nodes that fail to connect to each other at the same time
-    /// the one with the greater id is earlier the next time.
+    /// Puts the next attempt off, or removes the node. Of two nodes that fail to connect to each
+    /// other at the same time the one with the greater id tries first the next time.
     fn put_off(&mut self, zid: &ZenohId, now: Instant) {
         let Some(node) = self.nodes.get_mut(zid) else {
             return;
@@ -406,7 +416,7 @@ impl Candidates {
         };
     }
 
-    /// When the next attempt is due, if none of those under way ends before.
+    /// Returns the time of the next attempt, if none of those under way ends before.
     pub fn deadline(&self) -> Option<Instant> {
         if self.under_way >= self.limits.attempts_max {
             return None;
@@ -415,17 +425,17 @@ impl Candidates {
         waiting.map(|node| node.not_before).min()
     }
 
-    /// Counts the nodes that are remembered.
+    /// Returns the number of stored nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Tells if none is remembered.
+    /// Returns true if no node is stored.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Attempts under way.
+    /// Returns the number of attempts under way.
     pub fn under_way(&self) -> usize {
         self.under_way
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The results of attempts to connect to the places that nodes were said to be at, and the attempts that may still be made.
+//! Results of attempts to connect to the places that nodes were reported at, and the attempts that
+//! may still be made.
 //!
-//! Anybody may say that a node is anywhere. So a place that leads nowhere is tried by one node at a time, each time later,
-//! and then not at all for a while; where another node answered than the one that was named, that other one alone is looked
-//! for in the next minute. Failures are counted for each address and for each neighbour that named the nodes; who has caused too many within a
-//! minute causes no more until it is over.
+//! Any node may report any place. So a place that leads nowhere is tried for one node at a time,
+//! each time later, and then not at all for a while; if another node answered than the one that was
+//! named, the place is tried for that other node only in the next minute. Failures are counted for
+//! each address and for each neighbour that named the nodes; a neighbour or address with too many
+//! failures within a minute gets no more attempts until the minute is over.
 
 use core::net::IpAddr;
 use std::collections::HashMap;
@@ -16,26 +18,27 @@ use zonda_codec::{Locator, ZenohId};
 
 use crate::table::scouting::host::socket_address;
 
-/// Failures are counted for so long.
+/// Time for which failures are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// The pause after the first failure at a place; it doubles with each.
+/// Pause after the first failure at a place; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The time after which a place is forgotten.
+/// Time after which a place is forgotten.
 const MEMORY: Duration = Duration::from_secs(600);
 
-/// Places and others that are remembered before those that are old are looked for.
+/// Number of stored places or budgets from which old ones are removed.
 const REMEMBERED: usize = 4096;
 
-/// The number of attempts at nodes that were heard of that may fail.
+/// Limits of failed attempts at nodes that were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DialLimits {
-    /// At one address within a minute, those under way included. Default 16.
+    /// Attempts at one address within a minute, those under way included. Default 16.
     pub per_address: u32,
-    /// At nodes that one neighbour named, within a minute, those under way included. Default 64.
+    /// Attempts at nodes that one neighbour named, within a minute, those under way included.
+    /// Default 64.
     pub per_neighbour: u32,
-    /// At one place in a row; then it is not tried for ten minutes. Default 8.
+    /// Failures at one place in a row; then it is not tried for ten minutes. Default 8.
     pub failures_max: u32,
 }
 
@@ -49,25 +52,25 @@ impl Default for DialLimits {
     }
 }
 
-/// The end of an attempt at a place.
+/// Outcome of an attempt at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The node that was named is there.
     Found,
-    /// It is there, and has no need of this link.
+    /// The node is there, and refuses this link as it needs none.
     Declined,
     /// Another node answered.
     Other(ZenohId),
-    /// Nothing came of it.
+    /// No link was opened.
     Failed,
 }
 
-/// The answer to the question if a place may be tried.
+/// Permission to try a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Now,
     At(Instant),
-    /// Not before then, because too many have failed within a minute.
+    /// Not before then, because too many attempts have failed within a minute.
     Spent(Instant),
     /// Not for this node.
     Never,
@@ -79,11 +82,11 @@ struct Place {
     not_before: Instant,
     /// The node that answered there.
     owner: Option<ZenohId>,
-    /// Under way, for a node that this neighbour named.
+    /// The neighbour that named the node of the attempt under way, if there is one.
     under_way: Option<Option<ZenohId>>,
 }
 
-/// The attempts that failed or are under way within the window.
+/// Attempts that failed or are under way within the window.
 #[derive(Debug)]
 struct Budget {
     since: Instant,
@@ -92,7 +95,7 @@ struct Budget {
 }
 
 impl Budget {
-    /// When one more is allowed.
+    /// Returns the time at which one more is allowed.
     fn verdict(&self, max: u32, now: Instant) -> Verdict {
         let is_over = now.saturating_duration_since(self.since) >= WINDOW;
         let failed = if is_over { 0 } else { self.failed };
@@ -116,13 +119,13 @@ impl Budget {
     }
 }
 
-/// The places that are known.
+/// Places with their attempts, and the budgets.
 #[derive(Debug, Default)]
 pub(super) struct Dials {
     limits: DialLimits,
     places: HashMap<String, Place>,
     addresses: HashMap<IpAddr, Budget>,
-    /// By the neighbour that named the node; `None` for those found by multicast.
+    /// Budgets by the neighbour that named the node; `None` for nodes found by multicast.
     tellers: HashMap<Option<ZenohId>, Budget>,
 }
 
@@ -134,7 +137,7 @@ impl Dials {
         }
     }
 
-    /// Tells if `zid` may be looked for at a place now.
+    /// Returns whether and when a place may be tried for `zid`.
     pub(super) fn verdict(
         &self,
         zid: &ZenohId,
@@ -142,6 +145,7 @@ impl Dials {
         locator: &Locator,
         now: Instant,
     ) -> Verdict {
+        // The place itself may be under way, paused, or known as another node's.
         let limits = &self.limits;
         if let Some(place) = self.places.get(locator.address().as_str())
             && now < place.not_before + MEMORY
@@ -161,6 +165,7 @@ impl Dials {
                 return Verdict::At(owned_until);
             }
         }
+        // Both budgets must allow the attempt; the later one counts.
         let address = address_of(locator).and_then(|ip| self.addresses.get(&ip));
         let budgets = [
             (address, limits.per_address),
@@ -175,7 +180,7 @@ impl Dials {
         })
     }
 
-    /// An attempt at a place begins, if it may.
+    /// Begins an attempt at a place, if it may be tried.
     pub(super) fn begin(
         &mut self,
         zid: &ZenohId,
@@ -186,6 +191,7 @@ impl Dials {
         if self.verdict(zid, teller, locator, now) != Verdict::Now {
             return false;
         }
+        // An old record of the place begins again.
         self.forget(now);
         let place = self.places.entry(locator.address().to_string());
         let place = place.or_insert(Place {
@@ -198,6 +204,7 @@ impl Dials {
             (place.failures, place.owner) = (0, None);
         }
         place.under_way = Some(teller);
+        // The attempt counts in both budgets.
         let fresh = || Budget {
             since: now,
             failed: 0,
@@ -210,7 +217,7 @@ impl Dials {
         true
     }
 
-    /// It has ended.
+    /// Records the outcome of an attempt.
     pub(super) fn ended(&mut self, locator: &Locator, outcome: Outcome, now: Instant) {
         let Some(place) = self.places.get_mut(locator.address().as_str()) else {
             return;
@@ -218,6 +225,7 @@ impl Dials {
         let Some(teller) = place.under_way.take() else {
             return;
         };
+        // The place itself remembers its owner and its next time.
         let has_failed = matches!(outcome, Outcome::Failed | Outcome::Other(_));
         match outcome {
             Outcome::Found => (place.failures, place.owner) = (0, None),
@@ -233,6 +241,7 @@ impl Dials {
                 place.not_before = now + pause;
             }
         }
+        // The budgets count the failure.
         if let Some(budget) = address_of(locator).and_then(|ip| self.addresses.get_mut(&ip)) {
             budget.end(has_failed);
         }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! This machine as others see it: which addresses are its own, and which locators lead to this node from where.
+//! Addresses of this machine, and the locators that lead to this node from another one.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::HashSet;
 
 use zonda_codec::Locator;
 
-/// Locators that one node tells, or is believed to have. What is more is left out.
+/// Number of locators that one node sends, or is recorded with. More are left out.
 pub const LOCATORS_MAX: usize = 32;
 
-/// An address of an interface.
+/// Address of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
     /// The address.
     pub ip: IpAddr,
-    /// The mask of its network, if the system tells one.
+    /// The mask of its network, if the system reports one.
     pub mask: Option<IpAddr>,
 }
 
 impl Address {
-    /// Whether `ip` is in the same network.
+    /// Returns true if `ip` is in the same network.
     pub fn reaches(&self, ip: IpAddr) -> bool {
         match (self.ip, self.mask, ip) {
             (IpAddr::V4(own), Some(IpAddr::V4(mask)), IpAddr::V4(ip)) => {
@@ -34,41 +34,43 @@ impl Address {
     }
 }
 
-/// A network interface that is up.
+/// Network interface that is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
     /// Its name, such as `eth0`.
     pub name: String,
     /// The system's number of it; 0 if it has none.
     pub index: u32,
-    /// It leads to this machine only.
+    /// True if it leads to this machine only.
     pub is_loopback: bool,
     /// Its addresses, IPv4 first.
     pub addresses: Vec<Address>,
 }
 
-/// The interfaces of this machine.
+/// Interfaces of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Host(pub Vec<Interface>);
 
 impl Host {
-    /// Every address of this machine.
+    /// Returns every address of this machine.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
         self.0.iter().flat_map(|interface| &interface.addresses)
     }
 
-    /// Whether a datagram or a link from this address comes from this very machine.
+    /// Returns true if a datagram or a link from this address comes from this very machine.
     pub fn is_here(&self, ip: IpAddr) -> bool {
         let ip = ip.to_canonical();
         ip.is_loopback() || self.addresses().any(|own| own.ip == ip)
     }
 
-    /// Where a node that listens at `listening` can be reached from `source`, the best first. Addresses that were given
-    /// stay as they are, wildcards become the addresses of the interfaces; loopback addresses are for this machine only,
-    /// and so is what has no internet address at all, such as a socket in the file system.
+    /// Returns the locators that lead from `source` to a node that listens on `listening`, the best
+    /// first. Configured addresses stay as they are, wildcards become the addresses of the
+    /// interfaces; loopback addresses are for this machine only, and so are locators without an
+    /// internet address, such as a socket in the file system.
     pub fn locators_for(&self, source: IpAddr, listening: &[Locator]) -> Vec<Locator> {
         let source = source.to_canonical();
         let is_here = self.is_here(source);
+        // Rank every address that the locators stand for.
         let mut ranked: Vec<(usize, Locator)> = Vec::new();
         for locator in listening {
             let Some(at) = socket_address(locator) else {
@@ -88,6 +90,7 @@ impl Host {
                 }
             }
         }
+        // The best first, each once.
         ranked.sort_by_key(|(rank, _)| *rank);
         let mut seen = HashSet::new();
         ranked.retain(|(_, locator)| seen.insert(locator.clone()));
@@ -95,8 +98,9 @@ impl Host {
         ranked.into_iter().map(|(_, locator)| locator).collect()
     }
 
-    /// The addresses behind one that is listened on. Those of IPv6 that are good on one link only are left out: they say
-    /// nothing without the number that the asker's machine has for the interface.
+    /// Returns the addresses that a listening address stands for. Link-local IPv6 addresses are
+    /// left out: they are valid only with the number of the interface on the scouting node's
+    /// machine.
     fn expanded(&self, ip: IpAddr) -> Vec<IpAddr> {
         if !ip.is_unspecified() {
             return vec![ip];
@@ -104,7 +108,7 @@ impl Host {
         let is_link_local =
             |ip: &IpAddr| matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
         let own = self.addresses().map(|own| own.ip);
-        // what listens on every IPv6 address takes IPv4 as well
+        // a socket on every IPv6 address accepts IPv4 as well
         own.filter(|own| ip.is_ipv6() || own.is_ipv4())
             .filter(|own| !is_link_local(own))
             .collect()
@@ -121,7 +125,7 @@ impl Host {
         }
     }
 
-    /// The interface that an answer to `ip` leaves by: the one whose network it is in.
+    /// Returns the interface that an answer to `ip` leaves by: the one whose network it is in.
     pub fn interface_towards(&self, ip: IpAddr) -> Option<&Interface> {
         let ip = ip.to_canonical();
         let owns = |i: &&Interface| i.addresses.iter().any(|own| own.ip == ip);
@@ -131,12 +135,12 @@ impl Host {
     }
 }
 
-/// The internet address of a locator, if it has one.
+/// Returns the internet address of a locator, if it has one.
 pub fn socket_address(locator: &Locator) -> Option<SocketAddr> {
     locator.address().parse().ok()
 }
 
-/// Whether a locator leads to its reader's own machine.
+/// Returns true if a locator leads to its reader's own machine.
 pub fn is_loopback(locator: &Locator) -> bool {
     socket_address(locator).is_some_and(|at| at.ip().to_canonical().is_loopback())
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Finding others: when to scout, which scouts to answer and with which locators, and which nodes to connect to.
+//! Scouting: when to send SCOUTs, which SCOUTs to answer and with which locators, and which nodes
+//! to connect to.
 //!
-//! - [`Asking`] says when the next SCOUT is due.
-//! - [`Host`] is this machine as others see it: its interfaces, and what of the listening sockets leads there.
-//! - [`Answering`] bounds how many HELLOs are sent.
-//! - [`Candidates`] are the nodes that were heard of, with the next attempt at each; [`DialLimits`] bounds the attempts.
+//! - [`Asking`] schedules the SCOUTs.
+//! - [`Host`] has the interfaces of this machine, and the locators that lead here.
+//! - [`Answering`] limits the HELLOs that are sent.
+//! - [`Candidates`] are the nodes that were found, with the next attempt at each; [`DialLimits`]
+//! bounds the attempts.
 //!
 //! The sockets are in [`crate::scouting`], the links in [`crate::node`].
 

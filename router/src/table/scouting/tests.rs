@@ -85,7 +85,7 @@ fn scouts_are_sent_after_0_1_3_7_15_23_seconds() {
         sent.push((at - begin).as_secs());
     }
     assert_eq!(sent, [0, 1, 3, 7, 15, 23, 31]);
-    // a machine that slept for an hour asks once
+    // a machine that slept for an hour sends one SCOUT
     let late = begin + Duration::from_secs(3600);
     assert!(asking.is_due(late) && !asking.is_due(late));
     asking.stop();
@@ -158,8 +158,8 @@ fn an_answer_leaves_by_the_interface_that_leads_there() {
 }
 
 proptest! {
-    /// A scout from this machine gets an answer, whatever is listened on; a scout from elsewhere gets
-    /// nothing of loopback, and nothing only if nothing but loopback is listened on.
+    /// A SCOUT from this machine gets an answer, whatever the node listens on; one from elsewhere
+    /// gets no loopback locator, and no answer only if the node listens on loopback only.
     #[test]
     fn no_answer_is_empty_that_need_not_be(
         listening in prop::collection::vec(
@@ -206,7 +206,7 @@ fn answers_are_bounded_and_come_back() {
         count(&mut answering, tenth + Duration::from_secs(3600)),
         500
     );
-    // a question every millisecond is answered every second time
+    // with a SCOUT every millisecond, every second one is answered
     let mut now = tenth + Duration::from_secs(7200);
     count(&mut answering, now);
     let mut answered = 0;
@@ -318,7 +318,8 @@ fn the_lesser_waits_for_its_own_attempt_but_not_for_long() {
 #[test]
 fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
     let now = Instant::now();
-    // Two that connect to each other at once may each close the link that the other one kept.
+    // Of two nodes that connect to each other at once, each may close the link that the other one
+    // kept.
     for (parting, lasted, restored) in [
         (Parting::Broken, 1999, true),
         (Parting::Broken, 2000, true),
@@ -340,7 +341,8 @@ fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
     }
 }
 
-/// Programs that publish something and end are no attack, however many come from one address: nothing fails.
+/// Programs that publish a message and stop are no attack, however many come from one address: no
+/// attempt fails.
 #[test]
 fn nodes_that_come_and_say_goodbye_use_up_no_budget() {
     let mut now = Instant::now();
@@ -437,7 +439,8 @@ fn step() -> impl Values<Value = Step> {
 }
 
 proptest! {
-    /// Whatever is heard and however attempts end: never two at one node, never more at once or in memory than allowed.
+    /// Whatever is found and however attempts end: never two at one node, never more at once or
+    /// stored than allowed.
     #[test]
     fn attempts_stay_within_their_limits(steps in prop::collection::vec(step(), 1..200)) {
         let limits = CandidateLimits { nodes_max: 20, attempts_max: 3, failures_max: 4, ..CandidateLimits::default() };
@@ -499,7 +502,8 @@ fn more_nodes_than_are_remembered_are_counted() {
     assert_eq!((candidates.len(), candidates.counts().over_limit), (3, 7));
 }
 
-/// Makes the attempts that are due for so many seconds, each of which is over at once; counts those at each place.
+/// Makes the attempts that are due for so many seconds, each of which ends at once; counts those at
+/// each place.
 fn attempts(
     candidates: &mut Candidates,
     seconds: u64,
@@ -524,7 +528,7 @@ fn attempts(
     tried
 }
 
-/// So many nodes that one neighbour names, with their places.
+/// Finds so many nodes that one neighbour names, with their places.
 fn named(candidates: &mut Candidates, count: u128, place: impl Fn(u128) -> Vec<Locator>) {
     for number in 0..count {
         let found = Found {
@@ -577,7 +581,8 @@ fn one_neighbour_causes_no_more_than_so_many_failures() {
     assert_eq!(tried.values().sum::<usize>(), 64);
 }
 
-/// Those who are where they are said to be are connected to at once, however many one neighbour names.
+/// Nodes at the places they are reported at are connected to at once, however many one neighbour
+/// names.
 #[test]
 fn a_large_honest_network_is_connected_to_at_once() {
     let mut candidates = candidates(CandidateLimits::default());
@@ -588,7 +593,7 @@ fn a_large_honest_network_is_connected_to_at_once() {
     assert_eq!(tried.len(), 500);
 }
 
-/// Where a node was started anew, under another id, the new one is found.
+/// A node that was restarted under another id is found at its old place.
 #[test]
 fn a_node_that_was_started_anew_is_found_where_another_was() {
     let mut candidates = candidates(CandidateLimits::default());

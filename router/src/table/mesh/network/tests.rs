@@ -53,7 +53,7 @@ fn hear(network: &mut Network, from: FaceId, capture: &str) -> (Heard, Vec<(Face
     hear_led(network, from, capture, |_| None)
 }
 
-/// Gives the network a message where the trees lead somewhere.
+/// Gives the network a message with trees that lead to a neighbour.
 fn hear_led(
     network: &mut Network,
     from: FaceId,
@@ -67,14 +67,14 @@ fn hear_led(
     (heard, sent(&actions))
 }
 
-/// Makes all pauses end.
+/// Ends all pauses.
 fn rest(network: &mut Network) {
     for link in &mut network.links {
         link.pace = Pace::Over;
     }
 }
 
-/// The bodies of the messages.
+/// Returns the bodies of the messages.
 fn sent(actions: &[Action]) -> Vec<(FaceId, Vec<u8>)> {
     let body = |action: &Action| {
         let Action::Send { face, bytes } = action else {
@@ -100,7 +100,7 @@ fn add_link(network: &mut Network, at: FaceId, zid: u8) -> Vec<(FaceId, Vec<u8>)
     sent(&actions)
 }
 
-/// The pairs of routers that are linked.
+/// Returns the pairs of routers that are linked.
 fn links(network: &Network) -> Vec<[ZenohId; 2]> {
     let edges = network.edges();
     let named = |number| network.zid(number).expect("it has a number");
@@ -129,7 +129,7 @@ fn a_neighbour_and_one_behind_it_come_and_go() {
     let both = [[id(A1), id(B2)], [id(B2), id(C3)]];
     assert_eq!(links(&network), both);
     assert_eq!(network.node_of(b2, 2), Some(id(C3)));
-    // Old news are none.
+    // Old states change nothing.
     let (heard, answer) = hear(&mut network, b2, "01 | 06 00 02 01 L 01 01");
     assert!(!heard.is_news && answer.is_empty());
     hear(&mut network, b2, "01 | 06 00 04 01 L 01 01");
@@ -152,7 +152,7 @@ fn others_hear_what_a_neighbour_says() {
     let hello = "02 | 07 00 02 01c3 01 L 01 01 | 03 01 00 01a1 01 00";
     let (_, sent) = hear(&mut network, c3, hello);
     assert_eq!(sent, [(b2, bytes("01 | 02 02 02 01 01 00"))]);
-    // A number that is free again is somebody else's, and introduced anew.
+    // A number that was free is reused for another router, and introduced again.
     let mut actions = Vec::new();
     network.remove_link(c3, &mut actions);
     let d4 = face(3);
@@ -200,7 +200,7 @@ fn what_a_neighbour_says_of_itself_counts_after_a_restart() {
         "a newer link stands"
     );
     assert!(links(&network).contains(&[id(A1), id(B2)]));
-    // c3 has news of the b2 that was, with a higher count.
+    // c3 sends a state of the former b2, with a higher count.
     hear(&mut network, c3, "01 | 03 02 7f 01b2 01 00");
     assert_eq!(links(&network), [[id(A1), id(C3)]]);
     let hello = "02 | 07 00 01 01b2 01 L 01 01 | 03 01 00 01a1 01 00";
@@ -228,7 +228,7 @@ fn a_number_may_stand_for_somebody_else() {
     assert_eq!(network.number(&id(C3)), None);
 }
 
-/// The body of a message with these states.
+/// Returns the body of a message with these states.
 fn list(states: &[LinkState<'_>]) -> Vec<u8> {
     LinkStates(states).to_vec().expect("it fits")
 }
@@ -265,7 +265,7 @@ fn what_is_too_much_is_ignored() {
     assert!(network.size() <= ROUTERS_MAX);
     assert!(network.over_limit() > 0);
     assert_eq!(network.number(&id(C3)), None);
-    // Somebody unknown, and a state of this node itself.
+    // A router that was not introduced, and a state of this node itself.
     let (heard, _) = hear(
         &mut network,
         b2,
@@ -275,7 +275,7 @@ fn what_is_too_much_is_ignored() {
     assert_eq!(network.zid(ITSELF), Some(id(A1)));
 }
 
-/// a1 is linked to b2, behind which c3 is, and to d4.
+/// Returns a1 linked to b2, behind which c3 is, and to d4.
 fn between_b2_and_d4() -> (Network, FaceId, FaceId) {
     let (mut network, b2, d4) = (a1(), face(1), face(2));
     add_link(&mut network, b2, B2);
@@ -290,7 +290,7 @@ fn between_b2_and_d4() -> (Network, FaceId, FaceId) {
     (network, b2, d4)
 }
 
-/// The words of d4 about c3: its count, and that it has no links.
+/// Message of d4 about c3: its count, and that it has no links.
 const DENIED: &str = "01 | 03 07 ff01 01c3 01 00";
 
 #[test]
@@ -332,7 +332,7 @@ fn what_is_said_of_this_node_itself_is_refuted() {
     assert_eq!(network.itself_mut().sn, 256);
     let refuted: Vec<FaceId> = told.iter().map(|(to, _)| *to).collect();
     assert!(own < 256 && refuted == [b2, d4]);
-    // It is not known twice.
+    // The neighbour already has the id of that router.
     let (_, told) = hear(&mut network, d4, "01 | 03 01 ff01 01a1 01 00");
     assert!(told.is_empty());
 }
@@ -347,7 +347,7 @@ fn a_neighbour_that_counts_from_one_is_spoken_for() {
     assert_eq!(to, [d4], "the one who said so hears what is true");
     let b2_number = network.number(&id(B2)).expect("it is known");
     assert_eq!(network.node(b2_number).expect("it is known").sn, 1 << 21);
-    // Its own word counts, and goes out with a greater count.
+    // The neighbour's own state counts, and is sent with a greater count.
     hear(&mut network, b2, "01 | 06 00 03 01 L 01 01");
     assert_eq!(
         network.node(b2_number).expect("it is known").sn,
@@ -368,7 +368,8 @@ fn counts_far_ahead_of_the_clock_are_not_believed() {
     assert_eq!(network.itself_mut().sn, before);
 }
 
-/// Its clock says 20 s past 1970, that of the router behind its neighbour a day in 2026.
+/// The clock of the router is at 20 s past 1970, that of the router behind its neighbour at a day
+/// in 2026.
 #[test]
 fn a_router_whose_clock_is_not_set_knows_those_behind_its_neighbour() {
     let (mut network, b2) = (a1(), face(1));
