@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How much CPU time a process has used: from the scheduler's own account in nanoseconds where Linux
-//! keeps one, else from its clock ticks, and nothing on other systems.
+//! CPU time of a process: from the scheduler's account in nanoseconds where Linux keeps one, else
+//! from its clock ticks, and unknown on other systems.
 
 use std::fs;
 use std::time::Duration;
 
-/// Linux reports ticks to programs at this rate whatever the kernel's own timer does.
+/// The rate of the ticks that Linux reports to programs, whatever the kernel's own timer does.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// CPU time of all threads of `pid` so far; `None` where it cannot be known. Exact while its threads live: a thread that ends
-/// takes its own account with it, and from then on the process's counts, which is rounded down to clock ticks.
+/// Returns the CPU time of all threads of `pid` so far; `None` if it is unknown. It is exact while
+/// the threads live: the account of a thread that ends is lost, and from then on the process's
+/// counts, which is rounded down to clock ticks.
 pub fn cpu_time(pid: u32) -> Option<Duration> {
     scheduled(pid).max(coarse_cpu_time(pid))
 }
@@ -24,19 +25,20 @@ fn scheduled(pid: u32) -> Option<Duration> {
     (nanos > 0).then(|| Duration::from_nanos(nanos))
 }
 
-/// The same in steps of a clock tick, at the same small cost however many threads there are.
+/// Returns the CPU time in steps of a clock tick, at a small cost independent of the number of
+/// threads.
 pub fn coarse_cpu_time(pid: u32) -> Option<Duration> {
     let ticks = stat_ticks(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
     Some(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
 }
 
-/// First field of `schedstat`: time spent on a CPU.
+/// Returns the first field of `schedstat`: time spent on a CPU.
 fn schedstat_nanos(text: &str) -> Option<u64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// User and system time of `stat`, the 14th and 15th field. The second one, the program's name in
-/// parentheses, may hold spaces and parentheses of its own.
+/// Returns user and system time of `stat`, the 14th and 15th field. The second field, the program's
+/// name in parentheses, may contain spaces and parentheses.
 fn stat_ticks(text: &str) -> Option<u64> {
     let mut after_name = text.rsplit_once(')')?.1.split_whitespace().skip(11);
     let user: u64 = after_name.next()?.parse().ok()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What every worker prints while it works: one JSON object per line on standard output.
+//! The events that a worker prints while it works: one JSON object per line on standard output.
 
 use serde::{Deserialize, Serialize};
 use zonda_program::print;
@@ -10,21 +10,21 @@ use super::workers::sequence_check::Seen;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event {
-    /// The worker is set up; others may connect to these addresses.
+    /// The worker is set up; other workers may connect to these addresses.
     Ready {
         /// Bound addresses, a relay's front before its back.
         listening: Vec<String>,
     },
-    /// Messages received since the start, and when that was counted.
+    /// The number of messages received since the start, with its time.
     Count(Count),
     /// The warm-up is over and round trips are being recorded.
     Measuring,
-    /// A subscriber has heard the greeting of so many publishers.
+    /// A subscriber has received the greeting of this many publishers.
     Heard {
-        /// How many.
+        /// Number of publishers.
         publishers: u64,
     },
-    /// A publisher greets no more.
+    /// A publisher has stopped greeting.
     Hushed,
     /// A publisher has ended.
     Offered {
@@ -33,14 +33,14 @@ pub enum Event {
         /// Messages that its node dropped, once for each peer that did not get one.
         dropped: u64,
     },
-    /// What a router dropped.
+    /// The number of messages that a router dropped.
     Dropped {
         /// Messages, once for each peer that did not get one.
         dropped: u64,
     },
-    /// What came of what was offered.
+    /// The messages that a subscriber received.
     Tally {
-        /// By publisher.
+        /// Sequences, by publisher.
         seen: Vec<Seen>,
         /// Messages too short for a stamp.
         unstamped: u64,
@@ -57,7 +57,7 @@ pub struct Count {
 }
 
 impl Event {
-    /// The line, without its end.
+    /// Returns the line, without its end.
     pub fn to_line(&self) -> String {
         // numbers and texts always become JSON
         serde_json::to_string(self).unwrap_or_default()

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a process uses of the machine, read from outside in `/proc`: CPU time, context switches, threads
-//! and memory. Where the system does not tell, there is no figure.
+//! The resources of a process, read in `/proc`: CPU time, context switches, threads and memory. A
+//! value is absent if the system does not report it.
 
 use std::fs;
 use std::time::Duration;
 
 use super::cpu::cpu_time;
 
-/// A process at one moment.
+/// The resources of a process at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Footprint {
     /// CPU time of all threads so far.
     pub cpu: Option<Duration>,
-    /// How its threads left their processors so far.
+    /// Context switches of its threads so far.
     pub switches: Option<Switches>,
-    /// Threads now.
+    /// Number of threads now.
     pub threads: Option<u64>,
     /// Resident memory now, in KiB.
     pub rss_kib: Option<u64>,
-    /// The most resident memory it ever had, in KiB.
+    /// Peak resident memory, in KiB.
     pub peak_kib: Option<u64>,
 }
 
 /// Context switches of both kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Switches {
-    /// A thread went to sleep, and so had to be woken.
+    /// Switches of a thread that went to sleep, and so had to be woken.
     pub sleeps: u64,
-    /// A thread had to make room for another.
+    /// Switches of a thread that was preempted.
     pub preemptions: u64,
 }
 
 impl Footprint {
-    /// Of a process now.
+    /// Reads the resources of a process.
     pub fn of(pid: u32) -> Self {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         Footprint {
@@ -45,11 +45,11 @@ impl Footprint {
     }
 }
 
-/// How the threads of a process have left their processors so far.
+/// Returns the context switches of the threads of a process so far.
 pub fn switches(pid: u32) -> Option<Switches> {
     let mut all = None;
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
-        // a thread that has just ended takes its account with it
+        // the account of a thread that has just ended is lost
         let Ok(status) = fs::read_to_string(task.path().join("status")) else {
             continue;
         };
@@ -60,7 +60,7 @@ pub fn switches(pid: u32) -> Option<Switches> {
     all
 }
 
-/// The number after a name at the beginning of a line of a process's status.
+/// Returns the number after a name at the beginning of a line of a process's status.
 pub fn field(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|l| l.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()

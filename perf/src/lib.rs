@@ -3,9 +3,10 @@
 
 //! `zonda perf`: measurements on the reader's own machine.
 //!
-//! [`Perf`] is a set of sub-commands for a program that `clap` parses. Each part of a measurement that is to be a process
-//! of its own, publisher, subscriber or router, is this executable, started again with one of the hidden sub-commands; the
-//! measurement reads what they print. So a program that takes [`Perf`] in has to offer it as its sub-command `perf`:
+//! [`Perf`] is a set of sub-commands for a program that `clap` parses. Each part of a measurement
+//! that runs as a process, publisher, subscriber or router, is this executable, started again with
+//! one of the hidden sub-commands; the measurement reads their output. A program that includes
+//! [`Perf`] must therefore offer it as its sub-command `perf`:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -26,10 +27,11 @@
 //! }
 //! ```
 //!
-//! A sub-command is a preset: it names scenarios (`scenario/`) and systems (`system.rs`). A campaign (`campaign.rs`) measures
-//! each system in each scenario round by round (`measure/`), by fresh processes (`processes.rs`) whose command lines are in
-//! `roles.rs` and whose work is in `workers/`. What comes out is one record (`record/`), which tables, pages and `perf compare`
-//! read. `rtt/` is the raw ping-pong of the studies, without the protocol.
+//! A sub-command is a preset: it names scenarios (`scenario/`) and systems (`system.rs`). A
+//! campaign (`campaign.rs`) measures each system in each scenario round by round (`measure/`), by
+//! fresh processes (`processes.rs`) whose command lines are in `roles.rs` and whose work is in
+//! `workers/`. The result is one record (`record/`), which tables, pages and `perf compare` read.
+//! `rtt/` is the raw ping-pong of the studies, without the protocol.
 
 mod campaign;
 mod compare;
@@ -64,7 +66,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use zonda_program::finish;
 
-/// Tools for other programs of the project that measure, so that their figures are taken, kept and shown as these.
+/// Tools for other measuring programs of the project, so that their figures are taken, kept and
+/// shown in the same way.
 pub mod tools {
     pub use crate::cpu::cpu_time;
     pub use crate::histogram::{histogram, micros, pairs};
@@ -148,10 +151,11 @@ pub enum Perf {
 }
 
 impl Perf {
-    /// Does it.
+    /// Runs the sub-command.
     ///
     /// # Blocking
-    /// Until the measurement is over or interrupted; a worker, until its work is done or its standard input ends.
+    /// Blocks until the measurement is over or interrupted; a worker, until its work is done or its
+    /// standard input ends.
     pub fn run(self) -> ExitCode {
         let result = match self {
             Perf::Quick(quick) => quick.run(),

@@ -19,7 +19,7 @@ pub struct Linked {
 }
 
 impl Linked {
-    /// The systems on this link.
+    /// Sets this link for all systems.
     pub fn put(self, mut systems: Vec<System>) -> Vec<System> {
         for system in &mut systems {
             system.link = self.link;
@@ -53,7 +53,8 @@ pub const DATAGRAM_MAX: usize = 65_507;
 /// The settings of nodes whose links are encrypted, with certificates of this run.
 static CREDENTIALS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// The folder of the sockets of this run. What workers leave there that are ended by force goes when it is dropped.
+/// A guard of the folder with the sockets of this run. Dropping it removes the folder, with the
+/// sockets that killed workers have left there.
 pub struct Paths;
 
 impl Paths {
@@ -64,13 +65,13 @@ impl Paths {
 
 impl Drop for Paths {
     fn drop(&mut self) {
-        // there is none where no link needed it
+        // the folder does not exist if no link needed it
         let _ = fs::remove_dir_all(Paths::folder());
     }
 }
 
 impl Link {
-    /// Its name, as it is chosen by.
+    /// The name by which users choose the link.
     pub fn name(self) -> &'static str {
         match self {
             Link::Tcp => "tcp",
@@ -83,7 +84,7 @@ impl Link {
         }
     }
 
-    /// What its endpoints begin with.
+    /// The scheme of its endpoints.
     pub fn scheme(self) -> &'static str {
         match self {
             #[cfg(unix)]
@@ -92,22 +93,23 @@ impl Link {
         }
     }
 
-    /// The link whose endpoints begin so.
+    /// Returns the link with this scheme.
     pub fn of_scheme(scheme: &str) -> Option<Link> {
         let mut all = Link::value_variants().iter().copied();
         all.find(|link| link.scheme() == scheme)
     }
 
-    /// An endpoint to listen on. A path is another one each time, and is removed with [`Paths`].
+    /// Returns an endpoint to listen on. A path is new for each call, and is removed with
+    /// [`Paths`].
     pub fn endpoint(self, port: u16) -> String {
         let place = match self {
             #[cfg(unix)]
             Link::Unix => {
                 use std::sync::atomic::{AtomicUsize, Ordering};
-                /// How many were given out.
+                /// Number of paths returned so far.
                 static PATHS: AtomicUsize = AtomicUsize::new(0);
                 let folder = Paths::folder();
-                // a folder that cannot be made is what the listener complains of
+                // the listener reports a folder that cannot be created
                 let _ = fs::create_dir_all(&folder);
                 let number = PATHS.fetch_add(1, Ordering::Relaxed);
                 folder.join(number.to_string()).display().to_string()
@@ -117,7 +119,7 @@ impl Link {
         format!("{}/{place}", self.scheme())
     }
 
-    /// What the configuration of a node has to say for this kind of link; bare sockets read the same.
+    /// Returns the configuration of a node for this kind of link; bare sockets read it too.
     pub fn settings(self) -> Vec<String> {
         match self {
             Link::Tls | Link::Quic => CREDENTIALS.get_or_init(credentials).clone(),
@@ -125,7 +127,8 @@ impl Link {
         }
     }
 
-    /// What an endpoint to connect to says behind it where no configuration does.
+    /// Returns the suffix of an endpoint to connect to, with the options of [`Link::settings`], for
+    /// programs without a configuration.
     pub fn options(self) -> String {
         let settings = self.settings();
         let trusted = settings.iter().find_map(|s| {
@@ -137,17 +140,18 @@ impl Link {
         })
     }
 
-    /// Whether its sockets are of datagrams.
+    /// Returns true if its sockets are datagram sockets.
     pub fn is_datagrams(self) -> bool {
         matches!(self, Link::Udp | Link::Quic)
     }
 
-    /// Whether messages may get lost on it.
+    /// Returns true if it may lose messages.
     pub fn is_lossy(self) -> bool {
         self == Link::Udp
     }
 
-    /// How many bytes bare sockets write at once at most, where what is written at once is a message to the protocol.
+    /// The maximum size of a write by bare sockets on a link where each write is one message of the
+    /// protocol.
     pub fn batch(self) -> Option<usize> {
         match self {
             Link::Udp => Some(DATAGRAM_MAX),
@@ -157,11 +161,11 @@ impl Link {
     }
 }
 
-/// Certificates as a configuration has them: in no file, so that nothing stays behind.
+/// Returns certificates as configuration values: not in a file, so that no file remains.
 fn credentials() -> Vec<String> {
     let hosts = ["127.0.0.1".to_owned()];
     let Ok([authority, server, _]) = zonda_program::certificates::make(&hosts) else {
-        // The nodes will say what they lack.
+        // the nodes report the missing certificates
         return Vec::new();
     };
     let setting = |key: &str, pem: &str| {
@@ -175,7 +179,7 @@ fn credentials() -> Vec<String> {
     ]
 }
 
-/// The PEM text of a key below `transport/link/tls/` among such settings.
+/// Returns the PEM text of a key below `transport/link/tls/` in these settings.
 #[cfg(feature = "tls")]
 pub fn pem(settings: &[String], key: &str) -> Option<Vec<u8>> {
     let head = format!("transport/link/tls/{key}_base64:");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a measurement was made: machine, kernel and build, as far as they can be known.
+//! The environment of a measurement: machine, kernel and build, as far as they are known.
 
 use std::env::consts::{ARCH, OS};
 use std::fs;
@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 use zonda_program::build;
 
-/// Processor, memory, kernel and load.
+/// Returns processor, memory, kernel and load.
 pub fn machine() -> Value {
     let cpu_info = read("/proc/cpuinfo");
     let memory = read("/proc/meminfo");
@@ -25,7 +25,7 @@ pub fn machine() -> Value {
     })
 }
 
-/// How this executable was built.
+/// Returns version, profile and compiler of this executable.
 pub fn build() -> Value {
     json!({
         "version": build::VERSION,
@@ -36,7 +36,7 @@ pub fn build() -> Value {
     })
 }
 
-/// Runnable programs over the last 1, 5 and 15 minutes.
+/// Returns the average number of runnable programs over the last 1, 5 and 15 minutes.
 pub fn load_average() -> Option<Vec<f64>> {
     let text = line("/proc/loadavg")?;
     text.split_whitespace()
@@ -45,12 +45,12 @@ pub fn load_average() -> Option<Vec<f64>> {
         .collect()
 }
 
-/// Processors this process may use.
+/// Returns the number of processors that this process may use.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// One line on the surroundings, for the head of the table.
+/// Returns one line on machine and version, for the head of the table.
 pub fn summary() -> String {
     let cpu = field(&read("/proc/cpuinfo"), "model name").unwrap_or_else(|| ARCH.to_owned());
     let kernel = line("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -70,7 +70,7 @@ fn line(path: &str) -> Option<String> {
     Some(read(path).trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The value of the first line `name : value`.
+/// Returns the value of the first line `name : value`.
 fn field(text: &str, name: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

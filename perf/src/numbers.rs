@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Numbers as people read them.
+//! Numbers in a form for readers.
 
-/// With one decimal place.
+/// Formats with one decimal place.
 pub fn tenths(figure: f64) -> String {
     format!("{figure:.1}")
 }
 
-/// One cell, two cells.
+/// Returns a count with its noun: one cell, two cells.
 pub fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
 
-/// The statistic of so many rounds, in words.
+/// Names the statistic of this many rounds, in words.
 pub fn of_rounds(rounds: u32) -> String {
     match rounds {
         1 => "one round".to_owned(),
@@ -20,7 +20,7 @@ pub fn of_rounds(rounds: u32) -> String {
     }
 }
 
-/// A number with a space between each three digits.
+/// Formats a number with a space between groups of three digits.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -33,7 +33,7 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// Three significant digits with a unit: 2.93M, 870k, 12.0.
+/// Formats three significant digits with a unit: 2.93M, 870k, 12.0.
 pub fn short(figure: f64) -> String {
     let (value, unit) = match figure {
         f if f >= 999.5e3 => (f / 1e6, "M"),
@@ -47,7 +47,7 @@ pub fn short(figure: f64) -> String {
     }
 }
 
-/// A time as it is written on an axis.
+/// Formats a time in microseconds for an axis.
 pub fn micros(value: f64) -> String {
     let (number, unit) = match value {
         v if v >= 999_999.5 => (v / 1e6, "s"),
@@ -59,7 +59,7 @@ pub fn micros(value: f64) -> String {
     format!("{number} {unit}")
 }
 
-/// A time in nanoseconds, in three digits with its unit.
+/// Formats a time in nanoseconds, in three digits with its unit.
 pub fn time(nanos: f64) -> String {
     let (number, unit) = match nanos {
         v if v >= 999.5e6 => (v / 1e9, "s"),
@@ -77,16 +77,16 @@ pub enum Unit {
     Micros,
     /// Nanoseconds.
     Nanos,
-    /// Bytes, marked at powers of two.
+    /// Bytes, with marks at powers of two.
     Bytes,
     /// Multiples of 1024 bytes.
     Kibibytes,
-    /// A number of anything, with k, M or G.
+    /// A count, with k, M or G.
     Count,
 }
 
 impl Unit {
-    /// The unit of that name in a record.
+    /// Returns the unit of that name in a record.
     pub fn named(unit: &str) -> Unit {
         match unit {
             "us" | "µs" => Unit::Micros,
@@ -97,7 +97,7 @@ impl Unit {
         }
     }
 
-    /// A value as it is written on an axis.
+    /// Formats a value for an axis.
     pub fn label(self, value: f64) -> String {
         match self {
             Unit::Micros => micros(value),
@@ -110,7 +110,7 @@ impl Unit {
     }
 }
 
-/// A number with k, M, G or T.
+/// Formats a number with k, M, G or T.
 pub fn count(value: f64) -> String {
     let (number, unit) = match value {
         v if v >= 999.5e9 => (v / 1e12, "T"),
@@ -122,7 +122,7 @@ pub fn count(value: f64) -> String {
     format!("{}{unit}", trimmed(number))
 }
 
-/// A number of bytes in powers of two.
+/// Formats a number of bytes in powers of two.
 pub fn bytes(value: f64) -> String {
     const KIB: f64 = 1024.0;
     let (number, unit) = match value {
@@ -134,7 +134,7 @@ pub fn bytes(value: f64) -> String {
     format!("{} {unit}", trimmed(number))
 }
 
-/// Three significant digits at most, no zeros behind the point.
+/// Formats at most three significant digits, without zeros after the point.
 fn trimmed(number: f64) -> String {
     let digits = match number.abs() {
         n if n >= 99.95 => 0,

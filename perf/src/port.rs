@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ports for programs that cannot choose one themselves, and whether somebody listens on one.
+//! Free ports for programs that cannot choose one themselves, and a check for listeners.
 
 use std::fs;
 use std::io;
@@ -8,11 +8,11 @@ use std::path::Path;
 
 use super::link::Link;
 
-/// The states of sockets in the tables: one that listens, and one of datagrams that is bound.
+/// The state codes in the socket tables: a listener, and a bound datagram socket.
 const LISTEN: &str = "0A";
 const BOUND: &str = "07";
 
-/// A port of the loopback address that nobody uses at the moment, neither of TCP nor of UDP.
+/// Returns a port of the loopback address that is free for both TCP and UDP.
 pub fn free_port() -> io::Result<u16> {
     loop {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -23,7 +23,8 @@ pub fn free_port() -> io::Result<u16> {
     }
 }
 
-/// True if a program listens on this endpoint. Nothing is connected to, so no program takes notice.
+/// Returns true if a program listens on this endpoint. The check opens no connection, so the
+/// program does not notice it.
 pub fn is_listening(link: Link, endpoint: &str) -> bool {
     let place = endpoint
         .split_once('/')
@@ -51,7 +52,8 @@ fn is_port_taken(is_udp: bool, port: u16) -> bool {
     tables.any(|table| has_listener(table, state, port))
 }
 
-/// Looks through a table of sockets: the second column is address:port, the fourth the state.
+/// Returns true if a table of sockets has this listener: the second column is address:port, the
+/// fourth the state.
 fn has_listener(table: &str, wanted: &str, port: u16) -> bool {
     table.lines().skip(1).any(|line| {
         let mut columns = line.split_whitespace().skip(1);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The comparison as a table, in a form that can be pasted into a Markdown page.
+//! The comparison as a table that can be pasted into a Markdown page.
 
 use super::difference::{Change, Comparison, Difference, count};
 use crate::numbers::short;
 use crate::record::Spread;
 use crate::table::NONE;
 
-/// One row per metric and cell that has changed, or for all of them; `None` if there is no row.
+/// Returns one row per metric and cell that has changed, or for all of them; `None` if there is no
+/// row.
 pub fn table(comparison: &Comparison<'_>, with_all: bool) -> Option<String> {
     let header = [
         "system", "case", "at", "metric", "A", "B", "change", "p", "verdict",
@@ -60,7 +61,7 @@ fn change(before: f64, after: f64) -> String {
     format!("{:+.1} %", 100.0 * (after / before - 1.0))
 }
 
-/// The number of figures that have changed.
+/// Returns the numbers of better and worse figures, in words.
 pub fn summary(comparison: &Comparison<'_>) -> String {
     let own = &comparison.own;
     let (better, worse) = (count(own, Change::Better), count(own, Change::Worse));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Figures that differ are distinguished from ones that do not; records that cannot be compared are refused.
+//! Tests: significant differences are found, and records that cannot be compared are refused.
 
 use serde_json::{Map, json};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether every message offered was delivered exactly once and in order, or dropped and counted.
+//! The account of a flow: every message offered must be delivered exactly once and in order, or
+//! dropped and counted.
 
 use crate::scenario::Topology;
 use crate::scenario::flow::{Congestion, Flow};
@@ -15,41 +16,41 @@ pub const ACCOUNT: [&str; 6] = [
     "reordered",
 ];
 
-/// The account of one round: every message has to be found in it.
+/// The account of one round, which covers every message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Deliveries there should have been: messages put, times subscribers.
+    /// Expected deliveries: messages put, times subscribers.
     pub offered: u64,
-    /// Messages that came, each counted once.
+    /// Messages that were delivered, each counted once.
     pub delivered: u64,
-    /// Messages that did not come.
+    /// Messages that were not delivered.
     pub lost: u64,
-    /// Messages that came again.
+    /// Repeated deliveries.
     pub duplicated: u64,
-    /// Messages that came after a later one of the same publisher.
+    /// Messages that were delivered after a later one of the same publisher.
     pub reordered: u64,
-    /// Messages that a node dropped and counted, once for each subscriber that did not get one.
+    /// Messages that a node dropped and counted, once for each subscriber that missed one.
     pub dropped: u64,
 }
 
-/// What one publisher says: messages put, and those of them dropped.
+/// The report of one publisher: messages put, and those of them dropped.
 pub type Offer = (u64, u64);
 
-/// What one subscriber says.
+/// The report of one subscriber.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// By publisher.
+    /// Sequences, by publisher.
     pub seen: Vec<Seen>,
     /// Messages too short for a stamp.
     pub unstamped: u64,
 }
 
 impl Account {
-    /// Puts together what the programs say, of which the router dropped `behind`. Messages too short
-    /// for a stamp are only counted.
+    /// Adds up the reports of the programs; the router dropped `behind` messages. Messages too
+    /// short for a stamp are only counted.
     pub fn of(flow: &Flow, offers: &[Offer], behind: u64, receipts: &[Receipt]) -> Self {
         let dropped: u64 = offers.iter().map(|(_, dropped)| dropped).sum();
-        // what does not reach the router, none of the subscribers behind it gets
+        // a message that misses the router misses all subscribers behind it
         let times = match flow.topology {
             Topology::PeerToPeer | Topology::OneThread => 1,
             Topology::Routed => u64::from(flow.subscribers),
@@ -58,6 +59,7 @@ impl Account {
             dropped: dropped * times + behind,
             ..Account::default()
         };
+        // expected and actual deliveries of each subscriber
         for receipt in receipts {
             let offered: u64 = offers.iter().map(|(offered, _)| offered).sum();
             let delivered = if flow.size < STAMP {
@@ -77,7 +79,7 @@ impl Account {
         account
     }
 
-    /// The figures by their names in the record, in the order of [`ACCOUNT`].
+    /// Returns the figures by their names in the record, in the order of [`ACCOUNT`].
     pub fn figures(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = [
             self.offered,
@@ -90,9 +92,11 @@ impl Account {
         ACCOUNT.into_iter().zip(counts)
     }
 
-    /// What is wrong with it, in one line; `None` if nothing is. What a link may lose is no fault.
+    /// Returns the faults in one line; `None` if there are none. Losses on a lossy link are no
+    /// fault.
     pub fn fault(&self, flow: &Flow, is_lossy: bool) -> Option<String> {
         let mut faults = Vec::new();
+        // losses must match the congestion control
         let is_complete = flow.service.congestion == Congestion::Block;
         if is_complete && self.lost > 0 && !is_lossy {
             faults.push(format!("{} lost", self.lost));
@@ -102,6 +106,7 @@ impl Account {
                 "{lost} did not come although {dropped} were counted as dropped"
             ));
         }
+        // duplicates and disorder are always faults
         for (count, what) in [
             (self.duplicated, "came twice"),
             (self.reordered, "came out of order"),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The count of a receiver: readings that a worker prints, or the rates of rounds of the reference's subscriber.
+//! The count of a receiver: readings that a worker prints, or the rates of rounds that the
+//! reference's subscriber prints.
 
 use crate::event::{Count, Event};
 
-/// Messages per second between the first and the last reading.
+/// Returns messages per second between the first and the last reading.
 pub fn rate(counts: &[Count]) -> f64 {
     match (counts.first(), counts.last()) {
         (Some(a), Some(b)) if b.nanos > a.nanos => {
@@ -13,8 +14,8 @@ pub fn rate(counts: &[Count]) -> f64 {
     }
 }
 
-/// Makes one growing count of what the receiver prints: readings of a counter, or the rates of rounds
-/// that follow each other without a gap.
+/// A growing count of received messages, made from the receiver's output: readings of a counter, or
+/// the rates of rounds that follow each other without a gap.
 pub struct Counter {
     /// The count so far.
     pub last: Count,
@@ -22,7 +23,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Nothing yet, of a receiver that may print a rate every `round` messages.
+    /// Creates the counter of a receiver that may print a rate every `round` messages.
     pub fn new(round: u64) -> Self {
         let last = Count {
             messages: 0,
@@ -31,7 +32,7 @@ impl Counter {
         Counter { last, round }
     }
 
-    /// The count after `line`, if that says anything about it.
+    /// Returns the count after `line`, if the line contains one.
     pub fn read(&mut self, line: &str) -> Option<Count> {
         let count = match Event::parse(line) {
             Some(Event::Count(count)) if count.messages >= self.last.messages => count,
@@ -49,7 +50,7 @@ impl Counter {
     }
 }
 
-/// The number in front of `msg/s`.
+/// Returns the number in front of `msg/s`.
 fn round_rate(line: &str) -> Option<f64> {
     let number = line
         .split("msg/s")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One round of a flow: deliveries per second in a window that opens after the flow has begun and warmed up, what every
-//! process used meanwhile, and whether all that was offered has come.
+//! One round of a flow: deliveries per second in a window that opens after the warm-up, the
+//! resources that every process used in it, and the account of all offered messages.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,22 +18,25 @@ use crate::roles::{Roles, round_messages};
 use crate::scenario::flow::{Congestion, Flow};
 use crate::workers::orders::Order;
 
-/// How long the flow may stand still, and how long the first message may take.
+/// The time limit of a standstill, and of the first message.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often what the receivers say is read.
+/// The interval at which the receivers' output is read.
 const LOOK: Duration = Duration::from_millis(5);
-/// How long nothing must have come until the rest counts as lost, where nothing may be lost.
+/// The silence after which missing messages count as lost, where no message may be lost.
 const QUIET: Duration = Duration::from_secs(10);
-/// The same where messages are dropped, which happens to the last ones too.
+/// The silence after which missing messages count as lost where messages are dropped, as the last
+/// ones may be.
 const QUIET_DROP: Duration = Duration::from_millis(500);
 
 /// Runs the programs and watches them.
 pub fn measure(roles: Roles<'_>, flow: &Flow) -> Result<Round, Failure> {
     let mut processes = Processes::start(roles)?;
+    // warm up
     let mut gauges = Gauges::new(&processes, round_messages(flow));
     gauges.watch(&mut processes, |gauges, _| gauges.have_all_begun())?;
     let warm = Instant::now() + Duration::from_secs_f64(roles.span.warm_up);
     gauges.watch(&mut processes, |_, now| now >= warm)?;
+    // the window
     gauges.open();
     let opened = Instant::now();
     let before = processes.footprints();
@@ -45,6 +48,7 @@ pub fn measure(roles: Roles<'_>, flow: &Flow) -> Result<Round, Failure> {
     let after = processes.footprints();
     let seconds = opened.elapsed().as_secs_f64();
     processes.check()?;
+    // rate and usage of the window
     let rate = gauges.rate();
     let deliveries = rate * seconds;
     let puts = deliveries / f64::from(flow.subscribers);
@@ -54,6 +58,7 @@ pub fn measure(roles: Roles<'_>, flow: &Flow) -> Result<Round, Failure> {
         "sender" => puts,
         _ => deliveries,
     });
+    // only this project's programs keep an account
     if roles.system.is_own() {
         let is_lossy = roles.system.link.is_lossy();
         let account = account(&mut processes, flow, is_lossy)?;
@@ -62,9 +67,9 @@ pub fn measure(roles: Roles<'_>, flow: &Flow) -> Result<Round, Failure> {
     Ok(round)
 }
 
-/// Stops the publishers, waits until what they sent has come, and adds it all up.
+/// Stops the publishers, waits until their messages have arrived, and adds up the account.
 fn account(processes: &mut Processes, flow: &Flow, is_lossy: bool) -> Result<Account, Failure> {
-    // the publishers end, and say how much it was
+    // the publishers end, and report what they put
     processes.order_senders(&Order::Stop)?;
     let mut offers = Vec::new();
     for at in 0..processes.senders.len() {
@@ -76,7 +81,7 @@ fn account(processes: &mut Processes, flow: &Flow, is_lossy: bool) -> Result<Acc
             })?,
         );
     }
-    // the subscribers wait for all of it, or until nothing comes any more
+    // the subscribers wait for all of it, or until no more messages arrive
     let quiet = match flow.service.congestion {
         Congestion::Block if !is_lossy => QUIET,
         _ => QUIET_DROP,
@@ -96,7 +101,7 @@ fn account(processes: &mut Processes, flow: &Flow, is_lossy: bool) -> Result<Acc
             })?,
         );
     }
-    // what did not come has to be what the nodes say they dropped
+    // the missing messages must be those that the nodes report as dropped
     let mut behind = 0;
     if let Some(router) = &mut processes.router {
         router.tell(&report.to_line())?;
@@ -110,7 +115,7 @@ fn account(processes: &mut Processes, flow: &Flow, is_lossy: bool) -> Result<Acc
 }
 
 fn add_account(round: &mut Round, account: &Account, flow: &Flow, is_lossy: bool) {
-    // where messages may be dropped or lost, how many is a matter of speeds
+    // the number of lost messages depends on speed where messages may be dropped or lost
     let loss = match flow.service.congestion {
         Congestion::Block if !is_lossy => Better::Lower,
         _ => Better::Neither,
@@ -126,7 +131,7 @@ fn add_account(round: &mut Round, account: &Account, flow: &Flow, is_lossy: bool
     round.fault = account.fault(flow, is_lossy);
 }
 
-/// The counts of all receivers.
+/// The gauges of all receivers.
 struct Gauges(Vec<Gauge>);
 
 struct Gauge {
@@ -164,7 +169,7 @@ impl Gauges {
         self.0.iter().all(|g| g.rate() > 0.0)
     }
 
-    /// Messages since the window opened, of the receiver that has fewest.
+    /// Messages since the window opened, at the slowest receiver.
     fn moved(&self) -> u64 {
         let moved = self
             .0
@@ -177,13 +182,14 @@ impl Gauges {
         self.0.iter().map(Gauge::rate).sum()
     }
 
-    /// The readings of the window, of the first receiver.
+    /// Takes the readings of the first receiver in the window.
     fn readings(&mut self) -> Pairs {
         let first = self.0.first_mut();
         first.map_or_else(Vec::new, |gauge| std::mem::take(&mut gauge.readings))
     }
 
-    /// Reads counts until `is_done`; the error if a program ends, or if a receiver stands still for too long.
+    /// Reads counts until `is_done`; fails if a program ends, or if a receiver stands still for too
+    /// long.
     fn watch(
         &mut self,
         processes: &mut Processes,
@@ -191,6 +197,7 @@ impl Gauges {
     ) -> Result<(), Failure> {
         let mut moved = vec![Instant::now(); self.0.len()];
         loop {
+            // read the output of all receivers
             for (at, gauge) in self.0.iter_mut().enumerate() {
                 let receiver = &mut processes.receivers[at];
                 loop {
@@ -205,6 +212,7 @@ impl Gauges {
                     }
                 }
             }
+            // done, or too late
             let now = Instant::now();
             if is_done(self, now) {
                 return Ok(());
@@ -225,7 +233,7 @@ impl Gauge {
         rate(&[self.mark, self.counter.last])
     }
 
-    /// Whether a line of the receiver is a higher count.
+    /// Returns true if a line of the receiver is a higher count.
     fn has_moved(&mut self, line: &str) -> bool {
         let before = self.counter.last.messages;
         let Some(count) = self.counter.read(line) else {

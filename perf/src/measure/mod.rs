@@ -20,7 +20,7 @@ use super::scenario::Scenario;
 pub use account::ACCOUNT;
 pub use numbers::subscription;
 
-/// The programs in the order in which a message meets them.
+/// The programs in the order in which a message passes them.
 pub const ROLES: [&str; 3] = ["sender", "router", "receiver"];
 
 /// Measures an entry once.
@@ -39,8 +39,8 @@ pub fn measure(entry: &Entry, interrupt: &Interrupt) -> Result<Round, Failure> {
     }
 }
 
-/// Adds what the processes of each role used between two looks: CPU time and context switches for a message, of which
-/// there were `messages` for that role, threads and memory at the end.
+/// Adds the resources that the processes of each role used between two readings: CPU time and
+/// context switches for each of the role's `messages`, threads and memory at the end.
 fn add_usage(
     round: &mut Round,
     before: &Footprints,
@@ -56,6 +56,7 @@ fn add_usage(
         if after.is_empty() {
             continue;
         }
+        // usage divided by messages, and peak values
         let share = |figure: fn(&Footprint) -> Option<f64>| -> Option<f64> {
             let both = before.iter().zip(&after);
             let used =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One round of round trips: the line that the asking program hands over, or the samples that the reference's own example
-//! prints, and what each program used meanwhile.
+//! One round of round trips: the report of the asking program, or the samples that the reference's
+//! own example prints, and the resources that each program used.
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +18,12 @@ use crate::roles::Roles;
 use crate::scenario::Trips;
 use crate::workers::report::Report;
 
-/// Beyond the time of the measurement itself, for starting, contact and lost messages.
+/// Time in addition to the measurement itself, for start, contact and lost messages.
 const PATIENCE: Duration = Duration::from_secs(40);
 /// Percentiles by their names in the record.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// What each program used so far, and when that was looked at.
+/// The resources that each program has used, and the time of the reading.
 struct Reading {
     at: Instant,
     footprints: Footprints,
@@ -41,7 +41,7 @@ impl Reading {
 /// Runs the programs until the asking one has its result.
 pub fn measure(roles: Roles<'_>, trips: &Trips) -> Result<Round, Failure> {
     let mut processes = Processes::start(roles)?;
-    // samples of the reference are as many as the fastest would make
+    // the reference takes as many samples as the fastest program would
     let length = (roles.span.warm_up + roles.span.seconds) * 20.0;
     let is_lossy = roles.system.link.is_lossy();
     let patience = PATIENCE + Duration::from_secs_f64(length);
@@ -55,7 +55,7 @@ pub fn measure(roles: Roles<'_>, trips: &Trips) -> Result<Round, Failure> {
             Said::Line(line) => line,
             Said::End if samples.is_empty() => return Err(asking.died()),
             Said::End => {
-                // they follow each other at once, so their sum is the time they took
+                // samples follow each other at once, so their sum is the elapsed time
                 let seconds = samples.mean() * samples.len() as f64 / 1e9;
                 let report = Report::of_samples(pairs(&samples), seconds);
                 return Ok(round(&report, trips, None, is_lossy));
@@ -66,6 +66,7 @@ pub fn measure(roles: Roles<'_>, trips: &Trips) -> Result<Round, Failure> {
                 return Err(late);
             }
         };
+        // the beginning, the end, or a sample
         if let Some(Event::Measuring) = Event::parse(&line) {
             before = Some(Reading::of(&processes));
         } else if let Some(report) = Report::parse(&line) {
@@ -82,13 +83,14 @@ pub fn measure(roles: Roles<'_>, trips: &Trips) -> Result<Round, Failure> {
     }
 }
 
-/// The figures of a report, and of what was used between two readings.
+/// Returns the figures of a report, and of the resources used between two readings.
 fn round(
     report: &Report,
     trips: &Trips,
     used: Option<(Reading, Reading)>,
     is_lossy: bool,
 ) -> Round {
+    // latencies
     let mut round = Round::of_latencies(report.nanos_times.clone());
     round.fault = report.fault(is_lossy);
     let histogram = histogram_of(report.nanos_times.iter().copied());
@@ -103,6 +105,7 @@ fn round(
     }
     round.add("max", "us", Lower, micros(histogram.max()));
     round.add("rate", "msg/s", Higher, report.rate());
+    // messages that went wrong
     let unsent = report.planned.saturating_sub(report.sent);
     for (name, count) in [
         ("unsent", unsent),
@@ -115,6 +118,7 @@ fn round(
     if let Some(bytes) = report.load_bytes_per_second {
         round.add("load", "bit/s", Higher, bytes * 8.0);
     }
+    // resources
     if let Some((before, after)) = used {
         let wall = (after.at - before.at).as_secs_f64();
         for role in ROLES {
@@ -124,7 +128,7 @@ fn round(
                 round.add(format!("cpu_percent_{role}"), "%", Lower, percent);
             }
         }
-        // beside a load, what a program uses is the load's
+        // with a load, most of the usage is the load's
         if trips.load.is_none() {
             let messages = report.rate() * wall;
             add_usage(&mut round, &before.footprints, &after.footprints, |_| {
@@ -135,7 +139,7 @@ fn round(
     round
 }
 
-/// CPU seconds of a role so far; zero if they are not known.
+/// Returns the CPU seconds of a role so far; zero if unknown.
 fn cpu(footprints: &[(&'static str, Footprint)], role: &str) -> f64 {
     let of_role = footprints.iter().filter(|(of, _)| *of == role);
     of_role
@@ -143,7 +147,7 @@ fn cpu(footprints: &[(&'static str, Footprint)], role: &str) -> f64 {
         .sum()
 }
 
-/// The round trip in a line `64 bytes: seq=3 rtt=61.5µs lat=30.7µs`, in nanoseconds.
+/// Returns the round trip of a line `64 bytes: seq=3 rtt=61.5µs lat=30.7µs`, in nanoseconds.
 fn printed_nanos(line: &str) -> Option<u64> {
     let number = line.split("rtt=").nth(1)?;
     let end = number.find(|c: char| !c.is_ascii_digit() && c != '.')?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bars, for cases that are no places on a curve: a row for each case, in it a bar for each system as long as its median, with a line
-//! from the slowest to the fastest round.
+//! Bar charts, for cases that are not points of a curve: a row for each case with a bar for each
+//! system, as long as its median, with a line from the slowest to the fastest round.
 
 use super::figure::{Figure, Frame, Margins, Size};
 use crate::numbers::Unit;
@@ -19,28 +19,28 @@ const AROUND: f64 = 68.0;
 /// One system in one case.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// Its name.
+    /// The system's name.
     pub system: String,
-    /// The class that gives it its colour.
+    /// The CSS class of its colour.
     pub class: String,
-    /// Its figure.
+    /// The median.
     pub median: f64,
-    /// The smallest and the largest one.
+    /// The smallest and the largest figure.
     pub band: (f64, f64),
-    /// Text for a pointer above it.
+    /// The tooltip.
     pub tip: String,
 }
 
 /// One case.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its name.
+    /// The case's name.
     pub name: String,
-    /// Its systems.
+    /// The bars of its systems.
     pub bars: Vec<Bar>,
 }
 
-/// The figure of these cases.
+/// Draws the figure of these cases.
 pub fn draw(title: &str, unit: Unit, rows: &[Row]) -> String {
     let bars = || rows.iter().flat_map(|row| &row.bars);
     let all: f64 = rows.iter().map(height).sum();
@@ -50,12 +50,14 @@ pub fn draw(title: &str, unit: Unit, rows: &[Row]) -> String {
     };
     let mut figure = Figure::with_margins(size, MARGINS, title);
     let frame = figure.frame();
+    // the axis begins at 0 and ends at the largest value
     let most = bars().map(|bar| bar.band.1.max(bar.median));
     let most = most.fold(f64::MIN_POSITIVE, f64::max);
     let x = |value: f64| frame.x.0 + value / most * (frame.x.1 - frame.x.0);
     for mark in marks(most) {
         figure.mark_x(x(mark), &unit.label(mark));
     }
+    // a row for each case
     let mut y = frame.y.0 + GAP;
     for row in rows {
         let middle = y + (height(row) - GAP) / 2.0;
@@ -84,7 +86,7 @@ fn height(row: &Row) -> f64 {
     row.bars.len() as f64 * BAR + GAP
 }
 
-/// Round numbers from 0 on, five at most.
+/// Returns round numbers from 0 to at most `most`, five steps at most.
 fn marks(most: f64) -> Vec<f64> {
     let least = most / 5.0;
     let power = 10_f64.powf(least.log10().floor());

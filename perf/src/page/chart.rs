@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Curves over something that varies by factors: a line through the medians, a band around it, a dot that tells more,
-//! and the name of each curve at its end.
+//! Curves over a quantity that varies by factors: a line through the medians, a band around it,
+//! dots with tooltips, and the name of each curve at its end.
 
 use super::figure::{Figure, Size};
 use super::scale::Logarithmic;
 use crate::numbers::Unit;
 
-/// A figure across the page, and one of several beside each other.
+/// A figure across the page, and one of several side by side.
 const WIDE: Size = Size {
     width: 960,
     height: 440,
@@ -17,19 +17,19 @@ const NARROW: Size = Size {
 };
 /// Room right of the frame for the names of the curves.
 const NAMES: f64 = 116.0;
-/// Room that a mark takes in height and in width, and a name in height.
+/// Height and width of a mark, and height of a name.
 const LINE: f64 = 18.0;
 const MARK: f64 = 62.0;
 const NAME: f64 = 14.0;
-/// Between the frame and the outermost places.
+/// Distance between the frame and the outermost places.
 const INSET: f64 = 24.0;
 
-/// Place on the lower axis.
+/// A place on the lower axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
-    /// At a value above zero.
+    /// A value above zero.
     Value(f64),
-    /// Beyond all values: as many as possible.
+    /// Beyond all values: as fast as possible.
     Beyond,
 }
 
@@ -38,11 +38,11 @@ pub enum Place {
 pub struct Point {
     /// Its place.
     pub x: Place,
-    /// The middle.
+    /// The median.
     pub median: f64,
     /// Both ends of its band.
     pub band: (f64, f64),
-    /// Text for a pointer above it.
+    /// The tooltip.
     pub tip: String,
 }
 
@@ -51,36 +51,37 @@ pub struct Point {
 pub struct Series {
     /// Its name.
     pub name: String,
-    /// The class that gives it its colour.
+    /// The CSS class of its colour.
     pub class: String,
     /// Its measurements, in the order of the lower axis.
     pub points: Vec<Point>,
 }
 
-/// Content of a figure.
+/// The content of a figure.
 #[derive(Clone, Debug)]
 pub struct Chart<'a> {
-    /// Above the frame.
+    /// The text above the frame.
     pub title: String,
-    /// Below the frame: what varies, and its unit.
+    /// The text below the frame: the varying quantity, and its unit.
     pub x: (&'a str, Unit),
-    /// Text left of the frame.
+    /// The unit of the axis left of the frame.
     pub y: Unit,
     /// The curves.
     pub series: Vec<Series>,
 }
 
 impl Chart<'_> {
-    /// Across the page.
+    /// Draws the figure across the page.
     pub fn wide(&self) -> String {
         self.draw(WIDE)
     }
 
-    /// Beside other figures.
+    /// Draws the figure next to other ones.
     pub fn narrow(&self) -> String {
         self.draw(NARROW)
     }
 
+    // axes and their marks
     fn draw(&self, size: Size) -> String {
         let mut figure = Figure::with_margin(size, NAMES, &self.title);
         let frame = figure.frame();
@@ -94,13 +95,14 @@ impl Chart<'_> {
         let x = Across::new(self.places(), frame.x.0, frame.x.1);
         let mut free = f64::NEG_INFINITY;
         for place in x.places.iter().copied() {
-            // where marks would touch, the later one is left out
+            // a mark that would touch the previous one is left out
             if x.at(place) - free >= MARK * 0.8 || place == Place::Beyond {
                 figure.mark_x(x.at(place), &self.mark(place));
                 free = x.at(place);
             }
         }
         figure.name_x(self.x.0);
+        // curves with their bands, dots and names
         let names = self.names(&y);
         for (series, name_y) in self.series.iter().zip(names) {
             let line = |of: fn(&Point) -> f64| -> Vec<(f64, f64)> {
@@ -129,7 +131,7 @@ impl Chart<'_> {
         }
     }
 
-    /// The smallest and the largest value to show.
+    /// Returns the smallest and the largest value to show.
     fn reach(&self) -> Option<(f64, f64)> {
         let points = || self.series.iter().flat_map(|s| &s.points);
         let positive = |v: &f64| *v > 0.0 && v.is_finite();
@@ -139,7 +141,7 @@ impl Chart<'_> {
         (high > 0.0).then_some((low, high))
     }
 
-    /// Every place that a curve has a point at, from left to right.
+    /// Returns every place at which a curve has a point, from left to right.
     fn places(&self) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
         for point in self.series.iter().flat_map(|s| &s.points) {
@@ -155,7 +157,7 @@ impl Chart<'_> {
         places
     }
 
-    /// The height of each curve's name: beside its end, but not on another name.
+    /// Returns the height of each curve's name: next to its end, but not on another name.
     fn names(&self, y: &Logarithmic) -> Vec<Option<f64>> {
         let ends = self.series.iter().map(|s| s.points.last());
         let mut names: Vec<Option<f64>> = ends.map(|p| p.map(|p| y.at(p.median))).collect();
@@ -171,7 +173,7 @@ impl Chart<'_> {
     }
 }
 
-/// The lower axis: by the logarithm, and what is beyond a decade further.
+/// The lower axis: logarithmic, with `Beyond` a decade after the last value.
 struct Across {
     places: Vec<Place>,
     axis: Option<Logarithmic>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Distribution of latencies: the share of messages that were not slower than a time, the density of the times, and the time at each
-//! percentile up to the rarest.
+//! Distribution of latencies: the share of messages up to a time, the density of the times, and the
+//! time at each percentile up to the rarest.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::scale::Logarithmic;
 use crate::numbers::micros;
 use crate::record::Cell;
 
-/// A figure of several beside each other.
+/// The size of one of several figures side by side.
 const SIZE: Size = Size {
     width: 440,
     height: 280,
@@ -20,11 +20,11 @@ const SIZE: Size = Size {
 const LABEL: f64 = 46.0;
 /// Room that a mark takes in height.
 const LINE: f64 = 18.0;
-/// Beyond this share of the messages the axis ends.
+/// The share of messages at which the axis ends.
 const MOST: f64 = 0.985;
 /// Points of a distribution function.
 const POINTS: usize = 60;
-/// Classes of a density in a factor of ten.
+/// Classes of a density per factor of ten.
 const CLASSES: f64 = 20.0;
 
 /// Points of a curve: a time in microseconds, and a share of the messages.
@@ -33,19 +33,19 @@ type Curve = Vec<(f64, f64)>;
 /// The latencies of a system.
 struct Latencies {
     system: String,
-    /// The class that gives it its colour.
+    /// The CSS class of its colour.
     class: String,
-    /// The share of messages that were not slower.
+    /// The share of messages up to a time.
     function: Curve,
     /// The middle of a class of times, and the share of messages in it.
     density: Curve,
-    /// One of how many messages was as slow, and the time.
+    /// The rarity of a latency, as one of this many messages, and the time.
     tail: Curve,
 }
 
 /// Room that the name of a percentile takes in width.
 const PERCENTILE: f64 = 44.0;
-/// The percentiles that are marked, and one of how many messages is slower.
+/// The marked percentiles, and their rarity: one of this many messages is slower.
 const PERCENTILES: [(&str, f64); 7] = [
     ("0 %", 1.0),
     ("50 %", 2.0),
@@ -55,10 +55,11 @@ const PERCENTILES: [(&str, f64); 7] = [
     ("99.99 %", 1e4),
     ("99.999 %", 1e5),
 ];
-/// Points of a tail in a factor of ten.
+/// Points of a tail per factor of ten.
 const TAIL: f64 = 12.0;
 
-/// The figures of cells that differ in their system only; `None` if none of them has kept its latencies.
+/// Draws the figures of cells that differ in their system only; `None` if none of the cells has
+/// kept its latencies.
 pub fn figures(cells: &[&Cell], at: &str, class: impl Fn(&str) -> String) -> Option<String> {
     let mut all = Vec::new();
     for cell in cells {
@@ -83,7 +84,7 @@ pub fn figures(cells: &[&Cell], at: &str, class: impl Fn(&str) -> String) -> Opt
     Some(percentiles(&all, at) + &function + &density)
 }
 
-/// The times from the fastest message to the slowest, at equal factors of how rare they are.
+/// Returns the times from the fastest message to the slowest, at equal factors of rarity.
 fn tail(of: &Histogram<u64>) -> Curve {
     let last = (of.len() as f64).max(1.0);
     let steps = (last.log10() * TAIL).floor() as u32;
@@ -92,9 +93,10 @@ fn tail(of: &Histogram<u64>) -> Curve {
     rarities.map(|rarity| (rarity, time(rarity))).collect()
 }
 
-/// The time at each percentile; the further to the right, the rarer.
+/// Draws the time at each percentile, with rarer ones further to the right.
 fn percentiles(all: &[Latencies], at: &str) -> String {
     let mut figure = Figure::new(SIZE, &format!("latency by percentile {at}"));
+    // the axes cover all curves
     let frame = figure.frame();
     let points = || all.iter().flat_map(|l| &l.tail);
     let rarest = points().map(|(rarity, _)| *rarity).fold(2.0, f64::max);
@@ -104,7 +106,7 @@ fn percentiles(all: &[Latencies], at: &str) -> String {
     let y = Logarithmic::new(low, high, frame.y.1, frame.y.0);
     let mut free = f64::NEG_INFINITY;
     for (name, rarity) in PERCENTILES {
-        // A mark that would touch the one before it is left out.
+        // a mark that would touch the previous one is left out
         if rarity <= rarest && x.at(rarity) >= free {
             figure.mark_x(x.at(rarity), name);
             free = x.at(rarity) + PERCENTILE;
@@ -125,10 +127,11 @@ fn percentiles(all: &[Latencies], at: &str) -> String {
     figure.finish()
 }
 
-/// Curves of shares over the time, up to that of the slowest few messages.
+/// Draws curves of shares over the time, up to `MOST` of the messages.
 fn draw(all: &[Latencies], title: &str, highest: f64, curve: fn(&Latencies) -> &Curve) -> String {
     let mut figure = Figure::new(SIZE, title);
     let frame = figure.frame();
+    // the axis ends before the slowest messages
     let points = all.iter().flat_map(|l| &l.function);
     let times = points
         .filter(|(_, share)| *share <= MOST)
@@ -155,7 +158,8 @@ fn draw(all: &[Latencies], title: &str, highest: f64, curve: fn(&Latencies) -> &
     figure.finish()
 }
 
-/// The shares in classes of the same width on a logarithmic axis, with those between them that are empty.
+/// Returns the shares in classes of equal width on a logarithmic axis, including empty classes
+/// between them.
 fn density<'p>(pairs: impl Iterator<Item = &'p (u64, u64)>) -> Curve {
     let mut classes: BTreeMap<i64, u64> = BTreeMap::new();
     for (nanos, times) in pairs {

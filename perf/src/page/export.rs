@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The figures of a page as files of their own: SVG that any viewer shows, with its style inside.
+//! The figures of a page as standalone SVG files, with their style inside.
 
 use super::STYLE;
 
-/// What an image viewer asks for.
+/// The namespace that image viewers require.
 const NAMESPACE: &str = "http://www.w3.org/2000/svg";
 
-/// Every figure of a page: the name of a file, and what it holds.
+/// Returns every figure of a page: a file name, and the content.
 pub fn figures(html: &str) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut section = String::new();
     let mut rest = html;
     while let Some(at) = rest.find("<svg ") {
         let (before, figure) = rest.split_at(at);
+        // the heading before the figure names its section
         if let Some(title) = before
             .rsplit("<h2>")
             .next()
@@ -25,6 +26,7 @@ pub fn figures(html: &str) -> Vec<(String, String)> {
             None => break,
         };
         rest = behind;
+        // a file name from section and title, numbered if it repeats
         let title = figure.split("aria-label=\"").nth(1);
         let title = title.and_then(|title| title.split('"').next());
         let name = slug(&format!("{section} {}", title.unwrap_or_default()));
@@ -37,6 +39,7 @@ pub fn figures(html: &str) -> Vec<(String, String)> {
         } else {
             format!("-{}", same + 1)
         };
+        // the file is the figure with namespace and style
         let inside = figure.split_once('>');
         if let Some((tag, content)) = inside {
             let tag = tag.replacen("<svg", &format!("<svg xmlns=\"{NAMESPACE}\""), 1);
@@ -48,7 +51,7 @@ pub fn figures(html: &str) -> Vec<(String, String)> {
     all
 }
 
-/// The style of pages, on white, for viewers that know no variables.
+/// Returns the style of pages, on white, for viewers that do not support variables.
 fn style() -> String {
     let bright = STYLE.split("@media").next().unwrap_or_default();
     let plain = format!("{bright}svg {{ background: #fff; }}\n");
@@ -57,7 +60,7 @@ fn style() -> String {
     plain.replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// Letters, digits and hyphens.
+/// Reduces a text to letters, digits and hyphens.
 fn slug(text: &str) -> String {
     let plain = |c: char| match c {
         'a'..='z' | '0'..='9' => c,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A figure: a frame with marked axes, and series of lines, bands and dots in it. Colours come from the
-//! page's style, by the class of the series.
+//! A figure: a frame with marked axes, and series of lines, bands and dots in it. Colours come from
+//! the page's style, by the CSS class of the series.
 
 use std::fmt::Write;
 
@@ -15,12 +15,12 @@ pub struct Size {
     pub height: u32,
 }
 
-/// Room beside the frame, in pixels.
+/// Space at the sides of the frame, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Margins {
-    /// Left of it.
+    /// Left of the frame.
     pub left: f64,
-    /// Right of it.
+    /// Right of the frame.
     pub right: f64,
 }
 
@@ -33,19 +33,19 @@ pub struct Frame {
     pub y: (f64, f64),
 }
 
-/// A figure that is being drawn.
+/// A figure in progress.
 pub struct Figure {
     frame: Frame,
     svg: String,
 }
 
 impl Figure {
-    /// An empty frame in a picture of that size, with a title.
+    /// Begins a figure with an empty frame and a title.
     pub fn new(size: Size, title: &str) -> Self {
         Figure::with_margin(size, 14.0, title)
     }
 
-    /// Begins a figure with so much room right of the frame.
+    /// Begins a figure with this margin right of the frame.
     pub fn with_margin(size: Size, margin: f64, title: &str) -> Self {
         let margins = Margins {
             left: 64.0,
@@ -75,7 +75,7 @@ impl Figure {
         self.frame
     }
 
-    /// A mark below the frame, with a line through it.
+    /// Adds a mark below the frame, with a line through the frame.
     pub fn mark_x(&mut self, x: f64, label: &str) {
         let (top, bottom) = self.frame.y;
         self.add(&format!(
@@ -85,7 +85,7 @@ impl Figure {
         ));
     }
 
-    /// A mark left of the frame, with a line through it.
+    /// Adds a mark left of the frame, with a line through the frame.
     pub fn mark_y(&mut self, y: f64, label: &str) {
         let (left, right) = self.frame.x;
         self.add(&format!(
@@ -96,7 +96,7 @@ impl Figure {
         ));
     }
 
-    /// The name of a row, left of the frame.
+    /// Adds the name of a row, left of the frame.
     pub fn name_row(&mut self, y: f64, name: &str) {
         let x = self.frame.x.0 - 8.0;
         self.add(&format!(
@@ -106,7 +106,7 @@ impl Figure {
         ));
     }
 
-    /// A bar that says something when it is pointed at.
+    /// Adds a bar with a tooltip.
     pub fn bar(&mut self, place: Frame, text: &str) {
         let ((left, right), (top, bottom)) = (place.x, place.y);
         let (width, height) = ((right - left).max(1.0), bottom - top);
@@ -126,7 +126,8 @@ impl Figure {
         ));
     }
 
-    /// Begins the series of a system; what is drawn until its end is hidden with its box. `class` gives it its colour.
+    /// Begins the series of a system, which its checkbox hides as far as the series' end. `class`
+    /// is the CSS class of its colour.
     pub fn begin(&mut self, class: &str, system: &str) {
         self.add(&format!(
             "<g class=\"{class}\" data-part=\"\" data-system=\"{}\">",
@@ -134,7 +135,7 @@ impl Figure {
         ));
     }
 
-    /// The name of a series beside its end.
+    /// Adds the name of a series at its end.
     pub fn label(&mut self, x: f64, y: f64, text: &str) {
         self.add(&format!(
             "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
@@ -142,20 +143,20 @@ impl Figure {
         ));
     }
 
-    /// The area between a lower and an upper line.
+    /// Adds the area between a lower and an upper line.
     pub fn band(&mut self, lower: &[(f64, f64)], upper: &[(f64, f64)]) {
         let around = lower.iter().chain(upper.iter().rev());
         let points = points(around);
         self.add(&format!("<polygon class=\"band\" points=\"{points}\"/>"));
     }
 
-    /// A line through points.
+    /// Adds a line through points.
     pub fn line(&mut self, through: &[(f64, f64)]) {
         let points = points(through.iter());
         self.add(&format!("<polyline class=\"line\" points=\"{points}\"/>"));
     }
 
-    /// A dot that says something when it is pointed at.
+    /// Adds a dot with a tooltip.
     pub fn dot(&mut self, x: f64, y: f64, text: &str) {
         self.add(&format!(
             "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{}</title></circle>",
@@ -168,7 +169,7 @@ impl Figure {
         self.add("</g>");
     }
 
-    /// The figure as a part of a page.
+    /// Returns the figure as a part of a page.
     pub fn finish(mut self) -> String {
         let ((left, right), (top, bottom)) = (self.frame.x, self.frame.y);
         self.add(&format!(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pages to look at: one file each, without other files and without a network, with figures as SVG, boxes that hide
-//! what is not wanted, and the facts about the run. [`chart`] draws curves, [`distribution`] latencies, and [`record`] makes the
-//! page of a [`Record`](super::record::Record).
+//! Self-contained pages: one file each, with figures as SVG, checkboxes that filter them, and the
+//! facts about the run. A page needs no other file and no network. [`chart`] draws curves,
+//! [`distribution`] latencies, and [`record`] makes the page of a
+//! [`Record`](super::record::Record).
 
 mod bars;
 mod chart;
@@ -15,27 +16,27 @@ mod words;
 
 pub use plot::{Plot, plot, reserve, write};
 
-/// Looks and filters.
+/// Style and script.
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Parts of a page, as HTML but for the title.
+/// The parts of a page, as HTML except for the title.
 #[derive(Debug, Default)]
 struct Page {
-    /// Its name.
+    /// The title.
     title: String,
     /// Machine, build and settings, as far as they are known.
     facts: String,
     /// The meaning of the figures.
     legend: String,
-    /// Boxes that hide and show.
+    /// Checkboxes that filter.
     boxes: String,
     /// Sections with figures.
     body: String,
 }
 
 impl Page {
-    /// The whole file.
+    /// Returns the whole file.
     fn html(&self) -> String {
         let title = escape(&self.title);
         let Page {
@@ -55,13 +56,14 @@ impl Page {
     }
 }
 
-/// A fact about the run.
+/// Returns a row with a fact about the run.
 fn fact(name: &str, value: &str) -> String {
     format!("<tr><th>{}<td>{}\n", escape(name), escape(value))
 }
 
-/// A row of boxes for values, each with its name on the page and the class that gives it its colour. A part of the page with `data-<name>="<value>"` is
-/// seen while the box of that value is checked.
+/// Returns a row of checkboxes for values, each with its text and the CSS class of its colour. A
+/// part of the page with `data-<name>="<value>"` is visible while the checkbox of that value is
+/// checked.
 fn boxes(name: &str, values: impl Iterator<Item = [String; 3]>) -> String {
     let each = values.map(|[value, shown, class]| {
         let (value, shown) = (escape(&value), escape(&shown));
@@ -75,20 +77,20 @@ fn boxes(name: &str, values: impl Iterator<Item = [String; 3]>) -> String {
     format!("<fieldset><legend>{name}</legend>{all}</fieldset>")
 }
 
-/// A section of the page, hidden with the box of its case.
+/// Returns a section of the page, which the checkbox of its case hides.
 fn section(case: &str, title: &str, content: &str) -> String {
     let (case, title) = (escape(case), escape(title));
     format!("<section data-part data-case=\"{case}\">\n<h2>{title}</h2>\n{content}</section>\n")
 }
 
-/// Text that a page shows as it is.
+/// Escapes text for HTML.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('"', "&quot;")
 }
 
-/// The class of the colour with that number.
+/// Returns the CSS class of the colour with that number.
 fn colour(number: usize) -> String {
     format!("c{}", number % 8)
 }

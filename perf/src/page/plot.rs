@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf plot`: the page of a record that was measured before.
+//! `zonda perf plot`: the page of an existing record.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -56,7 +56,8 @@ fn write_figures(record: &Record, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Finds out that the page and its folder, which is made, can be written: before the work and not after it.
+/// Checks that the page can be written, and creates its folder: before the measurement and not
+/// after it.
 pub fn reserve(output: &Path) -> Result<(), Failure> {
     let folder = output.parent().unwrap_or(output);
     let opened = fs::create_dir_all(folder)

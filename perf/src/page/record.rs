@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The page of a record: for each case, one figure for each kind of figure over what varies, with every system that
-//! was measured, and at the end all of it as a table.
+//! The page of a record: for each case one figure per metric over the varying quantity, with every
+//! measured system, and at the end all figures as a table.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ use crate::numbers::Unit;
 use crate::record::{Better, Cell, Record, X};
 use crate::scenario::distinct;
 
-/// Metrics in the order of their figures, and the ones over rates; further metrics follow by name. `bits` is made from the rate and
-/// the size.
+/// Metrics in the order of their figures, and the order over rates; other metrics follow by name.
+/// `bits` is computed from the rate and the size.
 const ORDER: [&str; 2] = ["rate", "bits"];
 const ORDER_OVER_RATES: [&str; 6] = ["p50", "p90", "p99", "p99.9", "max", "rate"];
-/// Systems that have a colour of their own on every page.
+/// Systems with a fixed colour on every page.
 const SYSTEMS: [(&str, &str); 6] = [
     ("std", "c-dark"),
     ("bare sockets", "c-dark"),
@@ -30,9 +30,9 @@ const OTHERS: usize = 3;
 /// The meaning of the figures.
 const LEGEND: &str = "Curves: median of the rounds; bands: slowest to fastest round, or around p50 from 2.5 to 97.5 % of the round trips where \
                       these are known; both axes are logarithmic. Bars: median, with a line from the slowest to the fastest round. Point at a dot or a bar for its figures.";
-/// The case of a section that holds several, which no box hides.
+/// The case of a section with several cases, which no checkbox hides.
 const SIDE_BY_SIDE: &str = "";
-/// Metrics that are drawn as bars.
+/// Metrics with bar charts.
 const BARRED: [&str; 6] = [
     "bits",
     "p50",
@@ -42,17 +42,18 @@ const BARRED: [&str; 6] = [
     "cpu_receiver",
 ];
 
-/// The whole page.
+/// Returns the whole page.
 pub fn page(record: &Record) -> String {
+    // a section for each group, then bars, then the table
     let systems = distinct(record.cells.iter().map(|c| c.system.clone()));
     let groups = groups(record);
     let sections: Vec<String> = groups.iter().map(|g| g.section(&systems)).collect();
     let mut body = sections.concat();
     body += &side_by_side(&groups, &systems);
-    // without a figure, the table is what there is to see
+    // without any figure, the table is open
     let is_open = body.is_empty();
     body += &everything(record, is_open);
-    // Cases side by side are in one figure, which no box of a case hides.
+    // bars of several cases are in one figure, which no checkbox of a case hides
     let drawn = groups.iter().zip(&sections);
     let drawn = drawn.filter(|(_, section)| !section.is_empty());
     let cases = distinct(drawn.map(|(group, _)| group.case.clone())).into_iter();
@@ -60,6 +61,7 @@ pub fn page(record: &Record) -> String {
         "case",
         cases.map(|case| [case.clone(), words::case(&case), String::new()]),
     );
+    // checkboxes for the systems, and the text above the figures
     let coloured = systems.iter();
     let coloured = coloured.map(|s| [s.clone(), s.clone(), class(s, &systems)]);
     let summary = words::summary(record, &systems).into_iter();
@@ -79,10 +81,10 @@ pub fn page(record: &Record) -> String {
     .html()
 }
 
-/// The cells of one case that differ in the same quantity.
+/// Cells of one case that differ in the same quantity.
 struct Group<'r> {
     case: String,
-    /// Name and unit of the quantity; empty for cells that stand alone.
+    /// Name and unit of the quantity; empty for cells without one.
     x: (String, String),
     cells: Vec<&'r Cell>,
 }
@@ -105,10 +107,10 @@ fn groups(record: &Record) -> Vec<Group<'_>> {
     groups
 }
 
-/// Words behind the name of a case whose cells have no place, as they are as fast as possible.
+/// The end of the name of a case whose cells have no place, because they run as fast as possible.
 const ENDLESS: &str = " back to back";
 
-/// Cells without a place belong to the curves of their case over rates, beyond the last.
+/// Moves cells without a place to the curves of their case over rates, beyond the last rate.
 fn join_ends(groups: &mut Vec<Group<'_>>) {
     let (alone, mut curves): (Vec<_>, Vec<_>) = groups.drain(..).partition(|g| g.x.0.is_empty());
     for group in alone {
@@ -124,7 +126,7 @@ fn join_ends(groups: &mut Vec<Group<'_>>) {
 
 impl Group<'_> {
     fn section(&self, systems: &[String]) -> String {
-        // how many times as fast, which is what people look for, stands before how fast
+        // the speed ratio, which readers look for, is shown before the speed
         let ratios = self.ratios(systems);
         let ratios = ratios.map_or_else(String::new, |chart| chart.wide());
         let (mut first, mut others) = (String::new(), String::new());
@@ -139,6 +141,7 @@ impl Group<'_> {
                 false => others += &chart.narrow(),
             }
         }
+        // latencies at each place
         for (at, cells) in self.places() {
             let latencies = distribution::figures(&cells, &at, |system| class(system, systems));
             others += &latencies.unwrap_or_default();
@@ -146,6 +149,7 @@ impl Group<'_> {
         if ratios.is_empty() && first.is_empty() && others.is_empty() {
             return String::new();
         }
+        // title and content
         let title = match self.x.0.as_str() {
             "" => words::case(&self.case),
             x => format!("{} by {x}", words::case(&self.case)),
@@ -156,12 +160,12 @@ impl Group<'_> {
         section(&self.case, &title, &content)
     }
 
-    /// All its cells are at one place, so that they make no curve.
+    /// Returns true if all cells are at one place, so that they make no curve.
     fn is_one_place(&self) -> bool {
         distinct(self.cells.iter().map(|cell| &cell.x)).len() == 1
     }
 
-    /// A bar for each system.
+    /// Returns a row with a bar for each system.
     fn row(&self, name: &str, metric: &str, systems: &[String]) -> bars::Row {
         let bar = |cell: &&Cell| {
             let (point, _) = point(cell, metric)?;
@@ -179,7 +183,7 @@ impl Group<'_> {
         }
     }
 
-    /// The cells at each place, with its name.
+    /// Returns the cells at each place, with the place's name.
     fn places(&self) -> Vec<(String, Vec<&Cell>)> {
         let xs = distinct(self.cells.iter().map(|cell| &cell.x));
         let place = |x: &Option<X>| {
@@ -193,7 +197,8 @@ impl Group<'_> {
         xs.into_iter().map(place).collect()
     }
 
-    /// The metrics of these cells, in the order of their figures. What is neither good nor bad has none.
+    /// Returns the metrics of these cells, in the order of their figures. Metrics that are neither
+    /// good nor bad are left out.
     fn metrics(&self) -> Vec<String> {
         let metrics = self.cells.iter().flat_map(|c| &c.metrics);
         let judged = metrics.filter(|(_, metric)| metric.better != Better::Neither);
@@ -209,13 +214,15 @@ impl Group<'_> {
         names
     }
 
-    /// Speed of the first system in multiples of the other ones: the table at a glance.
+    /// Returns the chart of the first system's speed in multiples of the others: the table at a
+    /// glance.
     fn ratios(&self, systems: &[String]) -> Option<Chart<'_>> {
         let (metric, is_time) = match self.x.0.as_str() {
             "rate" => ("p50", true),
             "size" => ("rate", false),
             _ => return None,
         };
+        // the first system is compared with each other one
         let own = systems.first()?;
         let median = |system: &String, cell: &Cell| {
             let mut beside = self
@@ -224,6 +231,7 @@ impl Group<'_> {
                 .filter(|c| c.system == *system && c.x == cell.x);
             beside.next()?.median(metric)
         };
+        // a series for each other system
         let mut series = Vec::new();
         for system in systems.iter().skip(1) {
             let mut points = Vec::new();
@@ -290,21 +298,24 @@ impl Group<'_> {
     }
 }
 
-/// Cases that make no curve, those at the same place in one section: a figure of bars for each metric.
+/// Draws cases that make no curve, those at the same place in one section: a bar chart for each
+/// metric.
 fn side_by_side(groups: &[Group<'_>], systems: &[String]) -> String {
     let alone: Vec<&Group<'_>> = groups.iter().filter(|group| group.is_one_place()).collect();
     let place = |group: &Group<'_>| group.cells.first().and_then(|cell| cell.x.clone());
     let mut body = String::new();
+    // one section for each place
     for at in distinct(alone.iter().map(|group| place(group))) {
         let here: Vec<_> = alone.iter().filter(|group| place(group) == at).collect();
         let names: Vec<&str> = here.iter().map(|group| group.case.as_str()).collect();
         let (common, names) = words::apart(&names);
         let mut figures = String::new();
+        // one figure for each metric
         for metric in BARRED {
             let rows = here.iter().zip(&names);
             let rows = rows.map(|(group, name)| group.row(name, metric, systems));
             let rows: Vec<_> = rows.filter(|row| !row.bars.is_empty()).collect();
-            // One bar beside nothing says less than its row in the table.
+            // a single bar shows less than its row in the table
             if rows.iter().map(|row| row.bars.len()).sum::<usize>() > 1 {
                 let unit = here.iter().flat_map(|group| &group.cells);
                 let mut unit = unit
@@ -317,6 +328,7 @@ fn side_by_side(groups: &[Group<'_>], systems: &[String]) -> String {
         if figures.is_empty() {
             continue;
         }
+        // the title names the common words and the place
         let at = at.map(|x| format!("{} {}", x.name, Unit::named(&x.unit).label(x.value)));
         let title = [Some(common), at].into_iter().flatten();
         let title: Vec<_> = title.filter(|part| !part.is_empty()).collect();
@@ -326,7 +338,8 @@ fn side_by_side(groups: &[Group<'_>], systems: &[String]) -> String {
     body
 }
 
-/// Heading of a figure, in words. Marks have their unit beside them, but for plain numbers.
+/// Returns the heading of a figure, in words. It names the unit of plain numbers only; marks of
+/// other figures have their unit.
 fn heading(metric: &str, unit: &str) -> String {
     let percentile = metric
         .strip_prefix('p')
@@ -356,7 +369,7 @@ fn heading(metric: &str, unit: &str) -> String {
     }
 }
 
-/// Text below an axis.
+/// Returns the text below an axis.
 fn axis(name: &str) -> &str {
     match name {
         "size" => "payload of a message",
@@ -372,7 +385,7 @@ fn order(point: &Point) -> f64 {
     }
 }
 
-/// The point of a cell, and the unit of its metric.
+/// Returns the point of a cell, and the unit of its metric.
 fn point(cell: &Cell, metric: &str) -> Option<(Point, String)> {
     let (spread, unit) = match metric {
         "bits" => {
@@ -388,6 +401,7 @@ fn point(cell: &Cell, metric: &str) -> Option<(Point, String)> {
     if spread.median <= 0.0 {
         return None;
     }
+    // the tooltip
     let of = Unit::named(&unit);
     let [low, middle, high] = [spread.min, spread.median, spread.max].map(|f| of.label(f));
     let shown = match of {
@@ -398,6 +412,7 @@ fn point(cell: &Cell, metric: &str) -> Option<(Point, String)> {
     if let (Unit::Micros, Some(achieved)) = (of, cell.median("rate")) {
         tip += &format!("; achieved {}/s", Unit::Count.label(achieved));
     }
+    // the band of a median latency spans its percentiles, if known
     let band = match (metric, cell.median("p2.5"), cell.median("p97.5")) {
         ("p50", Some(fast), Some(slow)) => (fast, slow),
         _ => (spread.min, spread.max),
@@ -415,7 +430,7 @@ fn point(cell: &Cell, metric: &str) -> Option<(Point, String)> {
     Some((point, unit))
 }
 
-/// The colour of a system, the same on every page if it is a usual one.
+/// Returns the CSS class of a system's colour, which is the same on every page for a usual system.
 fn class(system: &str, systems: &[String]) -> String {
     let usual = |name: &str| SYSTEMS.iter().find(|(known, _)| *known == name);
     if let Some((_, class)) = usual(system) {
@@ -425,7 +440,7 @@ fn class(system: &str, systems: &[String]) -> String {
     colour(OTHERS + unusual.position(|s| s == system).unwrap_or_default())
 }
 
-/// Machine, build and settings.
+/// Returns machine, build and settings.
 fn facts(record: &Record) -> String {
     let mut facts = fact("taken at", &record.taken_at);
     if let Some(words) = record.command.get(1..) {
@@ -442,7 +457,7 @@ fn facts(record: &Record) -> String {
         .iter()
         .map(|(name, value)| (name.as_str(), value));
     for (name, value) in about.into_iter().chain(more) {
-        // what a tool concludes is in its tables
+        // a tool's conclusions are in its tables
         if value.is_object() {
             facts += &fact(name, &listed(value));
         }
@@ -462,7 +477,7 @@ fn listed(value: &Value) -> String {
     }
 }
 
-/// A fact by its name in the record.
+/// Formats a fact by its name in the record.
 fn in_words(name: &str, value: &Value) -> String {
     match (name, value) {
         ("memory_kib", Value::Number(kib)) => {
@@ -480,7 +495,7 @@ fn in_words(name: &str, value: &Value) -> String {
     }
 }
 
-/// Rest of a unit behind figures that have theirs beside them.
+/// Returns the part of a unit that the label of a figure does not contain.
 fn behind(unit: &str) -> &str {
     match Unit::named(unit) {
         Unit::Count => unit,
@@ -488,12 +503,13 @@ fn behind(unit: &str) -> &str {
     }
 }
 
-/// All cells with all their figures.
+/// Returns the table of all cells with all their figures.
 fn everything(record: &Record, is_open: bool) -> String {
     let mut rows = String::new();
     for cell in &record.cells {
         let x = cell.x.as_ref();
         let x = x.map_or_else(String::new, |x| Unit::named(&x.unit).label(x.value));
+        // the columns that all figures of a cell share
         let head = format!(
             "<td>{}<td>{}<td class=\"number\">{x}",
             escape(&cell.case),
@@ -507,7 +523,7 @@ fn everything(record: &Record, is_open: bool) -> String {
             let figures: String = [spread.median, spread.min, spread.max]
                 .map(|f| format!("<td class=\"number\">{}", of.label(f)))
                 .concat();
-            // Old records have the same memory under two names.
+            // old records have the same memory under two names
             let twin = name.strip_prefix("resident_").map(|of| format!("rss_{of}"));
             if twin.is_some_and(|twin| cell.metrics.contains_key(&twin)) {
                 continue;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Places of values on an axis.
+//! Axes of a figure.
 
 use crate::numbers::Unit;
 
-/// An axis on which the same distance is the same factor.
+/// An axis on which equal distances are equal factors.
 #[derive(Clone, Copy, Debug)]
 pub struct Logarithmic {
     low: f64,
@@ -13,7 +13,7 @@ pub struct Logarithmic {
 }
 
 impl Logarithmic {
-    /// From `low` at the place `from` to `high` at the place `to`. Values must be above zero.
+    /// Creates an axis from `low` at `from` to `high` at `to`. Values must be above zero.
     pub fn new(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = low.max(f64::MIN_POSITIVE);
         Logarithmic {
@@ -24,15 +24,16 @@ impl Logarithmic {
         }
     }
 
-    /// The place of a value; those beyond an end are at that end.
+    /// Returns the place of a value; values beyond an end are clamped to it.
     pub fn at(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         self.from + share * (self.to - self.from)
     }
 
-    /// 1, 2 and 5 times each power of ten in the range, `apart` or more from each other; powers of ten
-    /// only if there is no room for all. In a range with fewer than two of these, round numbers at the same distance.
+    /// Returns 1, 2 and 5 times each power of ten in the range, at least `apart` from each other;
+    /// only powers of ten if there is no room for all. A range with fewer than two of these gets
+    /// round numbers at equal distances.
     pub fn marks(&self, apart: f64) -> Vec<f64> {
         let marks = self.marks_by_factor(apart);
         match marks.len() {
@@ -41,7 +42,8 @@ impl Logarithmic {
         }
     }
 
-    /// Gives [`marks`](Self::marks) at round numbers of the unit that the labels have: memory is counted in powers of 1024.
+    /// Returns [`marks`](Self::marks) at round numbers of the labels' unit: memory is counted in
+    /// powers of 1024.
     pub fn marks_in(&self, unit: Unit, apart: f64) -> Vec<f64> {
         let bytes = match unit {
             Unit::Kibibytes => 1024.0,

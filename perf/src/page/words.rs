@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Words of a page: names of cases, and the speed of one system beside the other ones.
+//! The words of a page: names of cases, and the summary of speeds.
 
 use crate::record::{Cell, Record};
 
-/// The system that is compared with the other ones.
+/// The system that is compared with the others.
 const OWN: &str = "zonda";
 
-/// Words of names of cases, and what a page says for each.
+/// Words in names of cases, and their texts on a page.
 const WORDS: [(&str, &str); 7] = [
     ("p2p", "peer to peer"),
     ("routed", "through a router"),
@@ -41,7 +41,7 @@ const SYSTEMS: [(&str, &str); 7] = [
     ("zenoh", "programs on the crate zenoh"),
 ];
 
-/// The name of a case in words, with a capital letter.
+/// Returns the name of a case in words, with a capital letter.
 pub fn case(name: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut is_open = false;
@@ -57,7 +57,7 @@ pub fn case(name: &str) -> String {
     capital(&parts.join(", "))
 }
 
-/// `64B` as `64 B`, and names of protocols as they are written.
+/// Formats `64B` as `64 B`, and names of protocols in their usual spelling.
 fn spaced(word: &str) -> String {
     if let Some((_, name)) = PROTOCOLS.iter().find(|(known, _)| *known == word) {
         return (*name).to_owned();
@@ -77,12 +77,13 @@ fn capital(text: &str) -> String {
     })
 }
 
-/// Splits the names of several cases into the words that all have in common and the ones that differ.
+/// Splits the names of several cases into their common words and the differing ones.
 pub fn apart(names: &[&str]) -> (String, Vec<String>) {
     let split: Vec<Vec<&str>> = names
         .iter()
         .map(|n| n.split_whitespace().collect())
         .collect();
+    // common words at the front, then at the end, leaving one word to each name
     let shortest = split.iter().map(Vec::len).min().unwrap_or(0);
     let common = |at: &dyn Fn(&[&str], usize) -> Option<String>, most: usize| {
         let same = |n: &usize| {
@@ -100,6 +101,7 @@ pub fn apart(names: &[&str]) -> (String, Vec<String>) {
     let front = common(&|words, n| words.get(n).map(|w| (*w).to_owned()), most);
     let from_end = |words: &[&str], n: usize| words.iter().rev().nth(n).map(|w| (*w).to_owned());
     let back = common(&from_end, most - front);
+    // the words in between differ
     let middle = |words: &Vec<&str>| {
         let own = words.get(front..words.len() - back).unwrap_or_default();
         case(&own.join(" "))
@@ -114,7 +116,7 @@ pub fn apart(names: &[&str]) -> (String, Vec<String>) {
     (case(&rest), split.iter().map(middle).collect())
 }
 
-/// A description of each system of the record.
+/// Returns a description of each system of the record.
 pub fn legend(systems: &[String]) -> String {
     let about = |system: &String| {
         let known = SYSTEMS.iter().find(|(name, _)| name == system)?;
@@ -123,12 +125,13 @@ pub fn legend(systems: &[String]) -> String {
     systems.iter().filter_map(about).collect()
 }
 
-/// Our speed in multiples of each other system's, over all cases that both have; empty without ours.
+/// Returns this project's speed in multiples of each other system's, over all common cases; empty
+/// if it was not measured.
 pub fn summary(record: &Record, systems: &[String]) -> Vec<String> {
     if !systems.iter().any(|system| system == OWN) {
         return Vec::new();
     }
-    // Further ways of our own are no other systems.
+    // other forms of this project's system are not compared
     let others = systems.iter().filter(|system| !system.starts_with(OWN));
     let said = others.filter_map(|other| {
         let rate = range(
@@ -153,7 +156,7 @@ pub fn summary(record: &Record, systems: &[String]) -> Vec<String> {
     said.collect()
 }
 
-/// The least and the greatest ratio over the cells that both systems have.
+/// Returns the least and the greatest ratio over the cells that both systems have.
 fn range(
     record: &Record,
     other: &str,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The clients that a router is loaded with. Each is a connection of its own that speaks the protocol as a client does,
-//! but without a session or a forwarding table above it, so that what is measured is the router.
+//! The clients that load a router. Each is a separate connection that speaks the protocol as a
+//! client does, but without a session or a forwarding table above it, so that the router is
+//! measured and not the client.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -26,38 +27,38 @@ use zonda_transport::protocol::tx::{Outgoing, Tail};
 use super::watch::{Seen, Watch};
 use crate::process::late;
 
-/// Clients that introduce themselves at the same time.
+/// Number of clients that connect at the same time.
 const ABREAST: usize = 16;
-/// How long one client may take for that.
+/// The time limit for one client to connect.
 const INTRODUCTION: Duration = Duration::from_secs(30);
-/// How long the router waits for a client that is kept from its processor.
+/// The lease: the time that the router waits for a client that does not get its processor.
 const LEASE: Duration = Duration::from_secs(60);
-/// Bytes that wait for the router in each priority before a client waits too.
+/// Bytes queued for the router in each priority before a client stalls.
 const QUEUE_BYTES_MAX: usize = 256 * 1024;
-/// How soon a wait notices what it waits for.
+/// The polling interval of waits.
 const LOOK: Duration = Duration::from_millis(1);
-/// A key on which nothing is asked.
+/// A key without any queryable.
 const NOWHERE: &str = "zonda/perf/nowhere";
 
-/// Where the clients live: one thread, if the runtime for that is compiled in.
+/// The runtime of all clients: one thread, if the runtime for that is compiled in.
 pub struct Clients {
     runtime: AnyRuntime,
-    /// The beginning of the time that is sent in messages.
+    /// The origin of the time stamps in messages.
     epoch: Instant,
-    /// The user's wish to end early.
+    /// The user's interrupt.
     pub interrupt: Interrupt,
 }
 
-/// One connected client. Dropping it cuts the connection.
+/// A connected client. Dropping it cuts the connection.
 pub struct Client {
     outbox: Arc<Outbox>,
-    /// What it got.
+    /// The record of what it received.
     pub seen: Arc<Seen>,
     requests: AtomicU32,
 }
 
 impl Clients {
-    /// Nobody yet.
+    /// Starts the runtime, without any client.
     pub fn gather(interrupt: &Interrupt) -> Result<Clients, Failure> {
         let mut kinds = RuntimeKind::available();
         let kind = kinds
@@ -71,16 +72,17 @@ impl Clients {
         })
     }
 
-    /// The beginning of the time that is sent in messages.
+    /// The origin of the time stamps in messages.
     pub fn epoch(&self) -> Instant {
         self.epoch
     }
 
-    /// Connects `count` clients; each is served when this returns.
+    /// Connects `count` clients; the router has answered each when this returns.
     pub fn connect(&self, address: &str, count: usize) -> Result<Vec<Client>, Failure> {
         let endpoint: Endpoint = address
             .parse()
             .map_err(|error| Failure::doing("the router's address", error))?;
+        // several tasks connect a share each
         let (tell, told) = channel();
         for lane in 0..ABREAST.min(count) {
             let share = (count - lane).div_ceil(ABREAST);
@@ -90,6 +92,7 @@ impl Clients {
             });
         }
         drop(tell);
+        // collect the clients
         let mut clients = Vec::with_capacity(count);
         while clients.len() < count {
             self.interrupt.check()?;
@@ -101,6 +104,7 @@ impl Clients {
                 }
             }
         }
+        // each client is served once it has an answer
         for client in &clients {
             client.ask()?;
         }
@@ -108,8 +112,8 @@ impl Clients {
         Ok(clients)
     }
 
-    /// Starts declaring subscribers of `keys` for a client, under the ids from 1 on; the last thing it sends is a question
-    /// whose answer says that the router has dealt with them all.
+    /// Starts to declare subscribers of `keys` for a client, with ids from 1; its last message is a
+    /// query whose reply shows that the router has processed all declarations.
     pub fn declare(&self, client: &Client, keys: impl Iterator<Item = String> + Send + 'static) {
         let (outbox, seen) = (Arc::clone(&client.outbox), Arc::clone(&client.seen));
         let rid = client.next_request();
@@ -131,13 +135,14 @@ impl Clients {
         });
     }
 
-    /// Asks a client, and returns when the router has answered: it has dealt with all that came before.
+    /// Sends a query for a client, and returns when the router has replied: it has then processed
+    /// all earlier messages.
     pub fn asked(&self, client: &Client, patience: Duration) -> Result<(), Failure> {
         client.ask()?;
         self.all_answered(std::slice::from_ref(client), patience)
     }
 
-    /// Returns when all clients have the answers to their questions.
+    /// Returns when all clients have replies to their queries.
     pub fn all_answered(&self, clients: &[Client], patience: Duration) -> Result<(), Failure> {
         let mut waiting = clients.iter();
         let Some(mut client) = waiting.next() else {
@@ -154,7 +159,7 @@ impl Clients {
         })
     }
 
-    /// Looks again and again until `holds` does.
+    /// Polls until `holds` returns true.
     pub fn until(
         &self,
         what: &'static str,
@@ -174,12 +179,12 @@ impl Clients {
 }
 
 impl Client {
-    /// Declares something at once.
+    /// Sends a declaration at once.
     pub fn say(&self, body: Declaration<'_>) -> Result<(), Failure> {
         self.push(Priority::Control, &Declare::new(body))
     }
 
-    /// Sends a message now, whether the router keeps up or not.
+    /// Sends a message at once, even if the router does not keep up.
     pub fn push(&self, priority: Priority, message: &impl Encode) -> Result<(), Failure> {
         let message = outgoing(message);
         let queued = self
@@ -190,17 +195,17 @@ impl Client {
             .map_err(|refused| Failure::doing("sending to the router", refused))
     }
 
-    /// Asks a question that nobody has an answer to but the router.
+    /// Sends a query that only the router replies to.
     pub fn ask(&self) -> Result<(), Failure> {
         self.push(Priority::Data, &question(self.next_request()))
     }
 
-    /// The way to the router, for who sends much.
+    /// The sending half of the connection, for many messages.
     pub fn outbox(&self) -> &Arc<Outbox> {
         &self.outbox
     }
 
-    /// Says goodbye.
+    /// Closes the connection.
     pub fn leave(&self) {
         self.outbox
             .close(reason::GENERIC, zonda_runtime::after(CLOSE_GRACE));
@@ -210,7 +215,7 @@ impl Client {
         self.requests.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Whether the answer to its last question is there.
+    /// Returns true if the reply to the last query has arrived.
     fn is_answered(&self) -> Result<bool, Failure> {
         match self.seen.ended() {
             Some(why) => Err(Failure::doing("a client's connection", why)),
@@ -225,7 +230,7 @@ impl Drop for Client {
     }
 }
 
-/// Sends a message when there is room for it. It leaves with those that follow, or with a flush.
+/// Sends a message when there is room for it. It leaves with later messages, or with a flush.
 pub async fn send<E: Encode>(
     outbox: &Outbox,
     priority: Priority,
@@ -285,13 +290,14 @@ async fn introduce<R: Runtime>(
 ) -> Result<Client, Failure> {
     let parameters = LocalParameters {
         lease: LEASE,
-        // as often as others do
+        // as often as other implementations do
         keep_alive_divisor: LEASE.as_secs() as u32 * 2 / 5,
         ..LocalParameters::new(random_id(), WhatAmI::Client)
     };
     let link = open_link(runtime, endpoint, &parameters, INTRODUCTION)
         .await
         .map_err(|error| Failure::doing("connecting a client", error))?;
+    // a connection without session and table
     let direct = DirectSocket::of(&link.stream);
     let outbox = Arc::new(Outbox::new(&link.established, QUEUE_BYTES_MAX, direct));
     let timers = Timers::new(

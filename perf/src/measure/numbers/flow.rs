@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two clients of a router with a stream of messages between them: as dense as the router takes it, to see what a
-//! message costs, or one in a millisecond, to see how long it is kept waiting.
+//! Two clients of a router with a stream of messages between them: as dense as the router accepts,
+//! to measure the cost of a message, or one in a millisecond, to measure its delay.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,23 +16,23 @@ use super::clients::{Client, Clients, send};
 use super::host::{Host, PATIENCE};
 use super::watch::{NO_STAMP, stamp};
 
-/// The key of the messages that are routed, which no other subscription has.
+/// The key of the routed messages, which no other subscription matches.
 const KEY: &str = "plant/probe";
-/// Time between two probes.
+/// Interval of the probes.
 const PROBE_EVERY: Duration = Duration::from_millis(1);
-/// Before a stream is measured it flows for this long.
+/// The time that a stream flows before it is measured.
 const WARM_UP: Duration = Duration::from_millis(100);
-/// The id of the key at the sending client.
+/// The key id at the sending client.
 const KEY_ID: u16 = 1;
 
-/// The two clients.
+/// The sending and the receiving client.
 pub struct Pair<'c> {
     clients: &'c Clients,
     source: Client,
     sink: Client,
 }
 
-/// Messages on their way, until this is dropped.
+/// A stream of messages, until this is dropped.
 struct Stream {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -42,14 +42,14 @@ impl Drop for Stream {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // a panic there has been printed
+            // a panic of the thread has been printed
             let _ = thread.join();
         }
     }
 }
 
 impl<'c> Pair<'c> {
-    /// A source that has declared its key, and a sink that subscribes to it.
+    /// Connects a source that has declared its key, and a sink that subscribes to it.
     pub fn connect(clients: &'c Clients, host: &Host) -> Result<Self, Failure> {
         let mut both = clients.connect(host.address(), 2)?;
         let (Some(sink), Some(source)) = (both.pop(), both.pop()) else {
@@ -71,8 +71,8 @@ impl<'c> Pair<'c> {
         })
     }
 
-    /// The CPU time of the router for a message of a dense stream, in nanoseconds. A window in which nothing came is
-    /// kept open until something does.
+    /// Returns the CPU time of the router for a message of a dense stream, in nanoseconds. The
+    /// window stays open until at least one message has arrived.
     pub fn cost(&self, host: &Host, window: Duration) -> Result<f64, Failure> {
         let (stream, clients) = (self.dense(), self.clients);
         clients.interrupt.rest_until(Instant::now() + WARM_UP)?;
@@ -85,7 +85,7 @@ impl<'c> Pair<'c> {
         })?;
         let end = (seen.messages(), host.cpu());
         drop(stream);
-        // what is left on the way would delay what comes next: its answer is behind it
+        // queued messages would delay the next step: the reply comes after them
         for client in [&self.source, &self.sink] {
             clients.asked(client, PATIENCE)?;
         }
@@ -93,7 +93,7 @@ impl<'c> Pair<'c> {
         Ok((end.1 - begin.1).as_nanos() as f64 / messages as f64)
     }
 
-    /// The longest that a probe waits while `work` is done.
+    /// Returns the longest delay of a probe during `work`.
     pub fn longest_wait<T>(
         &self,
         work: impl FnOnce() -> Result<T, Failure>,
@@ -109,13 +109,13 @@ impl<'c> Pair<'c> {
         one_more(seen.probes())?;
         seen.take_longest();
         let result = work()?;
-        // the one that is under way has waited as well
+        // the probe that is on its way has waited as well
         one_more(seen.probes())?;
         drop(probes);
         Ok((self.sink.seen.take_longest(), result))
     }
 
-    /// Sends a probe in each millisecond while `work` is done.
+    /// Sends a probe in each millisecond during `work`.
     pub fn with_probes<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         let probes = self.probes();
         let result = work();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The router under load: a process of its own, watched from outside.
+//! The router under load: a separate process, watched from outside.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use crate::process::Process;
 use crate::processes::listening;
 use crate::roles::Roles;
 
-/// How long a router may take for anything.
+/// The time limit of any step of the router.
 pub const PATIENCE: Duration = Duration::from_secs(180);
-/// A router that uses less than this in [`PERIOD`] has nothing left to do.
+/// The CPU time in one [`PERIOD`] below which a router counts as quiet.
 const QUIET: Duration = Duration::from_millis(20);
-/// How often that is looked at.
+/// The polling interval of the CPU time.
 const PERIOD: Duration = Duration::from_millis(100);
-/// How often in a row it must be quiet.
+/// The number of quiet periods in a row that count as idle.
 const PERIODS: usize = 3;
 
 /// A running router. Dropping it ends it.
@@ -28,13 +28,13 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts a router that takes `connections`, with values of its configuration beside.
+    /// Starts a router that accepts `connections`, with `more` configuration values.
     pub fn start(roles: Roles<'_>, connections: usize, more: &[&str]) -> Result<Host, Failure> {
         let (process, addresses) = listening(roles, |endpoint| {
             let mut program = roles.router(endpoint);
             let places = connections + 100;
             let limit = format!("transport/unicast/max_sessions:{places}");
-            // all clients measured come from one address
+            // all measured clients come from one address
             let each = format!("limits/sessions_per_address:{places}");
             let own = roles.system.is_own().then_some(each);
             let all = more.iter().map(|value| (*value).to_owned());
@@ -53,12 +53,12 @@ impl Host {
         })
     }
 
-    /// Where it listens, as its clients have to dial it.
+    /// The address for its clients to dial.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// What it has used so far, and what it holds.
+    /// The resources it has used and holds.
     pub fn footprint(&self) -> Footprint {
         Footprint::of(self.process.pid())
     }
@@ -68,7 +68,8 @@ impl Host {
         self.footprint().cpu.unwrap_or_default()
     }
 
-    /// The CPU time it has used since `earlier`, which is what [`Host::cpu`] was then. It may fall by some ms when threads end.
+    /// The CPU time it has used since [`Host::cpu`] returned `earlier`. It may fall by some ms when
+    /// threads end.
     pub fn cpu_since(&self, earlier: Duration) -> Duration {
         self.cpu().saturating_sub(earlier)
     }
@@ -78,7 +79,7 @@ impl Host {
         self.footprint().rss_kib.unwrap_or_default() as f64 * 1024.0
     }
 
-    /// The trouble if it has ended.
+    /// Returns an error if it has ended.
     pub fn check(&mut self) -> Result<(), Failure> {
         if self.process.is_running() {
             return Ok(());
@@ -86,7 +87,7 @@ impl Host {
         Err(self.process.died())
     }
 
-    /// Waits until it has nothing left to do, at most `patience`.
+    /// Waits until it is idle, at most `patience`.
     pub fn settle(&mut self, patience: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + patience;
         let mut quiet = Quiet::since(self.cpu());
@@ -103,11 +104,11 @@ impl Host {
     }
 }
 
-/// For how long a process has done next to nothing.
+/// The number of quiet periods of a process.
 struct Quiet {
-    /// The CPU time that it had used when it was looked at last.
+    /// The CPU time at the last reading.
     used: Duration,
-    /// How often in a row there was little more.
+    /// The number of periods in a row with little more.
     periods: usize,
 }
 
@@ -116,7 +117,8 @@ impl Quiet {
         Quiet { used, periods: 0 }
     }
 
-    /// It has used so much by now. That may be less than before: a thread that ends takes a part of its account with it.
+    /// Adds a reading of the CPU time. It may be less than the last one: the account of a thread
+    /// that ends is partly lost.
     fn look(&mut self, used: Duration) {
         let changed = used.abs_diff(self.used);
         self.periods = if changed < QUIET { self.periods + 1 } else { 0 };

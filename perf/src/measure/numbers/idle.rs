@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Clients that are connected and say nothing: what they cost the router.
+//! The cost of idle connected clients for the router.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use crate::record::Better::{Lower, Neither};
 use crate::record::Round;
 use crate::roles::Roles;
 
-/// One round: connects them all, and watches the router for a while.
+/// Runs one round: connects all clients, and watches the router for a while.
 pub fn measure(roles: Roles<'_>, count: usize, seconds: Duration) -> Result<Round, Failure> {
     let mut host = Host::start(roles, count, &[])?;
     let clients = Clients::gather(roles.interrupt)?;
-    // what the first client costs beside itself is there once
+    // the one-time cost of the first client is not counted
     let first = clients.connect(host.address(), 1)?;
     host.settle(PATIENCE)?;
     let before = (host.cpu(), host.memory());

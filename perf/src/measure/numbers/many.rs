@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Distinct subscriptions in great number: what it costs the router to learn, to hold and to forget them, and what they
-//! cost others meanwhile.
+//! A great number of distinct subscriptions: the router's cost to declare, hold and remove them,
+//! and their effect on other clients.
 
 use std::time::{Duration, Instant};
 
@@ -15,47 +15,50 @@ use crate::record::Better::Lower;
 use crate::record::Round as Figures;
 use crate::roles::Roles;
 
-/// Where other programs take nearly all of the machine, nobody here may be given up for that.
+/// A lease long enough that no client is dropped where other programs take nearly all of the
+/// machine.
 const PATIENT: [&str; 1] = ["transport/link/tx/lease:60000"];
-/// How often the two routers take turns.
+/// Number of turns between the two routers.
 const TURNS: u32 = 5;
 
-/// How many subscriptions, of how many sessions, and for how long is looked.
+/// Size and duration of a round.
 pub struct Plan {
     /// Subscriptions in all.
     pub subscriptions: u32,
     /// Sessions that share them.
     pub sessions: u32,
-    /// How long messages are watched.
+    /// The time for which messages are watched.
     pub seconds: Duration,
 }
 
 impl Plan {
-    /// How many subscriptions a session declares.
+    /// The number of subscriptions of a session.
     fn share(&self, session: u32) -> u32 {
         let one_more = session < self.subscriptions % self.sessions;
         self.subscriptions / self.sessions + u32::from(one_more)
     }
 }
 
-/// The key of a subscription of a session.
+/// Returns the key of a subscription of a session.
 pub fn subscription(session: u32, number: u32) -> String {
     let (line, sensor) = (number / 100, number % 100);
     format!("plant/{session}/line/{line}/sensor/{sensor}")
 }
 
-/// One round.
+/// The state of one round.
 struct Round<'a> {
     plan: &'a Plan,
     clients: &'a Clients,
-    /// The router with all the subscriptions, and the two clients that look at it.
+    /// The router with all subscriptions, and the two clients that probe it.
     host: Host,
     pair: Pair<'a>,
     figures: Figures,
 }
 
-/// One round: everything that happens to a router with many subscriptions, one after the other.
+/// Runs one round: declarations, routing, a wildcard subscription and departure, one after the
+/// other.
 pub fn measure(plan: &Plan, roles: Roles<'_>) -> Result<Figures, Failure> {
+    // a router with one subscription, to compare with
     let clients = &Clients::gather(roles.interrupt)?;
     let lone = Host::start(roles, 2, &PATIENT)?;
     let lone_pair = Pair::connect(clients, &lone)?;
@@ -68,6 +71,7 @@ pub fn measure(plan: &Plan, roles: Roles<'_>) -> Result<Figures, Failure> {
         pair,
         figures: Figures::default(),
     };
+    // the steps of the round
     let sessions = round.declare()?;
     round.route(&lone, &lone_pair)?;
     drop((lone_pair, lone));
@@ -78,7 +82,7 @@ pub fn measure(plan: &Plan, roles: Roles<'_>) -> Result<Figures, Failure> {
 }
 
 impl Round<'_> {
-    /// All sessions declare at the same time.
+    /// Lets all sessions declare at the same time.
     fn declare(&mut self) -> Result<Vec<Client>, Failure> {
         let sessions = self.plan.sessions;
         let clients = self
@@ -104,7 +108,7 @@ impl Round<'_> {
         Ok(clients)
     }
 
-    /// What a message costs in the router, beside another with a single subscription.
+    /// Compares the cost of a message with that in a router with a single subscription.
     fn route(&mut self, lone: &Host, lone_pair: &Pair) -> Result<(), Failure> {
         let window = self.plan.seconds / (2 * TURNS);
         let (mut one, mut many) = (0.0, 0.0);
@@ -120,7 +124,8 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// A client subscribes to a wildcard over them all: how long until it gets what others are published.
+    /// Subscribes a client to a wildcard over all keys, and measures the time until it receives its
+    /// first publication.
     fn subscribe_to_all(&mut self) -> Result<Client, Failure> {
         let (host, clients) = (&self.host, self.clients);
         let client = clients.connect(host.address(), 1)?.remove(0);
@@ -136,13 +141,14 @@ impl Round<'_> {
             let first = client.seen.first().unwrap_or(before.0);
             Ok((first - before.0, host.cpu_since(before.1)))
         })?;
+        // figures
         let figures = &mut self.figures;
         figures.add("wildcard_time", "ms", Lower, millis(elapsed));
         figures.add("wildcard_cpu", "ms", Lower, millis(used));
         Ok(client)
     }
 
-    /// All sessions leave at once, while others go on.
+    /// Closes all sessions at once, while the pair continues.
     fn leave(&mut self, sessions: Vec<Client>) -> Result<(), Failure> {
         let (interrupt, host) = (&self.clients.interrupt, &mut self.host);
         let wait = || interrupt.rest_until(Instant::now() + self.plan.seconds / 3);

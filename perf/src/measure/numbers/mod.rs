@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One round of what great numbers cost a router.
+//! One round of a scenario with great numbers of clients or subscriptions.
 
 mod clients;
 mod flow;
@@ -16,9 +16,9 @@ use crate::record::Round;
 use crate::roles::Roles;
 use crate::scenario::Numbers;
 
-/// Measures once.
+/// Runs one round.
 pub fn measure(roles: Roles<'_>, numbers: Numbers) -> Result<Round, Failure> {
-    // each connection takes a descriptor at either end; the programs started here inherit the limit
+    // each connection takes a descriptor at both ends; the started programs inherit the limit
     zonda_router::descriptors::raise();
     let seconds = Duration::from_secs_f64(roles.span.seconds);
     match numbers {

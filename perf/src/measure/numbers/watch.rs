@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a client of a loaded router notes of what it gets.
+//! The record of messages that a client of a loaded router receives.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,53 +9,53 @@ use zonda_codec::{NetworkMessage, Push, PushBody};
 use zonda_transport::driver::{Ended, Handler};
 use zonda_transport::protocol::rx::{Context, Deliver};
 
-/// What a client got so far.
+/// Counts and times of a client's received messages.
 #[derive(Debug, Default)]
 pub struct Seen {
     messages: AtomicU64,
     first: OnceLock<Instant>,
-    /// Messages with the time in them.
+    /// Messages with a time stamp.
     probes: AtomicU64,
-    /// The longest time that one of these was under way, in nanoseconds.
+    /// The longest delay of a stamped message, in nanoseconds.
     longest: AtomicU64,
     answered: AtomicU32,
     ended: OnceLock<String>,
 }
 
 impl Seen {
-    /// Data messages.
+    /// Number of data messages.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Acquire)
     }
 
-    /// When the first one came.
+    /// The time of the first data message.
     pub fn first(&self) -> Option<Instant> {
         self.first.get().copied()
     }
 
-    /// Data messages with the time in them.
+    /// Number of data messages with a time stamp.
     pub fn probes(&self) -> u64 {
         self.probes.load(Ordering::Acquire)
     }
 
-    /// The longest that one of these was under way since this was asked last.
+    /// Returns the longest delay of a stamped message since the last call.
     pub fn take_longest(&self) -> Duration {
         Duration::from_nanos(self.longest.swap(0, Ordering::AcqRel))
     }
 
-    /// The highest number of a question that was answered.
+    /// The highest id of a query that was answered.
     pub fn answered(&self) -> u32 {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Why its connection ended, if it did.
+    /// The reason of the connection's end, if it has ended.
     pub fn ended(&self) -> Option<&str> {
         self.ended.get().map(String::as_str)
     }
 
-    /// Its connection is of no use any more.
+    /// Records the end of the connection.
     pub fn end(&self, why: &str) {
-        // the first reason is the cause of the others
+        // the first reason causes the later ones
         let _ = self.ended.set(why.to_owned());
     }
 }
@@ -67,25 +67,25 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Notes what comes in `seen`; times in messages count from `epoch`.
+    /// Records received messages in `seen`; time stamps count from `epoch`.
     pub fn new(seen: Arc<Seen>, epoch: Instant) -> Self {
         Watch { seen, epoch }
     }
 }
 
-/// What a message says about when it was sent.
+/// Returns a time stamp of the current time.
 pub fn stamp(epoch: Instant) -> [u8; 8] {
     let nanos = u64::try_from(epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
     nanos.max(1).to_le_bytes()
 }
 
-/// In place of a time that nobody wants to know.
+/// A payload without a time stamp.
 pub const NO_STAMP: [u8; 8] = [0; 8];
 
 impl Deliver for Watch {
     fn push(&mut self, push: &Push<'_>, _raw_body: &[u8], _context: &Context<'_>) {
         let seen = &self.seen;
-        // one task alone writes this
+        // only one task writes this
         let before = seen.messages.load(Ordering::Relaxed);
         seen.messages.store(before + 1, Ordering::Release);
         if before == 0 {
