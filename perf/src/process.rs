@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 
 use zonda_program::{Failure, Interrupt};
 
-/// How soon a wait for a line notices Ctrl-C.
+/// The interval at which a wait for a line checks for Ctrl-C.
 const NOTICE: Duration = Duration::from_millis(50);
-/// How many lines of a program's standard error are kept for the report of its death.
+/// The number of lines of a program's standard error that are kept for the report of its death.
 const TAIL_LINES: usize = 4;
-/// How long a dead program's last words may take to arrive.
+/// The time limit for the last output of a dead program.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A program to start.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What it is called in reports.
+    /// The name in reports.
     pub name: String,
     /// The executable.
     pub executable: PathBuf,
@@ -32,14 +32,14 @@ pub struct Program {
     pub arguments: Vec<String>,
 }
 
-/// What a program has said next.
+/// The next output of a program.
 #[derive(Debug, PartialEq)]
 pub enum Said {
     /// A line of its standard output.
     Line(String),
-    /// Nothing until the deadline.
+    /// No line before the deadline.
     Nothing,
-    /// It has closed its output or ended.
+    /// The program has closed its output or ended.
     End,
 }
 
@@ -54,11 +54,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` with its output and errors piped here. Its standard input is a pipe that
-    /// closes when this process dies, by which the workers know that they are alone.
+    /// Starts `program` with its output and errors piped to this process. Its standard input is a
+    /// pipe that closes when this process dies, so that workers end with it.
     pub fn start(program: &Program, interrupt: &Interrupt) -> Result<Self, Failure> {
+        // start it
         let mut child = Command::new(&program.executable)
-            // what is measured is what the arguments say
+            // the environment must not change the configuration given by the arguments
             .env_remove("ZENOH_CONFIG")
             .env_remove("ZONDA_CFG")
             .args(&program.arguments)
@@ -70,6 +71,7 @@ impl Process {
                 let (name, file) = (&program.name, program.executable.display());
                 Failure::Run(format!("cannot start {name} ({file}): {error}"))
             })?;
+        // a thread for each output
         let (line, lines) = channel();
         if let Some(out) = child.stdout.take() {
             thread::spawn(move || each_line(out, |text| line.send(text).is_ok()));
@@ -80,7 +82,7 @@ impl Process {
             let tail = Arc::clone(&errors);
             thread::spawn(move || {
                 each_line(err, |text| keep(&tail, text));
-                // nobody may be waiting for it
+                // the receiver may be gone
                 let _ = end.send(());
             });
         }
@@ -99,7 +101,8 @@ impl Process {
         self.child.id()
     }
 
-    /// The next line of its output, if one comes before `until`; a failure if the user ends the run.
+    /// Returns the next line of its output, if there is one before `until`; fails if the user ends
+    /// the run.
     pub fn line(&mut self, until: Instant) -> Result<Said, Failure> {
         loop {
             self.interrupt.check()?;
@@ -113,7 +116,8 @@ impl Process {
         }
     }
 
-    /// What `parse` makes of its next line, which has to come in time: `duty` is what it does then, `expected` what it says.
+    /// Parses its next line, which must come within `patience`: `duty` names its task until then,
+    /// `expected` the line.
     pub fn reply<T>(
         &mut self,
         patience: Duration,
@@ -127,13 +131,13 @@ impl Process {
         }
     }
 
-    /// The error to report when the program has ended although it should not have.
+    /// Returns the error of a program that has ended too early.
     pub fn died(&mut self) -> Failure {
         let status = match self.wait_briefly() {
             Some(status) => status.to_string(),
             None => "closed its output".to_owned(),
         };
-        // its error pipe ends with it, unless it left children of its own behind
+        // its error pipe ends with it, unless it has left child processes
         let _ = self.errors_end.recv_timeout(LAST_WORDS);
         let tail = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let tail: Vec<&str> = tail.iter().map(String::as_str).collect();
@@ -144,12 +148,12 @@ impl Process {
         Failure::Run(format!("{} ended early ({status}): {words}", self.name))
     }
 
-    /// The error to report when it did not get there in time.
+    /// Returns the error of a program that was too late.
     pub fn late(&self, what: &str, after: Duration) -> Failure {
         late(&self.name, what, after)
     }
 
-    /// The error to report when it has said something that does not belong to its role.
+    /// Returns the error of a program that has printed an unexpected line.
     pub fn nonsense(&self, line: String, expected: &str) -> Failure {
         let name = &self.name;
         Failure::Run(format!(
@@ -157,7 +161,7 @@ impl Process {
         ))
     }
 
-    /// Says a line to the program on its standard input.
+    /// Sends a line to the program on its standard input.
     pub fn tell(&mut self, line: &str) -> Result<(), Failure> {
         let told = match &mut self.child.stdin {
             Some(input) => writeln!(input, "{line}").and_then(|()| input.flush()),
@@ -166,7 +170,7 @@ impl Process {
         told.map_err(|_| self.died())
     }
 
-    /// True while the program has not ended.
+    /// Returns true while the program has not ended.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -185,7 +189,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // an error means that it has ended already
+        // an error means that the program has ended already
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -197,7 +201,7 @@ impl fmt::Debug for Process {
     }
 }
 
-/// The failure to report when `program` did not do `what` in time.
+/// Returns the error of a `program` that did not do `what` in time.
 pub fn late(program: &str, what: &str, after: Duration) -> Failure {
     Failure::Run(format!("{program} did not {what} within {after:?}"))
 }
@@ -213,7 +217,7 @@ fn keep(tail: &Mutex<VecDeque<String>>, text: String) -> bool {
     true
 }
 
-/// Calls `take` with each line until the end, an error, or a false.
+/// Calls `take` with each line until the end, an error, or a return value of false.
 fn each_line(from: impl Read, mut take: impl FnMut(String) -> bool) {
     let mut from = BufReader::new(from);
     let mut line = Vec::new();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The processes of one round: one router at most, and any number of receivers and senders, fresh in each round.
+//! The processes of one round: at most one router, and any number of receivers and senders, fresh
+//! in each round.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,41 +16,43 @@ use super::scenario::Topology;
 use super::system::System;
 use super::workers::orders::Order;
 
-/// How long all may take until everybody has heard of everybody.
+/// The time limit until all subscribers have received from all publishers.
 const CONTACT: Duration = Duration::from_secs(60);
-/// How long a program may take until it listens.
+/// The time limit until a program listens.
 const READY: Duration = Duration::from_secs(15);
-/// How often the table of listeners is looked at.
+/// The polling interval of the table of listeners.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The running programs. Dropping it ends them all, the senders first.
 #[derive(Debug)]
 pub struct Processes {
-    /// The publishers, or the one that asks.
+    /// The publishers, or the asking program.
     pub senders: Vec<Process>,
-    /// The subscribers, or the one that answers.
+    /// The subscribers, or the answering program.
     pub receivers: Vec<Process>,
     /// The router, if there is one.
     pub router: Option<Process>,
 }
 
-/// Role and footprint of each program.
+/// The role and the footprint of each program.
 pub type Footprints = Vec<(&'static str, Footprint)>;
 
 impl Processes {
-    /// Starts everything in order, each when what it connects to is there.
+    /// Starts all programs in order, each when its peers listen.
     pub fn start(roles: Roles<'_>) -> Result<Self, Failure> {
         let system = roles.system;
         let [publishers, subscribers] = roles.scenario.programs();
         let (mut receivers, mut addresses, mut router) = (Vec::new(), Vec::new(), None);
         let mut back = None;
+        // the router, if the scenario has one
         if roles.scenario.topology() == Topology::Routed {
             let (process, of_router) = listening(roles, |at| roles.router(at))?;
-            // a relay has one address for each side, a router the same for both
+            // a relay has one address for each side, a router the same one for both
             back = of_router.last().cloned();
             addresses.push(first(&process, of_router)?);
             router = Some(process);
         }
+        // receivers, which connect to the router or listen themselves
         for _ in 0..subscribers {
             let receiver = match &back {
                 None => {
@@ -69,6 +72,7 @@ impl Processes {
             };
             receivers.push(receiver);
         }
+        // senders connect to the router or to all receivers
         let alone = match subscribers {
             0 => Some(endpoint(system)?),
             _ => None,
@@ -85,13 +89,14 @@ impl Processes {
             receivers,
             router,
         };
+        // contact between all of them
         if system.is_own() && roles.scenario.flow().is_some() {
             processes.introduce(publishers.into())?;
         }
         Ok(processes)
     }
 
-    /// Waits until every subscriber has heard every publisher, and lets these go.
+    /// Waits until every subscriber has received from every publisher, and starts the publishers.
     fn introduce(&mut self, publishers: u64) -> Result<(), Failure> {
         let until = Instant::now() + CONTACT;
         for at in 0..self.receivers.len() {
@@ -109,20 +114,20 @@ impl Processes {
         self.order_senders(&Order::Go)
     }
 
-    /// Gives every publisher an order.
+    /// Sends every publisher an order.
     pub fn order_senders(&mut self, order: &Order) -> Result<(), Failure> {
         let mut senders = self.senders.iter_mut();
         senders.try_for_each(|sender| sender.tell(&order.to_line()))
     }
 
-    /// What `take` takes from a word of one program; all others are passed over.
+    /// Returns the first event of one program that `take` accepts; other events are skipped.
     pub fn wait_for<T>(
         &mut self,
         role: Role,
         until: Instant,
         take: impl Fn(Event) -> Option<T>,
     ) -> Result<T, Failure> {
-        /// How often the others are looked after.
+        /// The interval at which the other programs are checked.
         const LOOK: Duration = Duration::from_millis(200);
         loop {
             let process = match role {
@@ -146,7 +151,7 @@ impl Processes {
         }
     }
 
-    /// What each program uses, in the order in which a message meets them.
+    /// Returns the footprint of each program, in the order in which a message passes them.
     pub fn footprints(&self) -> Footprints {
         let senders = self.senders.iter().map(|p| ("sender", p));
         let router = self.router.iter().map(|p| ("router", p));
@@ -156,7 +161,7 @@ impl Processes {
             .collect()
     }
 
-    /// The error if one of the programs has ended.
+    /// Returns an error if one of the programs has ended.
     pub fn check(&mut self) -> Result<(), Failure> {
         let all = self.router.iter_mut().chain(&mut self.receivers);
         for program in all.chain(&mut self.senders) {
@@ -168,7 +173,7 @@ impl Processes {
     }
 }
 
-/// One of the programs that speak [`Event`]s.
+/// A program that prints [`Event`]s.
 #[derive(Clone, Copy, Debug)]
 pub enum Role {
     /// A publisher.
@@ -189,13 +194,14 @@ impl Role {
     }
 }
 
-/// The first of a program's addresses.
+/// Returns the first of a program's addresses.
 fn first(program: &Process, addresses: Vec<String>) -> Result<String, Failure> {
     let first = addresses.into_iter().next();
     first.ok_or_else(|| program.nonsense("ready".into(), "an address to connect to"))
 }
 
-/// Where a program of `system` is to listen; those who choose a port themselves get none.
+/// Returns the endpoint for a program of `system` to listen on; the port is 0 for programs that
+/// choose one.
 fn endpoint(system: &System) -> Result<String, Failure> {
     let port = match system.prints_events() {
         true => 0,
@@ -204,7 +210,7 @@ fn endpoint(system: &System) -> Result<String, Failure> {
     Ok(system.link.endpoint(port))
 }
 
-/// Starts a program that listens on the endpoint it is given, and its addresses once it does.
+/// Starts a program that listens on the given endpoint, and returns its addresses once it does.
 pub fn listening(
     roles: Roles<'_>,
     program: impl FnOnce(&str) -> Program,
@@ -212,6 +218,7 @@ pub fn listening(
     let system = roles.system;
     let endpoint = endpoint(system)?;
     let mut process = Process::start(&program(&endpoint), roles.interrupt)?;
+    // workers report their addresses; other programs appear in the table of listeners
     if system.prints_events() {
         let addresses = ready(&mut process)?;
         return Ok((process, addresses));
@@ -230,7 +237,7 @@ pub fn listening(
     Ok((process, vec![endpoint]))
 }
 
-/// Waits for a worker's word, which names its addresses.
+/// Waits for a worker's event with its addresses.
 pub fn ready(process: &mut Process) -> Result<Vec<String>, Failure> {
     process.reply(
         READY,

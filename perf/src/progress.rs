@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Shows on standard error how far a run has come: a bar on a terminal, plain lines elsewhere.
+//! Progress of a run on standard error: a bar on a terminal, lines elsewhere.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing done yet.
+    /// Creates a progress without any step done.
     pub fn new(steps: usize) -> Self {
         let bar = stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(steps as u64);
@@ -31,14 +31,14 @@ impl Progress {
         }
     }
 
-    /// `what` is being measured now.
+    /// Sets `what` as the current measurement.
     pub fn begin(&self, what: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(what.to_owned());
         }
     }
 
-    /// `done` steps are done, and `what` is being done now.
+    /// Sets the number of finished steps, and `what` as the current one.
     pub fn reach(&mut self, done: usize, what: &str) {
         match &self.bar {
             Some(bar) => {
@@ -54,7 +54,7 @@ impl Progress {
         self.done = done;
     }
 
-    /// One step more, and what came out of it.
+    /// Finishes one step with its outcome.
     pub fn step(&mut self, what: &str, outcome: &str) {
         self.done += 1;
         match &self.bar {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether two sets of figures differ by more than chance: the rank test of Mann and Whitney, two-sided
-//! and exact, with the ranks of equal figures shared; and Holm's correction for asking it several times.
-//! It assumes nothing about how figures are distributed, which those of a shared machine never are.
+//! Significance of the difference between two sets of figures: the rank test of Mann and Whitney,
+//! two-sided and exact, with shared ranks for equal figures; and Holm's correction for several
+//! tests. It assumes no distribution of the figures, which on a shared machine have none of the
+//! usual ones.
 
-/// The probability that figures which do not differ would fall at least as far apart as these.
+/// Returns the probability that figures without a difference would be at least as far apart as
+/// these.
 pub fn p_value(a: &[f64], b: &[f64]) -> f64 {
     let ranks = doubled_ranks(a.iter().chain(b).copied().collect());
     let observed: usize = ranks.iter().take(a.len()).sum();
@@ -17,22 +19,23 @@ pub fn p_value(a: &[f64], b: &[f64]) -> f64 {
     extreme.map(|(_, ways)| ways).sum::<f64>() / all
 }
 
-/// The smallest value that [`p_value`] can have with so many figures on either side.
+/// Returns the smallest value of [`p_value`] for this many figures on either side.
 pub fn p_value_min(figures: usize) -> f64 {
     let ascending: Vec<f64> = (0..2 * figures).map(|n| n as f64).collect();
     let (a, b) = ascending.split_at(figures);
     p_value(a, b)
 }
 
-/// How many rounds it takes, from `rounds` on, to find one of so many questions answered below `level`; `None` if even many do not.
+/// Returns the smallest number of rounds, from `rounds` on, with which one of `questions` tests can
+/// be below `level`; `None` if even many cannot.
 pub fn rounds_needed(rounds: usize, questions: usize, level: f64) -> Option<usize> {
-    /// More nobody makes.
+    /// An upper bound of useful rounds.
     const MOST: usize = 30;
     let tells = |rounds: &usize| p_value_min(*rounds) * (questions as f64) < level;
     (rounds..rounds.max(MOST) + 1).find(tells)
 }
 
-/// The values after Holm's correction, in the order of the arguments.
+/// Returns the p-values after Holm's correction, in the order of the arguments.
 pub fn corrected(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -46,7 +49,7 @@ pub fn corrected(values: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// Twice the rank of each figure, from 1, so that a shared rank is a whole number too.
+/// Returns twice the rank of each figure, from 1, so that a shared rank is a whole number too.
 fn doubled_ranks(figures: Vec<f64>) -> Vec<usize> {
     let rank = |figure: &f64| {
         let below = figures.iter().filter(|f| *f < figure).count();
@@ -56,7 +59,7 @@ fn doubled_ranks(figures: Vec<f64>) -> Vec<usize> {
     figures.iter().map(rank).collect()
 }
 
-/// In how many ways `chosen` of the ranks add up to each sum.
+/// Returns, for each sum, the number of ways in which `chosen` of the ranks add up to it.
 fn ways_by_sum(ranks: &[usize], chosen: usize) -> Vec<f64> {
     let most: usize = ranks.iter().sum();
     let mut ways = vec![vec![0.0; most + 1]; chosen + 1];

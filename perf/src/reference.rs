@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reference, and message-io, beside this project, if the user has their programs.
+//! The reference, and message-io, as yardsticks, if the user has their programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use super::system::ZENOH;
 /// Programs of the reference that a comparison needs.
 const ZENOH_PROGRAMS: [&str; 5] = ["zenohd", "z_pub_thr", "z_sub_thr", "z_ping", "z_pong"];
 
-/// Programs of the reference and on message-io that the table of links needs beside.
+/// Further programs of the reference and of message-io that the table of links needs.
 const ONE_WAY: [&str; 1] = ["z_one_way"];
 const MESSAGE_IO_PROGRAMS: [&str; 3] = ["mio_pub", "mio_sub", "mio_one_way"];
 
@@ -26,33 +26,33 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Where its programs are, if they are wanted.
+    /// The directory of its programs, if they are wanted.
     ///
     /// # Errors
-    /// One of them is missing there.
+    /// Fails if one of the programs is missing there.
     pub fn examples(&self) -> Result<Option<&Path>, Failure> {
         directory("--with-zenoh", self.with_zenoh.as_deref(), &ZENOH_PROGRAMS)
     }
 
-    /// The same of programs that also measure one way, as those of peers/zenoh do.
+    /// The directory of programs that also measure one way, as those of peers/zenoh do.
     ///
     /// # Errors
-    /// One of them is missing there.
+    /// Fails if one of the programs is missing there.
     pub fn programs_one_way(&self) -> Result<Option<&Path>, Failure> {
         directory("--with-zenoh", self.examples()?, &ONE_WAY)
     }
 
-    /// The same of programs that also send on a schedule, as those of peers/zenoh do.
+    /// The directory of programs that also send on a schedule, as those of peers/zenoh do.
     ///
     /// # Errors
-    /// One of them is missing there, or its `z_ping` has no schedule.
+    /// Fails if one of the programs is missing there, or its `z_ping` has no schedule.
     pub fn programs(&self) -> Result<Option<&Path>, Failure> {
         let directory = self.examples()?;
         directory.map_or(Ok(()), check_ping)?;
         Ok(directory)
     }
 
-    /// The yardsticks that tables compare with: `bare` as the table names it, and the reference if it is measured.
+    /// The yardsticks of tables: `bare` under its name there, and the reference if it is measured.
     pub fn columns<'a>(&self, bare: &'a str) -> Vec<&'a str> {
         let reference = self.with_zenoh.is_some().then_some(ZENOH);
         [bare].into_iter().chain(reference).collect()
@@ -69,20 +69,20 @@ pub struct MessageIo {
 }
 
 impl MessageIo {
-    /// Where its programs are, if they are wanted.
+    /// The directory of its programs, if they are wanted.
     ///
     /// # Errors
-    /// One of them is missing there.
+    /// Fails if one of the programs is missing there.
     pub fn programs(&self) -> Result<Option<&Path>, Failure> {
         let there = self.with_message_io.as_deref();
         directory("--with-message-io", there, &MESSAGE_IO_PROGRAMS)
     }
 }
 
-/// The directory that a flag names, if it names one.
+/// Returns the directory that a flag names, if it is given.
 ///
 /// # Errors
-/// One of the `programs` is missing there.
+/// Fails if one of the `programs` is missing there.
 pub fn directory<'d>(
     flag: &str,
     directory: Option<&'d Path>,
@@ -102,7 +102,7 @@ pub fn directory<'d>(
     }
 }
 
-/// The reference's own example has no schedule.
+/// Checks that `z_ping` can send on a schedule, unlike the reference's own example.
 fn check_ping(directory: &Path) -> Result<(), Failure> {
     let program = directory.join(format!("z_ping{}", std::env::consts::EXE_SUFFIX));
     let help = Command::new(&program)

@@ -16,43 +16,43 @@ use super::system::{Kind, Own, Span, System};
 use super::workers::flow::key_of_all;
 use super::workers::reporter::PERIOD;
 
-/// Counts of all receivers together come at most this often.
+/// The maximum rate of counts, of all receivers together.
 const COUNTS_PER_SECOND: f64 = 200.0;
-/// No system known moves payload faster, in bytes per second.
+/// An upper bound of any system's payload rate, in bytes per second.
 const FASTEST_BYTES: f64 = 4e9;
-/// The reference does not go round more often than this in a second.
+/// An upper bound of the reference's round trips per second.
 const FASTEST_ROUND_TRIPS: f64 = 12_000.0;
-/// From this size on, nodes are configured to be patient: see [`Roles::patience`].
+/// The size from which nodes get longer deadlines: see [`Roles::patience`].
 const HUGE: usize = 16 << 20;
-/// The largest message a node accepts by default: a payload has to be smaller.
+/// The size limit of messages that nodes accept by default: a payload must be smaller.
 const MESSAGE_MAX: usize = 1 << 30;
-/// The priority of messages with a load beside them: real time.
+/// The priority of messages sent along with a load: real time.
 const URGENT: &str = "1";
 
-/// How a program gets its connection.
+/// The source of a program's connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// It listens on this endpoint, whose port may be 0 to choose one.
+    /// The program listens on this endpoint, whose port may be 0 to choose one.
     Listen(String),
-    /// It connects to these addresses.
+    /// The program connects to these addresses.
     Connect(Vec<String>),
 }
 
 /// One system in one scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Roles<'a> {
-    /// Whose programs.
+    /// The system whose programs run.
     pub system: &'a System,
-    /// What they do.
+    /// Their work.
     pub scenario: &'a Scenario,
-    /// How long.
+    /// Duration and warm-up.
     pub span: Span,
-    /// The user's wish to end early.
+    /// The user's interrupt.
     pub interrupt: &'a Interrupt,
 }
 
 impl Roles<'_> {
-    /// The program between the others.
+    /// The program between senders and receivers.
     pub fn router(&self, endpoint: &str) -> Program {
         let [senders, receivers] = self.scenario.programs().map(|count| count.to_string());
         match (&self.system.kind, self.scenario.flow()) {
@@ -105,7 +105,7 @@ impl Roles<'_> {
         self.program("one way", file, [vec![size], timing, more].concat())
     }
 
-    /// A subscriber, or the one that answers.
+    /// A subscriber, or the answering program.
     pub fn receiver(&self, side: &Side) -> Program {
         match self.scenario {
             Scenario::Flow(flow) => self.subscriber(flow, side),
@@ -116,7 +116,7 @@ impl Roles<'_> {
         }
     }
 
-    /// The publisher of that number, or the one that asks.
+    /// The publisher of that number, or the asking program.
     pub fn sender(&self, number: u16, to: Vec<String>) -> Program {
         let side = Side::Connect(to);
         match self.scenario {
@@ -182,7 +182,7 @@ impl Roles<'_> {
 
     fn answering(&self, trips: &Trips, side: &Side) -> Program {
         let arguments = match self.system.kind {
-            // its own example always sends at once
+            // the reference's own example always sends at once
             Kind::Zenoh(_) if trips.receiving.is_some() => Vec::new(),
             Kind::Zonda(_) | Kind::Zenoh(_) => quality(trips),
             _ => Vec::new(),
@@ -193,6 +193,7 @@ impl Roles<'_> {
     fn asking(&self, trips: &Trips, side: &Side) -> Program {
         let size = trips.size.to_string();
         let [seconds, warm_up] = [self.span.seconds, self.span.warm_up].map(|s| s.to_string());
+        // size and duration
         let mut arguments = match self.system.kind {
             Kind::Raw(_) => words([
                 "--size",
@@ -202,13 +203,14 @@ impl Roles<'_> {
                 "--warm-up",
                 &warm_up,
             ]),
-            // the reference's own example has no other measure
+            // the reference's own example is limited by a number of samples only
             Kind::Zenoh(_) if trips.receiving.is_some() => {
                 let samples = (self.span.seconds * FASTEST_ROUND_TRIPS).ceil().max(1.0);
                 words([&size, "-n", &samples.to_string(), "-w", &warm_up])
             }
             _ => words([&size, "--seconds", &seconds, "--warm-up", &warm_up]),
         };
+        // pace
         match trips.pace {
             Pace::BackToBack => {}
             Pace::Paced(hertz) => {
@@ -217,6 +219,7 @@ impl Roles<'_> {
             }
             Pace::Rate(rate) => arguments.extend(words(["--rate", &rate.to_string()])),
         }
+        // quality of service, load and the way of receiving
         let has_quality = match self.system.kind {
             Kind::Zonda(_) => true,
             Kind::Zenoh(_) => trips.receiving.is_none(),
@@ -239,7 +242,8 @@ impl Roles<'_> {
         )
     }
 
-    /// The program of a role; `files` are its names for bare sockets, for this project and for the reference.
+    /// The program of a role; `files` are its names for bare sockets, for this project and for the
+    /// reference.
     fn play(
         &self,
         role: &str,
@@ -248,13 +252,14 @@ impl Roles<'_> {
         side: &Side,
     ) -> Program {
         let [bare, own, reference] = files;
+        // yardsticks have their own flags
         let file = match &self.system.kind {
             Kind::Raw(backend) => {
                 let address = match side {
                     Side::Listen(endpoint) => endpoint.clone(),
                     Side::Connect(addresses) => addresses.concat(),
                 };
-                // it has another option for the kind of link
+                // its kind of link is another option
                 let address = address
                     .split_once('/')
                     .map_or(&*address, |(_, place)| place);
@@ -284,6 +289,7 @@ impl Roles<'_> {
             Kind::Zonda(_) => own,
             Kind::Zenoh(_) => reference,
         };
+        // nodes have a mode, endpoints and settings
         let mode = match self.scenario.topology() {
             Topology::Routed => "client",
             Topology::PeerToPeer | Topology::OneThread => "peer",
@@ -306,12 +312,12 @@ impl Roles<'_> {
         flag.into_iter().collect()
     }
 
-    /// What sockets need for the link.
+    /// The settings of bare sockets for the link.
     fn means(&self) -> Vec<String> {
         each("--cfg", &self.system.link.settings())
     }
 
-    /// An endpoint as the programs on message-io write it.
+    /// Returns an endpoint in the notation of message-io's programs.
     fn transport(&self, endpoint: &str) -> String {
         match endpoint.strip_prefix("tcp/") {
             Some(place) if !self.system.is_stream => format!("framed/{place}"),
@@ -319,7 +325,7 @@ impl Roles<'_> {
         }
     }
 
-    /// Settings of all nodes beside the rest.
+    /// The configuration settings of all nodes.
     fn settings(&self) -> Vec<String> {
         let mut settings = self.patience();
         settings.extend(self.system.link.settings());
@@ -333,8 +339,10 @@ impl Roles<'_> {
         each("--cfg", &settings)
     }
 
-    /// A single huge message to many receivers can take longer than a publisher waits for room by default, and the largest
-    /// one is larger than what a node accepts by default. Both are settings of the same name in both systems.
+    /// Returns settings with longer deadlines and larger limits for large messages. A huge message
+    /// to many receivers can take longer than a publisher waits for room by default, and the
+    /// largest one exceeds the default size limit. Both settings have the same names in both
+    /// systems.
     fn patience(&self) -> Vec<String> {
         let size = self.scenario.size();
         let mut settings = Vec::new();
@@ -371,7 +379,7 @@ impl Roles<'_> {
         if let Some(runtime) = own.and_then(|own| own.runtime.as_deref()) {
             all.extend(words(["--runtime", runtime]));
             if runtime == RuntimeKind::Uring.name() {
-                // figures of another runtime would stand under its name
+                // otherwise another runtime could be measured under the name of io_uring
                 all.extend(words(["--cfg", "runtime_uring_required:true"]));
             }
         }
@@ -383,18 +391,18 @@ impl Roles<'_> {
     }
 }
 
-/// Flags of a node that listens.
+/// The flags of a node that listens.
 fn listening(endpoint: &str) -> Vec<String> {
     words(["-l", endpoint, "--no-multicast-scouting"])
 }
 
-/// The executable that runs here, which is also that of its workers.
+/// The running executable, which is also that of its workers.
 pub fn this_program() -> PathBuf {
-    // where the system does not say, it may find the command by its name
+    // if the system does not report the path, it may find the command by its name
     std::env::current_exe().unwrap_or_else(|_| "zonda".into())
 }
 
-/// How messages and answers are sent.
+/// The flags that set the quality of messages and replies.
 fn quality(trips: &Trips) -> Vec<String> {
     let mut flags = Vec::new();
     if !trips.express {
@@ -406,8 +414,8 @@ fn quality(trips: &Trips) -> Vec<String> {
     flags
 }
 
-/// Messages in one round of the reference's subscriber: few enough for several rounds in the time of a measurement, many
-/// enough that printing them costs nothing.
+/// The number of messages in one round of the reference's subscriber: few enough for several rounds
+/// in a measurement, many enough that printing costs nothing.
 pub fn round_messages(flow: &Flow) -> u64 {
     let bytes = FASTEST_BYTES * PERIOD.as_secs_f64();
     let messages = bytes / flow.size.max(1000) as f64 / f64::from(flow.subscribers);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf curves`: throughput over the size of messages and latency over their rate, peer to peer and routed, each by a
-//! session and by the node below it, beside bare sockets and the reference. What is measured is what `perf thr` and
-//! `perf lat` measure; here it becomes curves.
+//! `zonda perf curves`: throughput over the size of messages and latency over their rate, peer to
+//! peer and routed, each by a session and by the node below it, compared with bare sockets and the
+//! reference. The measurements are those of `perf thr` and `perf lat`, shown as curves.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,14 +25,14 @@ use crate::scenario::{Scenario, Topologies, Trips, distinct};
 use crate::system::{NODE, Span, System, ZONDA};
 use crate::table::{NONE, or_none};
 
-/// What the figures are.
+/// The meaning of the figures.
 const LEGEND: &str = "Medians. Throughput in messages per second; latency in microseconds, p50 / p99 of the round \
                       trip. session: what the session adds to the node's CPU time per message, of sender and \
                       receiver together; in brackets where it may be chance (rank test over the rounds, 5 %).";
-/// A difference that chance makes more often than this is in brackets.
+/// The significance level: a difference with a larger p-value is in brackets.
 const CHANCE: f64 = 0.05;
 
-/// What a reader of the help tries first, and what comes out.
+/// Examples in the help, and the output.
 const HELP: &str = "\
 Examples:
   zonda perf curves --quick                              some points of each curve, about three minutes
@@ -45,11 +45,11 @@ What comes out: curves.json, for perf compare and perf plot, and curves.html, a 
   bare sockets  blocking sockets with the least framing
   zenoh         the reference";
 
-/// Round trips have messages of this size, in bytes.
+/// The size of the messages of round trips, in bytes.
 const TRIP_BYTES: usize = 64;
-/// A slow rate is measured for as long as so many messages take.
+/// The number of messages for which a slow rate is measured.
 const LEAST: f64 = 10.0;
-/// The same with `--quick`.
+/// The number of messages with `--quick`.
 const LEAST_QUICK: f64 = 5.0;
 
 /// Options of `perf curves`.
@@ -119,7 +119,7 @@ impl Curves {
         outcome.finish(None)
     }
 
-    /// How often each point is measured.
+    /// The number of rounds.
     fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
     }
@@ -130,7 +130,7 @@ impl Curves {
         Span::new(seconds / 2.0, seconds)
     }
 
-    /// How long latency is measured at a rate.
+    /// The duration of a latency measurement at a rate.
     fn span_at(&self, scenario: &Scenario) -> Span {
         let Span {
             warm_up, seconds, ..
@@ -163,12 +163,13 @@ impl Curves {
         }
     }
 
-    /// Every point of every curve.
+    /// Returns every point of every curve.
     fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let runtime = self.runtime.map(|kind| kind.name());
         let mut systems = vec![System::own(ZONDA, runtime), System::node(runtime)];
         systems.extend(System::yardsticks(self.reference.programs()?));
         let systems = self.linked.put(systems);
+        // flows by size, trips by rate
         let (mut flows, mut trips) = (Vec::new(), Vec::new());
         for topology in self.topologies.each() {
             flows.extend(self.sizes().into_iter().map(|size| flow(topology, size)));
@@ -181,7 +182,7 @@ impl Curves {
     }
 }
 
-/// A row for each point, a column for each system.
+/// Returns the table with a row for each point and a column for each system.
 fn table(entries: &[Entry]) -> String {
     let systems = distinct(entries.iter().map(|e| e.cell.system.as_str()));
     let mut rows: Vec<&Entry> = Vec::new();
@@ -191,6 +192,7 @@ fn table(entries: &[Entry]) -> String {
         }
     }
     let head = ["case", "at"].into_iter().chain(systems.iter().copied());
+    // the figures of a point by system, then the session's share
     let lines = rows.into_iter().map(|row| {
         let of = |system: &str| {
             let mut beside = entries.iter().filter(|e| e.is_beside(row));
@@ -225,7 +227,7 @@ fn figure(cell: &Cell) -> Option<String> {
     }
 }
 
-/// What the session adds, in nanoseconds of a processor.
+/// Formats the CPU time that the session adds, in nanoseconds.
 fn price(session: &Cell, node: &Cell) -> String {
     let (session, node) = (cpu(session), cpu(node));
     let median = |rounds: &[f64]| Some(Spread::of(rounds.iter().copied())?.median);
@@ -241,7 +243,7 @@ fn price(session: &Cell, node: &Cell) -> String {
     }
 }
 
-/// CPU time per message of both ends together, round by round.
+/// Returns the CPU time per message of both ends together, by rounds.
 fn cpu(cell: &Cell) -> Vec<f64> {
     let both = cell
         .rounds("cpu_sender")
@@ -274,7 +276,7 @@ mod tests {
     #[test]
     fn the_whole_set_has_the_ends_of_the_published_curves() {
         let names: Vec<String> = all("").iter().map(Entry::to_string).collect();
-        // 10 sizes and 8 rates, two ways, three systems
+        // 10 sizes and 8 rates, two topologies, three systems
         assert_eq!(names.len(), (10 + 8) * 2 * 3);
         for name in [
             "throughput p2p 8B zonda",

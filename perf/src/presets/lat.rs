@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf lat`: how long a message and its answer are under way through the whole node, back to back and on a
-//! schedule. On a schedule each message is due at a fixed time, and its latency is counted from there: anything that holds it
-//! up, the sender included, shows at its true height.
+//! `zonda perf lat`: the round trip of a message through the whole node, back to back and on a
+//! schedule. On a schedule each message is due at a fixed time, and its latency counts from that
+//! time: any delay, the sender's included, is measured in full.
 
 use std::fmt;
 use std::time::Duration;
@@ -24,12 +24,12 @@ use crate::system::{BARE, Kind, Own, Span, System};
 use crate::table::{NONE, Table, by_role, or_none};
 use crate::workers::sequence_check::STAMP;
 
-/// A rate below this share of the wanted one is marked.
+/// The share of the wanted rate below which a rate is marked.
 const REACHED: f64 = 0.98;
-/// The payload of one batch, which a message of another priority may have to wait for.
+/// The payload of one batch, which may be sent ahead of a message of a higher priority.
 const BATCH_BITS: f64 = 64.0 * 1024.0 * 8.0;
 
-/// Examples for readers of the help, and the meaning of the table.
+/// Examples in the help, and the meaning of the table.
 const HELP: &str = "\
 Examples:
   zonda perf lat                                       every rate, peer to peer and routed, some ten minutes
@@ -151,12 +151,14 @@ impl Lat {
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
         };
+        // latencies of all entries
         let columns = self.reference.columns(BARE);
         let latencies = latencies(&outcome.entries, &columns).unwrap_or_default();
         outcome.print(&format!(
             "\n{latencies}\n{}",
             self.legend(&outcome.rounds())
         ));
+        // latencies with a load
         if let Some(loads) = loads(&outcome.entries) {
             zonda_program::print_lines(format_args!(
                 "\nBeside samples of a lower priority that fill the same link\n\n{loads}\n\
@@ -166,7 +168,7 @@ impl Lat {
         outcome.finish(self.kept.json.as_deref())
     }
 
-    /// The entries to measure.
+    /// Returns the scenarios to measure.
     fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
         let sizes = Sizes::all(&self.sizes);
         if let Some(size) = sizes.iter().find(|s| **s < STAMP) {
@@ -175,6 +177,7 @@ impl Lat {
             return Err(Failure::Usage(text));
         }
         let load = self.load;
+        // each pace alone, and with the load
         let mut all = Vec::new();
         for topology in self.topologies.each() {
             for &size in &sizes {
@@ -194,7 +197,7 @@ impl Lat {
         Ok(all)
     }
 
-    /// The time of one scenario: a slow rate needs more.
+    /// Returns the duration of one scenario; a slow rate needs more.
     fn span(&self, scenario: &Scenario) -> Span {
         let rate = scenario.trips().and_then(|trips| trips.pace.hertz());
         let least = rate.map_or(0.0, |rate| f64::from(self.least) / rate);
@@ -204,8 +207,9 @@ impl Lat {
         )
     }
 
-    /// Every runtime in every profile, and the yardsticks.
+    /// Returns every runtime in every profile, and the yardsticks.
     fn systems(&self) -> Result<Vec<System>, Failure> {
+        // names include runtime and profile only where these vary
         let runtimes: Vec<Option<RuntimeKind>> = match self.runtime.is_empty() {
             true => vec![None],
             false => self.runtime.iter().copied().map(Some).collect(),
@@ -233,7 +237,7 @@ impl Lat {
         Ok(self.linked.put(all))
     }
 
-    /// Settings that figures of one record depend on, beside the cells themselves.
+    /// Returns the settings that the figures depend on, in addition to those in the cells.
     fn settings(&self) -> Map<String, Value> {
         let runtimes: Vec<&str> = self.runtime.iter().map(|kind| kind.name()).collect();
         let express = self.express.to_possible_value();
@@ -264,7 +268,7 @@ impl Lat {
     }
 }
 
-/// All entries, each beside the systems `references`.
+/// Returns the table of all entries, each compared with the systems `references`.
 fn latencies(entries: &[Entry], references: &[&str]) -> Option<String> {
     Table::default()
         .title("case", Entry::title)
@@ -287,7 +291,7 @@ fn latencies(entries: &[Entry], references: &[&str]) -> Option<String> {
         .of(entries)
 }
 
-/// The achieved rate; with its share of the wanted one where it falls short.
+/// Formats the achieved rate, with its share of the wanted one if it is lower.
 fn rate(entry: &Entry) -> Option<String> {
     let rate = entry.cell.median("rate")?;
     Some(match entry.scenario.trips()?.pace.hertz() {
@@ -298,7 +302,7 @@ fn rate(entry: &Entry) -> Option<String> {
     })
 }
 
-/// Messages of all rounds that were lost, came twice, or came out of order.
+/// Formats the messages of all rounds that were lost, duplicated, or out of order.
 fn faults(entry: &Entry) -> String {
     match ["lost", "duplicated", "reordered"].map(|name| entry.cell.sum(name) as u64) {
         _ if entry.cell.metrics.is_empty() => NONE.into(),
@@ -307,18 +311,18 @@ fn faults(entry: &Entry) -> String {
     }
 }
 
-/// Latency beside a load on the same link, in microseconds.
+/// Latency with a load on the same link, in microseconds.
 struct Beside {
-    /// p99 without the load.
+    /// The p99 without the load.
     alone: f64,
-    /// p99 with it.
+    /// The p99 with it.
     loaded: f64,
-    /// Bits per second that the load moves.
+    /// Bits per second of the load.
     rate: f64,
 }
 
 impl Beside {
-    /// Of an entry with a load, and the one that is the same without it.
+    /// Compares an entry with a load with the same one without it.
     fn of(entries: &[Entry], entry: &Entry) -> Option<Beside> {
         let trips = entry
             .scenario
@@ -337,12 +341,12 @@ impl Beside {
         })
     }
 
-    /// The time of one batch on its way at the rate of the load.
+    /// The time of one batch on the link at the rate of the load.
     fn batch(&self) -> f64 {
         BATCH_BITS / self.rate * 1e6
     }
 
-    /// The bound of the p99: its value without the load, and one batch that may be ahead.
+    /// The bound of the p99: its value without the load, plus one batch that may be sent ahead.
     fn bound(&self) -> f64 {
         self.alone + self.batch()
     }
@@ -355,7 +359,7 @@ impl Beside {
     }
 }
 
-/// One row for each entry with a load; `None` if there is no such entry.
+/// Returns the table with a row for each entry with a load; `None` if there is none.
 fn loads(entries: &[Entry]) -> Option<String> {
     let column = |text: fn(&Beside) -> String| {
         move |entry: &Entry| or_none(Beside::of(entries, entry).map(|beside| text(&beside)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf links`: the table of message-io's study. For each transport, how much of it this project, message-io and the
-//! reference leave: throughput of a gigabyte, and one way of a byte with both ends on one thread.
+//! `zonda perf links`: the table of message-io's study. For each transport, the share of its speed
+//! that this project, message-io and the reference reach: throughput of a gigabyte, and the one-way
+//! time of a byte with both ends on one thread.
 
 use std::time::Duration;
 
@@ -20,21 +21,21 @@ use crate::surroundings::note;
 use crate::system::{Kind, MESSAGE_IO, Span, System, ZENOH, ZONDA};
 use crate::workers::is_available;
 
-/// Payload of the throughput: the largest round number that all four carry in one datagram.
+/// Payload of the throughput: the largest round number that all four send in one datagram.
 const CHUNK: usize = 65_000;
 /// Bytes of the throughput, as in the study.
 const BYTES: u64 = 1 << 30;
-/// The value with `--quick`.
+/// Bytes with `--quick`.
 const BYTES_QUICK: u64 = 1 << 28;
 /// The protocol without a library.
 const NATIVE: &str = "native";
-/// This project with a runtime of its own between the two ends.
+/// This project with a separate runtime between the two ends.
 const THREADS: &str = "zonda, own threads";
-/// Cells of a system without such a transport, and of one that was not asked for.
+/// Cells of a system without the transport, and of one that was not requested.
 const NO_TRANSPORT: &str = "none";
 const NOT_ASKED: &str = "not asked";
 
-/// Examples for readers of the help, and the meaning of the table.
+/// Examples in the help, and the meaning of the table.
 const HELP: &str = "\
 Examples:
   zonda perf links --quick                              about a minute
@@ -108,7 +109,8 @@ enum Transport {
 }
 
 impl Transport {
-    /// The link, if there is such a link here, and the name of the row with a blank: the beginning of its entries' titles.
+    /// Returns the link, if it is available, and the row's name with a blank, which begins its
+    /// entries' titles.
     fn row(self) -> Option<(Link, &'static str)> {
         let row = match self {
             Transport::Udp => (Link::Udp, "udp "),
@@ -130,6 +132,7 @@ impl Links {
     /// Measures, prints the tables and writes the record.
     pub fn run(&self) -> Result<(), Failure> {
         let rounds = self.rounds.unwrap_or(if self.quick { 2 } else { 5 });
+        // flows and one-way messages of every transport
         let (flows, ways) = (self.flow_span(), self.way_span());
         let systems = self.systems()?;
         let mut all = self.entries("flow", &systems, &flow(Topology::PeerToPeer, CHUNK), flows);
@@ -149,6 +152,7 @@ impl Links {
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
         };
+        // tables
         let tables = self.tables(&outcome.entries, &systems);
         let legend = format!(
             "{}, fresh programs in each, systems in turn. Throughput: until {} arrived. See --help.",
@@ -159,7 +163,7 @@ impl Links {
         outcome.finish(self.kept.json.as_deref())
     }
 
-    /// The time of a flow.
+    /// The span of a flow.
     fn flow_span(&self) -> Span {
         let usual = if self.quick { BYTES_QUICK } else { BYTES };
         Span {
@@ -168,13 +172,13 @@ impl Links {
         }
     }
 
-    /// The time for which single bytes are sent.
+    /// The span for which single bytes are sent.
     fn way_span(&self) -> Span {
         let seconds = self.seconds.as_secs_f64();
         Span::new(seconds / 4.0, seconds)
     }
 
-    /// The columns.
+    /// Returns the systems, one for each column.
     fn systems(&self) -> Result<Vec<System>, Failure> {
         let threads = zonda::config::RuntimeKind::default().name();
         let mut all = vec![
@@ -189,10 +193,11 @@ impl Links {
         Ok(all)
     }
 
-    /// A scenario on each transport with each system that has it.
+    /// Returns a scenario on each transport with each system that supports it.
     fn entries(&self, what: &str, systems: &[System], of: &Scenario, span: Span) -> Vec<Entry> {
         let mut all = Vec::new();
         for transport in &self.transports {
+            // a transport that this build lacks is reported and left out
             let Some((link, label)) = transport.row() else {
                 let name = transport.to_possible_value();
                 let name = name.map(|value| value.get_name().to_owned());
@@ -203,6 +208,7 @@ impl Links {
                 continue;
             };
             let is_stream = *transport == Transport::Tcp;
+            // each system on this link
             let mut systems = systems.to_vec();
             systems.retain(|system| what == "way" || system.name != THREADS);
             for system in &mut systems {
@@ -213,7 +219,7 @@ impl Links {
         all
     }
 
-    /// Both tables.
+    /// Returns both tables.
     fn tables(&self, entries: &[Entry], systems: &[System]) -> String {
         let column = |name: &'static str| (name, systems.iter().any(|s| s.name == name));
         let flows = [NATIVE, ZONDA, MESSAGE_IO, ZENOH].map(column);
@@ -225,10 +231,12 @@ impl Links {
         )
     }
 
-    /// A row for each transport, a column for each system, or for those that could have been asked for.
+    /// Returns a table with a row for each transport and a column for each system that was or could
+    /// have been requested.
     fn table(&self, entries: &[Entry], columns: &[(&str, bool)], figure: Figure) -> String {
         let mut rows = Vec::new();
         for (_, label) in self.transports.iter().filter_map(|t| t.row()) {
+            // the entries of this transport, by system
             let here = entries.iter().filter(|e| e.title().starts_with(label));
             let here: Vec<&Entry> = here.collect();
             let of = |name: &str| -> Vec<&Entry> {
@@ -236,6 +244,7 @@ impl Links {
                 of.copied().collect()
             };
             let native = of(NATIVE).into_iter().find(|e| figure(e, e).is_some());
+            // a figure, or the reason why there is none
             let texts = columns.iter().map(|&(name, is_asked)| {
                 let mut of = of(name).into_iter().peekable();
                 let is_here = of.peek().is_some();
@@ -259,10 +268,10 @@ impl Links {
     }
 }
 
-/// The cell of a system's entry beside the native one.
+/// A function that formats the cell of an entry, given the native one.
 type Figure = fn(&Entry, &Entry) -> Option<String>;
 
-/// Throughput, and the share of the native one.
+/// Formats throughput, and its share of the native one.
 fn share(entry: &Entry, native: &Entry) -> Option<String> {
     let gigabytes = |entry: &Entry| {
         let size = entry.scenario.flow()?.size as f64;
@@ -284,7 +293,7 @@ fn share(entry: &Entry, native: &Entry) -> Option<String> {
     Some(text)
 }
 
-/// One way, and what it is more than the native one.
+/// Formats the one-way time, and its difference to the native one.
 fn overhead(entry: &Entry, native: &Entry) -> Option<String> {
     entry.scenario.trips()?;
     let own = entry.cell.median("p50")?;

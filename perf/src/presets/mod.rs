@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sub-commands: which scenarios, which systems, how often, and what the tables show. All of them run a
+//! The sub-commands: their scenarios, systems, rounds and tables. All of them run a
 //! [`Campaign`](super::campaign::Campaign).
 
 pub mod curves;
@@ -25,7 +25,7 @@ pub struct Kept {
     pub json: Option<PathBuf>,
 }
 
-/// A flow from one publisher to one subscriber.
+/// Returns a flow from one publisher to one subscriber.
 fn flow(topology: Topology, size: usize) -> Scenario {
     Scenario::Flow(Flow {
         topology,

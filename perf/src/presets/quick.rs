@@ -23,7 +23,7 @@ use crate::table::{Table, range, times_better};
 pub const THROUGHPUT_SIZES: [usize; 4] = [8, 1024, 64 * 1024, 1024 * 1024];
 /// Payload of the round trips in bytes, as in the studies.
 pub const ROUND_TRIP_SIZE: usize = 64;
-/// Bare sockets, as this table names them.
+/// The name of bare sockets in this table.
 pub const BARE: &str = "bare";
 
 /// Options of `perf quick`.
@@ -64,6 +64,7 @@ impl Quick {
     /// Measures, prints the table and writes the record.
     pub fn run(&self) -> Result<(), Failure> {
         let (systems, span) = (self.systems()?, Span::after_half(self.seconds));
+        // flows and round trips
         let mut all = throughput(&systems, span);
         let trips = [Topology::PeerToPeer, Topology::Routed].map(|topology| {
             Scenario::Trips(Trips {
@@ -78,6 +79,7 @@ impl Quick {
             let text = format!("--only {only:?}: no such cell, try \"8B\" or \"ping routed\"");
             return Err(Failure::Usage(text));
         }
+        // measure
         let runtime = json!(self.runtime.map_or("default", RuntimeKind::name));
         let campaign = Campaign {
             tool: "quick",
@@ -91,6 +93,7 @@ impl Quick {
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
         };
+        // tables
         let tables = tables(&outcome.entries, &self.reference.columns(BARE));
         let (legend, closing) = (self.legend(&outcome.rounds()), closing(&outcome.entries));
         outcome.print(&format!("{tables}{legend}\n{closing}"));
@@ -106,7 +109,7 @@ impl Quick {
     }
 }
 
-/// Throughput of every size, peer to peer and routed.
+/// Returns the flows of every size, peer to peer and routed.
 pub fn throughput(systems: &[System], span: Span) -> Vec<Entry> {
     let flows = |topology| THROUGHPUT_SIZES.map(|size| flow(topology, size));
     let flows = [flows(Topology::PeerToPeer), flows(Topology::Routed)].concat();
@@ -118,7 +121,7 @@ fn title(entry: &Entry) -> String {
     format!("{} {}", bytes(scenario.size()), scenario.topology())
 }
 
-/// Flows, and below them round trips.
+/// Returns the tables of flows and of round trips.
 fn tables(entries: &[Entry], references: &[&str]) -> String {
     let (trips, flows): (Vec<&Entry>, Vec<&Entry>) = entries
         .iter()
@@ -144,13 +147,16 @@ fn tables(entries: &[Entry], references: &[&str]) -> String {
     tables.map(|table| format!("{table}\n\n")).collect()
 }
 
-/// All of it in a sentence: the smallest messages from peer to peer, and their round trip.
+/// Returns a summary in one sentence: the rate of the smallest messages from peer to peer, and
+/// their round trip.
 fn closing(entries: &[Entry]) -> String {
+    // the first flow and the first round trip from peer to peer
     let own = |is_trip: bool| {
         let all = entries.iter().filter(|entry| entry.system.name == ZONDA);
         let mut direct = all.filter(|entry| entry.scenario.topology() == Topology::PeerToPeer);
         direct.find(|entry| entry.scenario.trips().is_some() == is_trip)
     };
+    // multiples of the other systems
     let beside = |entry: &Entry| {
         let others = entries.iter().filter(|other| {
             other.is_beside(entry) && other.system != entry.system && !other.cell.metrics.is_empty()
@@ -161,6 +167,7 @@ fn closing(entries: &[Entry]) -> String {
         });
         times.collect::<String>()
     };
+    // both parts of the sentence
     let flow = own(false).and_then(|entry| {
         let (size, rate) = (bytes(entry.scenario.size()), entry.cell.median("rate")?);
         let rate = short(rate);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf scale`: what great numbers cost a router, of clients that are connected and of subscriptions that are
-//! declared. The router is a process of its own; the clients live in this one.
+//! `zonda perf scale`: the cost of great numbers for a router, of connected clients and of declared
+//! subscriptions. The router is a separate process; the clients run in this one.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::scenario::{Numbers, Scenario, distinct};
 use crate::system::{Span, System, ZONDA};
 use crate::table::{or_none, spread};
 
-/// What is measured if nothing is asked for.
+/// The default numbers.
 const CONNECTIONS: u32 = 1000;
 const SUBSCRIPTIONS: u32 = 1_000_000;
 
@@ -59,7 +59,7 @@ const ROWS: [(&str, &str, &str); 15] = [
     ("subscriptions", "memory_after", "memory when all have left"),
 ];
 
-/// What a reader of the help tries first, and how to read what comes out.
+/// Examples in the help, and the meaning of the figures.
 const HELP: &str = "\
 Examples:
   zonda perf scale                                      both, with the default numbers, about a minute
@@ -175,7 +175,7 @@ impl Scale {
     }
 }
 
-/// A row for each figure that was taken, a column for each system.
+/// Returns the table with a row for each figure and a column for each system.
 fn table(entries: &[Entry]) -> String {
     let systems = distinct(entries.iter().map(|entry| entry.cell.system.as_str()));
     let mut header = vec!["of".to_owned(), "what".to_owned(), "unit".to_owned()];
@@ -184,6 +184,7 @@ fn table(entries: &[Entry]) -> String {
     let mut rows = Vec::new();
     let mut last = "";
     for (case, metric, what) in ROWS {
+        // rows without figures are left out
         let of_case: Vec<&Entry> = entries.iter().filter(|e| e.cell.case == case).collect();
         let mut metrics = of_case.iter().filter_map(|e| e.cell.metrics.get(metric));
         let Some(unit) = metrics.next().map(|metric| metric.unit.clone()) else {
@@ -193,10 +194,12 @@ fn table(entries: &[Entry]) -> String {
             let found = of_case.iter().find(|e| e.cell.system == **system);
             found?.cell.spread(metric)
         };
+        // the figure of each system
         let spreads: Vec<Option<Spread>> = systems.iter().map(of).collect();
         let title = of_case.first().map(|entry| entry.scenario.to_string());
         let title = title.filter(|_| last != case).unwrap_or_default();
         last = case;
+        // the row: figures, then multiples of this project's
         let mut row = vec![title, what.to_owned(), unit];
         row.extend(
             spreads
@@ -217,7 +220,7 @@ fn table(entries: &[Entry]) -> String {
     zonda_program::table(header, rows, 3..)
 }
 
-/// Three digits that count.
+/// Formats a figure with three significant digits.
 fn figure(value: f64) -> String {
     match value.abs() {
         v if v >= 99.95 => format!("{value:.0}"),

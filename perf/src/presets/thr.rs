@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf thr`: how much flows, by size, topology, number of publishers and subscribers, keys and
+//! `zonda perf thr`: throughput by size, topology, number of publishers and subscribers, keys and
 //! quality of service. Every round starts every program anew; in each round the systems take turns.
-//! Always checks that each message came exactly once and in order.
+//! The receivers always check that each message is delivered exactly once and in order.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::system::{BARE, Span, System, ZONDA};
 use crate::table::{Table, by_role, or_none, range, times_better};
 use crate::workers::sequence_check::PUBLISHERS_MAX;
 
-/// Examples for readers of the help, and the meaning of the table.
+/// Examples in the help, and the meaning of the table.
 const HELP: &str = "\
 Examples:
   zonda perf thr                                       five sizes, peer to peer and routed
@@ -124,6 +124,7 @@ impl Thr {
         let mut systems = vec![System::own(ZONDA, runtime)];
         systems.extend(System::yardsticks(self.reference.examples()?));
         let systems = self.linked.put(systems);
+        // systems that cannot take part are reported
         let (flows, span) = (self.flows(), self.span());
         for system in &systems {
             let mut refused = flows.iter().rev();
@@ -142,6 +143,7 @@ impl Thr {
             keeps_samples: false,
             measure: &measure,
         };
+        // measure
         let all = entries("", &flows, &systems, |_| span);
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
@@ -159,7 +161,7 @@ fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
         let lost = |cell: &Cell| Some(100.0 * cell.median("lost")? / cell.median("offered")?);
         or_none(lost(&entry.cell).map(|percent| format!("{percent:.1}")))
     };
-    // the first word says it
+    // the first word is enough
     let head = |of: &str| format!("x {}", of.split(' ').next().unwrap_or_default());
     Table::default()
         .title("case", |entry| entry.cell.case.clone())
@@ -177,12 +179,12 @@ fn table(entries: &[Entry], references: &[&str]) -> Option<String> {
         .of(entries)
 }
 
-/// The way of measuring, and the findings of the check.
+/// Returns the legend: the method, and the results of the check.
 fn legend(entries: &[Entry], rounds: &str, span: Span) -> String {
     let zonda = entries.iter().filter(|entry| entry.system.name == ZONDA);
     let [offered, delivered, dropped, lost, duplicated, reordered] = ACCOUNT.map(|name| {
         let sums = zonda.clone().map(|entry| entry.cell.sum(name));
-        // a sum of nothing is -0
+        // the sum of no figures is -0
         sums.sum::<f64>() + 0.0
     });
     format!(

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::spread::Spread;
 use crate::histogram::histogram_of;
 
-/// (nanoseconds, how often), ascending.
+/// Pairs of nanoseconds and count, ascending.
 pub type Pairs = Vec<(u64, u64)>;
 
 /// One system in one case at one x.
@@ -24,7 +24,7 @@ pub struct Cell {
     pub x: Option<X>,
     /// The figures by name; none if the cell could not be measured.
     pub metrics: BTreeMap<String, Metric>,
-    /// Why it could not be measured, or what a reader should know.
+    /// The reason of a failure, or a note for the reader.
     pub note: Option<String>,
     /// The latencies of each round, where they are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -38,16 +38,16 @@ pub struct Cell {
 #[derive(Clone, Debug, Default)]
 pub struct Round {
     figures: Vec<(String, &'static str, Better, f64)>,
-    /// The latencies that were recorded.
+    /// The recorded latencies.
     pub nanos_times: Pairs,
     /// The readings of the receiver's count.
     pub messages_at_nanos: Pairs,
-    /// Faults with messages, if there were any.
+    /// Lost, duplicated or reordered messages, if there were any.
     pub fault: Option<String>,
 }
 
 impl Round {
-    /// A round with these latencies.
+    /// Creates a round with these latencies.
     pub fn of_latencies(nanos_times: Pairs) -> Self {
         Round {
             nanos_times,
@@ -55,7 +55,7 @@ impl Round {
         }
     }
 
-    /// A round with these readings of the receiver's count.
+    /// Creates a round with these readings of the receiver's count.
     pub fn of_readings(messages_at_nanos: Pairs) -> Self {
         Round {
             messages_at_nanos,
@@ -63,7 +63,7 @@ impl Round {
         }
     }
 
-    /// One figure more.
+    /// Adds a figure.
     pub fn add(
         &mut self,
         name: impl Into<String>,
@@ -74,7 +74,7 @@ impl Round {
         self.figures.push((name.into(), unit, better, figure));
     }
 
-    /// One figure of a program, if it is known.
+    /// Adds a figure of a program, if it is known.
     pub fn add_of(
         &mut self,
         program: [&str; 2],
@@ -87,19 +87,19 @@ impl Round {
         }
     }
 
-    /// The figure of that name.
+    /// Returns the figure of that name.
     pub fn figure(&self, name: &str) -> Option<f64> {
         let found = self.figures.iter().find(|(of, ..)| of == name);
         found.map(|(_, _, _, figure)| *figure)
     }
 
-    /// These figures in one line, or all if none is named.
+    /// Formats these figures in one line, or all figures if `names` is empty.
     pub fn line(&self, names: &[&str]) -> String {
         let is_shown = |name: &str| names.is_empty() || names.contains(&name);
         let shown = self.figures.iter().filter(|(name, ..)| is_shown(name));
         let texts: Vec<String> = shown
             .map(|(name, unit, _, figure)| {
-                // Records write it without a letter beyond ASCII; people read it as tables have it.
+                // Records use ASCII only; texts for readers use the usual unit.
                 let unit = if *unit == "us" { "µs" } else { *unit };
                 format!("{name} {figure:.1} {unit}")
             })
@@ -115,7 +115,7 @@ pub struct X {
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// Where.
+    /// The value.
     pub value: f64,
 }
 
@@ -124,26 +124,26 @@ pub struct X {
 pub struct Metric {
     /// Its unit.
     pub unit: String,
-    /// Which way is better.
+    /// The direction in which it improves.
     pub better: Better,
     /// The figure of each round, in the order of the rounds.
     pub rounds: Vec<f64>,
 }
 
-/// Which way a figure gets better.
+/// The direction in which a figure improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// The more the better.
+    /// More is better.
     Higher,
-    /// The less the better.
+    /// Less is better.
     Lower,
-    /// It describes the run and is not compared.
+    /// A description of the run, which is not compared.
     Neither,
 }
 
 impl Cell {
-    /// A cell without an x and without figures.
+    /// Creates a cell without an x and without figures.
     pub fn new(system: impl Into<String>, case: impl Into<String>) -> Self {
         Cell {
             system: system.into(),
@@ -156,14 +156,14 @@ impl Cell {
         }
     }
 
-    /// A cell at a place on an x axis.
+    /// Places the cell on an x axis.
     #[cfg(test)]
     pub fn at(mut self, name: &str, unit: &str, value: f64) -> Self {
         self.x = Some(X::new(name, unit, value));
         self
     }
 
-    /// Appends what a round showed; the first fault of all rounds is kept.
+    /// Appends the figures of a round; the first fault of all rounds is kept.
     pub fn append(&mut self, round: Round) {
         for (name, unit, better, figure) in round.figures {
             self.add(&name, unit, better, figure);
@@ -181,8 +181,8 @@ impl Cell {
         }
     }
 
-    /// Appends the figure of one round. A figure that is not finite is left out, as a file could not
-    /// hold it. The unit and the direction are those of the first round.
+    /// Appends the figure of one round. A figure that is not finite is left out, because a file
+    /// cannot hold it. The unit and the direction are those of the first round.
     pub fn add(&mut self, metric: &str, unit: &str, better: Better, figure: f64) {
         if !figure.is_finite() {
             return;
@@ -196,7 +196,7 @@ impl Cell {
         metric.rounds.push(figure);
     }
 
-    /// The cell could not be measured, and why.
+    /// Marks the cell as not measurable, with the reason.
     pub fn fail(&mut self, why: impl Into<String>) {
         self.metrics.clear();
         self.nanos_times.clear();
@@ -211,7 +211,7 @@ impl Cell {
 
     /// The sum of a metric over the rounds.
     pub fn sum(&self, metric: &str) -> f64 {
-        // a sum of nothing is -0
+        // the sum of no figures is -0
         self.rounds(metric).iter().sum::<f64>() + 0.0
     }
 
@@ -221,7 +221,7 @@ impl Cell {
         (!all.is_empty()).then_some(all)
     }
 
-    /// Middle and ends of a metric over the rounds.
+    /// The median and the range of a metric over the rounds.
     pub fn spread(&self, metric: &str) -> Option<Spread> {
         self.metrics.get(metric)?.spread()
     }
@@ -239,7 +239,7 @@ impl Cell {
 }
 
 impl X {
-    /// A place.
+    /// Creates a place.
     pub fn new(name: &str, unit: &str, value: f64) -> Self {
         X {
             name: name.to_owned(),
@@ -250,13 +250,14 @@ impl X {
 }
 
 impl Metric {
-    /// Middle and ends over the rounds.
+    /// The median and the range over the rounds.
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(self.rounds.iter().copied())
     }
 }
 
-/// True if every word of one of the `filters`, if there are any, is part of a cell's `name`.
+/// Returns true if every word of one of the `filters`, if there are any, is part of a cell's
+/// `name`.
 pub fn is_chosen(name: &str, filters: &[String]) -> bool {
     let name = name.to_lowercase();
     let has_all = |filter: &String| {

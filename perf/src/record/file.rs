@@ -10,8 +10,8 @@ use zonda_program::Failure;
 use super::{Record, SCHEMA};
 
 impl Record {
-    /// Finds out that `file` can be written, before the work and not after it. An existing file is
-    /// emptied.
+    /// Checks that `file` can be written, before the measurement and not after it. An existing file
+    /// is emptied.
     pub fn reserve(file: &Path) -> Result<(), Failure> {
         match is_output(file) {
             true => Ok(()),
@@ -32,7 +32,7 @@ impl Record {
         Record::parse(&text, file)
     }
 
-    /// Makes a record of the text of a file. The failure says what the file is instead.
+    /// Parses the text of a file as a record. The error names the mismatch.
     pub fn parse(text: &str, file: &Path) -> Result<Record, Failure> {
         let file = file.display();
         let form =
@@ -50,7 +50,7 @@ impl Record {
     }
 }
 
-/// Whether a file of that name means standard output.
+/// Returns true if the file name stands for standard output.
 pub fn is_output(file: &Path) -> bool {
     file == Path::new("-")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What every measurement of systems writes with `--json`, and what `perf compare` and the pages read: where and how was
-//! measured, and every figure of every round.
+//! The record that every measurement of systems writes with `--json`, and that `perf compare` and
+//! the pages read: the place and the settings of the measurement, and every figure of every round.
 //!
 //! ```text
 //! { "schema": 1, "tool": "thr", "taken_at": "2026-01-31T12:00:00Z", "machine": {..}, "build": {..},
@@ -27,10 +27,10 @@ pub use cell::{Better, Cell, Metric, Pairs, Round, X, is_chosen};
 pub use file::is_output;
 pub use spread::Spread;
 
-/// Raised when a field changes its meaning or goes away.
+/// The version of the form, raised when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-/// Everything one run measured, and where.
+/// The results of one run, with its environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The form of the file: the number that this build writes and reads.
@@ -40,27 +40,27 @@ pub struct Record {
     /// The whole command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// When the run began, in UTC.
+    /// Start of the run, in UTC.
     pub taken_at: String,
     /// Processor, memory, kernel and load before the first measurement.
     pub machine: Value,
     /// Version, profile, compiler, and the commit if the build knew it.
     pub build: Value,
-    /// The flags that change what the figures mean.
+    /// The flags that change the meaning of the figures.
     pub settings: Map<String, Value>,
     /// The figures, one cell for each system, case and x, in the order of the tables.
     pub cells: Vec<Cell>,
-    /// Runnable programs over the last 1, 5 and 15 minutes when it was over.
+    /// Runnable programs over the last 1, 5 and 15 minutes at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_average_after: Option<Vec<f64>>,
-    /// What the tool concludes, by name.
+    /// The tool's conclusions, by name.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
 impl Record {
-    /// An empty record of `tool`, taken now on this machine. Make it before the first measurement, so
-    /// that the load in it is that of the others.
+    /// Creates an empty record of `tool`, taken now on this machine. Call it before the first
+    /// measurement, so that the recorded load is that of other programs.
     pub fn begin(tool: &str, settings: Map<String, Value>) -> Self {
         let mut build = machine::build();
         if let Value::Object(build) = &mut build {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Middle and ends of the figures of several rounds.
+//! Median and range of the figures of several rounds.
 
-/// Middle and ends of several figures.
+/// The median and the range of several figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// The middle one, or the mean of the two in the middle.
+    /// The middle figure, or the mean of the two in the middle.
     pub median: f64,
     /// The smallest.
     pub min: f64,
@@ -13,7 +13,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of any number of figures; `None` of none.
+    /// Computes the spread of any number of figures; `None` if there are none.
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);

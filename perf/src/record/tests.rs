@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Records survive their files, and other files are distinguished from them.
+//! Tests: records survive their files, and other files are refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Better, Cell, Record, SCHEMA};
 
-/// A file of this test's own, removed at its end.
+/// A temporary file, removed at its end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -20,7 +20,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // what is left in a temporary folder does no harm
+        // a file left in a temporary folder does no harm
         let _ = fs::remove_file(&self.0);
     }
 }

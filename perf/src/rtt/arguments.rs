@@ -18,7 +18,7 @@ use crate::scenario::raw::{Pacing, Transport};
 const DATAGRAM_MAX: usize = 65_507;
 /// The largest message of a stream.
 const MESSAGE_MAX: usize = 64 << 20;
-/// The most tasks beside the ping.
+/// The maximum number of tasks in addition to the ping.
 const TASKS_MAX: i64 = 100_000;
 
 /// Which side this is.
@@ -112,17 +112,17 @@ pub struct Options {
 }
 
 impl Options {
-    /// How each round trip is printed, if it is.
+    /// The format in which each round trip is printed, if any.
     pub fn rows(&self) -> Option<Format> {
         self.format.or(self.csv.then_some(Format::Zonda))
     }
 
-    /// The backend that was asked for, or the first.
+    /// The requested backend, or the first available one.
     pub fn backend(&self) -> Backend {
         self.backend.unwrap_or_else(Backend::first)
     }
 
-    /// What moves the messages, as reports name it.
+    /// The framework's name in reports.
     pub fn framework(&self) -> &'static str {
         match self.protocol {
             Transport::Icmp => "icmp",
@@ -130,19 +130,20 @@ impl Options {
         }
     }
 
-    /// Messages per second that are wanted; `None` for as many as possible.
+    /// Messages per second that are wanted; `None` for back to back.
     pub fn wanted(&self) -> Option<f64> {
         let interval = self.interval.as_secs_f64();
         (interval > 0.0).then(|| 1.0 / interval)
     }
 
-    /// How long ping measures.
+    /// The duration of the measurement.
     pub fn measured_for(&self) -> Duration {
         self.duration.unwrap_or(Duration::from_secs(60))
     }
 
-    /// Who is to be pinged, and how.
+    /// Returns the plan of the ping.
     pub fn ping(&self, interrupt: Interrupt) -> Result<Ping, Failure> {
+        // a message must fit its protocol
         let most = match self.protocol {
             Transport::Tcp => MESSAGE_MAX,
             Transport::Udp | Transport::Icmp => DATAGRAM_MAX,
@@ -173,7 +174,7 @@ impl Options {
     }
 }
 
-/// A share of a processor.
+/// Parses a share of a processor.
 pub fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if share > 0.0 && share <= 64.0 => Ok(share),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which runtime to take for what, and whether it can be distinguished from the others. In each round a runtime
-//! has one score: the geometric mean of its figures over the cases of the question. The best median wins;
-//! the others are compared with it round against round.
+//! Recommended runtimes, and their significance. In each round a runtime has one score: the
+//! geometric mean of its figures over the cases of the question. The best median wins; the others
+//! are compared with it round by round.
 
 use serde_json::{Value, json};
 
@@ -12,25 +12,25 @@ use crate::record::{Cell, Spread};
 use crate::scenario::rates::Pace;
 use crate::scenario::{Receiving, Scenario, distinct};
 
-/// A difference is no chance below this probability.
+/// The significance level.
 pub const LEVEL: f64 = 0.05;
 
-/// What one may want.
+/// A purpose for which a runtime is recommended.
 #[derive(Debug)]
 pub struct Question {
-    /// What for.
+    /// The purpose.
     pub name: &'static str,
     /// Unit of its figures.
     pub unit: &'static str,
-    /// Whether more is better.
+    /// True if more is better.
     pub is_more_better: bool,
-    /// The cases it looks at.
+    /// A filter of the cases.
     asks: fn(&Scenario) -> bool,
-    /// What it looks at there.
+    /// The figures of a case, by rounds.
     figures: fn(&Cell) -> Vec<f64>,
 }
 
-/// Those that are answered.
+/// All questions.
 pub const QUESTIONS: [Question; 4] = [
     Question {
         name: "latency, p50",
@@ -57,7 +57,8 @@ pub const QUESTIONS: [Question; 4] = [
         name: "CPU",
         unit: "s per million",
         is_more_better: false,
-        // between slow round trips the asking worker waits actively, which is no cost of the runtime
+        // between slow round trips the asking worker polls actively, which is not the runtime's
+        // cost
         asks: is_dense,
         figures: seconds_per_million,
     },
@@ -68,15 +69,15 @@ fn is_by_callback(scenario: &Scenario) -> bool {
     trips.is_some_and(|trips| trips.receiving == Some(Receiving::Callback))
 }
 
-/// Whether nothing waits for the next message to be due.
+/// Returns true if messages follow each other without a pause.
 pub fn is_dense(scenario: &Scenario) -> bool {
     let trips = scenario.trips();
     trips.is_none_or(|trips| trips.pace == Pace::BackToBack)
 }
 
-/// CPU seconds that all programs together use for a million messages, in each round.
+/// Returns the CPU seconds of all programs for a million messages, by rounds.
 pub fn seconds_per_million(cell: &Cell) -> Vec<f64> {
-    /// Seconds in a nanosecond, times a million messages.
+    /// Seconds per nanosecond, times a million messages.
     const SCALE: f64 = 1e-3;
     let of_roles = ROLES.map(|role| cell.rounds(&format!("cpu_{role}")));
     let known = of_roles.iter().filter(|rounds| !rounds.is_empty());
@@ -98,36 +99,37 @@ pub fn seconds_per_million(cell: &Cell) -> Vec<f64> {
 pub struct Advice {
     /// The question.
     pub question: &'static Question,
-    /// The best first.
+    /// The runtimes, the best first.
     pub standings: Vec<Standing>,
     /// Rounds that were compared.
     pub rounds: usize,
 }
 
-/// How one runtime did.
+/// The result of one runtime.
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// The runtime's name.
     pub runtime: String,
     /// Its score in each round.
     pub scores: Vec<f64>,
-    /// The middle and the ends of these.
+    /// The median and the range of the scores.
     pub score: Spread,
-    /// How many times worse than the best one.
+    /// The factor by which it is worse than the best one.
     pub times_worse: f64,
-    /// The probability that it is as good as the best one, by [`rank`]; of the best one 1.
+    /// The p-value of its difference from the best one, by [`rank`]; 1 for the best one.
     pub p: f64,
 }
 
 impl Standing {
-    /// Whether the difference to the best one is no chance.
+    /// Returns true if the difference from the best one is significant.
     pub fn is_behind(&self) -> bool {
         self.p < LEVEL
     }
 }
 
 impl Advice {
-    /// Rounds that are needed to tell so many runtimes apart, if these are too few.
+    /// Returns the number of rounds needed to distinguish this many runtimes, if there were too
+    /// few.
     pub fn rounds_needed(&self) -> Option<usize> {
         let others = self.standings.len().saturating_sub(1);
         let needed = rank::rounds_needed(self.rounds, others, LEVEL)?;
@@ -135,7 +137,7 @@ impl Advice {
     }
 }
 
-/// An answer to each question that at least two runtimes have figures for.
+/// Returns an answer to each question for which at least two runtimes have figures.
 pub fn advice(entries: &[Entry]) -> Vec<Advice> {
     let answers = QUESTIONS.iter().filter_map(|q| answer(q, entries));
     answers.collect()
@@ -144,6 +146,7 @@ pub fn advice(entries: &[Entry]) -> Vec<Advice> {
 fn answer(question: &'static Question, entries: &[Entry]) -> Option<Advice> {
     let nodes = entries.iter().filter(|entry| entry.system.is_own());
     let asked: Vec<&Entry> = nodes.filter(|e| (question.asks)(&e.scenario)).collect();
+    // scores of all runtimes over the same scenarios
     let scenarios = distinct(asked.iter().map(|entry| entry.scenario));
     let runtimes = distinct(asked.iter().map(|entry| entry.system.name.clone()));
     let mut scored: Vec<(String, Vec<f64>)> = runtimes
@@ -153,7 +156,7 @@ fn answer(question: &'static Question, entries: &[Entry]) -> Option<Advice> {
             Some((runtime, scores))
         })
         .collect();
-    // a run that was ended early has more rounds of some than of others
+    // a run that was ended early has more rounds of some runtimes than of others
     let rounds = scored.iter().map(|(_, s)| s.len()).min()?;
     scored.iter_mut().for_each(|(_, s)| s.truncate(rounds));
     (scored.len() >= 2).then(|| Advice {
@@ -163,7 +166,7 @@ fn answer(question: &'static Question, entries: &[Entry]) -> Option<Advice> {
     })
 }
 
-/// The score of each round in which there is a figure for every scenario; `None` without any.
+/// Returns the score of each round that has a figure for every scenario; `None` without any.
 fn scores(
     question: &Question,
     asked: &[&Entry],
@@ -200,11 +203,13 @@ fn standings(question: &Question, scored: Vec<(String, Vec<f64>)>) -> Vec<Standi
             p: 1.0,
         })
     };
+    // order by score
     let mut standings: Vec<Standing> = scored.into_iter().filter_map(standing).collect();
     standings.sort_by(|a, b| a.score.median.total_cmp(&b.score.median));
     if question.is_more_better {
         standings.reverse();
     }
+    // compare the others with the best
     let Some((best, others)) = standings.split_first_mut() else {
         return standings;
     };
@@ -221,7 +226,7 @@ fn standings(question: &Question, scored: Vec<(String, Vec<f64>)>) -> Vec<Standi
 }
 
 impl Advice {
-    /// As it stands in the record.
+    /// Returns the advice in the form of a record.
     pub fn to_json(&self) -> Value {
         json!({
             "for": self.question.name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf runtimes`: the whole node on every runtime that is compiled in, beside the raw ping-pong of the same runtime
-//! and bare sockets.
+//! `zonda perf runtimes`: the whole node on every runtime that is compiled in, compared with the
+//! raw ping-pong of the same runtime and with bare sockets.
 
 mod advice;
 mod tables;
@@ -25,10 +25,10 @@ use advice::Advice;
 
 /// The rate of the round trips that are not back to back.
 const SLOW_HERTZ: u32 = 1000;
-/// What the names of the raw ping-pongs begin with.
+/// The prefix of the raw ping-pongs' names.
 const RAW: &str = "raw ";
 
-/// What a reader of the help tries first, and how to read what comes out.
+/// Examples in the help, and the meaning of the tables.
 const HELP: &str = "\
 Examples:
   zonda perf runtimes                                  everything, about ten minutes
@@ -70,7 +70,7 @@ pub struct Runtimes {
     kept: Kept,
 }
 
-/// The runtimes to measure, and those that do not start here, with the reasons.
+/// The runtimes to measure, and those that cannot start here, with the reasons.
 type Kinds = (Vec<RuntimeKind>, Vec<(RuntimeKind, String)>);
 
 impl Runtimes {
@@ -98,6 +98,7 @@ impl Runtimes {
         if kinds.is_empty() {
             return Err(Failure::Run("no runtime is left to measure".into()));
         }
+        // the cells that the flags select
         let span = Span::after_half(self.seconds);
         let mut all = cells(&kinds, span, self.linked);
         all.retain(|entry| entry.is_wanted(&self.only));
@@ -106,6 +107,7 @@ impl Runtimes {
             let text = format!("--only {only:?}: no such cell, try \"8B p2p\" or \"callback\"");
             return Err(Failure::Usage(text));
         }
+        // measure
         let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
         let campaign = Campaign {
             tool: "runtimes",
@@ -119,6 +121,7 @@ impl Runtimes {
         let Some(mut outcome) = campaign.run(all)? else {
             return Ok(());
         };
+        // tables, and the advice for the record
         let advice = advice::advice(&outcome.entries);
         let tables = tables::tables(&outcome.entries, &advice);
         outcome.print(&format!("\n{tables}\n{}", self.legend(&advice)));
@@ -155,8 +158,8 @@ impl Runtimes {
     }
 }
 
-/// Throughput as in `perf quick`, then the round trips. The raw ping-pongs know neither routers nor queues, bare sockets no
-/// queues.
+/// Returns the throughput of `perf quick`, and round trips. The raw ping-pongs have no router and
+/// no queue, bare sockets no queue.
 fn cells(kinds: &[RuntimeKind], span: Span, linked: Linked) -> Vec<Entry> {
     let node = |kind: &RuntimeKind| System::own(kind.name(), Some(kind.name()));
     let raw = |kind: &RuntimeKind| {
@@ -171,6 +174,7 @@ fn cells(kinds: &[RuntimeKind], span: Span, linked: Linked) -> Vec<Entry> {
     systems.extend(kinds.iter().map(raw));
     systems.push(System::new(BARE, Kind::Bare));
     let systems = linked.put(systems);
+    // flows of all systems, then round trips, except queues of yardsticks
     let mut all = throughput(&systems, span);
     all.extend(entries("ping ", &trips(), &systems, |_| span));
     all.retain(|entry| {
@@ -183,7 +187,7 @@ fn cells(kinds: &[RuntimeKind], span: Span, linked: Linked) -> Vec<Entry> {
 
 fn trips() -> Vec<Scenario> {
     let mut all = Vec::new();
-    // what the queue adds is the same behind a router
+    // the queue's cost is the same behind a router
     for (topology, receiving) in [
         (Topology::PeerToPeer, Receiving::Callback),
         (Topology::PeerToPeer, Receiving::Queue),
@@ -199,7 +203,7 @@ fn trips() -> Vec<Scenario> {
     all
 }
 
-/// So many rounds.
+/// Formats a number of rounds.
 fn times(rounds: u32) -> String {
     match rounds {
         1 => "1 round".to_owned(),
@@ -207,7 +211,7 @@ fn times(rounds: u32) -> String {
     }
 }
 
-/// Why a runtime does not start here; `None` if it does.
+/// Returns the reason why a runtime cannot start here; `None` if it can.
 fn refusal(kind: RuntimeKind) -> Option<String> {
     match kind.effective() {
         Ok((_, why)) => why,
@@ -233,7 +237,7 @@ mod tests {
     fn yardsticks_stand_beside_what_they_can_do() {
         let all = all(&[]);
         let count = |is: fn(&Kind) -> bool| all.iter().filter(|e| is(&e.system.kind)).count();
-        // 8 of throughput and 6 of round trips for each runtime; the yardsticks have no queues
+        // 8 flows and 6 round trips for each runtime; the yardsticks have no queues
         assert_eq!(count(|kind| matches!(kind, Kind::Zonda(_))), 28);
         assert_eq!(count(|kind| matches!(kind, Kind::Raw(_))), 4);
         assert_eq!(count(|kind| matches!(kind, Kind::Bare)), 12);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tables that `perf runtimes` prints.
+//! The tables of `perf runtimes`.
 
 use super::advice::{Advice, Standing, is_dense, seconds_per_million};
 use super::{BARE, RAW};
@@ -10,7 +10,7 @@ use crate::record::Spread;
 use crate::scenario::{Receiving, Scenario, Topology, Trips, bytes, distinct};
 use crate::table::{NONE, Table, by_role, or_none, spread};
 
-/// All tables with their titles.
+/// Returns all tables with their titles.
 pub fn tables(entries: &[Entry], advice: &[Advice]) -> String {
     let of = |topology| throughput(entries, topology);
     let what = "messages per second (min..max), share of the best runtime";
@@ -44,7 +44,7 @@ fn is_raw(entry: &Entry) -> bool {
     entry.system.name.starts_with(RAW)
 }
 
-/// One row for each system, one column for each scenario that `wanted` says yes to.
+/// Returns a table with a row for each system and a column for each `wanted` scenario.
 fn pivot(
     entries: &[Entry],
     wanted: impl Fn(&Scenario) -> bool,
@@ -101,7 +101,7 @@ fn seconds(entries: &[Entry]) -> Option<String> {
     pivot(entries, is_dense, without_pace, text)
 }
 
-/// The name of a scenario as short as it is clear.
+/// Returns the short name of a scenario.
 fn without_pace(scenario: &Scenario) -> String {
     let what = match scenario.trips().and_then(|trips| trips.receiving) {
         None => bytes(scenario.size()),
@@ -110,7 +110,8 @@ fn without_pace(scenario: &Scenario) -> String {
     format!("{what} {}", scenario.topology())
 }
 
-/// Rows for the smallest messages and the round trips, where a runtime shows most.
+/// Returns the table of resources for the smallest messages and the round trips, where runtimes
+/// differ most.
 fn resources(entries: &[Entry]) -> Option<String> {
     let is_small = |e: &&Entry| !is_raw(e) && e.scenario.size() <= 64 && !e.cell.metrics.is_empty();
     let column = |metric: &'static str, text: fn(f64) -> String| {
@@ -126,12 +127,13 @@ fn resources(entries: &[Entry]) -> Option<String> {
         .of(entries.iter().filter(is_small))
 }
 
-/// One row for each node, and one for bare sockets; the raw ones are columns.
+/// Returns the table of round trips, with a row for each node and for bare sockets; raw ping-pongs
+/// are columns.
 fn round_trips(entries: &[Entry]) -> Option<String> {
     let p50 = |entry: &Entry| entry.cell.median("p50");
     let beside = move |entry: &Entry, yardstick: &str| {
         let trips = *entry.scenario.trips()?;
-        // answers that go through a queue are compared with the same yardstick as those that do not
+        // replies through a queue are compared with the same yardstick as those by callback
         let scenario = Scenario::Trips(Trips {
             receiving: Some(Receiving::Callback),
             ..trips
@@ -145,6 +147,7 @@ fn round_trips(entries: &[Entry]) -> Option<String> {
     };
     let raw = move |entry: &Entry| beside(entry, &format!("{RAW}{}", entry.system.name));
     let bare = move |entry: &Entry| beside(entry, BARE);
+    // columns
     let times =
         move |entry: &Entry, other: Option<f64>| Some(format!("{:.2}", p50(entry)? / other?));
     Table::default()
@@ -167,7 +170,8 @@ fn round_trips(entries: &[Entry]) -> Option<String> {
             .filter(|e| e.scenario.trips().is_some() && !is_raw(e)))
 }
 
-/// The p99.9 of all rounds together, in microseconds: one round has too few round trips for it.
+/// Returns the p99.9 of all rounds together, in microseconds: one round has too few round trips for
+/// it.
 fn rarest(entry: &Entry) -> Option<f64> {
     Some(micros(&entry.cell.latencies()?, 99.9))
 }
@@ -180,6 +184,7 @@ fn recommended(advice: &[Advice]) -> Option<String> {
         "no significant difference",
         "behind it",
     ];
+    // the best runtime, then those that are not significantly worse, then the rest
     let row = |advice: &Advice| {
         let (best, others) = advice.standings.split_first()?;
         let list = |is_behind: bool| {
@@ -202,7 +207,7 @@ fn recommended(advice: &[Advice]) -> Option<String> {
     (!rows.is_empty()).then(|| zonda_program::table(head, rows, 5..))
 }
 
-/// A runtime with how many times worse it is.
+/// Formats a runtime with the factor by which it is worse.
 fn against(standing: &Standing) -> String {
     let p = match standing.p {
         p if p < 0.005 => "<0.01".to_owned(),
@@ -211,7 +216,7 @@ fn against(standing: &Standing) -> String {
     format!("{} {:.2}x (p {p})", standing.runtime, standing.times_worse)
 }
 
-/// A figure that is often far below one.
+/// Formats a figure that is often far below one.
 fn rare(figure: f64) -> String {
     match figure {
         0.0 => "0".into(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stands where a backend is not compiled in, or where the platform has none. Nobody gets here by
-//! the command line, which only understands the names of backends that are present.
+//! The stand-in for a backend that is not compiled in or that the platform lacks. The command line
+//! never selects it, because its parser accepts only backends that are present.
 
 use zonda_program::Failure;
 
@@ -8,20 +8,20 @@ use super::kind::Backend;
 use crate::rtt::plan::{Doors, Ends, Ping};
 use crate::rtt::samples::Recording;
 
-/// It is not.
+/// Compile-time flag: the backend is absent.
 pub const PRESENT: bool = false;
 
-/// Refuses.
+/// Fails: the backend is absent.
 pub fn ping(backend: Backend, _: Ends, _: Ping) -> Result<Recording, Failure> {
     Err(refusal(backend))
 }
 
-/// Refuses.
+/// Fails: the backend is absent.
 pub fn pong(backend: Backend, _: Doors) -> Result<(), Failure> {
     Err(refusal(backend))
 }
 
-/// Refuses.
+/// Fails: the backend is absent.
 #[cfg_attr(
     all(feature = "uring", target_os = "linux"),
     expect(dead_code, reason = "only io_uring can be there and not start")

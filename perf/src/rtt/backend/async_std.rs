@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! async-std, which is discontinued: for comparison with what was published. The ping runs in `block_on`,
-//! the tasks beside it on the pool.
+//! async-std, which is discontinued: for comparison with published figures. The ping runs in
+//! `block_on`, the background tasks on the pool.
 
 use std::io;
 use std::net;
@@ -22,7 +22,7 @@ use crate::rtt::plan::{Doors, Ends, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 
-/// It is.
+/// Compile-time flag: the backend is present.
 pub const PRESENT: bool = true;
 
 #[derive(Clone, Copy)]
@@ -71,7 +71,7 @@ async fn joined<T>(task: JoinHandle<T>) -> Result<T, Failure> {
     Ok(task.await)
 }
 
-/// Measures on this thread.
+/// Measures on the calling thread.
 pub fn ping(_: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
     block_on(measure(ends, ping))
 }

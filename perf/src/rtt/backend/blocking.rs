@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The standard library: blocking sockets, one thread for each connection and each task. Its futures are
-//! finished when they are first asked.
+//! The standard library: blocking sockets, one thread for each connection and each task. Its
+//! futures are ready at the first poll.
 
 use std::future::Future;
 use std::io::{self, Read, Write};
@@ -24,9 +24,9 @@ use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 use crate::rtt::{pipeline, tasks};
 
-/// It always is.
+/// Compile-time flag: the backend is always present.
 pub const PRESENT: bool = true;
-/// Stack of the threads beside the ping, of which there may be a thousand.
+/// The stack size of background threads, of which there may be a thousand.
 const STACK: usize = 64 * 1024;
 
 /// Threads and sleeps.
@@ -63,7 +63,7 @@ impl Sender for Out {
 }
 
 enum In {
-    /// A stream, and how much of a message it has given.
+    /// A stream, and the number of bytes of the current message read so far.
     Tcp(TcpStream, usize),
     Udp(Arc<UdpSocket>),
     Icmp(Arc<Echo>),
@@ -105,25 +105,26 @@ fn split(ends: Ends) -> io::Result<(Out, In)> {
     })
 }
 
-/// Measures on this thread.
+/// Measures on the calling thread.
 pub fn ping(_: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
     let (sender, receiver) = split(ends)?;
     measure(sender, receiver, ping)
 }
 
-/// The system's own echo, for reference.
+/// Measures the system's own echo, for reference.
 pub fn ping_icmp(echo: Echo, ping: Ping) -> Result<Recording, Failure> {
     let echo = Arc::new(echo);
     measure(Out::Icmp(Arc::clone(&echo)), In::Icmp(echo), ping)
 }
 
 fn measure(mut sender: Out, receiver: In, ping: Ping) -> Result<Recording, Failure> {
+    // background threads, which begin together
     let gate = Arc::new(Barrier::new(ping.tasks + 1));
     for number in 0..ping.tasks {
         let (work, gate) = (ping.work, Arc::clone(&gate));
         let thread = thread::Builder::new().stack_size(STACK);
         let started = thread.spawn(move || {
-            // those that are there do not keep the others from being started
+            // the background threads begin together, so that none slows the start of the others
             gate.wait();
             done(tasks::beside::<Blocking>(work))
         });
@@ -133,6 +134,7 @@ fn measure(mut sender: Out, receiver: In, ping: Ping) -> Result<Recording, Failu
         })?;
     }
     gate.wait();
+    // one message at a time on this thread, or a second thread that reads
     if !ping.is_pipelined {
         return done(ping::wait::<Blocking>(sender, receiver, ping));
     }
@@ -186,7 +188,7 @@ fn reflect(socket: &UdpSocket) -> io::Result<()> {
     loop {
         match socket.recv_from(&mut block) {
             Ok((n, from)) => {
-                // who asked may have left, and then nobody misses the answer
+                // the asking program may have left, and then the answer is lost without harm
                 let _ = socket.send_to(&block[..n], from);
             }
             Err(e) if is_end(&e) => {}
@@ -195,7 +197,7 @@ fn reflect(socket: &UdpSocket) -> io::Result<()> {
     }
 }
 
-/// The outcome of a future that never waits.
+/// Returns the output of a future that never waits.
 fn done<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     loop {

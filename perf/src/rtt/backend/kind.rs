@@ -6,12 +6,12 @@ use std::fmt;
 #[cfg(any(feature = "tokio", all(feature = "uring", target_os = "linux")))]
 use zonda_program::Failure;
 
-/// What moves the bytes.
+/// A backend, which moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// tokio, its pool of worker threads.
+    /// tokio with its pool of worker threads.
     Tokio,
-    /// tokio, everything on one thread.
+    /// tokio on one thread.
     TokioCurrent,
     /// smol.
     Smol,
@@ -24,7 +24,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All there are, in the order of the tables.
+    /// All backends, in the order of the tables.
     pub const ALL: [Backend; 6] = [
         Backend::Std,
         Backend::Tokio,
@@ -53,7 +53,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// A failure of a runtime to start, with what to try.
+/// Returns the error of a runtime that cannot start, with advice.
 #[cfg(any(feature = "tokio", all(feature = "uring", target_os = "linux")))]
 pub fn cannot_start(backend: Backend, error: &std::io::Error) -> Failure {
     Failure::Run(format!(

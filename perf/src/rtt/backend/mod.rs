@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The backends by name, and the one place that chooses among them. Each is a file that calls its
-//! runtime's own sockets, timers and tasks; one that is not compiled in is [`absent`], so that the
-//! choice reads the same whatever the features are.
+//! The backends by name, and the dispatch to them. Each is a file that calls its runtime's own
+//! sockets, timers and tasks; one that is not compiled in is [`absent`], so that the dispatch is
+//! the same for all features.
 
 #[cfg(not(all(
     feature = "tokio",
@@ -50,7 +50,7 @@ use super::plan::{Doors, Ends, Ping};
 use super::samples::Recording;
 
 impl Backend {
-    /// Whether this program holds it.
+    /// Returns true if this program contains the backend.
     pub fn is_present(self) -> bool {
         match self {
             Backend::Tokio | Backend::TokioCurrent => tokio::PRESENT,
@@ -61,12 +61,12 @@ impl Backend {
         }
     }
 
-    /// Those that this program holds, in the order of the tables.
+    /// The backends that this program contains, in the order of the tables.
     pub fn present() -> Vec<Backend> {
         Self::ALL.into_iter().filter(|b| b.is_present()).collect()
     }
 
-    /// Whether the system lets it start: it may refuse io_uring, the others never.
+    /// Checks that the system lets it start: it may refuse io_uring, but no other backend.
     pub fn check(self) -> Result<(), Failure> {
         match self {
             Backend::Uring => uring::check(self),
@@ -74,7 +74,7 @@ impl Backend {
         }
     }
 
-    /// tokio if it is there, else the next: the order in which the node chooses too.
+    /// Returns tokio if it is present, else the next one in the node's order of preference.
     pub fn first() -> Backend {
         let order = [Backend::Tokio, Backend::Smol, Backend::AsyncStd];
         let first = order.into_iter().find(|b| b.is_present());
@@ -92,7 +92,7 @@ impl Backend {
         }
     }
 
-    /// Sends back whatever comes in at `doors`. Blocks, and returns only with an error.
+    /// Sends back every message received at `doors`. Blocks, and returns only with an error.
     pub fn pong(self, doors: Doors) -> Result<(), Failure> {
         match self {
             Backend::Tokio | Backend::TokioCurrent => tokio::pong(self, doors),
@@ -107,7 +107,7 @@ impl Backend {
 impl FromStr for Backend {
     type Err = String;
 
-    /// Knows those that are compiled in, and says which these are for any other name.
+    /// Parses the name of a backend that is compiled in; the error lists these names.
     fn from_str(text: &str) -> Result<Self, String> {
         let present: Vec<&str> = Self::present().into_iter().map(Self::name).collect();
         let present = present.join(", ");

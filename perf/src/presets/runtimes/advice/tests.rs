@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Made-up rounds, and what is to be said of them.
+//! Tests: made-up rounds, and the resulting advice.
 
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ fn add(cell: &mut Cell, rate: f64, nanos: f64) {
     }
 }
 
-/// Throughput of two sizes, in which each runtime has these rates, the second size a hundredth of them.
+/// Returns throughput of two sizes, in which each runtime has these rates, the second size a
+/// hundredth of them.
 pub fn measured(rates: &[(RuntimeKind, &[f64])]) -> Vec<Entry> {
     let kinds: Vec<RuntimeKind> = rates.iter().map(|(kind, _)| *kind).collect();
     let only = ["throughput p2p 8B".to_owned(), "throughput p2p 1KiB".into()];
@@ -75,7 +76,7 @@ fn the_best_is_told_apart_where_rounds_do_not_overlap() {
     assert!(last.is_behind(), "{last:?}");
     assert!((last.times_worse - 202.0 / 102.0).abs() < 1e-9);
     assert_eq!(throughput.rounds_needed(), None);
-    // the CPU time was made up to be the other way round
+    // the CPU time was made up as the reciprocal of the rate
     let cpu = of(&advice, "CPU");
     assert_eq!(cpu.standings[0].runtime, "smol");
     assert!(cpu.standings[2].times_worse > 1.9);
@@ -110,7 +111,7 @@ fn a_runtime_that_lacks_a_case_is_not_compared() {
     let throughput = of(&advice_now, "throughput");
     assert_eq!(throughput.standings.len(), 2);
     assert_eq!(throughput.standings[0].runtime, "smol");
-    // one alone is not compared with anybody
+    // a single runtime is not compared
     let alone = measured(&[(KINDS[0], &[100.0])]);
     assert!(advice(&alone).is_empty());
 }

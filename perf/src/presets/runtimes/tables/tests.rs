@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tables of made-up rounds.
+//! Tests: tables of made-up rounds.
 
 use std::time::Duration;
 
