@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The program `zondad` itself: start, what it prints, and how it ends. Its flags are tested beside their
-//! code, and more of its behaviour through `zonda router`, which is the same function.
+//! The program `zondad` itself: its start, its output, and its end. Unit tests cover its flags, and
+//! the tests of `zonda router`, which is the same function, more of its behaviour.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-/// A daemon under way. Dropping it ends it.
+/// A running daemon. Dropping it kills it.
 struct Daemon(Child);
 
 impl Daemon {
@@ -21,7 +21,7 @@ impl Daemon {
         Daemon(child.expect("the daemon is built beside this test"))
     }
 
-    /// Its lines up to the last address, and that address.
+    /// Reads its lines up to the first address, and returns that address.
     fn address(&mut self) -> SocketAddr {
         let out = self.0.stdout.as_mut().expect("it is piped");
         for line in BufReader::new(out).lines() {
@@ -34,7 +34,7 @@ impl Daemon {
         panic!("it ended without an address: {}", self.errors())
     }
 
-    /// All of its standard error, once it has ended.
+    /// Returns its whole standard error, once it has ended.
     fn errors(&mut self) -> String {
         let mut text = String::new();
         let err = self.0.stderr.as_mut().expect("it is piped");
@@ -45,7 +45,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // an error means that it has ended already
+        // An error means that the daemon has ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -78,7 +78,7 @@ fn it_listens_until_it_is_asked_to_end() {
     );
 }
 
-/// SIGHUP and SIGUSR1 end a process that does not take them over.
+/// Without handlers, SIGHUP and SIGUSR1 would end the process.
 #[cfg(unix)]
 #[test]
 fn a_hangup_and_a_question_do_not_end_it() {
@@ -107,7 +107,7 @@ fn a_hangup_and_a_question_do_not_end_it() {
     TcpStream::connect(address).expect("it listens still");
 }
 
-/// A user who is put into the list, and one who is taken out, count from the next SIGHUP on.
+/// Users that are added to the list or removed from it count from the next SIGHUP on.
 #[cfg(unix)]
 #[test]
 fn a_hangup_reads_the_list_of_users_again() {
@@ -162,7 +162,7 @@ fn a_hangup_reads_the_list_of_users_again() {
     std::fs::remove_file(&file).expect("the file is ours");
 }
 
-/// The sample of the service is right, and opens nothing to other machines.
+/// The service's sample configuration is valid, and opens no port to other machines.
 #[test]
 fn the_sample_of_the_service_listens_on_this_machine_alone() {
     let file = concat!(
@@ -182,7 +182,8 @@ fn the_sample_of_the_service_listens_on_this_machine_alone() {
     }
 }
 
-/// A router that cannot have its certificate says so at the check and at the start, in the same words and with the same code.
+/// A router without its certificate fails at the check and at the start, with the same text and
+/// exit code.
 #[cfg(feature = "tls")]
 #[test]
 fn a_check_ends_as_the_start_would() {
@@ -239,7 +240,7 @@ fn bad_usage_is_one_line() {
     assert_eq!(errors.lines().count(), 1, "{errors}");
 }
 
-/// A build without TLS and WebSocket says what brings them.
+/// A build without TLS and WebSocket reports the missing feature.
 #[cfg(not(any(feature = "tls", feature = "ws")))]
 #[test]
 fn a_kind_of_link_that_is_not_built_in_names_its_feature() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What leaves a router is, message by message, what came in, in every spelling of it and whichever way it went: for our
-//! decoder and for the reference's.
+//! Messages leave a router with the content that they arrived with, in every encoding and on every
+//! path, for this project's decoder and for the reference's.
 
 #[path = "../../fuzz/src/checks.rs"]
 #[allow(dead_code, reason = "the codec's tests use the rest")]
@@ -27,7 +27,7 @@ use zenoh_buffers::ZSlice;
 use zenoh_codec::{RCodec, Zenoh080};
 use zonda_codec::{NetworkMessage, Reader, TransportMessage};
 
-/// The reference reads a batch as we do.
+/// Checks that the reference decodes a batch as this project does.
 fn read_alike(batch: &[u8]) {
     let mut slice = ZSlice::from(batch.to_vec());
     let mut theirs = Vec::new();
@@ -81,8 +81,9 @@ fn messages_leave_a_router_with_timestamps_and_otherwise_as_they_came() {
     in_every_spelling(true);
 }
 
-/// Three messages on one key: the second and third are one byte long for a router that believes the length to begin a byte
-/// late, and 128 bytes with whole messages in them for everybody else.
+/// Three messages on one key: for a router that believes the length to begin a byte late, the
+/// second and third are one byte long; for every other decoder they are 128 bytes long with whole
+/// messages inside.
 #[test]
 fn a_length_of_nothing_in_two_bytes_injects_nothing() {
     const NOTHING: &[u8] = &[0x5d, 1, 1, 0x80, 0];

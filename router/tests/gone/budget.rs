@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One budget for all of a node's memory: whichever neighbour takes it, the process stays within it, and the honest ones stay connected.
+//! One memory budget for a whole node: whichever neighbour uses it up, the process stays within it,
+//! and honest neighbours stay connected.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -12,14 +13,16 @@ use crate::{LONG, address_of, alone, guest::Guest, open, resident, router, until
 const MIB: usize = 1 << 20;
 const BUDGET: usize = 64 * MIB;
 
-/// What the process may have beyond the budget: its own, the clients of the test, what allocators keep.
+/// Memory of the process in addition to the budget: its own, the clients of the test, the
+/// allocator's reserve.
 const BESIDE: usize = 64 * MIB;
 
 fn within_budget() -> Node {
     open(router().with("limits/memory_bytes", &BUDGET.to_string()))
 }
 
-/// Does something again and again until the router has closed links for it, and for a while; looks what is held meanwhile.
+/// Repeats `act` for a while, and until the router has closed links because of it; checks the
+/// memory at each round.
 fn attack(node: &Node, mut act: impl FnMut(SocketAddr)) {
     let address = address_of(node);
     let mut honest = Guest::connect(address);
@@ -116,7 +119,7 @@ fn who_begins_a_message_and_does_not_go_on_loses_the_link() {
     assert!(guest.half(Priority::Data, 3 * MIB));
     until("it is known", || node.usage().largest.unfinished >= 3 * MIB);
     let begin = Instant::now();
-    // As long as anything else comes as well it may take its time.
+    // The message may take its time as long as other messages arrive as well.
     while begin.elapsed() < Duration::from_secs(2) {
         assert!(guest.keep_alive() && guest.put_urgent("nothing/like/this"));
         std::thread::yield_now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A client played by hand: it introduces itself properly and then sends what the test likes.
+//! A client without a node: it does the handshake, and then sends any message that the test wants.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -66,14 +66,14 @@ impl Guest {
         sn
     }
 
-    /// One batch behind its length; false if the router has hung up.
+    /// Sends a batch with its length; returns false if the router has closed the link.
     fn send(&mut self, batch: &[u8]) -> bool {
         let mut framed = Vec::new();
         frame(batch, &mut framed);
         self.stream.write_all(&framed).is_ok()
     }
 
-    /// As many frames as it takes for these messages.
+    /// Sends messages in as many frames as they need.
     pub fn messages(&mut self, messages: impl IntoIterator<Item = Vec<u8>>) -> bool {
         let mut pending = Vec::new();
         for message in messages {
@@ -89,7 +89,7 @@ impl Guest {
         self.frame_of(Priority::Data, messages)
     }
 
-    /// A message that goes before those of ordinary priority, also amid one of them.
+    /// Sends a message of a higher priority, also in the middle of a fragmented one.
     pub fn put_urgent(&mut self, key: &str) -> bool {
         let push = Push::new(WireExpr::full(key), PushBody::Put(Put::new(b"now")));
         self.frame_of(Priority::RealTime, bytes(&push))
@@ -115,7 +115,7 @@ impl Guest {
         self.declare(Declaration::Subscriber { id, wire_expr })
     }
 
-    /// Publishes on keys by their ids or in full, one message each.
+    /// Publishes on keys with ids or in full, one message each.
     pub fn put<'k>(
         &mut self,
         keys: impl IntoIterator<Item = WireExpr<'k>>,
@@ -131,12 +131,12 @@ impl Guest {
         self.messages(messages)
     }
 
-    /// Fragments of a message of so many bytes that never ends.
+    /// Sends fragments of a message of `size` bytes without the last one.
     pub fn half(&mut self, priority: Priority, size: usize) -> bool {
         self.fragments(priority, &vec![0; size], false)
     }
 
-    /// Publishes a message that goes out in fragments.
+    /// Publishes a message in fragments.
     pub fn put_large(&mut self, key: &str, qos: Qos, size: usize) -> bool {
         let payload = vec![7; size];
         let body = PushBody::Put(Put::new(&payload));
@@ -160,12 +160,12 @@ impl Guest {
         })
     }
 
-    /// Anything said, so that the router has something to read.
+    /// Sends a keep-alive, so that the router has a message to read.
     pub fn keep_alive(&mut self) -> bool {
         self.send(&bytes(&TransportMessage::KeepAlive))
     }
 
-    /// Reads until a message has come that `look` wants; false if the router hung up before.
+    /// Reads until a message satisfies `look`; returns false if the router closed the link before.
     pub fn read_until(&mut self, mut look: impl FnMut(&NetworkMessage<'_>) -> bool) -> bool {
         while let Some(batch) = receive(&mut self.stream) {
             let mut reader = Reader::new(&batch);
@@ -187,14 +187,15 @@ impl Guest {
         false
     }
 
-    /// Asks, and does not wait for answers.
+    /// Sends a query without waiting for replies.
     pub fn ask(&mut self, key: &str) -> bool {
         self.questions += 1;
         let query = Request::new(self.questions, WireExpr::full(key), Query::default());
         self.messages([bytes(&query)])
     }
 
-    /// Reads what is there, without waiting and without looking; false if the router hung up.
+    /// Reads received bytes without waiting, and discards them; returns false if the router has
+    /// closed the link.
     pub fn read_some(&mut self) -> bool {
         let mut rest = vec![0; 1 << 20];
         self.stream.set_nonblocking(true).expect("a socket");
@@ -206,7 +207,8 @@ impl Guest {
         }
     }
 
-    /// The router has done all that was sent so far: it answers a question with its end. False if it hung up.
+    /// Waits until the router has processed all messages so far, by a query that it ends; returns
+    /// false if it closed the link.
     pub fn is_served(&mut self) -> bool {
         self.questions += 1;
         let id = self.questions;
@@ -217,13 +219,13 @@ impl Guest {
             )
     }
 
-    /// Reads until a publication has come.
+    /// Reads until a publication arrives.
     pub fn gets_a_push(&mut self) -> bool {
         self.read_until(|message| matches!(message, NetworkMessage::Push(_)))
     }
 }
 
-/// The next batch; `None` if the router hung up.
+/// Reads the next batch; `None` if the router has closed the link.
 fn receive(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut prefix = [0; 2];
     stream.read_exact(&mut prefix).ok()?;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is kept of those who are gone: nothing but counts. A router in this process, clients played by hand, and what the
-//! process holds by its own account and by the system's.
+//! State for clients that have left: nothing but counters remains. The tests run a router in this
+//! process and clients without a node, and compare the process's memory by its own account and by
+//! the system's.
 #![cfg(target_os = "linux")]
 
 mod budget;
@@ -16,10 +17,10 @@ use std::{
 
 use zonda_router::{config::Config, node::Node};
 
-/// By then anything must have happened, also on a busy machine.
+/// Deadline for any event, also on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Descriptors and memory are the whole process's: one case at a time.
+/// Lock for tests of descriptors and memory, which belong to the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -49,13 +50,13 @@ fn address_of(node: &Node) -> SocketAddr {
     locators[0].address().parse().expect("a socket address")
 }
 
-/// Descriptors that this process has.
+/// Returns the number of open descriptors of this process.
 fn descriptors() -> usize {
     let open = std::fs::read_dir("/proc/self/fd").expect("there is one");
     open.count()
 }
 
-/// Bytes of memory that this process holds.
+/// Returns the resident memory of this process in bytes.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").expect("there is one");
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());

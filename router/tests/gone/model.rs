@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Random comings and goings: afterwards the node holds what a fresh one with the same neighbours does.
+//! Random clients that come and leave: afterwards the node has the state of a fresh one with the
+//! same neighbours.
 //!
 //! `ZONDA_SEED` replays one seed, `ZONDA_SEEDS` sets how many are tried.
 
@@ -10,7 +11,7 @@ use zonda_router::node::{Node, Usage};
 
 use crate::{address_of, alone, descriptors, guest::Guest, open, router, until};
 
-/// Numbers that follow from a seed.
+/// Pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -43,7 +44,7 @@ impl Random {
     }
 }
 
-/// One step of one client; false if it is not to be used any more.
+/// Makes one step of a client; returns false if the client must not be used any more.
 fn step(guest: &mut Guest, random: &mut Random) -> bool {
     let key = random.key();
     let wire_expr = WireExpr::full(&key);
@@ -84,7 +85,7 @@ fn step(guest: &mut Guest, random: &mut Random) -> bool {
     }
 }
 
-/// The neighbours that stay: a publisher that uses its key ids, and a subscriber of everything.
+/// The neighbours that stay: a publisher that uses its key ids, and a subscriber to all keys.
 fn residents(address: SocketAddr) -> [Guest; 2] {
     let mut publisher = Guest::connect(address);
     for id in 1..=20_u16 {
@@ -97,7 +98,7 @@ fn residents(address: SocketAddr) -> [Guest; 2] {
     [publisher, subscriber]
 }
 
-/// Uses every route of the publisher that stays.
+/// Publishes on every route of the publisher that stays.
 fn publish(residents: &mut [Guest; 2]) {
     let [publisher, subscriber] = residents;
     for scope in 1..=20 {
@@ -127,7 +128,7 @@ fn disturb(address: SocketAddr, residents: &mut [Guest; 2], random: &mut Random)
     }
 }
 
-/// What is to be as in a fresh node.
+/// State that must equal that of a fresh node.
 fn measure(node: &Node) -> (usize, usize, Usage) {
     let links = node.links();
     let counts = links.iter().flat_map(|link| &link.priorities);
@@ -136,12 +137,12 @@ fn measure(node: &Node) -> (usize, usize, Usage) {
 }
 
 fn is_as_fresh(now: (usize, usize, Usage), fresh: (usize, usize, Usage)) -> bool {
-    // Buffers and blocks are small again once a keep-alive is all there is to say, so they may differ a little.
+    // Buffers and blocks shrink once only keep-alives arrive, so they may differ a little.
     let near = |now: usize, fresh: usize| now <= fresh + (2 << 20);
     let (usage, other) = (now.2, fresh.2);
     (now.0, now.1) == (fresh.0, fresh.1)
         && (usage.routes, usage.largest) == (other.routes, other.largest)
-        // Keys on which routes were kept are forgotten one by one, as others come.
+        // Keys of cached routes are evicted one by one, when further routes are cached.
         && usage.tables <= other.tables + 16 * 1024
         && near(usage.received, other.received)
         && near(usage.queues, other.queues)

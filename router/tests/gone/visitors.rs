@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Visitors that come one at a time, get something, and go; a publisher stays.
+//! Clients that connect one at a time, get a message, and leave, while a publisher stays.
 
 use zonda_codec::{Declaration, Mapping, Qos, WireExpr};
 
@@ -26,7 +26,7 @@ fn publisher(address: std::net::SocketAddr) -> Guest {
     publisher
 }
 
-/// The runtime and the senders share the descriptor of a link; the guest's end is one more.
+/// The node uses one descriptor for a link; the client's end is another one.
 #[test]
 fn a_link_takes_one_descriptor() {
     let _alone = alone();
@@ -43,7 +43,7 @@ fn a_link_takes_one_descriptor() {
     drop(first);
 }
 
-/// Each visitor gets a message on a key id of its own, so that the route on that id is the one to it.
+/// Each client subscribes to a key id of its own, so the route of that id leads to it alone.
 #[test]
 fn routes_to_visitors_hold_no_sockets() {
     let _alone = alone();
@@ -71,7 +71,7 @@ fn routes_to_visitors_hold_no_sockets() {
     });
 }
 
-/// Visitors that read nothing go with megabytes queued for them.
+/// Clients that read nothing leave with megabytes queued for them.
 #[test]
 fn routes_to_visitors_hold_no_queues() {
     let _alone = alone();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries whose answerer, or a router on the way to it, is lost: they end when that is known, not when their time is over.
+//! Queries whose answering node, or a router on the way to it, is lost: they end when the loss is
+//! known, before their timeout.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ const LINE: (&[zonda_codec::WhatAmI], &[(usize, usize)]) = (
     &[(1, 0), (2, 1), (3, 2), (4, 0), (5, 3)],
 );
 
-/// Less than the time that a question has.
+/// Time below the timeout of a query.
 const SOON: Duration = Duration::from_secs(1);
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Publications on their way through a network, link by link, while it changes.
+//! Publications that travel through a network hop by hop while it changes.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ use crate::{ALL_LINKED, Plan, RING, Replay, seeds, truth};
 
 const SEEDS: u64 = 100;
 
-/// Publications for each change of the network.
+/// Number of publications for each change of the network.
 const PUBLISHED: usize = 60;
 
-/// A message that a session has published.
+/// A message published by a session.
 pub struct Publication {
     pub key: &'static str,
-    /// The nodes and subscribers that got it, each as often as it came.
+    /// The nodes and subscribers that got it, once for each copy.
     pub delivered: Vec<(usize, u32)>,
     /// The nodes and subscribers that had subscribed when it was published.
     pub expected: Vec<(usize, u32)>,
-    /// Over how many links it went.
+    /// Number of links that it passed.
     pub carried: usize,
 }
 
 impl World {
-    /// The session of a node publishes.
+    /// Publishes at the session of a node.
     pub fn publish(&mut self, node: usize, key: &'static str) {
         let subscribed = (self.nodes.iter().enumerate()).flat_map(|(at, node)| {
             let subscribers = node.subscribers.iter();
@@ -48,7 +48,7 @@ impl World {
         self.follow(node, route, number);
     }
 
-    /// One came to a node.
+    /// Forwards a publication that arrived at a node.
     pub fn carry(&mut self, node: usize, (face, node_id): (FaceId, u16), number: usize) {
         let key = key_expr(self.published[number].key).into_owned();
         let table = &mut self.nodes[node].table;
@@ -81,8 +81,8 @@ fn publications_while_links_drop_where_all_are_linked() {
     flows(ALL_LINKED);
 }
 
-/// A link drops and returns while messages are on their way. What is on it is lost; but no message comes far more often than over
-/// each link once, and few come twice.
+/// A link drops and returns while messages are under way. Messages on it are lost; no message
+/// passes many more links than there are, and few arrive twice.
 fn flows(plan: Plan<'_>) {
     let (mut published, mut lost, mut doubled) = (0, 0, 0);
     for seed in seeds(SEEDS) {

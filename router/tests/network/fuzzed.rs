@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The corpus of the fuzz target `mesh`, and inputs by chance.
+//! The corpus of the fuzz target `mesh`, and random inputs.
 
 #[path = "../../../fuzz/src/mesh.rs"]
 pub mod mesh;
@@ -9,7 +9,7 @@ mod replay;
 
 use crate::rng::Rng;
 
-/// Inputs by chance: a hundred times as many in the long run.
+/// Number of random inputs: a hundred times as many in the long run.
 const INPUTS: u64 = 1000;
 
 #[test]

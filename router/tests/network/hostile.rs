@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! One router whose neighbours say what they like: what that costs has bounds.
+//! One router with hostile neighbours: what their messages cost is bounded.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use zonda_router::table::{
     Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Limits, Route, Validity,
 };
 
-/// A router with neighbours that are routers, too.
+/// A router whose neighbours are routers, too.
 struct Victim {
     table: ForwardingTable,
     actions: Vec<Action>,
@@ -24,7 +24,7 @@ fn id(number: usize) -> ZenohId {
     ZenohId::random_from(number as u128 + 1)
 }
 
-/// The word of a router of this number about its links.
+/// The link state of a router.
 struct Said {
     number: usize,
     sn: u64,
@@ -50,8 +50,8 @@ impl Victim {
         }
     }
 
-    /// A quiet mesh: routers 1 and 2 are neighbours, router 3 is behind router 1, and router 2 knows of it. With the links, and a
-    /// time at which the network is quiet.
+    /// Creates a quiet mesh: routers 1 and 2 are neighbours, router 3 is behind router 1, and
+    /// router 2 knows of it. Returns it with the links, and a time at which it is quiet.
     fn between() -> (Victim, [FaceId; 2], Instant) {
         let mut victim = Victim::new(Limits::default());
         let links = [1, 2].map(|number| victim.link(number));
@@ -61,7 +61,7 @@ impl Victim {
         (victim, links, quiet)
     }
 
-    /// Looks at the clock for ten seconds.
+    /// Lets the table's clock run for ten seconds.
     fn rest(&mut self, from: Instant) -> Instant {
         for tenth in 0..100 {
             self.look(from + Duration::from_millis(tenth * 100));
@@ -70,7 +70,7 @@ impl Victim {
         from + Duration::from_secs(10)
     }
 
-    /// Keeps a route for what a router sends by a link.
+    /// Caches a route for messages that a router sends by a link.
     fn keep_route(&mut self, link: FaceId, router: u16) -> (Arc<Validity>, Route) {
         let key = KeyExpr::new("of/2").expect("a key expression");
         let search = self.table.begin_route_from(link, router, key.into_owned());
@@ -89,7 +89,8 @@ impl Victim {
         self.table.add_face(info, &mut self.actions)
     }
 
-    /// A neighbour speaks. It calls router `n` by the number `n`, itself 0, and this router 9999.
+    /// Receives link states from a neighbour. It calls router `n` by the number `n`, itself 0, and
+    /// this router 9999.
     fn hear(&mut self, link: FaceId, said: &[Said]) {
         let states: Vec<LinkState<'_>> = said
             .iter()
@@ -124,7 +125,7 @@ impl Victim {
         self.table.handle_declare(link, &declare, &mut self.actions);
     }
 
-    /// Does what is due at this time.
+    /// Does the work that is due at this time.
     fn look(&mut self, now: Instant) {
         while self.table.next_deadline().is_some_and(|due| match due {
             Deadline::Now => true,
@@ -139,7 +140,7 @@ impl Victim {
     }
 }
 
-/// Routers in a grid, of which the first is the neighbour.
+/// Returns the link states of routers in a grid, the first of which is the neighbour.
 fn grid(count: usize, sn: u64) -> Vec<Said> {
     let row = (1..).find(|row| row * row >= count).expect("a square");
     let links = |at: usize| {
@@ -170,7 +171,7 @@ fn grid(count: usize, sn: u64) -> Vec<Said> {
     (0..count).map(said).collect()
 }
 
-/// The two neighbours are corners of a mesh. 1000 routers in the long run.
+/// The two neighbours are corners of a mesh, with 1000 routers in the long run.
 #[test]
 fn the_trees_of_a_large_mesh_are_computed_in_slices() {
     let count = match std::env::var_os("ZONDA_LONG") {
@@ -202,7 +203,7 @@ fn the_trees_of_a_large_mesh_are_computed_in_slices() {
         "{count} routers: heard in {heard:?}, {count} trees in {:?}, {slices} slices, the longest {longest:?}",
         begin.elapsed()
     );
-    // A slice ends after the tree that makes it 4096 steps: with 1000 routers after one.
+    // A slice ends after the tree that brings it to 4096 steps: with 1000 routers after each tree.
     assert!(
         slices as usize * 4096 > count * count / 4,
         "{slices} slices"
@@ -226,7 +227,7 @@ fn the_trees_of_a_large_mesh_are_computed_in_slices() {
     assert_eq!(victim.table.routers().count(), 0);
 }
 
-/// A neighbour gains and loses a link every millisecond for 20 s.
+/// A neighbour reports a link and its loss every millisecond for 20 s.
 #[test]
 fn a_router_that_flaps_has_trees_computed_seldom() {
     let mut victim = Victim::new(Limits::default());
@@ -258,7 +259,8 @@ fn a_router_that_flaps_has_trees_computed_seldom() {
     assert!((10..25).contains(&computed), "computed {computed} times");
 }
 
-/// One neighbour gains and loses a link each second for a minute. The other one hears again and again what is declared.
+/// One neighbour reports a link and its loss each second for a minute. The other one still gets the
+/// periodic repetitions.
 #[test]
 fn a_router_that_flaps_keeps_nobody_from_repeating_what_there_is() {
     let mut victim = Victim::new(Limits::default());
@@ -288,8 +290,9 @@ fn a_router_that_flaps_keeps_nobody_from_repeating_what_there_is() {
     assert!((5..8).contains(&told), "said {told} times");
 }
 
-/// Router 3 is behind neighbour 1. What neighbour 2 sends as if it were of that router goes nowhere once the network is quiet, and is
-/// not asked on either; from neighbour 1 it goes on to neighbour 2, which has a subscriber.
+/// Router 3 is behind neighbour 1. Messages from neighbour 2 in the name of that router are dropped
+/// once the network is quiet, and so are their queries; messages from neighbour 1 go to neighbour
+/// 2, which has a subscriber.
 #[test]
 fn what_does_not_come_from_above_goes_nowhere() {
     let (mut victim, [near, other], _) = Victim::between();
@@ -309,8 +312,8 @@ fn what_does_not_come_from_above_goes_nowhere() {
     assert_eq!(declared, ["of/3"]);
 }
 
-/// A neighbour that sends as if it were of a router which it does not lead to has its messages dropped; the routes of all other
-/// messages hold.
+/// A neighbour that sends in the name of a router to which it does not lead has its messages
+/// dropped; the cached routes of all other messages stay valid.
 #[test]
 fn what_goes_nowhere_costs_no_route() {
     let (mut victim, [near, other], quiet) = Victim::between();
@@ -322,13 +325,13 @@ fn what_goes_nowhere_costs_no_route() {
     assert_eq!(route.hops.len(), 0);
     victim.look(quiet + Duration::from_secs(1));
     assert!(honest.holds() && forged.holds());
-    // Router 3 may have moved: its messages may come this way from now on.
+    // Router 3 may have moved: its messages may arrive from this neighbour from now on.
     victim.hear(other, &[said(3, 2, &[1, 2])]);
     assert!(!forged.holds());
 }
 
-/// A neighbour claims something of a router that it does not lead to, and declares for it before the router refutes that. The
-/// declaration goes with the claim.
+/// A neighbour claims a link of a router to which it does not lead, and declares for that router
+/// before it refutes the claim. The declaration is removed with the claim.
 #[test]
 fn what_was_declared_behind_a_claim_goes_with_the_claim() {
     let (mut victim, [near, other], quiet) = Victim::between();
@@ -340,7 +343,7 @@ fn what_was_declared_behind_a_claim_goes_with_the_claim() {
     victim.hear(near, &[said(3, 3, &[1])]);
     victim.rest(quiet);
     assert_eq!(of_3(&victim), ["of/3"]);
-    // A claim that no router refutes is believed, with what was declared behind it.
+    // A claim that no router refutes is believed, with the declarations behind it.
     victim.hear(other, &[said(2, 2, &[9999, 3]), said(3, 4, &[2])]);
     victim.subscribe(other, 3, "moved");
     victim.hear(near, &[said(1, 2, &[9999])]);
@@ -348,12 +351,12 @@ fn what_was_declared_behind_a_claim_goes_with_the_claim() {
     assert_eq!(of_3(&victim), ["moved"]);
 }
 
-/// A router changes each millisecond: this one tells the other neighbour every 50 ms.
+/// A router changes every millisecond: this one reports it to the other neighbour every 50 ms.
 #[test]
 fn changes_of_a_router_are_told_together() {
     let (mut victim, [near, other], quiet) = Victim::between();
     victim.actions.clear();
-    // A change each millisecond for a second.
+    // One change per millisecond for a second.
     for step in 0..1000 {
         let links: &[u64] = if step % 2 == 0 { &[] } else { &[1] };
         victim.hear(near, &[said(3, 2 + step, links)]);
@@ -364,7 +367,7 @@ fn changes_of_a_router_are_told_together() {
     assert!((10..60).contains(&told.count()), "one each 50 ms");
 }
 
-/// Tells if this declares a subscriber to a neighbour.
+/// Returns true if the action declares a subscriber to a neighbour.
 fn is_subscriber(action: &Action, to: FaceId) -> bool {
     let Action::Send { face, bytes } = action else {
         return false;
@@ -376,7 +379,7 @@ fn is_subscriber(action: &Action, to: FaceId) -> bool {
     *face == to && matches!(declare.body, Declaration::Subscriber { .. })
 }
 
-/// A neighbour invents routers that declare as much as each of them may.
+/// A neighbour invents routers, each with as many declarations as a router may have.
 #[test]
 fn what_routers_declare_counts_as_the_link_s_and_goes_with_it() {
     let limits = Limits {
@@ -407,7 +410,7 @@ fn what_routers_declare_counts_as_the_link_s_and_goes_with_it() {
     assert_eq!(counters.over_limit, 400);
     assert_eq!(victim.table.most().subscribers, 100);
     assert!(victim.table.memory_of(link) > 100 * 64);
-    // An end makes room.
+    // An undeclared subscriber makes room.
     let end = Declare {
         node_id: 1,
         ..Declare::new(Declaration::UndeclareSubscriber {
@@ -425,7 +428,7 @@ fn what_routers_declare_counts_as_the_link_s_and_goes_with_it() {
     assert!(victim.table.memory() <= before + 4096);
 }
 
-/// Routers that do not exist, each linked to as many others as there is room for.
+/// Returns the link states of 1000 invented routers, each with as many links as allowed.
 fn invented(neighbour: usize) -> Vec<Said> {
     let links = |number: usize| {
         let others = (1..70).map(|step| ((number + step) % 1000) as u64);
@@ -443,7 +446,7 @@ fn invented(neighbour: usize) -> Vec<Said> {
     said
 }
 
-/// Four routers in a line, of which the first is the neighbour.
+/// Returns the link states of four routers in a line, the first of which is the neighbour.
 fn line(sn: u64) -> Vec<Said> {
     let links: [&[u64]; 4] = [&[9999, 2001], &[2000, 2002], &[2001, 2003], &[2002]];
     let said = (2000..).zip(links);
@@ -471,7 +474,8 @@ fn an_inventor_of_routers_who_leaves_takes_them_along() {
     }
 }
 
-/// A neighbour names as many routers as are known at most. A router that connects meanwhile takes part, and stays when they are gone.
+/// A neighbour reports as many routers as the table may have. A router that connects then takes
+/// part in the mesh, and stays when they are removed.
 #[test]
 fn an_inventor_of_routers_keeps_no_neighbour_out() {
     let mut victim = Victim::new(Limits::default());
@@ -494,7 +498,7 @@ fn an_inventor_of_routers_keeps_no_neighbour_out() {
     assert_eq!(victim.table.routers().count(), 4);
 }
 
-/// The neighbour that has spoken of them stays.
+/// The neighbour that reported the invented routers stays.
 #[test]
 fn routers_that_somebody_far_away_invented_make_room_once_they_are_lost() {
     let mut victim = Victim::new(Limits::default());

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A router among honest ones that says anything at all, to each neighbour something else. While it is there the honest ones hear each
-//! other, each message once, and no message goes in circles; when it has left everything is as if it had never been there.
+//! A router among honest ones that sends any link states and declarations, different ones to each
+//! neighbour. While it is there, the honest nodes get each other's messages once each, and no
+//! message loops; when it has left, no trace of it remains.
 //!
-//! No way between two honest routers leads over it: what does is its own to lose.
+//! No path between two honest routers leads over it: messages on such a path would be lost.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,22 +23,22 @@ use crate::{ALL_LINKED, Plan, RING, Replay, mesh_truth, seeds, truth};
 
 const SEEDS: u64 = 40;
 
-/// The time for which it lies.
+/// Time for which it lies.
 const LIES: Duration = Duration::from_secs(20);
 
-/// The longest time that an honest message is under way.
+/// Longest time that an honest message is under way.
 const ARRIVES: Duration = Duration::from_secs(5);
 
-/// Routers that the liar invents.
+/// Number of routers that the liar invents.
 const INVENTED: usize = 3;
 
-/// The count from which honest routers go on once they know the liar.
+/// The first count of link-state changes that honest routers use once they know the liar.
 const BEGUN: u64 = (1 << 33) + 1000;
 
-/// The weight that the routers give a link to the liar: the way over it is never the best.
+/// Weight of the routers' links to the liar, so that no shortest path leads over it.
 const FAR: u16 = 20_000;
 
-/// The counts of honest routers begin with this at the most, as far as lies are believed.
+/// Upper bound of plausible counts.
 const CLOCK: u64 = 1 << 36;
 
 const LINE: Plan<'static> = (
@@ -93,7 +94,7 @@ fn lies(plan: Plan<'_>) {
 
 struct Scene {
     world: World,
-    /// The links that the liar has.
+    /// Links of the liar.
     links: Vec<usize>,
     honest: usize,
     /// The greatest count that it has used.
@@ -101,7 +102,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A network at rest, and the liar comes.
+    /// Creates a network at rest, which the liar joins.
     fn new(seed: u64, plan: Plan<'_>) -> Scene {
         let mut world = World::new(seed, plan);
         let honest = world.nodes.len();
@@ -142,7 +143,7 @@ impl Scene {
         }
     }
 
-    /// Has it lie while the honest nodes go on.
+    /// Lets the liar send while the honest nodes continue.
     fn lie(&mut self) {
         let end = self.world.now() + LIES;
         while self.world.now() < end {
@@ -190,7 +191,7 @@ impl Scene {
         }
     }
 
-    /// Something on behalf of any router.
+    /// Returns a declaration in the name of any router.
     fn declare(&mut self) -> Message {
         let node_id = self.world.rng.below(self.named()) as u16;
         let wire_expr = WireExpr::full(self.world.rng.of(&KEYS));
@@ -206,7 +207,7 @@ impl Scene {
         Message::Control(declare.to_vec().expect("it has a wire form"))
     }
 
-    /// A message of its own, as if it were of any router.
+    /// Returns a publication of its own in the name of any router.
     fn republish(&mut self) -> Message {
         let number = self.world.published.len();
         let node_id = self.world.rng.below(self.named()) as u16;
@@ -219,7 +220,8 @@ impl Scene {
         Message::Data { number, node_id }
     }
 
-    /// The number of routers that it names: number 0 is itself, then those that exist, and those that do not.
+    /// Returns the number of routers that the liar names: itself with number 0, the existing ones,
+    /// and the invented ones.
     fn named(&self) -> u64 {
         (1 + self.honest + INVENTED) as u64
     }
@@ -233,7 +235,7 @@ impl Scene {
         }
     }
 
-    /// States of any routers, with the links of itself or any.
+    /// Returns link states of any routers, with any links.
     fn states(&mut self) -> Message {
         let count = 1 + self.world.rng.index(3);
         let mut said = Vec::new();
@@ -243,7 +245,7 @@ impl Scene {
                 0 => self.world.rng.below(1 << 34),
                 1 => u64::MAX - self.world.rng.below(3),
                 2 => CLOCK,
-                // The count of a lie that a router has heard is used once more.
+                // A count that a router has seen in a lie is used again.
                 3 => self.sn,
                 _ => {
                     self.sn += 1 + self.world.rng.below(9);
@@ -291,7 +293,7 @@ impl Scene {
         }
     }
 
-    /// The links of the liar end, and nothing is left of it in the world.
+    /// Cuts the links of the liar, and removes it from the world.
     fn leave(mut self) -> World {
         for link in &self.links {
             self.world.break_now(*link);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A connection between two nodes: what is on its way, and what each side believes of it.
+//! A connection between two nodes: messages under way, and the state at each side.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -10,14 +10,14 @@ use zonda_router::table::FaceId;
 /// A message on a link.
 #[derive(Debug)]
 pub enum Message {
-    /// Something for the table, as bytes.
+    /// A control message for the table, as bytes.
     Control(Vec<u8>),
     Question {
         rid: u32,
         key: String,
         node_id: u16,
     },
-    /// An answer, by a queryable of a node.
+    /// A reply of a node's queryable.
     Answer {
         rid: u32,
         by: (usize, u32),
@@ -36,19 +36,19 @@ pub enum Message {
 #[derive(Default)]
 pub struct Side {
     pub node: usize,
-    /// Its face of the link, for as long as it believes in it.
+    /// Face of the link, while the side considers it alive.
     pub face: Option<FaceId>,
-    /// The messages on their way to it, in order.
+    /// Messages under way to this side, in order.
     pub incoming: VecDeque<(Instant, Message)>,
-    /// When it notices that the link is gone.
+    /// Time at which the side notices that the link is gone.
     pub notices: Option<Instant>,
 }
 
-/// Two sides; side 0 is the one that connects.
+/// A link of two sides; side 0 is the one that connects.
 pub struct Link {
     pub sides: [Side; 2],
     pub is_cut: bool,
-    /// When it is restored, once both sides have noticed.
+    /// Time at which the link is restored, once both sides have noticed its loss.
     pub restored: Option<Instant>,
 }
 
@@ -65,7 +65,7 @@ impl Link {
         }
     }
 
-    /// Nothing passes any more; what was on its way is lost.
+    /// Cuts the link; messages under way are lost.
     pub fn cut(&mut self, notices: [Instant; 2]) {
         self.is_cut = true;
         self.restored = None;
@@ -75,13 +75,13 @@ impl Link {
         }
     }
 
-    /// Which side a face of a node is, if it is one of this link.
+    /// Returns the side of a node's face, if the face belongs to this link.
     pub fn side_of(&self, node: usize, face: FaceId) -> Option<usize> {
         let mut sides = self.sides.iter();
         sides.position(|side| side.node == node && side.face == Some(face))
     }
 
-    /// When something happens next by itself.
+    /// Returns the time of the next event on the link.
     pub fn next_event(&self) -> Option<Instant> {
         let sides = self.sides.iter();
         sides

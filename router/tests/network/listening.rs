@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The notices that a listener of a session has got.
+//! Notices that a listener of a session has got.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub struct Listener {
 pub enum Heard {
     /// The keys of the tokens that are alive.
     Tokens(BTreeSet<String>),
-    /// A subscriber or a queryable matches.
+    /// True if a subscriber or a queryable matches.
     Matching(bool),
 }
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whole networks of tables on a virtual clock, with delays, cuts that each side notices at its own time, and restarts.
-//! Every seed is a history of its own; a failure names its seed, and `ZONDA_SEED` replays that one alone:
+//! Whole networks of tables on a virtual clock, with delays, cuts that each side notices at its own
+//! time, and restarts. Every seed is a history of its own; a failure names its seed, and
+//! `ZONDA_SEED` replays only that one:
 //!
 //! `ZONDA_SEED=17 cargo test -p zonda-router --test network routers_in_a_ring`
 //!
-//! Once nobody does anything any more and the links are restored, every message reaches everybody concerned exactly
-//! once, under the key it was sent on, and nothing is sent to where nobody wants it; every question has ended, a new one is
-//! answered by everybody concerned once; whoever listens to tokens or to matching subscribers knows what is true; and all
-//! routers of a mesh have computed the same trees and know of each other what a naive model says.
+//! Once all nodes are idle and the links are restored, every message reaches each of its
+//! subscribers exactly once, under the key it was sent on, and is sent to no node without one;
+//! every query has ended, and a new one is answered once by each matching queryable; listeners to
+//! tokens or matching subscribers have the true state; and all routers of a mesh have computed the
+//! same trees, and have the declarations of each other that a naive model has.
 
 mod far;
 mod flowing;
@@ -31,13 +33,13 @@ use zonda_codec::WhatAmI::{self, Client, Peer, Router};
 
 use world::World;
 
-/// Four routers in a ring, and a client of each of two that are not neighbours.
+/// Four routers in a ring, and one client each of two that are not neighbours.
 const RING: Plan<'static> = (
     &[Router, Router, Router, Router, Client, Client],
     &[(0, 1), (1, 2), (2, 3), (3, 0), (4, 0), (5, 2)],
 );
 
-/// Four routers, each linked to all others, and a client of one.
+/// Four routers in a full mesh, and a client of one.
 const ALL_LINKED: Plan<'static> = (
     &[Router, Router, Router, Router, Client],
     &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (4, 3)],
@@ -45,16 +47,16 @@ const ALL_LINKED: Plan<'static> = (
 
 const SEEDS: u64 = 70;
 
-/// The seeds for meshes of routers, which take longer.
+/// Number of seeds for meshes of routers, which take longer.
 const MESH_SEEDS: u64 = 28;
 
-/// The factor of the seeds in the long run.
+/// Factor for the number of seeds in the long run.
 const LONG: u64 = 10;
 
-/// Rounds of changes per seed, each followed by a look at what it left.
+/// Number of rounds of changes per seed, each followed by a check.
 const ROUNDS: usize = 3;
 
-/// The roles of the nodes, and the pairs of them that are linked.
+/// The roles of the nodes, and the pairs of linked nodes.
 type Plan<'a> = (&'a [WhatAmI], &'a [(usize, usize)]);
 
 #[test]
@@ -124,7 +126,7 @@ fn peers_with_two_gateways() {
     ));
 }
 
-/// The gateways are linked by routers that are none, of which one has clients.
+/// The gateways are linked by routers that are no gateways of the peers; one of these has clients.
 #[test]
 fn peers_with_gateways_far_from_each_other() {
     run((
@@ -144,7 +146,7 @@ fn peers_with_gateways_far_from_each_other() {
     ));
 }
 
-/// Peers that are not linked to each other, of which each two have one gateway in common.
+/// Peers without links to each other, each two of which share a gateway.
 #[test]
 fn peers_that_share_some_of_their_gateways() {
     run((
@@ -183,7 +185,7 @@ fn run(plan: Plan<'_>) {
     println!("{steps} steps");
 }
 
-/// The seeds of a test: so many, more in the long run, or the one that is replayed.
+/// Returns the seeds of a test: `count`, more in the long run, or only the one to replay.
 fn seeds(count: u64) -> Range<u64> {
     let count = match std::env::var_os("ZONDA_LONG") {
         Some(_) => LONG * count,
@@ -194,7 +196,7 @@ fn seeds(count: u64) -> Range<u64> {
     replayed.map_or(0..count, |seed| seed..seed + 1)
 }
 
-/// Says how to replay the seed if it fails.
+/// Prints how to replay the seed if the test fails.
 struct Replay(u64);
 
 impl Drop for Replay {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Checks of a mesh of routers at rest: all know each other, compute the same trees, and know of each other exactly
-//! what the naive model says.
+//! Checks of a mesh of routers at rest: they know each other, have computed the same trees, and
+//! have exactly the declarations of each other that the naive model has.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,8 @@ fn is_router(world: &World, node: usize) -> bool {
     world.nodes[node].role == WhatAmI::Router
 }
 
-/// Whoever is above a router in a tree has that one below it, and the way up ends at the root.
+/// Checks that a router is a child of its parent in a tree, and that the path of parents ends at
+/// the root.
 fn check_tree(world: &World, (root, node): (usize, usize), now: &str) {
     let named = |zid: &ZenohId| {
         let mut nodes = world.nodes.iter();
@@ -66,7 +67,7 @@ fn check_tree(world: &World, (root, node): (usize, usize), now: &str) {
     assert_eq!(at, root, "{now}: tree of {root} at {node}");
 }
 
-/// A router knows of another one what that one's session and those behind it have.
+/// Checks that a router has the keys of another one's session and of the nodes behind it.
 fn check_keys(world: &World, (root, node): (usize, usize), now: &str) {
     let known = |kind| {
         let table = &world.nodes[node].table;
@@ -88,7 +89,7 @@ fn check_keys(world: &World, (root, node): (usize, usize), now: &str) {
     assert_eq!(kinds.map(known), expected, "{what}");
 }
 
-/// A router, and everybody whose home it is.
+/// Returns a router and all nodes whose home it is.
 fn side(world: &World, root: usize) -> BTreeSet<usize> {
     let nodes = 0..world.nodes.len();
     nodes
@@ -96,8 +97,8 @@ fn side(world: &World, root: usize) -> BTreeSet<usize> {
         .collect()
 }
 
-/// The router that passes on what a node has: of the routers of a peer the one with the greatest id, and for a client that of the node
-/// which serves it.
+/// Returns the router that announces a node's declarations: of a peer's routers the one with the
+/// greatest id, and for a client the home of the node that serves it.
 fn home(world: &World, node: usize) -> Option<usize> {
     let mut linked = world.linked(node);
     match world.nodes[node].role {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A node: its table, and what its session declared.
+//! A node: its table, and the declarations of its session.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::question::Question;
 
 pub struct Node {
     pub table: ForwardingTable,
-    /// The states of its links that a peer sends to its gateways.
+    /// Link states that a peer sends to its gateways.
     pub gossip: Option<Gossip>,
     pub role: WhatAmI,
     pub zid: ZenohId,
@@ -26,13 +26,13 @@ pub struct Node {
     pub publishers: BTreeMap<u32, &'static str>,
     pub queryables: BTreeMap<u32, &'static str>,
     pub tokens: BTreeMap<u32, &'static str>,
-    /// The listeners of tokens and of matching, by id.
+    /// Listeners to tokens and to matching, by id.
     pub listeners: BTreeMap<u32, Listener>,
-    /// The questions of the session, by number.
+    /// Queries of the session, by number.
     pub questions: BTreeMap<u32, Question>,
-    /// The number of times that it was started anew.
+    /// Number of restarts.
     pub starts: u32,
-    /// When it is looked after next.
+    /// Time of its next clock event.
     pub look: Option<Instant>,
 }
 
@@ -66,7 +66,8 @@ impl Node {
         node
     }
 
-    /// The count of its links' changes begins higher with each start, as with the time that real nodes begin with.
+    /// Starts the count of link-state changes, higher with each restart, as the clock does for real
+    /// nodes.
     pub fn begin_mesh(&mut self) {
         let first_sn = u64::from(self.starts + 1) << 33;
         self.table.set_mesh(first_sn, HashMap::new());
@@ -84,7 +85,7 @@ impl Node {
             .local_undeclare(self.local.own(id), Kind::Subscriber, actions);
     }
 
-    /// A publisher, with a listener of the same id to whether anybody subscribes.
+    /// Declares a publisher, with a matching listener of the same id.
     pub fn publish(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
         self.publishers.insert(id, key);
         self.listeners.insert(id, Listener::to_matching(key));
@@ -132,7 +133,7 @@ impl Node {
             .local_undeclare(self.local.own(id), Kind::Token, actions);
     }
 
-    /// Listens to tokens, and hears first of those that are alive.
+    /// Declares a token listener with history.
     pub fn watch(&mut self, id: u32, key: &'static str, actions: &mut Vec<Action>) {
         self.listeners.insert(id, Listener::to_tokens(key));
         self.table
@@ -140,7 +141,7 @@ impl Node {
         while self.table.deliver_on(id, actions) {}
     }
 
-    /// Hands a notice to a listener of the session.
+    /// Passes a notice to a listener of the session.
     pub fn told(&mut self, listener: u32, notice: &Notice) {
         if let Some(listener) = self.listeners.get_mut(&listener) {
             listener.told(notice);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Questions in a network: sent on, answered, ended.
+//! Queries in a network: forwarded, answered, ended.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use crate::link::Message;
 use crate::node::key_expr;
 use crate::world::World;
 
-/// The time that a question waits for its answers.
+/// Timeout of a query.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The longest time that a session takes to answer.
+/// Longest time that a session takes to answer.
 const THINKING: Duration = Duration::from_millis(500);
 
-/// A question of a session, and its answers.
+/// A query of a session, and its replies.
 pub struct Question {
     pub key: &'static str,
-    /// The nodes and queryables that answered.
+    /// The nodes and queryables that replied.
     pub answers: Vec<(usize, u32)>,
     pub ended: bool,
 }
 
-/// A session that is asked and will answer.
+/// A session that got a query and will reply.
 pub struct Asked {
     node: usize,
     starts: u32,
@@ -35,7 +35,7 @@ pub struct Asked {
 }
 
 impl World {
-    /// The session of a node asks everybody; gives the question's number.
+    /// Sends a query from a node's session to all queryables; returns the query's number.
     pub fn ask(&mut self, node: usize, key: &'static str) -> u32 {
         let asker = &mut self.nodes[node];
         let (face, rid) = (asker.local, asker.table.next_query_id(asker.local));
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// A session has thought.
+    /// Sends the replies of a session after its delay.
     pub fn answer(&mut self, asked: Asked) {
         let Asked { node, face, .. } = asked;
         if self.nodes[node].starts != asked.starts {
@@ -110,7 +110,7 @@ impl World {
         self.settle(node);
     }
 
-    /// An answer goes to the face that asked.
+    /// Passes a reply to the face that asked.
     pub fn pass_on(&mut self, node: usize, (face, rid): (FaceId, u32), by: (usize, u32)) {
         let found = &mut self.nodes[node];
         let Some(asker) = found.table.origin_of_reply(face, rid) else {
@@ -121,13 +121,13 @@ impl World {
             assert!(!question.ended, "an answer after the end");
             question.answers.push(by);
         } else if self.link_of(node, asker.face).is_some() {
-            // Else whoever asked is gone, and the table has yet to forget the question.
+            // Otherwise the asking face is gone, and the table has yet to remove the query.
             let rid = asker.rid;
             self.post(node, asker.face, Message::Answer { rid, by });
         }
     }
 
-    /// Takes a message of a question.
+    /// Handles a message about a query.
     pub fn asked_or_told(&mut self, node: usize, face: FaceId, message: Message) {
         match message {
             Message::Question { rid, key, node_id } => {
@@ -141,7 +141,7 @@ impl World {
         self.settle(node);
     }
 
-    /// Asks what was held and can be asked now, and ends what has ended.
+    /// Sends held queries that can be sent now, and ends those that the table has ended.
     pub fn settle(&mut self, node: usize) {
         while self.nodes[node].table.may_release_held() {
             let now = self.now();
@@ -161,7 +161,7 @@ impl World {
                 assert!(!question.ended, "a question ends once");
                 question.ended = true;
             } else if self.link_of(node, asker.face).is_some() {
-                // Else nobody is there any more to be told.
+                // Otherwise the asking face is gone, so no final is sent.
                 self.post(node, asker.face, Message::Final { rid: asker.rid });
             }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A link between routers that drops and returns within a tenth of a second of another change: at rest nothing that was declared
-//! is lost, on either side, and nothing is believed that is not true.
+//! A link between routers that drops and returns within a tenth of a second of another change: at
+//! rest, both sides have exactly the declarations that exist.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ const NEAR: Duration = Duration::from_millis(100);
 
 const SEEDS: u64 = 150;
 
-/// Changes before the first link drops.
+/// Number of changes before the first link drops.
 const CHANGES: usize = 30;
 
-/// Looks at what is left, for each seed.
+/// Number of checks for each seed.
 const ROUNDS: usize = 4;
 
-/// Links that drop in one round, at most.
+/// Maximum number of links that drop in one round.
 const DROPS: u64 = 3;
 
 #[test]
@@ -72,7 +72,8 @@ fn returns(plan: Plan<'_>) {
     println!("{steps} steps");
 }
 
-/// The other change is one of any kind, or another link between routers that returns as soon.
+/// Combines the drop with another change: one of any kind, or another link between routers that
+/// returns as soon.
 fn drop_beside_a_change(world: &mut World, rng: &mut Rng, among: &[usize]) {
     let (first, second) = (rng.of(among), rng.of(among));
     let is_change_first = rng.below(2) == 0;

@@ -11,10 +11,10 @@ use crate::listening::Heard;
 use crate::node::{Node, key_expr};
 use crate::world::{KEYS, World};
 
-/// The keys of publications, beside the publishers' own ones.
+/// Keys of publications in addition to the publishers' own ones.
 const PUBLISHED: [&str; 7] = ["a/b", "a/b/c", "b/x", "b/yx", "b/y/z/x", "@v/a", "c"];
 
-/// More hops than any path has: a message that comes further goes in circles.
+/// Bound on hops, longer than any path: a message that goes further loops.
 const HOPS_MAX: usize = 8;
 
 /// The nodes and subscribers that got a message.
@@ -34,7 +34,7 @@ pub fn check(world: &mut World, now: &str) {
     check_questions(world, now);
 }
 
-/// Whoever listens knows what is true.
+/// Checks that every listener has the true state.
 fn check_listeners(world: &World, node: usize, now: &str) {
     let nodes = || world.nodes.iter();
     for listener in world.nodes[node].listeners.values() {
@@ -58,7 +58,7 @@ fn check_listeners(world: &World, node: usize, now: &str) {
     }
 }
 
-/// No question is open any more, and a new one is answered by everybody concerned, once.
+/// Checks that no query is open, and that a new one is answered once by each matching queryable.
 fn check_questions(world: &mut World, now: &str) {
     let is_done = |node: &Node| {
         node.table.open_queries() == 0 && node.questions.values().all(|question| question.ended)
@@ -106,14 +106,15 @@ fn check_publication(world: &mut World, node: usize, message: (&str, Option<u32>
         expected.extend(matching.map(|(id, _)| (at, *id)));
     }
     assert_eq!(delivered, expected, "{now}: {message:?} from node {node}");
-    // A publisher has asked who is there; and a node that is asked on behalf of others knows as well. Of those behind another gateway
-    // of a peer it is not known which are peers that this one delivers to.
+    // A publisher has an interest in subscribers, and a node that is asked on behalf of other nodes
+    // knows the answer, too. Of subscribers behind another gateway of a peer, the table cannot know
+    // which are peers that this gateway delivers to.
     if publisher.is_some() && !has_shared_peers(world) {
         assert_eq!(in_vain, [0; 0], "{now}: {message:?} from node {node}");
     }
 }
 
-/// Tells if a peer has several gateways.
+/// Returns true if a peer has several gateways.
 fn has_shared_peers(world: &World) -> bool {
     let mut nodes = 0..world.nodes.len();
     nodes.any(|node| {
@@ -122,12 +123,12 @@ fn has_shared_peers(world: &World) -> bool {
     })
 }
 
-/// A message on its way.
+/// A message that is being forwarded.
 struct Walk<'a> {
     world: &'a mut World,
     key: &'a KeyExpr<'static>,
     delivered: Delivered,
-    /// Nodes that it came to without any need.
+    /// Nodes that it reached without a subscriber there.
     in_vain: Vec<usize>,
 }
 

@@ -18,34 +18,34 @@ pub const KEYS: [&str; 10] = [
     "a/b", "a/c", "a/*", "a/**", "**", "b/x", "b/$*x", "b/**/x", "@v/a", "@v/*",
 ];
 
-/// The longest time that a side believes in a link that is cut.
+/// Longest time that a side considers a cut link alive.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// The longest time until a link is restored.
+/// Longest time until a link is restored.
 const RETRY: Duration = Duration::from_secs(4);
 
-/// The longest time that a message is on its way.
+/// Longest time that a message is under way.
 const DELAY: Duration = Duration::from_millis(200);
 
-/// The delay, after everything else, of giving up an answer that never comes, with the next look at it.
+/// Time after which an answer that never comes is given up, with the next clock event.
 const GIVEN_UP: Duration = Duration::from_secs(12);
 
-/// Changes before a network comes to rest again, at most.
+/// Maximum number of changes before a network comes to rest again.
 const CHANGES: u64 = 240;
 
-/// The number of times that so long may pass before nothing is under way.
+/// Maximum number of such periods until nothing is under way.
 const RESTS_MAX: usize = 4;
 
 pub struct World {
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
-    /// Sessions that are about to answer, and when.
+    /// Sessions that will reply, and the time of their replies.
     pub asked: Vec<(Instant, Asked)>,
-    /// The messages that were published under way, by number.
+    /// Messages that were published during changes, by number.
     pub published: Vec<Publication>,
-    /// A node that is not what it seems: what its table would say is not sent, and what comes to it goes no further.
+    /// A lying node: messages of its table are not sent, and messages to it end there.
     pub liar: Option<usize>,
-    /// Changes, messages that came and looks at a clock.
+    /// Number of changes, arrivals and clock events.
     pub steps: u64,
     pub rng: Rng,
     now: Instant,
@@ -74,7 +74,7 @@ impl World {
         world
     }
 
-    /// A while of changes at random times.
+    /// Makes changes at random times for a while.
     pub fn disturb(&mut self) {
         for _ in 0..self.rng.below(CHANGES) {
             self.change();
@@ -83,7 +83,8 @@ impl World {
         }
     }
 
-    /// Lets everything happen that is under way, until nothing is. What is given up may cause more, but not for ever.
+    /// Runs until nothing is under way. An answer that is given up may cause more messages, a
+    /// bounded number of times.
     pub fn rest(&mut self) {
         for _ in 0..RESTS_MAX {
             while let Some(next) = self.next_event() {
@@ -101,7 +102,7 @@ impl World {
         self.now
     }
 
-    /// The nodes that a node is linked to, be the links cut or not.
+    /// Returns the nodes that a node is linked to, whether or not the links are cut.
     pub fn linked(&self, node: usize) -> impl Iterator<Item = usize> {
         self.links.iter().filter_map(move |link| {
             let ends = [link.sides[0].node, link.sides[1].node];
@@ -110,7 +111,7 @@ impl World {
         })
     }
 
-    /// When something happens next by itself.
+    /// Returns the time of the next event.
     pub fn next_event(&self) -> Option<Instant> {
         let links = self.links.iter().filter_map(Link::next_event);
         let asked = self.asked.iter().map(|(due, _)| *due);
@@ -118,7 +119,7 @@ impl World {
         links.chain(asked).chain(nodes).min()
     }
 
-    /// When a node goes on with what it does in slices, or looks at trees that were to be computed.
+    /// Sets the time of a node's next clock event, for work in slices and trees to be computed.
     pub fn plan_look(&mut self, node: usize) {
         let node = &mut self.nodes[node];
         node.look = match node.table.next_deadline() {
@@ -129,7 +130,7 @@ impl World {
         };
     }
 
-    /// Somebody does something, or a link is cut.
+    /// Makes a random change: a declaration, its end, a query, a cut, or a restart.
     pub fn change(&mut self) {
         self.steps += 1;
         let node = self.rng.index(self.nodes.len());
@@ -179,7 +180,7 @@ impl World {
         (!ids.is_empty()).then(|| self.rng.of(&ids))
     }
 
-    /// The node forgets everything and begins anew, as the same node.
+    /// Restarts a node with an empty table and the same id.
     fn restart(&mut self, node: usize) {
         for link in 0..self.links.len() {
             let sides = &self.links[link].sides;
@@ -204,13 +205,13 @@ impl World {
         }
     }
 
-    /// A link is cut, and both sides notice at once.
+    /// Cuts a link, which both sides notice at once.
     pub fn break_now(&mut self, link: usize) {
         let now = self.now;
         self.links[link].cut([now; 2]);
     }
 
-    /// A link is cut, both sides notice at once, and it comes back within this time.
+    /// Cuts a link, which both sides notice at once and which returns within this time.
     pub fn drop_and_return(&mut self, link: usize, within: Duration) {
         self.break_now(link);
         self.run_until(self.now);
@@ -245,7 +246,7 @@ impl World {
         (sides[side].node, sides[1 - side].node)
     }
 
-    /// Does something at a node and sends what follows from it.
+    /// Runs `act` at a node and sends the resulting messages.
     pub fn act(&mut self, node: usize, act: impl FnOnce(&mut Node, &mut Vec<Action>)) {
         let mut actions = Vec::new();
         act(&mut self.nodes[node], &mut actions);
@@ -257,7 +258,7 @@ impl World {
         self.settle(node);
     }
 
-    /// Sends what a table asks for.
+    /// Sends the messages of a table.
     pub fn post_all(&mut self, node: usize, actions: Vec<Action>) {
         if Some(node) == self.liar {
             return;
@@ -278,14 +279,14 @@ impl World {
         let delay = self.up_to(DELAY);
         let link = &mut self.links[link];
         if !link.is_cut {
-            // In order, however long each takes.
+            // Messages stay in order, whatever the delay of each.
             let queue = &mut link.sides[1 - side].incoming;
             let earliest = queue.back().map_or(self.now, |last| last.0);
             queue.push_back((earliest.max(self.now + delay), message));
         }
     }
 
-    /// The link and side that a face of a node is.
+    /// Returns the link and side of a node's face.
     pub fn link_of(&self, node: usize, face: FaceId) -> Option<(usize, usize)> {
         let mut links = self.links.iter().enumerate();
         links.find_map(|(at, link)| Some((at, link.side_of(node, face)?)))
@@ -316,7 +317,7 @@ impl World {
         self.now = until;
     }
 
-    /// Does what is due on a link.
+    /// Processes what is due on a link.
     fn step(&mut self, link: usize) {
         let now = self.now;
         if self.links[link].restored.is_some_and(|at| at <= now) {
@@ -390,7 +391,7 @@ fn hand_over(table: &mut ForwardingTable, face: FaceId, bytes: &[u8], actions: &
     }
 }
 
-/// Link states are all that the table wants to hear of OAM.
+/// Handles an OAM message; the table uses link states only.
 fn hear_oam(table: &mut ForwardingTable, face: FaceId, oam: &Oam<'_>, actions: &mut Vec<Action>) {
     if let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body)
         && let Ok(states) = LinkStateList::decode(&mut Reader::new(body))

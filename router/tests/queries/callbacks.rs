@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Callbacks may do anything: ask, reply, declare, undeclare, cancel, close, panic. And what they are told keeps its
+//! Callbacks that query, reply, declare, undeclare, cancel, close, or panic. Their calls keep their
 //! order whatever happens at the same time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use crate::party::{
     until_kept,
 };
 
-/// Does something with what it gets, and writes it down.
+/// A taker that runs `call` with each event and records it.
 struct Doing<F> {
     notes: Notes,
     call: F,
@@ -171,8 +171,8 @@ fn a_callback_that_panics_costs_that_call() {
     close(&first);
 }
 
-/// Replies from several threads, the end of the time and a cancellation at once: one end, nothing behind it. What is
-/// written down checks that itself.
+/// Replies from several threads, the timeout and a cancellation at once: the query ends once, with
+/// nothing after the end. The recorder checks that itself.
 #[test]
 fn whatever_happens_at_once_a_question_ends_once() {
     let middle = router();
@@ -210,7 +210,7 @@ fn whatever_happens_at_once_a_question_ends_once() {
     answerers.iter().chain([&middle]).for_each(close);
 }
 
-/// A slow callback does not make answers pile up: whoever brings more waits, or is told.
+/// A slow callback does not make replies pile up: a sender of more replies waits or gets an error.
 #[test]
 fn answers_do_not_pile_up_behind_a_slow_callback() {
     let node = peer();
@@ -260,14 +260,15 @@ fn answers_do_not_pile_up_behind_a_slow_callback() {
     close(&node);
 }
 
-/// A neighbour that does not read: who asks is held up or told, and whoever is dropped is counted.
+/// A neighbour that does not read: a sender of queries waits or gets an error, and dropped queries
+/// are counted.
 #[test]
 fn a_full_queue_refuses_questions() {
     let node = peer();
     let other = peer_of(&node);
     let (go, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
-    // Its reading task is held up in the callback, so it reads nothing more.
+    // The neighbour's reading task is blocked in the callback, so it reads nothing more.
     queryable(&other, "k", false, move |_query| {
         let _ = gate.lock().unwrap().recv();
     });
@@ -297,7 +298,7 @@ fn a_full_queue_refuses_questions() {
     assert_eq!(dropped, GetError::Dropped { peer });
     assert_eq!(node.links()[0].sent.dropped, 1);
     let after = Duration::from_millis(20);
-    // The system may have had room for some more.
+    // The socket may have had room for some more queries.
     let late = until_refused(|| send(&blocking, Wait::AtMost(after)));
     assert_eq!(late, GetError::Timeout { peer, after });
     drop(go);
@@ -310,8 +311,8 @@ fn a_full_queue_refuses_questions() {
     close(&node);
 }
 
-/// An asker that takes no answers: what must not be dropped waits or is refused, the rest is dropped and counted, by
-/// whoever notices; and the end arrives all the same.
+/// An asker that takes no replies: replies that must not be dropped wait or are refused, the rest
+/// is dropped and counted by the node that drops it; and the end arrives all the same.
 #[test]
 fn a_full_queue_drops_or_refuses_answers() {
     let middle = router();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How questions end: at once when a link is lost, on time, when they are cancelled; and once.
+//! Ends of queries: at once when a link is lost, at the timeout, or when they are cancelled; and
+//! only once.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +35,7 @@ fn a_question_times_out_on_time() {
         let (_, notes) = ask(&asker, &short);
         let got = notes.all();
         assert!(begin.elapsed() >= limit);
-        // Whoever is between may be the first to notice.
+        // The router in between may be the first whose clock ends the query.
         let ends = [QueryEnd::TimedOut, QueryEnd::Complete].map(Got::End);
         assert_eq!((got.len(), &got[0]), (2, &timeout()));
         assert!(ends.contains(&got[1]), "{got:?}");
@@ -43,7 +44,7 @@ fn a_question_times_out_on_time() {
             "{milliseconds} ms"
         );
     }
-    // Nobody waits for these answers any more, at the other end neither.
+    // The asker does not wait for these replies any more, and neither does the answering node.
     let queries = std::mem::take(&mut *kept.lock().unwrap());
     until("everybody has given up", || {
         let late = queries.iter().map(|query| reply(query, "slow", "late"));
@@ -87,7 +88,7 @@ fn a_router_ends_what_a_lost_client_was_asked() {
     until("the other has answered", || !notes.got().is_empty());
     let lost = answerer.zid();
     close(&answerer);
-    // The asker's own link is as it was: it is the router that says what is missing.
+    // The asker's own link is still up: the router reports the missing reply.
     let missing = Payload::from(format!("the link to {lost} was lost").as_str());
     let told = [put("k", "other"), Got::Error(missing), COMPLETE];
     assert_eq!(notes.all(), told);
@@ -132,7 +133,7 @@ fn a_cancelled_question_gets_nothing_more() {
     close(&node);
 }
 
-/// A client without its router holds the question; it is answered when the router is there again.
+/// A client without its router holds the query, and sends it when the router is back.
 #[test]
 fn a_client_that_reconnects_holds_its_questions() {
     let middle = router();
@@ -156,7 +157,7 @@ fn a_client_that_reconnects_holds_its_questions() {
     close(&again);
 }
 
-/// A peer holds a question that nobody is known for while a link that it opened is being restored.
+/// A peer holds a query without a known queryable while a link that it opened is being restored.
 #[test]
 fn a_peer_that_reconnects_holds_its_questions() {
     let first = peer();

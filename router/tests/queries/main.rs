@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queries between nodes over loopback: asking, answering, losing links, running out of time.
+//! Queries between nodes over loopback: replies, lost links, timeouts.
 
 mod callbacks;
 mod ends;

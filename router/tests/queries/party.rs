@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Nodes for tests, queryables that do what they are told, and questions that write down what comes back.
+//! Nodes for tests, queryables made of functions, and queries that record their replies.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use zonda_router::node::{
 use zonda_router::table::Locality;
 use zonda_runtime::block_on;
 
-/// Never passes in a test that works.
+/// Deadline that never passes in a test that works.
 pub const LONG: Duration = Duration::from_secs(20);
 
-/// How long tests let a sender wait for room.
+/// Time that a sender waits for room.
 pub const PATIENCE: Wait = Wait::AtMost(LONG);
 
 pub fn router() -> Node {
@@ -33,7 +33,7 @@ pub fn open(config: Config) -> Node {
     block_on(Node::open(config)).expect("it opens")
 }
 
-/// A node connected to `other`; returns when both know.
+/// Opens a node connected to `other`; returns when both have the link.
 pub fn connected(config: Config, other: &Node) -> Node {
     let address = other.locators().remove(0).to_string();
     let retry = "{ period_init_ms: 10, period_max_ms: 50 }";
@@ -70,7 +70,7 @@ pub fn key(text: &str) -> KeyExpr<'_> {
     KeyExpr::new(text).expect("a key expression")
 }
 
-/// What a question got.
+/// Event of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Got {
     Put(String, Payload),
@@ -83,7 +83,7 @@ pub fn put(key: &str, payload: impl Into<Payload>) -> Got {
     Got::Put(key.to_owned(), payload.into())
 }
 
-/// Writes down what comes back.
+/// Recorder of a query's events.
 #[derive(Default)]
 pub struct Notes {
     got: Mutex<Vec<Got>>,
@@ -95,7 +95,7 @@ impl Notes {
         self.got.lock().unwrap().clone()
     }
 
-    /// All that came, once it has ended.
+    /// Returns all events, once the query has ended.
     pub fn all(&self) -> Vec<Got> {
         let got = self.got.lock().unwrap();
         let ended = |got: &mut Vec<Got>| !matches!(got.last(), Some(Got::End(_)));
@@ -115,7 +115,7 @@ impl Notes {
     }
 }
 
-/// Takes what comes back, shared with the test.
+/// Receiver of a query's events, shared with the test.
 pub trait Taker: Send + Sync + 'static {
     fn reply(&self, reply: &IncomingReply<'_>);
 
@@ -134,7 +134,7 @@ impl<T: Taker> ReplySink for Shared<T> {
     }
 }
 
-/// `query` before it is sent, with a taker of what comes back.
+/// Creates the state of `query` before it is sent, with a receiver of its events.
 pub fn opened<T: Taker>(query: &OutgoingQuery<'_>, taker: &Arc<T>) -> Arc<OpenQuery> {
     OpenQuery::new(query, Box::new(Shared(Arc::clone(taker))))
 }
@@ -154,7 +154,7 @@ impl Taker for Notes {
     }
 }
 
-/// A query with default treatment.
+/// Returns a query with default QoS.
 pub fn query_on<'a>(key: &'a KeyExpr<'a>) -> OutgoingQuery<'a> {
     OutgoingQuery {
         key,
@@ -178,7 +178,7 @@ pub fn ask(node: &Node, query: &OutgoingQuery<'_>) -> (Arc<OpenQuery>, Arc<Notes
     (open, notes)
 }
 
-/// Asks on a key and gives all that came.
+/// Queries a key and returns all events.
 pub fn get(node: &Node, text: &str) -> Vec<Got> {
     ask(node, &query_on(&key(text))).1.all()
 }
@@ -203,14 +203,14 @@ pub fn queryable(
         .expect("it is declared")
 }
 
-/// A queryable that answers with its own key and these bytes.
+/// Declares a queryable that replies with its own key and these bytes.
 pub fn answering(node: &Node, text: &'static str, payload: &'static str) -> QueryableId {
     queryable(node, text, false, move |query| {
         reply(&query, text, payload).expect("the answer is taken");
     })
 }
 
-/// A queryable that keeps what it is asked.
+/// Declares a queryable that keeps its queries.
 pub fn keeping(node: &Node, text: &str) -> Arc<Mutex<Vec<IncomingQuery>>> {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&kept);
@@ -220,7 +220,7 @@ pub fn keeping(node: &Node, text: &str) -> Arc<Mutex<Vec<IncomingQuery>>> {
     kept
 }
 
-/// Waits until a queryable has kept so many queries.
+/// Waits until a queryable has kept `count` queries.
 pub fn until_kept(kept: &Mutex<Vec<IncomingQuery>>, count: usize) {
     until("the query is there", || kept.lock().unwrap().len() >= count);
 }
@@ -248,7 +248,7 @@ pub fn sample(kind: SampleKind, payload: &Payload) -> Publication<'_> {
     }
 }
 
-/// Waits until `node` knows of somebody who answers on `text`: until its router, or peer, has told it.
+/// Waits until `node` knows a queryable on `text`, from its router or peer.
 pub fn until_answered(node: &Node, text: &str) {
     let querier = node.declare_querier(&key(text)).expect("it is declared");
     until("a queryable is known", || {

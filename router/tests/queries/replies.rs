@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What is asked and answered arrives as it was said, whoever is between.
+//! Queries and replies arrive as they were sent, whatever nodes are in between.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A table with neighbours made of nothing: what they write is bytes or a line of text, what they get is bytes
-//! again, decoded to lines of text. A key in a line is `demo/a` in full, `1+/a` behind an id of the sender of the line, or
-//! `1-/a` behind an id of its receiver.
+//! A table with simulated neighbours: they write bytes or a line of text, and what they get is
+//! bytes, decoded to lines of text. A key in a line is `demo/a` in full, `1+/a` behind an id of the
+//! sender of the line, or `1-/a` behind an id of its receiver.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use zonda_router::table::{
     Action, FaceId, FaceInfo, FaceKind, ForwardingTable, Limits, Notice, OwnRef, Route, Validity,
 };
 
-/// A table, its session's face, and what its neighbours got and did not read yet.
+/// A table, its session's face, and the messages that its neighbours have not read yet.
 pub struct Bench {
     pub table: ForwardingTable,
     pub local: FaceId,
@@ -28,7 +28,7 @@ impl Bench {
         Bench::with_limits(role, Limits::default())
     }
 
-    /// Makes a table of a node with this id.
+    /// Creates the table of a node with this id.
     pub fn named(number: u128, role: WhatAmI) -> Self {
         Bench::of(zid(number), role, Limits::default())
     }
@@ -62,7 +62,7 @@ impl Bench {
         self.act(|table, actions| table.add_face(info, actions))
     }
 
-    /// Cuts a connection, and forgets at once what the neighbour had declared.
+    /// Cuts a connection, and removes at once what the neighbour had declared.
     pub fn cut(&mut self, face: FaceId) {
         self.lose(face);
         self.act(|table, actions| while table.sweep(actions) {});
@@ -74,12 +74,13 @@ impl Bench {
         self.inboxes.remove(&face);
     }
 
-    /// Does something to the table and delivers what it wants sent.
+    /// Returns a reference to an entity of the session.
     pub fn own(&self, id: u32) -> OwnRef {
         let face = self.local;
         OwnRef { face, id }
     }
 
+    /// Runs `act` on the table, and delivers the resulting messages and notices.
     pub fn act<T>(&mut self, act: impl FnOnce(&mut ForwardingTable, &mut Vec<Action>) -> T) -> T {
         let mut actions = Vec::new();
         let result = act(&mut self.table, &mut actions);
@@ -98,7 +99,7 @@ impl Bench {
         result
     }
 
-    /// Hands the bytes of control messages from a neighbour to the table.
+    /// Passes the bytes of control messages from a neighbour to the table.
     pub fn receive(&mut self, face: FaceId, bytes: &[u8]) {
         let mut reader = Reader::new(bytes);
         while !reader.is_empty() {
@@ -115,7 +116,7 @@ impl Bench {
         }
     }
 
-    /// Hands a declaration to the table.
+    /// Passes a declaration to the table.
     pub fn declare(&mut self, face: FaceId, interest_id: Option<u32>, body: Declaration<'_>) {
         let declare = Declare {
             interest_id,
@@ -157,17 +158,17 @@ impl Bench {
         self.receive(face, &encoded(&interest));
     }
 
-    /// What a neighbour got since the last look, as bytes.
+    /// Takes what a neighbour got since the last call, as bytes.
     pub fn bytes(&mut self, face: FaceId) -> Vec<u8> {
         self.messages(face).concat()
     }
 
-    /// Takes what a neighbour got since the last look, message by message.
+    /// Takes what a neighbour got since the last call, message by message.
     pub fn messages(&mut self, face: FaceId) -> Vec<Vec<u8>> {
         self.inboxes.remove(&face).unwrap_or_default()
     }
 
-    /// What a neighbour got since the last look, a line per message.
+    /// Takes what a neighbour got since the last call, one line per message.
     pub fn lines(&mut self, face: FaceId) -> Vec<String> {
         let bytes = self.bytes(face);
         let mut reader = Reader::new(&bytes);
@@ -180,12 +181,12 @@ impl Bench {
         lines
     }
 
-    /// What a listener of the session was told since the last look.
+    /// Takes the notices of a listener of the session since the last call.
     pub fn notices(&mut self, listener: u32) -> Vec<Notice> {
         self.notices.remove(&listener).unwrap_or_default()
     }
 
-    /// The same, a line per notice.
+    /// Takes the notices of a listener since the last call, one line per notice.
     pub fn told(&mut self, listener: u32) -> Vec<String> {
         let notices = self.notices(listener).into_iter();
         let line = |notice| match notice {
@@ -198,7 +199,8 @@ impl Bench {
         notices.map(line).collect()
     }
 
-    /// Where a message goes: `face-number:key` per neighbour in the order given, then the local ids.
+    /// Returns the route of a message: `face-number:key` per neighbour in the order given, then the
+    /// local ids.
     pub fn route(
         &self,
         from: FaceId,
@@ -212,14 +214,14 @@ impl Bench {
 }
 
 impl Bench {
-    /// Whether what is found out now of a route on `key` still holds after `change`.
+    /// Returns true if a route on `key` that is computed now is still valid after `change`.
     pub fn holds(&mut self, key: &str, change: impl FnOnce(&mut Bench)) -> bool {
         let validity = self.kept(key);
         change(self);
         validity.holds()
     }
 
-    /// Finds out the route of the session on `key`, as one who keeps it.
+    /// Computes the session's route on `key`, and returns its validity.
     pub fn kept(&mut self, key: &str) -> Arc<Validity> {
         let key = key_expr(key).into_owned();
         let mut search = self.table.begin_route(self.local, key, None);
@@ -228,7 +230,7 @@ impl Bench {
     }
 }
 
-/// The wire form of a message.
+/// Encodes a message.
 pub fn encoded(message: &impl Encode) -> Vec<u8> {
     message.to_vec().expect("it has a wire form")
 }
@@ -241,7 +243,7 @@ pub fn key_expr(key: &str) -> KeyExpr<'_> {
     KeyExpr::new(key).expect("a key expression")
 }
 
-/// `KSQTA` as interest options.
+/// Parses `KSQTA` as interest options.
 pub fn options(letters: &str) -> InterestOptions {
     letters
         .chars()
@@ -258,7 +260,7 @@ pub fn options(letters: &str) -> InterestOptions {
         })
 }
 
-/// A key as its sender wrote it.
+/// Formats a key as its sender wrote it.
 pub fn text(expr: &WireExpr<'_>) -> String {
     match (expr.scope, expr.mapping) {
         (0, _) => expr.suffix.to_owned(),
@@ -323,7 +325,7 @@ fn promise(info: &QueryableInfo) -> String {
     }
 }
 
-/// Bytes as the specification writes them: hexadecimal, and text in quotes.
+/// Parses bytes as the specification writes them: hexadecimal, and text in quotes.
 pub fn wire(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, part) in text.split('\'').enumerate() {
@@ -358,7 +360,7 @@ pub fn token(id: u32, key: &str) -> Declaration<'_> {
     }
 }
 
-/// Link states are all that the table wants to hear of OAM.
+/// Handles an OAM message; the table uses link states only.
 fn hear_oam(table: &mut ForwardingTable, face: FaceId, oam: &Oam<'_>, actions: &mut Vec<Action>) {
     if let (Oam::LINK_STATE, OamBody::Buf(body)) = (oam.id, oam.body)
         && let Ok(states) = LinkStateList::decode(&mut Reader::new(body))

@@ -21,7 +21,7 @@ fn a2_to_a4_at_the_router() {
     );
     assert!(bench.bytes(c5).is_empty());
 
-    // A.3: the put without a publisher goes out behind the subscriber's own id.
+    // A.3: a put without a publisher leaves with the subscriber's own id.
     let route = bench.route(d7, "demo/test/a", None);
     assert_eq!(route, (vec![(c5, "1-/a".into())], vec![]));
 
@@ -92,7 +92,7 @@ fn a6_liveliness_at_the_router() {
         c5,
         &wire("9e 21 08 20 03 00 07 'live/c5'  9e 21 08 46 03 03"),
     );
-    // Give d7 the ids it had in the capture: two entities told, three key ids declared.
+    // Give d7 the ids of the capture: two announced entities, three declared key ids.
     bench.subscribe(c5, 1, "x");
     bench.declare(c5, None, queryable(2, "x", false, 0));
     bench.interest(d7, 1, CurrentFuture, "SQ", Some("x"));
@@ -111,7 +111,8 @@ fn a6_liveliness_at_the_router() {
         wire("be 03 21 08 66 00 00 07 'live/c5'  be 03 21 08 1a")
     );
     bench.receive(d7, &wire("f9 04 79 03 03 '/**' 21 08"));
-    // Theirs declared an id for the token's key first: 9e 21 08 20 04 00 07 'live/c5'  be 04 21 08 46 03 04.
+    // The reference declared an id for the token's key first: 9e 21 08 20 04 00 07 'live/c5'  be 04
+    // 21 08 46 03 04.
     assert_eq!(
         bench.bytes(d7),
         wire("be 04 21 08 66 03 00 07 'live/c5'  be 04 21 08 1a")

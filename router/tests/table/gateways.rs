@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Clients, peers and their gateways: what is told and asked, and what is concluded from the answers.
+//! Clients, peers and their gateways: announcements, interests, and the routes that follow from the
+//! answers.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use zonda_router::table::{Counterpart, Deadline, Kind, Locality, Own};
 
 use crate::bench::{Bench, encoded, key_expr, none, token, wire};
 
-/// Tells if the session's node knows a subscriber that a message would reach.
+/// Returns true if the session's node knows a subscriber that a message would reach.
 fn has_subscriber(bench: &Bench, key: &str) -> bool {
     let audience = Counterpart::Subscribers.within(Locality::Any);
     bench.table.has_counterpart(bench.local, key, audience)
@@ -59,7 +60,7 @@ fn a_client_filters_its_puts_by_what_the_gateway_knows() {
     assert!(sends(&bench, None));
 }
 
-/// A gateway that may get data before the declarations that were sent before it.
+/// The gateway may get data before the declarations that were sent before it.
 #[test]
 fn a_gateway_gets_keys_in_full_until_it_has_answered_behind_the_declaration_of_their_id() {
     let mut bench = Bench::new(Client);
@@ -84,7 +85,7 @@ fn a_gateway_gets_keys_in_full_until_it_has_answered_behind_the_declaration_of_t
     bench.declare(gateway, Some(1), Declaration::Final);
     assert!(!validity.holds());
     assert_eq!(spelled(&bench), [(gateway, "1+".into())]);
-    // The next id is another matter.
+    // The next id is not confirmed yet.
     let next = key_expr("demo/b");
     bench.act(|table, actions| table.local_sender(local.own(5), Kind::Subscriber, &next, actions));
     let hops = bench.route(local, "demo/b", Some(5)).0;
@@ -139,7 +140,7 @@ fn a_new_gateway_is_told_and_asked_everything_again() {
         1,
         "not answered yet"
     );
-    // Delivery is to the session only.
+    // The message is delivered to the session only.
     let third = bench.connect(0x78, Router);
     let (hops, heard) = bench.route(second, "in/x", None);
     assert_eq!((hops, heard), (vec![], vec![1, 2]), "not on to {third}");
@@ -169,7 +170,7 @@ fn peers_tell_each_other_everything_and_filter_after_the_final() {
     });
     bench.act(|table, actions| table.local_undeclare(local.own(1), Kind::Subscriber, actions));
     assert_eq!(bench.lines(b2), ["keyexpr 1 x/y", "sub 1 1+", "unsub 1"]);
-    // An interest is answered all the same.
+    // An interest is answered nevertheless.
     bench.act(|table, actions| {
         table.local_declare(local.own(1), Own::SUBSCRIBER, &key_expr("x/y"), actions)
     });
@@ -189,7 +190,7 @@ fn peers_do_not_relay_between_peers() {
     bench.subscribe(b2, 1, "a");
     assert_eq!(bench.lines(c3), none());
     assert_eq!(bench.route(c3, "a", None).0, []);
-    // But between a peer and a client of this one it passes both ways.
+    // But it passes both ways between a peer and a client of this node.
     let hops = bench.route(client, "a", None).0;
     assert_eq!(
         hops,
@@ -229,7 +230,7 @@ fn a_peer_with_a_gateway_asks_it_on_behalf_of_its_clients() {
     assert_eq!(bench.lines(router), none());
     bench.interest(client, 8, Final, "", None);
     assert_eq!(bench.lines(router), ["interest 1 Final"]);
-    // A gateway that goes away is not waited for.
+    // A gateway that is lost is not waited for.
     bench.interest(client, 9, CurrentFuture, "S", Some("x"));
     bench.lines(client);
     bench.cut(router);
@@ -267,7 +268,7 @@ fn a_router_leaves_data_between_linked_peers_to_them() {
     let c3 = bench.connect(0xc3, Peer);
     bench.subscribe(c3, 1, "a");
     assert_eq!(bench.route(b2, "a", None).0.len(), 1, "the router relays");
-    // b2: itself with a link to number 1, and number 1 is c3.
+    // b2 reports itself with a link to number 1, which is c3.
     let body = wire("02  03 00 01 01 b2 02 01 01  03 01 00 01 c3 02 00");
     let oam = Oam {
         id: Oam::LINK_STATE,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Random histories of declarations, interests, connections and cuts, for each role: after every step the
-//! routes and what every neighbour believes are those of a model that knows only lists.
+//! Random histories of declarations, interests, connections and cuts, for each role: after every
+//! step, the routes and the state of every neighbour equal those of a model that uses only lists.
 
 mod check;
 mod local;
@@ -46,7 +46,7 @@ fn client_agrees_with_the_model() {
     run(WhatAmI::Client);
 }
 
-/// Neighbours that are gone are forgotten bit by bit, while others go on.
+/// The table forgets lost neighbours in slices, while the remaining ones continue.
 #[test]
 fn what_is_left_of_neighbours_that_are_gone_misleads_nobody() {
     for role in [WhatAmI::Router, WhatAmI::Peer, WhatAmI::Client] {
@@ -82,7 +82,8 @@ fn what_is_left_of_neighbours_that_are_gone_misleads_nobody() {
 
 fn run(role: WhatAmI) {
     for seed in 0..SEEDS_PER_ROLE {
-        // Answers in one go and answers in slices make no difference to anybody, nor do changes.
+        // Neither the number of steps per answer nor per announcement makes a difference to
+        // neighbours.
         let answer_slice_max = if seed.is_multiple_of(2) { 1000 } else { 2 };
         let announce_steps_max = if seed.is_multiple_of(3) { 1 } else { 16_384 };
         let limits = Limits {
@@ -108,7 +109,7 @@ struct History {
     bench: Bench,
     model: Model,
     random: Random,
-    /// Questions for the tokens that exist, on their way: gateway and its interest id, asker and its.
+    /// Open queries for tokens: gateway and its interest id, asker and its interest id.
     questions: Vec<((FaceId, u32), (FaceId, u32))>,
     next_question: u32,
     sweeps_at_once: bool,
@@ -120,7 +121,7 @@ struct History {
 
 impl History {
     fn new(role: WhatAmI, seed: u64, limits: Limits) -> Self {
-        // The model has no clock for what peers have to tell when their links come up.
+        // The model has no clock for the first declarations of peers whose links come up.
         let limits = Limits {
             initial_timeout: Duration::from_secs(1 << 30),
             ..limits
@@ -188,7 +189,7 @@ impl History {
     fn connect(&mut self) -> String {
         let roles: &[WhatAmI] = match self.model.role {
             WhatAmI::Client => &[WhatAmI::Router, WhatAmI::Peer],
-            // Meshes of routers have histories of their own, in the tests of networks.
+            // Histories of meshes of routers are in the tests of networks.
             WhatAmI::Router => &[WhatAmI::Client, WhatAmI::Client, WhatAmI::Peer],
             WhatAmI::Peer => &[
                 WhatAmI::Client,
@@ -245,7 +246,7 @@ impl History {
             self.bench.declare(face, None, body);
             return format!("{face} undeclares id {id}");
         }
-        // The table gives out ids that are free on both sides; so does this neighbour.
+        // The table uses ids that are free on both sides; so does this neighbour.
         if open && !known.got.key_ids.contains_key(&id) {
             known.key_ids.entry(id).or_insert(key.to_owned());
         }
@@ -314,7 +315,8 @@ impl History {
         let mode = self
             .random
             .of(&[InterestMode::CurrentFuture, InterestMode::Future]);
-        // Who asks for changes only is told of nothing that is, and is not forgotten yet, when it asks.
+        // A neighbour that asks for changes only gets no declaration that has ended and is not yet
+        // forgotten when it asks.
         let mode = match self.sweeps_at_once {
             true => mode,
             false => InterestMode::CurrentFuture,
@@ -362,14 +364,14 @@ impl History {
         format!("{face} ends interest {id}")
     }
 
-    /// Drops what no interest covers, from what a served face ought to know and from what it believes.
+    /// Drops what no interest covers, from what a served face ought to have and from what it has.
     fn forget_uncovered(&mut self, face: FaceId) {
         self.deliver();
         let known = self.model.faces.get_mut(&face).expect("it is connected");
         known.forget_uncovered();
     }
 
-    /// Asks for the tokens that exist.
+    /// Queries the tokens that exist.
     fn question(&mut self, face: FaceId) -> String {
         self.next_question += 1;
         let id = self.next_question;
@@ -381,7 +383,7 @@ impl History {
         let answers = matches!(relation, Relation::Served | Relation::PeerToPeer);
         let sources = self.model.sources();
         let views = self.model.views(&sources, face);
-        // A peer knows its own.
+        // A peer knows its own tokens.
         let knows_own = relation == Relation::Served && {
             let asker = &self.model.faces[&face];
             asker.whatami == WhatAmI::Peer
@@ -396,7 +398,7 @@ impl History {
         let got = self.model.faces[&face].got.answers.get(&id).cloned();
         let got = got.unwrap_or_default();
         if self.bench.table.is_sweeping() {
-            // What is gone may still be told.
+            // Tokens that have ended may still be announced.
             assert!(got.is_superset(&expected), "{}", self.now);
         } else {
             assert_eq!(got, expected, "{}", self.now);
@@ -430,7 +432,7 @@ impl History {
         }
     }
 
-    /// The neighbour ends an answer that is owed.
+    /// Ends an answer that the neighbour owes.
     fn finish(&mut self, face: FaceId) -> String {
         self.deliver();
         let known = self.model.faces.get_mut(&face).expect("it is connected");
@@ -485,7 +487,7 @@ impl History {
         self.bench.receive(face, &encoded(&interest));
     }
 
-    /// A key as the neighbour may write it: in full, or by any id of either side.
+    /// Returns a key as the neighbour may write it: in full, or with any id of either side.
     fn write_key(&mut self, face: FaceId, key: &str) -> Written {
         let known = &self.model.faces[&face];
         let theirs = known
@@ -518,7 +520,7 @@ impl History {
         flows(relation, Relation::Local)
     }
 
-    /// Lets every neighbour read what it got.
+    /// Lets every neighbour read its messages.
     fn deliver(&mut self) {
         for face in self.remotes() {
             let bytes = self.bench.bytes(face);

@@ -92,14 +92,14 @@ fn an_aggregate_interest_gets_one_declaration_on_its_own_key() {
     assert_eq!(bench.lines(d7), none(), "its own do not count");
     bench.subscribe(c5, 4, "demo/other");
     assert_eq!(bench.lines(d7), ["sub 3 demo/**"]);
-    // The same interest of another publisher shares the declaration.
+    // The interest of another publisher in the key shares the declaration.
     bench.interest(d7, 2, CurrentFuture, "SA", Some("demo/**"));
     assert_eq!(bench.lines(d7), ["@2 sub 3 demo/**", "@2 final"]);
     bench.interest(d7, 1, Final, "", None);
     assert_eq!(bench.lines(d7), ["unqueryable 2"], "one is shared still");
     bench.unsubscribe(c5, 4);
     assert_eq!(bench.lines(d7), ["unsub 3"]);
-    // Not for tokens, and not for peers.
+    // Aggregation applies neither to tokens nor to peers.
     bench.interest(d7, 3, CurrentFuture, "TA", Some("demo/**"));
     assert_eq!(bench.lines(d7), ["@3 token 4 demo/t", "@3 final"]);
     let peer = bench.connect(0xb2, Peer);
@@ -112,7 +112,7 @@ fn an_aggregate_interest_gets_one_declaration_on_its_own_key() {
 fn an_aggregate_interest_hears_whether_a_queryable_is_complete_for_its_key() {
     let (mut bench, c5, d7) = served();
     bench.interest(d7, 1, CurrentFuture, "QA", Some("demo/*"));
-    // What is complete for a part of the key is not for all of it.
+    // A queryable that is complete for a part of the key is not complete for all of it.
     let told = ["@1 queryable 1 demo/*", "@1 final"];
     assert_eq!(bench.lines(d7), told);
     bench.declare(c5, None, queryable(20, "demo/**", true, 0));
@@ -134,7 +134,7 @@ fn an_aggregate_interest_hears_whether_a_queryable_is_complete_for_its_key() {
     assert_eq!(bench.lines(d7), ["queryable 1 demo/*"]);
     bench.declare(c5, None, queryable(21, "**", true, 0));
     assert_eq!(bench.lines(d7), ["queryable 1 demo/* complete"]);
-    // Its own do not count.
+    // The neighbour's own queryables do not count.
     bench.declare(d7, None, queryable(9, "demo/**", true, 0));
     bench.declare(
         c5,
@@ -179,7 +179,7 @@ fn after_final_nothing_new_is_said_any_more() {
     bench.interest(d7, 77, Final, "", None);
     bench.subscribe(c5, 4, "demo/later");
     assert_eq!(bench.lines(d7), none());
-    // The id of a key is stable as long as the key is declared.
+    // The id of a key does not change while the key is declared.
     bench.interest(d7, 2, CurrentFuture, "S", Some("demo/**"));
     assert_eq!(
         bench.lines(d7),
@@ -200,7 +200,8 @@ fn after_final_nothing_new_is_said_any_more() {
 #[test]
 fn who_asks_again_in_the_same_moment_is_not_left_with_what_is_gone() {
     let (mut bench, c5, d7) = served();
-    // News for the first interest is on its way to the neighbour, while that ends it and asks again.
+    // An announcement for the first interest is under way while the neighbour ends that interest
+    // and asks again.
     bench.interest(d7, 1, Future, "S", Some("demo/news"));
     bench.subscribe(c5, 4, "demo/news");
     assert_eq!(bench.lines(d7), ["@1 final", "sub 1 demo/news"]);
@@ -266,7 +267,7 @@ fn key_ids_are_declared_to_those_who_asked_for_them() {
     assert_eq!(bench.lines(d7), ["sub 2 1+"]);
     bench.subscribe(c5, 7, "**/boiler");
     assert_eq!(bench.lines(d7), ["sub 3 **/boiler"], "no plain beginning");
-    // Pushes use it as well, and the neighbour may write it back.
+    // Pushes use the id as well, and the neighbour may use it in its messages.
     bench.subscribe(d7, 1, "plant/**");
     let (hops, _) = bench.route(c5, "plant/boiler/7", None);
     assert_eq!(hops, [(d7, "1+/7".into())]);
@@ -277,7 +278,7 @@ fn key_ids_are_declared_to_those_who_asked_for_them() {
     };
     let key = bench.table.key(d7, &written);
     assert_eq!(key.as_ref().map(KeyExpr::as_str), Some("plant/boiler/8"));
-    // Its own id for the same text is preferred.
+    // The neighbour's own id for the same text is preferred.
     bench.receive(d7, &wire("9e 21 08 20 05 00 0c 'plant/boiler'"));
     let (hops, _) = bench.route(c5, "plant/boiler/7", None);
     assert_eq!(hops, [(d7, "5-/7".into())]);
@@ -301,7 +302,7 @@ fn interests_of_the_wrong_side_are_ignored() {
     }
 }
 
-/// Begins an interest in everything and leaves the rest of the answer for later.
+/// Begins an interest in all keys, and leaves the rest of the answer for later.
 fn begin_interest(bench: &mut Bench, face: FaceId, key: Option<&str>) {
     let interest = Interest {
         id: 9,
@@ -332,7 +333,8 @@ fn a_long_answer_comes_in_slices() {
         assert!(bench.table.is_answering(d7));
         let told = ["@9 sub 1 k/0", "@9 sub 2 k/1", "@9 sub 3 k/2"];
         assert_eq!(bench.lines(d7), told);
-        // What is told already ends, what is not told yet ends unheard, and its place gets another key.
+        // The end of an announced subscriber is announced; that of another one is not, and a new
+        // key takes its place.
         bench.unsubscribe(c5, 1);
         bench.unsubscribe(c5, 5);
         assert_eq!(bench.lines(d7), ["unsub 2"]);
@@ -383,7 +385,7 @@ fn an_answer_under_way_is_finished_before_the_next_and_dies_with_its_face() {
     assert!(!bench.act(|table, actions| table.answer_on(d7, actions)));
 }
 
-/// The end comes when both are done: this node's own answer and the gateway's.
+/// The final is sent when both answers are complete: this node's own and the gateway's.
 #[test]
 fn a_long_answer_and_a_gateway_that_answers_meanwhile() {
     for gateway_first in [true, false] {

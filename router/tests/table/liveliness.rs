@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Tokens, listeners and questions of the node's own session, message by message.
+//! Tokens, listeners and liveliness queries of the node's own session, message by message.
 
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,7 @@ fn a_client_asks_its_gateway_once_for_all_listeners_to_a_key() {
     assert_eq!(bench.told(4), none(), "nobody would have told its end");
 }
 
-/// The reference's routers up to 1.8 count the tokens they tell of from 0.
+/// Routers of the reference up to 1.8 number the tokens that they announce from 0.
 #[test]
 fn the_first_token_of_an_old_gateway_is_as_good_as_any() {
     let mut bench = Bench::new(Client);
@@ -224,7 +224,7 @@ fn who_asked_for_changes_only_hears_of_the_end_of_what_was_before() {
     assert_eq!(bench.lines(asker), ["untoken 1"]);
 }
 
-/// A token's key is declared and undeclared, and no data goes there.
+/// The key of a token is declared and undeclared, and no data uses it.
 #[test]
 fn tokens_that_come_and_go_use_up_no_ids() {
     let mut bench = Bench::new(Router);
@@ -283,7 +283,7 @@ fn a_long_history_is_told_in_slices_and_what_changes_meanwhile_is_told_once() {
     loop {
         let more = [1, 2].map(|id| tell_on(&mut bench, id));
         slices += 1;
-        // Some that are told and some that are not yet go, and some come.
+        // Some announced tokens and some that are not yet announced end, and some begin.
         if slices < 100 {
             for id in [slices, TOKENS - slices] {
                 bench.declare(many, None, untoken(id));
@@ -326,7 +326,7 @@ fn a_long_history_is_told_in_slices_and_what_changes_meanwhile_is_told_once() {
     );
 }
 
-/// A node behind a peer gets the tokens that this peer knows, and through it those of the peer's gateways.
+/// A node behind a peer gets the tokens that this peer knows, and those of the peer's gateways.
 #[test]
 fn what_a_peer_and_its_gateways_know_is_told_once() {
     let mut bench = Bench::new(Peer);

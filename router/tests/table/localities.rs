@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What of the session is for some only: who is told of it, who reaches it, and when it matches.
+//! Session entities with a restricted locality: their announcements, routes, and matching.
 
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ fn answer(bench: &mut Bench, id: u32, (complete, origin): (bool, Locality)) {
     });
 }
 
-/// The session's queryables and the neighbours that are asked for `demo/a`.
+/// Returns the session's queryables and the number of neighbours that a query on `demo/a` goes to.
 fn asked(bench: &mut Bench, from: FaceId, target: Target, to: Locality) -> (Vec<u32>, usize) {
     let ask = NewQuery {
         rid: bench.table.next_query_id(from),
@@ -188,7 +188,7 @@ fn what_is_complete_for_others_only_is_not_complete_for_the_session() {
     assert_eq!(own, (vec![8], 0));
     let complete = asked(&mut bench, local, Target::AllComplete, SessionLocal);
     assert_eq!(complete, (vec![], 0));
-    // One for the session only that is complete is the nearest of all.
+    // A complete queryable for the session only is the nearest of all.
     answer(&mut bench, 9, (true, SessionLocal));
     assert_eq!(asked(&mut bench, local, best, Any), (vec![8, 9], 0));
     let complete = asked(&mut bench, local, Target::AllComplete, Any);

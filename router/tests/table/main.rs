@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The forwarding table seen from outside, through the messages its neighbours write and get.
+//! The forwarding table seen from outside, through the messages of its neighbours.
 
 mod bench;
 mod captures;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the table ought to do, written down with nothing but lists and linear scans; and what each
-//! neighbour believes, from the bytes it got.
+//! Model of the table with nothing but lists and linear scans, and the state of each neighbour
+//! according to the bytes it got.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -28,11 +28,11 @@ pub type Thing = (usize, String);
 /// Mode, options without aggregation, key.
 pub type Want = (InterestMode, InterestOptions, Option<String>);
 
-/// Something a face declared.
+/// A declaration of a face.
 #[derive(Debug, Clone)]
 pub struct Declared {
     pub thing: Thing,
-    /// `None` once the id was used again for another key.
+    /// `None` once the id was reused for another key.
     pub id: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ pub struct Asking {
     pub options: InterestOptions,
     pub key: Option<String>,
     pub aggregate: bool,
-    /// Its final waits for the gateways.
+    /// True while its final waits for the gateways.
     pub pending: bool,
 }
 
@@ -67,14 +67,14 @@ impl Asking {
     }
 }
 
-/// An interest as a gateway got it.
+/// An interest that a gateway got.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub want: Want,
     pub finalised: bool,
 }
 
-/// One face: what it did, what it ought to know, and what it got.
+/// One face: its declarations, what it ought to know, and what it got.
 #[derive(Debug, Clone)]
 pub struct Face {
     pub relation: Relation,
@@ -84,24 +84,24 @@ pub struct Face {
     pub key_ids: BTreeMap<u16, String>,
     pub interests: BTreeMap<u32, Asking>,
     pub final_zero: bool,
-    /// What a served face ought to know one by one, and by aggregation.
+    /// Declarations that a served face ought to have got, one by one and aggregated.
     pub known: BTreeSet<Thing>,
     pub known_groups: BTreeSet<Thing>,
-    /// Queryables that it asked about too late, or no longer one by one: it may but need not hear when their
-    /// sources change.
+    /// Queryables that the face asked about too late, or no longer one by one: it may get changes
+    /// of their sources, but need not.
     pub maybe_known: BTreeSet<Thing>,
-    /// How many finals it ought to have got, by interest.
+    /// Number of finals that it ought to have got, by interest.
     pub finals: BTreeMap<u32, usize>,
     pub got: Got,
 }
 
-/// What a face believes after the bytes it got.
+/// State of a face after the bytes it got.
 #[derive(Debug, Clone, Default)]
 pub struct Got {
     pub key_ids: HashMap<u16, String>,
     pub told: BTreeMap<(usize, u32), (String, QueryableInfo)>,
     pub finals: BTreeMap<u32, usize>,
-    /// Tokens told with id 0, by interest.
+    /// Tokens announced with id 0, by interest.
     pub answers: BTreeMap<u32, BTreeSet<String>>,
     pub asked: BTreeMap<u32, Asked>,
 }
@@ -142,7 +142,7 @@ impl Face {
             .retain(|declared| declared.id != Some(id) || declared.thing.0 != kind);
     }
 
-    /// The full key of what the table wrote to this face.
+    /// Returns the full key of an expression that the table wrote to this face.
     pub fn read_key(&self, expr: &WireExpr<'_>) -> String {
         let text = match (expr.scope, expr.mapping) {
             (0, _) => "",
@@ -152,7 +152,7 @@ impl Face {
         format!("{text}{}", expr.suffix)
     }
 
-    /// Takes in what the table sent.
+    /// Reads messages of the table.
     pub fn read(&mut self, bytes: &[u8]) {
         let mut reader = Reader::new(bytes);
         while !reader.is_empty() {
@@ -235,7 +235,7 @@ impl Face {
         );
     }
 
-    /// Counts what it heard of its own accord among what it knows.
+    /// Adds what the face got without need to what it ought to have.
     pub fn learn(&mut self) {
         for thing in std::mem::take(&mut self.maybe_known) {
             let told = self.got.told.iter();
@@ -247,7 +247,7 @@ impl Face {
         }
     }
 
-    /// Forgets what no interest covers any more, as clients do.
+    /// Removes what no interest covers any more, as clients do.
     pub fn forget_uncovered(&mut self) {
         let interests: Vec<Asking> = self.interests.values().cloned().collect();
         let covered = |thing: &Thing| interests.iter().any(|asking| asking.covers(thing));
@@ -262,19 +262,19 @@ impl Face {
     }
 }
 
-/// All faces, the session's among them.
+/// All faces, including the session's.
 #[derive(Debug, Clone)]
 pub struct Model {
     pub role: WhatAmI,
     pub faces: BTreeMap<FaceId, Face>,
     pub local: FaceId,
     pub publishers: BTreeMap<u32, String>,
-    /// The keys on which the session listens to tokens.
+    /// Keys of the session's token listeners.
     pub listened: Vec<String>,
     pub queriers: BTreeMap<u32, String>,
 }
 
-/// Who declared each thing, with what it promises.
+/// Faces that declared each thing, with its completeness and distance.
 type Sources = BTreeMap<Thing, Vec<(FaceId, bool, QueryableInfo)>>;
 
 impl Model {
@@ -296,7 +296,7 @@ impl Model {
         sources
     }
 
-    /// What of `thing` a face may see.
+    /// Returns the declaration of `thing` that a face may see.
     fn view(&self, sources: &Sources, thing: &Thing, to: FaceId) -> Option<QueryableInfo> {
         let south = is_south(self.faces[&to].relation);
         let mut seen = sources.get(thing)?.iter().filter(|(from, from_south, _)| {
@@ -315,7 +315,7 @@ impl Model {
         sources.keys().filter_map(view).collect()
     }
 
-    /// Notes what the served ought to hear after the sources changed from `before`.
+    /// Notes what served faces ought to get after the sources changed from `before`.
     pub fn follow(&mut self, before: &Sources) {
         let after = self.sources();
         let things: BTreeSet<&Thing> = before.keys().chain(after.keys()).collect();
@@ -362,7 +362,7 @@ impl Model {
         }
     }
 
-    /// Notes what an answer to a kept interest tells.
+    /// Notes what the answer to a kept interest has.
     pub fn answer(&mut self, id: FaceId, asking: &Asking) {
         let now = self.views(&self.sources(), id);
         let face = self.faces.get_mut(&id).expect("it is connected");
@@ -374,7 +374,7 @@ impl Model {
         }
     }
 
-    /// What this node wants of its gateways.
+    /// Returns the interests that this node ought to have at its gateways.
     pub fn wants(&self) -> BTreeMap<String, Want> {
         let about = |kind: usize| {
             let options = InterestOptions::KEYEXPRS | OPTIONS[kind];
@@ -398,7 +398,7 @@ impl Model {
         })
     }
 
-    /// Forgets what gateways told under interests that ended.
+    /// Removes what gateways declared under interests that have ended.
     pub fn forget_unwanted(&mut self) {
         let snapshot = self.clone();
         for face in self.faces.values_mut() {
@@ -421,7 +421,7 @@ impl Model {
         })
     }
 
-    /// Notes whose finals are due now that the gateways' state changed, and whose are not yet.
+    /// Notes the finals that are due after a change of the gateways' state.
     pub fn settle(&mut self) {
         let snapshot = self.clone();
         for face in self.faces.values_mut() {
@@ -434,7 +434,7 @@ impl Model {
         }
     }
 
-    /// The neighbours a message goes to.
+    /// Returns the neighbours that a message goes to.
     pub fn hops(&self, from: FaceId, key: &str, publisher: Option<u32>) -> Vec<FaceId> {
         let source = self.faces[&from].relation;
         let goes = |(id, face): &(&FaceId, &Face)| {
@@ -452,7 +452,8 @@ impl Model {
         remote.filter(goes).map(|(id, _)| *id).collect()
     }
 
-    /// Whether what a gateway has of a kind is known, to the publisher or querier `own` or to all.
+    /// Returns true if a gateway's declarations of a kind are known, to the publisher or querier
+    /// `own` or to all.
     pub fn knows(&self, gateway: &Face, (kind, key): (usize, &str), own: Option<u32>) -> bool {
         let own = own.and_then(|id| self.publishers.get(&id).or(self.queriers.get(&id)));
         let key = own.map_or(key, String::as_str);

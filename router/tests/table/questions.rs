@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Questions: whom they go to, how they end, and what hostile neighbours can do about it.
+//! Queries: their destinations, their ends, and what hostile neighbours can do about them.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ fn ask(bench: &mut Bench, face: FaceId, (rid, key): (u32, &str), target: Target)
     }
 }
 
-/// The neighbours that a question goes to.
+/// Returns the neighbours that a query goes to.
 fn faces(branches: &Branches) -> Vec<FaceId> {
     branches.hops.iter().map(|hop| hop.face).collect()
 }
@@ -66,7 +66,7 @@ fn targets_choose_by_completeness_and_distance() {
     assert_eq!(faces(&all), clients[..3]);
     let complete = ask(&mut bench, asker, (2, "a/b"), Target::AllComplete);
     assert_eq!(faces(&complete), clients[1..3]);
-    // What clients say of distance does not count; the first of the nearest is asked.
+    // Distances that clients declare do not count; the first of the nearest gets the query.
     let best = ask(&mut bench, asker, (3, "a/b"), Target::BestMatching);
     assert_eq!(faces(&best), clients[1..2]);
     let none_complete = ask(&mut bench, asker, (4, "*/b/**"), Target::BestMatching);
@@ -96,13 +96,14 @@ fn the_session_is_nearest() {
     let complete = ask(&mut bench, local, (2, "k"), Target::AllComplete);
     assert_eq!(faces(&complete), [client]);
     assert_eq!(complete.local[0].queryables, [5]);
-    // Its own queryable is not asked by a neighbour that asks for it, but the session's is.
+    // A neighbour's query does not go to its own queryable, but to the session's.
     let other = ask(&mut bench, client, (1, "k"), Target::All);
     assert_eq!(
         (other.hops.len(), &other.local[0].queryables[..]),
         (0, &[5, 6][..])
     );
-    // One less promises less, and whoever was told of the promise is told.
+    // Without the complete queryable the promise changes, and a neighbour that got the promise gets
+    // the change.
     let interested = bench.connect(2, Client);
     bench.interest(interested, 1, InterestMode::CurrentFuture, "Q", Some("k"));
     assert_eq!(
@@ -145,7 +146,7 @@ fn peers_are_asked_until_they_have_told_all() {
         faces(&ask(&mut bench, local, (2, "k"), Target::All)),
         [second]
     );
-    // What comes from one peer does not go to another.
+    // A query of one peer does not go to another peer.
     assert_eq!(
         try_ask(&mut bench, first, (1, "k"), Target::All),
         QueryDispatch::Ended
@@ -206,7 +207,7 @@ fn every_branch_has_a_number_of_its_own_and_the_last_ends_the_question() {
     );
     bench.table.finish_branch(one, 1);
     assert_eq!(ended(&mut bench), []);
-    // Its end again, its answer after the end, and ends of what it was never asked.
+    // Its final again, a reply after the final, and finals of queries that it never got.
     bench.table.finish_branch(one, 1);
     assert_eq!(bench.table.origin_of_reply(one, 1), None);
     bench.table.finish_branch(asker, 1);
@@ -219,7 +220,7 @@ fn every_branch_has_a_number_of_its_own_and_the_last_ends_the_question() {
     );
     bench.table.finish_branch(two, 1);
     assert_eq!(ended(&mut bench), [(asker, 77, Ending::Complete)]);
-    // The number is free again.
+    // The number can be used again.
     ask(&mut bench, asker, (77, "k/*"), Target::All);
     assert_eq!(bench.table.open_queries(), 2);
 }
@@ -261,7 +262,7 @@ fn time_ends_what_nobody_does() {
     assert_eq!(ended(&mut bench), []);
 }
 
-/// What is left of neighbours is ended slice by slice, and nothing that happens in between is ended twice.
+/// Queries of lost neighbours end in slices, and none ends twice whatever happens in between.
 #[test]
 fn questions_of_the_lost_end_before_all_else_that_is_theirs() {
     let limits = Limits {
@@ -285,7 +286,7 @@ fn questions_of_the_lost_end_before_all_else_that_is_theirs() {
     let mut slices = 0;
     while bench.table.open_queries() > 0 {
         if slices == 1 {
-            // One of them is forgotten, and one times out, while it is waited for.
+            // One of them is removed, and one times out, before its slice.
             assert!(bench.table.forget_query(asker, 0) || !ends.is_empty());
             bench.table.finish_branch(other, 1);
         }
@@ -345,7 +346,7 @@ fn a_client_without_a_gateway_holds() {
     assert_eq!(released.len(), 1);
     assert_eq!((released[0].0, faces(&released[0].1)), (1, vec![gateway]));
     assert!(!bench.table.may_release_held());
-    // One that is given up meanwhile is not asked, whatever comes in its place.
+    // A held query that is cancelled is never sent, whatever connects.
     bench.cut(gateway);
     assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(1)))]);
     assert_eq!(
@@ -359,7 +360,7 @@ fn a_client_without_a_gateway_holds() {
     assert_eq!(bench.table.open_queries(), 1);
     bench.cut(gateway);
     assert_eq!(ended(&mut bench), [(local, 1, Ending::LinkLost(zid(1)))]);
-    // What the session itself answers needs no gateway.
+    // A query for the session's own queryable needs no gateway.
     let key = key_expr("own");
     bench.act(|table, actions| {
         table.local_declare(local.own(5), Own::queryable(false), &key, actions)
@@ -370,7 +371,7 @@ fn a_client_without_a_gateway_holds() {
     );
 }
 
-/// A gateway that is back may have forgotten who answers.
+/// A gateway that is back may not know the queryables behind it yet.
 #[test]
 fn others_behind_a_gateway_that_is_back_are_waited_for() {
     let mut bench = Bench::new(Client);
@@ -396,7 +397,7 @@ fn others_behind_a_gateway_that_is_back_are_waited_for() {
             "interest 2 CurrentFuture KQ 2+/*"
         ]
     );
-    // It has told all it knows: that is nobody yet.
+    // The gateway has declared all it has, which is no queryable.
     bench.declare(gateway, Some(1), Declaration::Final);
     assert_eq!(bench.table.release_held(begin), []);
     bench.declare(gateway, None, queryable(1, "a/b", false, 1));
@@ -405,7 +406,7 @@ fn others_behind_a_gateway_that_is_back_are_waited_for() {
     assert_eq!((released[0].0, faces(&released[0].1)), (1, vec![gateway]));
     bench.act(|table, actions| table.watch_held(actions));
     assert_eq!(bench.lines(gateway), ["interest 1 Final"]);
-    // In the end the gateway is asked all the same, and so is whatever comes later.
+    // After the wait, the gateway gets the query nevertheless, and so do later ones.
     let later = begin + Duration::from_secs(6);
     bench.act(|table, actions| table.expire(later, actions));
     let released = bench.table.release_held(later);
@@ -428,7 +429,7 @@ fn a_peer_holds_what_nobody_is_known_for_while_a_link_is_restored() {
         try_ask(&mut bench, local, (2, "k"), Target::All),
         QueryDispatch::Held
     );
-    // Another neighbour that has not told what it has is not the one that is waited for.
+    // Another neighbour that has not declared all yet is not the one that is waited for.
     let other = bench.connect(2, Peer);
     assert_eq!(bench.table.release_held(begin), []);
     bench.declare(other, Some(0), Declaration::Final);
@@ -437,7 +438,7 @@ fn a_peer_holds_what_nobody_is_known_for_while_a_link_is_restored() {
     let released = bench.table.release_held(begin);
     assert_eq!((released[0].0, faces(&released[0].1)), (2, vec![back]));
     bench.cut(back);
-    // Nobody is waited for for ever.
+    // The wait for a lost neighbour is bounded.
     bench.table.expect_back(zid(1), begin);
     assert_eq!(
         try_ask(&mut bench, local, (3, "k"), Target::All),
@@ -470,9 +471,9 @@ fn a_neighbour_with_too_many_questions_is_told_so_by_their_end() {
     assert_eq!(ended(&mut bench).len(), 199_000);
     let counters = bench.table.counters(asker).expect("it is connected");
     assert_eq!(counters.questions_refused, 199_000);
-    // One line for all of them.
+    // One log line reports all of them.
     assert_eq!(bench.table.take_notes().len(), 1);
-    // Others are not concerned.
+    // Another neighbour is not affected.
     let other = bench.connect(3, Client);
     ask(&mut bench, other, (1, "k"), Target::All);
 }

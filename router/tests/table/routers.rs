@@ -7,7 +7,8 @@ use zonda_codec::{Declaration, InterestMode};
 
 use crate::bench::{Bench, key_expr, token};
 
-/// A router says where what it had ends, behind all of it: what a listener without history hears from then on is new.
+/// A router marks the end of its first declarations: what a listener without history gets from then
+/// on is new.
 #[test]
 fn a_router_says_where_that_ends_which_it_had_when_another_came() {
     let (mut old, mut new) = (Bench::new(Router), Bench::named(0xb1, Router));
@@ -49,7 +50,7 @@ fn a_router_says_where_that_ends_which_it_had_when_another_came() {
     assert_eq!(counters(&old, to_new).misplaced, 0);
 }
 
-/// A router is asked nothing by another one, so the end of an answer has no place between the two.
+/// A router does not send interests to another one, so a final between the two is misplaced.
 #[test]
 fn the_end_of_an_answer_between_routers_is_misplaced() {
     let mut bench = Bench::new(Router);

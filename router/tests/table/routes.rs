@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Key expression ids, subscribers and routes, and what one neighbour may occupy.
+//! Key ids, subscribers and routes, and the limits of one neighbour.
 
 use zonda_codec::InterestMode::{Current, CurrentFuture, Final, Future};
 use zonda_codec::WhatAmI::{Client, Peer, Router};
@@ -35,9 +35,9 @@ fn key_ids_of_a_neighbour() {
         [(c5, "1-/x".into())],
         "a freed id may be declared anew"
     );
-    // A scope in a D_KEYEXPR is looked up among the ids of the receiver: none here.
+    // A scope in a D_KEYEXPR names an id of the receiver: none here.
     bench.receive(c5, &wire("9e 21 08 20 02 01 02 '/y'"));
-    // Unknown scopes, keys that are none, id 0.
+    // Unknown scopes, invalid keys, id 0.
     bench.receive(
         c5,
         &wire("9e 21 08 62 03 09 02 '/x'  9e 21 08 62 04 00 02 '//'"),
@@ -79,12 +79,13 @@ fn nothing_passes_between_peers_that_are_kept_apart() {
             seen.iter()
                 .any(|line| line.contains(&format!("alive/{id}")))
         };
-        // Its own it knows.
+        // It knows its own token.
         assert_eq!([1, 2, 3].map(sees), [false, !is_apart, true], "{seen:?}");
     }
 }
 
-/// What is declared on one key by several: a peer hears of the first that it may see, and of the end of the last.
+/// Several faces declare on one key: a peer gets the first declaration that it may see, and the end
+/// of the last.
 #[test]
 fn peers_that_are_kept_apart_see_what_others_declare_on_the_same_key() {
     let mut bench = Bench::new(Router);
@@ -268,7 +269,7 @@ fn what_exceeds_a_limit_is_ignored_and_counted() {
     assert_eq!(counters.bad_keys, 4);
     assert_eq!(bench.route(good, "k/2", None).0.len(), 1);
     assert_eq!(bench.route(good, "k/3", None).0.len(), 0);
-    // What is given back may be used again.
+    // A place that was freed can be used again.
     bench.unsubscribe(bad, 0);
     bench.subscribe(bad, 3, "k/3");
     assert_eq!(bench.route(good, "k/3", None).0.len(), 1);
@@ -298,7 +299,7 @@ fn all_keys_of_a_neighbour_share_a_limit_of_memory() {
     }
 }
 
-/// Memory is what counts, not text: a key of short chunks takes forty times its text.
+/// The limit counts memory, not text: a key of short chunks takes forty times its text.
 #[test]
 fn keys_count_as_the_memory_that_they_take() {
     let limits = Limits {

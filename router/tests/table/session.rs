@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the listeners of the node's own session ought to be told, and what they believe from what they are told.
+//! Model of the session's listeners: the notices that they ought to get, and the state that follows
+//! from those they got.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ const TOKEN_LISTENERS: u32 = 100;
 const MATCHING_LISTENERS: u32 = 200;
 const QUESTIONS: u32 = 10_000;
 
-/// All listeners and questions.
+/// All listeners and liveliness queries.
 #[derive(Debug, Default)]
 pub struct Listeners {
     tokens: BTreeMap<u32, TokenListener>,
@@ -24,7 +25,8 @@ pub struct Listeners {
     questions: BTreeMap<u32, Question>,
     alive: BTreeSet<String>,
     next_question: u32,
-    /// What is gone is not forgotten at once, so that what comes again meanwhile need not be told.
+    /// True if the table forgets in slices, so that a token that ends and returns need not be
+    /// announced.
     pub inexact: bool,
 }
 
@@ -49,7 +51,7 @@ struct Question {
     key: String,
     told: BTreeSet<String>,
     expected: BTreeSet<String>,
-    /// The interests by which gateways were asked.
+    /// The interests by which gateways were queried.
     asked: Vec<(FaceId, u32)>,
     peers: BTreeSet<FaceId>,
     held: bool,
@@ -57,7 +59,7 @@ struct Question {
 }
 
 impl Listeners {
-    /// What the session wants of gateways on behalf of its listeners: their keys.
+    /// Returns the keys that the session's listeners need from gateways.
     pub fn wanted(&self) -> Vec<String> {
         self.tokens
             .values()
@@ -113,7 +115,7 @@ impl Listeners {
         bench.notices(id);
     }
 
-    /// A publisher has ended.
+    /// Checks the end of a publisher's listener.
     pub fn end_owner(&mut self, bench: &mut Bench, owner: u32) {
         let theirs = self.matching.iter().find(|(_, known)| known.owner == owner);
         if let Some(id) = theirs.map(|(id, _)| *id) {
@@ -123,7 +125,7 @@ impl Listeners {
         }
     }
 
-    /// Asks who is alive. `model` has read what all neighbours got before.
+    /// Sends a liveliness query. `model` has read what all neighbours got before.
     pub fn ask(&mut self, bench: &mut Bench, model: &Model, key: &str) -> u32 {
         self.next_question += 1;
         let (local, id) = (bench.local, QUESTIONS + self.next_question);
@@ -148,7 +150,7 @@ impl Listeners {
         id
     }
 
-    /// The time of all questions is over.
+    /// Ends all liveliness queries by their timeout.
     pub fn time_out(&mut self, bench: &mut Bench) {
         for (id, question) in std::mem::take(&mut self.questions) {
             let own = bench.own(id);
@@ -160,7 +162,8 @@ impl Listeners {
         }
     }
 
-    /// Notes the interests by which gateways were asked just now for `question`, or for those that were held.
+    /// Notes the interests by which gateways were just queried for `question`, or for queries that
+    /// were held.
     pub fn note_asked(&mut self, new: &[(FaceId, u32, String)], question: Option<u32>) {
         for (gateway, interest, key) in new {
             let asks = self.questions.iter_mut().find(|(id, known)| {
@@ -173,7 +176,7 @@ impl Listeners {
         }
     }
 
-    /// A gateway's interest that a question waits for, with the question's key.
+    /// Returns the interests at a gateway that queries wait for, with their keys.
     pub fn open_asks(&self, gateway: FaceId) -> Vec<(u32, String)> {
         let questions = self.questions.values();
         let asks = questions.flat_map(|question| {
@@ -192,14 +195,14 @@ impl Listeners {
         }
     }
 
-    /// A gateway has answered in full.
+    /// Notes that a gateway has answered in full.
     pub fn finished(&mut self, gateway: FaceId, interest: u32) {
         for question in self.questions.values_mut() {
             question.asked.retain(|other| *other != (gateway, interest));
         }
     }
 
-    /// A peer has told all it had.
+    /// Notes that a peer has declared all it had.
     pub fn final_zero(&mut self, peer: FaceId) {
         for question in self.questions.values_mut() {
             question.peers.remove(&peer);
@@ -216,7 +219,7 @@ impl Listeners {
         }
     }
 
-    /// Notes what became of the tokens, after a step.
+    /// Notes the changes of tokens after a step.
     pub fn follow(&mut self, model: &Model) {
         let sources = model.sources();
         let tokens = sources.keys().filter(|thing| thing.0 == TOKEN);
@@ -237,7 +240,7 @@ impl Listeners {
         self.alive = alive;
     }
 
-    /// Reads what was told; each must be a change.
+    /// Reads the notices, each of which must be a change.
     pub fn read(&mut self, bench: &mut Bench, now: &str) {
         for (id, listener) in &mut self.tokens {
             for notice in bench.notices(*id) {
@@ -280,7 +283,7 @@ impl Listeners {
         }
     }
 
-    /// Compares what all believe with what is.
+    /// Compares the state of all listeners with the model.
     pub fn check(&self, model: &Model, now: &str) {
         for (id, listener) in &self.tokens {
             let believed = &listener.believed;
@@ -320,7 +323,7 @@ fn matching(keys: &BTreeSet<String>, key: &str) -> BTreeSet<String> {
     matching.cloned().collect()
 }
 
-/// Whether anybody is there, as lists have it.
+/// Returns true if the model has a counterpart on `key`.
 fn matches(model: &Model, key: &str, what: Counterpart) -> bool {
     let kind = match what {
         Counterpart::Subscribers => SUBSCRIBER,
@@ -339,7 +342,7 @@ fn matches(model: &Model, key: &str, what: Counterpart) -> bool {
     })
 }
 
-/// The questions for tokens among what a gateway was asked.
+/// Returns the liveliness queries among a gateway's interests.
 pub fn token_asks(model: &Model) -> Vec<(FaceId, u32, String)> {
     let gateways = model.faces.iter();
     let asks = gateways.flat_map(|(id, face)| {

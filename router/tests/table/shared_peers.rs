@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Peers that are linked to this router, a1, and to another one of its mesh.
+//! Peers that are linked to this router, a1, and to another router of its mesh.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ const GREATER: u128 = 0xb2;
 const FAR: u128 = 0xe6;
 const PEER: u128 = 0xc3;
 
-/// A neighbour says that it is linked to these; the first of `nodes` is itself.
+/// Sends the link states of a neighbour, the first of `nodes`, with links to the rest.
 fn says(bench: &mut Bench, face: FaceId, sn: u64, nodes: &[(u128, WhatAmI)]) {
     let links: Vec<u64> = (1..nodes.len() as u64).collect();
     let states = nodes
@@ -42,7 +42,7 @@ fn says(bench: &mut Bench, face: FaceId, sn: u64, nodes: &[(u128, WhatAmI)]) {
     bench.receive(face, &encoded(&oam));
 }
 
-/// Another router of the mesh, whose trees are computed.
+/// Connects another router of the mesh, and computes the trees.
 fn router(bench: &mut Bench, number: u128) -> FaceId {
     let face = bench.connect(number, Router);
     says(bench, face, 9, &[(number, Router), (OWN, Router)]);
@@ -54,7 +54,7 @@ fn router(bench: &mut Bench, number: u128) -> FaceId {
     face
 }
 
-/// The peer says which routers it is linked to.
+/// Sends a peer's list of the routers that it is linked to.
 fn lists(bench: &mut Bench, peer: FaceId, routers: &[u128]) {
     let routers = routers.iter().map(|number| (*number, Router));
     let nodes: Vec<_> = [(PEER, Peer)].into_iter().chain(routers).collect();
@@ -66,14 +66,14 @@ fn to(bench: &Bench, from: FaceId, key: &str) -> Vec<FaceId> {
     hops.into_iter().map(|(face, _)| face).collect()
 }
 
-/// Where a message goes that entered the mesh at the neighbour `link`.
+/// Returns the hops of a message that entered the mesh at the neighbour `link`.
 fn from_mesh(bench: &Bench, link: FaceId, key: &str) -> Vec<FaceId> {
     let route = bench.table.route_from(link, 0, &key_expr(key));
     let hops = route.expect("a router that is known").hops;
     hops.into_iter().map(|hop| hop.face).collect()
 }
 
-/// How many lines begin with this.
+/// Returns the number of lines with this word.
 fn count(lines: &[String], word: &str) -> usize {
     let begins = |line: &&String| line.split(' ').any(|part| part == word);
     lines.iter().filter(begins).count()
@@ -110,7 +110,7 @@ fn a_lesser_gateway_leaves_what_a_peer_sends_and_takes_over() {
     assert_eq!(to(&bench, peer, "demo/a"), [client]);
     assert_eq!(count(&bench.lines(peer), "sub"), 1);
 
-    // The other router is back, the peer's link to it is not; then that is back, too.
+    // The other router is back, the peer's link to it is not; then the link is back, too.
     let greater = router(&mut bench, GREATER);
     lists(&mut bench, peer, &[OWN]);
     assert_eq!(to(&bench, peer, "demo/a"), [client]);
@@ -135,7 +135,7 @@ fn the_greatest_gateway_passes_on_and_leaves_what_entered_at_the_other() {
     assert_eq!(to(&bench, peer, "demo/a"), [client]);
     assert_eq!(from_mesh(&bench, lesser, "demo/p"), []);
     assert_eq!(from_mesh(&bench, far, "demo/p"), [peer]);
-    // A router that is not reached counts for nothing, however great its id.
+    // An unreachable router does not count, however great its id.
     lists(&mut bench, peer, &[OWN, LESSER, 0xff]);
     assert_eq!(to(&bench, peer, "demo/a"), [client]);
     lists(&mut bench, peer, &[OWN, LESSER, FAR]);
@@ -154,7 +154,7 @@ fn tokens_come_from_the_gateway_where_they_are_or_from_the_greatest() {
     assert_eq!(count(&bench.lines(peer), "token"), 1);
     bench.declare(greater, None, token(0, "alive/greater"));
     bench.declare(far, None, token(0, "alive/far"));
-    // Of two on one key it hears of its own gateway's, be it the second.
+    // Of two tokens on one key, the peer gets its own gateway's, even if it is the second.
     bench.declare(greater, None, token(0, "alive/both"));
     assert_eq!(bench.lines(peer), none());
     bench.declare(client, None, token(2, "alive/both"));
@@ -212,7 +212,7 @@ fn much_that_a_peer_is_to_hear_no_more_or_again_is_said_in_slices() {
     lists(&mut bench, peer, &[OWN, GREATER]);
     let first = count(&bench.lines(peer), "unsub");
     assert!((1..=10).contains(&first), "{first} in a slice");
-    // It takes over again before all is said.
+    // The router takes over again before all ends are announced.
     bench.lose(greater);
     let (again, ended) = sweep(&mut bench);
     assert_eq!(first + ended, again, "it knows what it knew before");
@@ -222,14 +222,15 @@ fn much_that_a_peer_is_to_hear_no_more_or_again_is_said_in_slices() {
     assert_eq!(sweep(&mut bench), (0, 100 - soon));
 }
 
-/// Counts the tokens in the answer to a neighbour that asks which ones there are.
+/// Returns the number of tokens in the answer to a neighbour's query for current ones.
 fn told_now(bench: &mut Bench, face: FaceId, interest: u32) -> usize {
     bench.lines(face);
     bench.interest(face, interest, Current, "T", Some("live/*"));
     count(&bench.lines(face), "token")
 }
 
-/// A peer of the reference adds up what its own side, the peers that it is linked to, and one gateway tell it.
+/// A peer of the reference adds up the tokens of its own side, of the peers that it is linked to,
+/// and of one gateway.
 #[test]
 fn a_peer_that_asks_for_tokens_is_told_what_it_does_not_know_by_itself() {
     const OTHER: u128 = 0xe5;
@@ -249,7 +250,7 @@ fn a_peer_that_asks_for_tokens_is_told_what_it_does_not_know_by_itself() {
     );
     assert_eq!(told_now(&mut bench, other, 2), 1);
     assert_eq!(told_now(&mut bench, client, 2), 3);
-    // Both have it: the peer knows the key by itself.
+    // Both have a token on the key, which the peer already knows.
     bench.declare(client, None, token(2, "live/o"));
     assert_eq!(told_now(&mut bench, peer, 3), 1);
     says(&mut bench, other, 2, &[(OTHER, Peer)]);
@@ -260,7 +261,7 @@ fn a_peer_that_asks_for_tokens_is_told_what_it_does_not_know_by_itself() {
     );
 }
 
-/// It asks one of its gateways, whichever that is.
+/// The peer queries any one of its gateways.
 #[test]
 fn a_gateway_that_is_asked_for_tokens_leaves_none_to_another() {
     let mut bench = Bench::new(Router);

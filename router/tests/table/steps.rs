@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What neighbours can make the table do at one go, counted in steps: keys and tables made to cost as much as the limits
-//! allow.
+//! Work that neighbours can cause at once, counted in steps, with keys and tables that are as
+//! expensive as the limits allow.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,10 @@ use zonda_router::table::{
 
 use crate::bench::{Bench, key_expr, queryable};
 
-/// More than a slice, for what is begun within it and ends behind it.
+/// Excess over a slice, for work that begins within it and ends after it.
 const SLACK: u64 = 2048;
 
-/// Keys of as many chunks as are allowed, each of which may match in many ways.
+/// Returns a key of as many chunks as are allowed, each of which may match in many ways.
 fn hostile_key(number: usize) -> String {
     format!("**/a{number}/{}", vec!["**/a"; 126].join("/"))
 }
@@ -27,7 +27,7 @@ fn begin(bench: &mut Bench, from: FaceId, key: &str) -> RouteSearch {
     bench.table.begin_route(from, key, None)
 }
 
-/// Looks for a route slice by slice; tells how many it took.
+/// Searches a route slice by slice; returns it with the number of slices.
 fn slices(bench: &mut Bench, from: FaceId, key: &str) -> (Route, usize) {
     let mut search = begin(bench, from, key);
     for slices in 1.. {
@@ -64,7 +64,8 @@ fn a_route_through_hostile_keys_is_found_in_slices() {
     assert_eq!(taken, 1, "what meets little costs little");
 }
 
-/// What is there from the first slice to the last is found, whatever comes and goes in between.
+/// Subscribers that are there from the first slice to the last are found, whatever comes and goes
+/// in between.
 #[test]
 fn a_route_that_is_looked_for_while_the_table_changes() {
     let mut bench = Bench::new(Router);
@@ -99,7 +100,7 @@ fn a_route_that_is_looked_for_while_the_table_changes() {
     }
 }
 
-/// A neighbour that goes, and another in its place, while the route is looked for.
+/// A neighbour is lost, and another takes its place, during the search.
 #[test]
 fn a_route_that_is_looked_for_leads_to_nobody_who_has_gone() {
     let mut bench = Bench::new(Router);
@@ -133,8 +134,8 @@ fn face_with(bench: &mut Bench, zid: u128, subscribers: u32, interests: u32) -> 
     face
 }
 
-/// What one does that has many interests, each in one declaration for many subscribers of its own, which it does not see: a
-/// declaration that all of these cover costs a slice, and what is left is done in slices.
+/// A face with many aggregated interests, each for many subscribers of its own, which it does not
+/// see: a declaration that all of them cover costs a slice, and the rest is done in slices.
 #[test]
 fn interests_in_one_for_all_multiply_nothing() {
     let mut bench = Bench::new(Router);
@@ -158,8 +159,9 @@ fn interests_in_one_for_all_multiply_nothing() {
     sweep(&mut bench, most);
 }
 
-/// An interest costs what others have on its key, not what its asker has: of all kinds, one by one and in one for all, with a
-/// key and without, and wherever in the tree others' keys stand.
+/// The cost of an interest depends on the declarations of other faces on its key, not on those of
+/// the asking face: for all kinds, aggregated or not, with and without a key, and wherever in the
+/// tree the other keys are.
 #[test]
 fn an_interest_does_not_walk_what_its_asker_has() {
     const OWN: u32 = 4096;
@@ -196,7 +198,7 @@ fn an_interest_does_not_walk_what_its_asker_has() {
     assert!(heard.count() >= 4, "{lines:?}");
 }
 
-/// Does what is left to do, each slice within bounds.
+/// Does the remaining work, each slice within bounds.
 fn sweep(bench: &mut Bench, most: u64) {
     loop {
         let before = bench.table.steps();
@@ -209,7 +211,7 @@ fn sweep(bench: &mut Bench, most: u64) {
     }
 }
 
-/// The same seen from the interested faces: what they know at the end is what is true.
+/// The interested faces have the true state at the end.
 #[test]
 fn what_is_told_in_slices_is_true_at_the_end() {
     let limits = Limits {
@@ -238,7 +240,7 @@ fn what_is_told_in_slices_is_true_at_the_end() {
     bench.unsubscribe(others[1], 1);
     bench.act(|table, actions| while table.sweep(actions) {});
     assert_eq!(told(&mut bench), (0, 200));
-    // Gone again before it is announced.
+    // The subscriber ends before it is announced.
     bench.subscribe(others[0], 1, "attack/**");
     bench.unsubscribe(others[0], 1);
     bench.act(|table, actions| while table.sweep(actions) {});
@@ -252,7 +254,8 @@ fn what_is_told_in_slices_is_true_at_the_end() {
     assert!(!bench.table.is_sweeping());
 }
 
-/// Faces with few interests hear of a change before those with many, and the face that made it goes on then.
+/// Faces with few interests get a change before those with many; then the face that made the change
+/// continues.
 #[test]
 fn few_interests_are_served_before_many() {
     let limits = Limits {
@@ -288,7 +291,7 @@ fn few_interests_are_served_before_many() {
     let ends = lines.iter().filter(|line| line.starts_with("unsub"));
     let ends = ends.count();
     assert!(lines.len() - 2 * ends >= 1, "it is there at the end");
-    // Many changes at once wait for their turn.
+    // Many changes at once are queued.
     for id in 2..100 {
         bench.subscribe(source, id, &format!("attack/{id}/**"));
     }
@@ -298,7 +301,8 @@ fn few_interests_are_served_before_many() {
     );
 }
 
-/// A face with many interests hears of a change in the end beside one that changes something without end.
+/// A face with many interests gets a change in the end, next to a face that keeps changing a
+/// declaration.
 #[test]
 fn many_interests_are_served_beside_churn() {
     let limits = Limits {
@@ -323,7 +327,7 @@ fn many_interests_are_served_beside_churn() {
     assert!(heard, "not within ten thousand slices");
 }
 
-/// Questions go the same way as routes.
+/// Queries are searched like routes.
 #[test]
 fn a_question_is_looked_for_in_slices() {
     let mut bench = Bench::new(Router);

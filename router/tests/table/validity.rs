@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! How long a kept route is good. That it is never good for too long is shown by the random histories; here, that what cannot
-//! change it does not end it.
+//! Validity of cached routes. The random histories check that no cached route outlives its
+//! correctness; these tests, that unrelated changes do not end one.
 
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::{Declaration, WireExpr};
@@ -84,7 +84,8 @@ fn routes_beyond_the_limit_end_with_any_change_and_those_nobody_keeps_make_room(
     assert!(kept.holds());
 }
 
-/// What ends much is paid for by those who asked for it, once.
+/// A change that invalidates all cached routes is paid for once, by those that cache them; a repetition is
+/// cheap, because no route is computed again in between.
 #[test]
 fn a_change_of_everything_costs_little_when_repeated() {
     let mut bench = Bench::new(Router);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What ought to be true after every step of a random history: beliefs, questions and routes are those of the model.
+//! Checks after every step of a random history: the state of neighbours, queries and routes equal
+//! those of the model.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::{History, KEYS};
 use crate::bench::key_expr;
 use crate::model::{Face, QUERYABLE, SUBSCRIBER, Thing, flows};
 
-/// Routes that were asked for, as publishers and connections keep them.
+/// Routes that were computed, as publishers and connections cache them.
 #[derive(Default)]
 pub(super) struct Kept {
     routes: Vec<(Asked, Route, Arc<Validity>)>,
@@ -22,7 +23,7 @@ pub(super) struct Kept {
 type Asked = (FaceId, String, Option<u32>);
 
 impl Kept {
-    /// What a publisher kept is gone with it.
+    /// Drops the routes of a publisher that has ended.
     pub(super) fn forget(&mut self, ended: u32) {
         let is_theirs = |publisher: &Option<u32>| *publisher == Some(ended);
         self.routes
@@ -31,7 +32,7 @@ impl Kept {
 }
 
 impl History {
-    /// A kept route is good as long as its validity holds, and its source is there.
+    /// Checks that each cached route is correct while its validity holds and its source is there.
     fn check_kept(&mut self) {
         let (table, faces) = (&self.bench.table, &self.model.faces);
         self.kept

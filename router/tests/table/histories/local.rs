@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The session's steps in random histories: what it declares and ends, whom it listens to, what it asks, and what it hears.
+//! The session's steps in random histories: declarations and their ends, listeners, queries, and
+//! notices.
 
 use zonda_codec::key_expr::intersects;
 use zonda_codec::{Declaration, QueryableInfo, WireExpr};
@@ -111,7 +112,7 @@ impl History {
         format!("{what:?} of {owner} on {key}")
     }
 
-    /// The session asks for the tokens that exist.
+    /// Lets the session query the tokens that exist.
     pub(super) fn local_question(&mut self) -> String {
         self.deliver();
         if self.random.one_in(4) {
@@ -124,7 +125,7 @@ impl History {
         format!("the session asks for the tokens on {key}")
     }
 
-    /// A gateway answers a question of the session.
+    /// Lets a gateway answer a query of the session.
     pub(super) fn answer_local(&mut self, gateway: FaceId) -> String {
         let asks = self.listeners.open_asks(gateway);
         if asks.is_empty() {
@@ -143,7 +144,8 @@ impl History {
         format!("{gateway} answers {interest} with {answer}")
     }
 
-    /// Notes which gateways were asked just now for a question of the session, or those that waited for a gateway.
+    /// Notes the gateways that were just asked for a query of the session, or for those that waited
+    /// for a gateway.
     pub(super) fn note_asked(&mut self, question: Option<u32>) {
         self.deliver();
         let known = &self.questions;
@@ -156,7 +158,7 @@ impl History {
             .extend(new.map(|(gateway, asked, _)| ((*gateway, *asked), asker)));
     }
 
-    /// Lets the session's listeners hear what they were told.
+    /// Lets the session's listeners read their notices.
     pub(super) fn hear(&mut self) {
         self.listeners.follow(&self.model);
         self.listeners.read(&mut self.bench, &self.now);

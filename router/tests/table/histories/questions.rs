@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Questions in random histories: every one goes where lists and linear scans say, ends exactly once and as it should,
-//! and nothing is heard of it afterwards.
+//! Queries in random histories: each goes where lists and linear scans say and ends exactly once,
+//! correctly, and nothing arrives for it afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -17,29 +17,29 @@ use super::{History, KEYS};
 use crate::bench::{key_expr, zid};
 use crate::model::{Model, QUERYABLE, flows};
 
-/// How long a lost neighbour is expected back.
+/// Time for which a lost neighbour is expected back.
 const ABSENCE: Duration = Duration::from_secs(10);
 
-/// How long others behind a gateway that is back are waited for.
+/// Time for which nodes behind a returned gateway are waited for.
 const SETTLING: Duration = Duration::from_secs(5);
 
-/// The questions of a history.
+/// The queries of a history.
 pub struct Asks {
     now: Instant,
     open: Vec<Open>,
-    /// What ought to be told to askers.
+    /// Ends that askers ought to get.
     ended: Vec<Ended>,
     /// The ids of neighbours, as numbers.
     pub numbers: BTreeMap<FaceId, u128>,
     absent: Vec<(u128, Instant)>,
-    /// A gateway is expected back.
+    /// True while a gateway is expected back.
     lacks_gateway: bool,
     settles_until: Option<Instant>,
-    /// The session's queryables, with what each promises.
+    /// The session's queryables, with the completeness of each.
     own: BTreeMap<u32, (String, bool)>,
 }
 
-/// An open question.
+/// An open query.
 #[derive(Debug, Clone)]
 struct Open {
     asker: QueryOrigin,
@@ -52,7 +52,7 @@ struct Open {
     held: bool,
 }
 
-/// Whom a question ought to go to: faces, and whether each declared what is asked for.
+/// Destinations that a query ought to have: faces, and whether each declared a matching queryable.
 type Destinations = BTreeMap<FaceId, bool>;
 
 impl Default for Asks {
@@ -151,7 +151,7 @@ impl History {
         what
     }
 
-    /// Takes the branches of a question that was asked.
+    /// Notes the branches of a query that was sent.
     fn enter(&mut self, mut open: Open, branches: &Branches, goes: &Destinations) {
         let now = format!("{open:?} after {}", self.now);
         for hop in &branches.hops {
@@ -177,7 +177,7 @@ impl History {
         self.asks.open.push(open);
     }
 
-    /// Somebody who is asked, or not, answers, and may end its answer.
+    /// Replies from a face, whether or not it has a branch, and may end the branch.
     fn end_branch(&mut self, face: FaceId) -> String {
         let all = self.asks.open.iter().flat_map(|open| &open.branches);
         let all: Vec<(FaceId, u32)> = all.copied().collect();
@@ -263,7 +263,7 @@ impl History {
         format!("local querier {id} on {key}, end {end}")
     }
 
-    /// Before a neighbour is cut: it may be expected back.
+    /// Notes before a cut that the neighbour may be expected back.
     pub fn before_cut(&mut self, face: FaceId) {
         let Some(number) = self
             .asks
@@ -284,7 +284,7 @@ impl History {
         self.asks.lose(face, number);
     }
 
-    /// After a neighbour has come.
+    /// Notes that a neighbour has connected.
     pub fn after_connect(&mut self, face: FaceId, number: u128) {
         self.asks.numbers.insert(face, number);
         self.asks.absent.retain(|(other, _)| *other != number);
@@ -294,7 +294,7 @@ impl History {
         }
     }
 
-    /// After every step: time passes, what was held may be asked, and what has ended is told.
+    /// Checks after every step: expires and releases queries, and compares their ends.
     pub fn check_questions(&mut self) {
         let now = self.asks.now;
         self.bench.act(|table, actions| table.expire(now, actions));
@@ -326,7 +326,7 @@ impl History {
         assert_eq!(table.query_deadline(), deadline);
     }
 
-    /// What was held and need not be any longer.
+    /// Releases queries that need not be held any longer.
     fn release(&mut self, released: &mut BTreeMap<u32, Branches>) {
         let held: Vec<Open> = self.asks.open.extract_if(.., |open| open.held).collect();
         for mut open in held {
@@ -351,7 +351,7 @@ fn lines(ended: &[Ended]) -> Vec<String> {
 }
 
 impl Asks {
-    /// Tells if a question of the session waits.
+    /// Returns true if a query of the session is held.
     fn holds(&self, model: &Model, open: &Open, goes: &Destinations) -> bool {
         if open.asker.face != model.local {
             return false;
@@ -380,7 +380,7 @@ impl Asks {
         }
     }
 
-    /// A neighbour is gone: nobody waits for it, and it waits for nobody.
+    /// Removes a lost neighbour: its queries, and the branches to it.
     fn lose(&mut self, face: FaceId, number: u128) {
         self.open.retain(|open| open.asker.face != face);
         for index in (0..self.open.len()).rev() {
@@ -405,7 +405,7 @@ impl Asks {
 }
 
 impl Model {
-    /// Whom a question goes to.
+    /// Returns the destinations of a query.
     fn destinations(&self, open: &Open) -> Destinations {
         let Open {
             asker, key, target, ..
