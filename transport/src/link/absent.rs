@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The stand-in for a kind of link that is not built in: its endpoints are refused, so nothing else can be. Each such kind is this
-//! file under its own name, which is also that of the cargo feature.
+//! Stub for a kind of link that is not built in: its endpoints are refused, so that no other
+//! function is reached. Each such kind is this file under its own name, which is also that of the
+//! cargo feature.
 
 #![allow(dead_code, unused_imports, reason = "no kind has all of it")]
 
@@ -21,7 +22,7 @@ use crate::protocol::certificate::CertificateNames;
 
 pub(super) const AVAILABLE: bool = false;
 
-/// The longest batch.
+/// Longest batch.
 pub(crate) const CONTENT_BYTES_MAX: u16 = 0;
 
 fn absent() -> EndpointProblem {
@@ -61,7 +62,7 @@ pub(super) fn bind<R: Runtime>(
     Err(absent().into())
 }
 
-/// There is none.
+/// Gate of such a listener, which never exists.
 #[derive(Debug, Clone)]
 pub(crate) enum Gate {}
 
@@ -90,7 +91,7 @@ impl Gate {
     }
 }
 
-/// There is none.
+/// Incoming connection of this kind, which never exists.
 #[derive(Debug)]
 pub(crate) enum Stranger {}
 
@@ -104,7 +105,7 @@ impl Stranger {
     }
 }
 
-/// There is none.
+/// Session of this kind, which never exists.
 #[derive(Debug)]
 pub enum Session {}
 
@@ -134,7 +135,7 @@ impl Session {
     }
 }
 
-/// There is none.
+/// Receiving half of this kind, which never exists.
 #[derive(Debug)]
 pub struct Reading<L>(Infallible, PhantomData<L>);
 
@@ -154,7 +155,7 @@ impl<L: LinkRead> LinkRead for Reading<L> {
     }
 }
 
-/// There is none.
+/// Sending half of this kind, which never exists.
 #[derive(Debug)]
 pub struct Writing<L>(Infallible, PhantomData<L>);
 

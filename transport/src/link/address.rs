@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `HOST:PORT`, the address of every kind of link over the internet protocol.
+//! Address `HOST:PORT` of every kind of link over the internet protocol.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -8,12 +8,12 @@ use zonda_codec::Endpoint;
 
 use super::EndpointProblem;
 
-/// A host, by name or by address, and a port.
+/// Host, by name or by address, and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPort {
-    /// A host name, an IPv4 address or an IPv6 address without its brackets.
+    /// Host name, IPv4 address or IPv6 address without its brackets.
     pub host: String,
-    /// The port; 0 lets the system choose when listening.
+    /// Port; 0 lets the system choose when listening.
     pub port: u16,
 }
 
@@ -46,7 +46,7 @@ impl HostPort {
         if host.is_empty() {
             return Err(problem("has no host"));
         }
-        // `parse` would take a sign, too.
+        // `parse` would accept a sign as well.
         let digits = port.bytes().all(|byte| byte.is_ascii_digit());
         let port = port
             .parse()
@@ -59,7 +59,7 @@ impl HostPort {
         })
     }
 
-    /// The socket address, if the host is an address and not a name.
+    /// Returns the socket address, if the host is an address and not a name.
     pub fn socket_address(&self) -> Option<SocketAddr> {
         Some(SocketAddr::new(
             self.host.parse::<IpAddr>().ok()?,

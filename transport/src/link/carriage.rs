@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The knowledge that a link and the task that carries its bytes share.
+//! State shared by a link and its carrier task.
 
 use std::future::poll_fn;
 use std::io;
@@ -15,17 +15,18 @@ use crate::protocol::certificate::CertificateNames;
 use crate::protocol::options::Framing;
 use crate::protocol::parameters::Established;
 
-/// The longest time by which a batch of a stream or link may arrive behind later ones of other streams or links: the network may lose
-/// a packet several times, and the sender repeats its content each time.
+/// Longest time by which a batch of a stream or link may arrive behind later ones of other streams
+/// or links: the network may lose a packet several times, and the sender repeats its content each
+/// time.
 pub(super) const STREAM_LAG_MAX: Duration = Duration::from_secs(5);
 
-/// The longest time by which a datagram may arrive late; a lost one does not come at all.
+/// Longest time by which a datagram may arrive late; a lost one does not arrive at all.
 pub(super) const DATAGRAM_LAG_MAX: Duration = Duration::from_millis(200);
 
-/// The framing of what follows the introductions.
+/// Framing of the bytes behind the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framed {
-    /// The two ends introduce themselves still, or have batches whose priority does not show.
+    /// The handshake is not over, or batches hide their priority.
     Batches = 0,
     /// Batches, each of one priority.
     Lanes = 1,
@@ -33,33 +34,35 @@ pub(crate) enum Framed {
     Bare = 2,
 }
 
-/// Carries the bytes of a link.
+/// Carrier of a link's bytes.
 pub(super) trait Carries: Send + Sync {
-    /// Bytes of memory that it holds of what the link has sent, or is to read; about. Waits for nothing.
+    /// Returns the approximate bytes of memory that the carrier holds of sent and received data.
+    /// Does not wait.
     fn held(&self) -> usize;
 }
 
-/// The knowledge that a link and the task that carries its bytes share.
+/// State shared by a link and its carrier task.
 #[derive(Debug, Default)]
 pub struct Carriage {
     by: Option<Weak<dyn Carries>>,
-    /// The time at which the peer's certificate expires.
+    /// Time at which the peer's certificate expires.
     valid_until: Option<SystemTime>,
-    /// The names in the certificate that the peer has shown.
+    /// Names in the peer's certificate, if it has shown one.
     certificate: Option<CertificateNames>,
     framed: AtomicU8,
-    /// The longest time by which a batch may arrive behind a later one of another priority.
+    /// Longest time by which a batch may arrive behind a later one of another priority.
     lag_max: Option<Duration>,
-    /// The priorities of which the link takes nothing at the moment, a bit for each.
+    /// Bits of the priorities that the link does not read at the moment.
     held: AtomicU8,
-    /// No owner of the link is left.
+    /// Set once no owner of the link is left.
     is_left: AtomicBool,
     carrier: AtomicWaker,
-    /// The words of the peer when it ended the connection.
+    /// Reason that the peer gave when it ended the connection.
     farewell: OnceLock<String>,
 }
 
-/// A link's share in its carriage. The link ends with the last one, whatever its socket has still to be read.
+/// Handle of a link on its carriage. The link ends when the handle is dropped, even if its socket
+/// has unread bytes.
 #[derive(Debug)]
 pub struct Passenger(Arc<Carriage>);
 
@@ -112,7 +115,7 @@ impl Carriage {
         self.certificate.clone()
     }
 
-    /// Bytes of memory that are held beside the link's own; about.
+    /// Returns the approximate bytes of memory that are held in addition to the link's own.
     pub(super) fn held(&self) -> usize {
         let by = self.by.as_ref().and_then(Weak::upgrade);
         by.map_or(0, |by| by.held())
@@ -122,19 +125,21 @@ impl Carriage {
         self.valid_until
     }
 
-    /// Notes the loss of the carrier, for this reason. To be called before the task drops its end of the socket.
+    /// Notes the loss of the carrier, for this reason. The task calls it before it drops its end of
+    /// the socket.
     pub(super) fn note_lost(&self, error: &io::Error) {
         if error.get_ref().is_some() {
             self.farewell.get_or_init(|| error.to_string());
         }
     }
 
-    /// Replaces the error of a socket by the words of the peer, if it has said any.
+    /// Replaces the error of a socket by the reason of the peer, if it gave one.
     pub(super) fn explain<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| self.lost().unwrap_or(error))
     }
 
-    /// Does what [`Carriage::explain`] does for a read, of which no bytes are the end.
+    /// Replaces the error of a read like [`Carriage::explain`]; a read of no bytes is the end of
+    /// the link.
     pub(super) fn explain_read(&self, result: io::Result<usize>) -> io::Result<usize> {
         match result {
             Ok(0) => self.lost().map_or(Ok(0), Err),
@@ -161,7 +166,8 @@ impl Carriage {
         self.carrier.wake();
     }
 
-    /// Waits until no owner of the link is left. To be awaited in the task that calls [`Carriage::watch`].
+    /// Waits until no owner of the link is left. Awaited in the task that calls
+    /// [`Carriage::watch`].
     pub(super) async fn left(&self) {
         poll_fn(|context| {
             self.carrier.register(context.waker());
@@ -173,20 +179,21 @@ impl Carriage {
         .await;
     }
 
-    /// Returns the framing of what follows, and the priorities of which the link takes nothing. A change wakes the task that called
-    /// this last.
+    /// Returns the framing of the next bytes, and the priorities that the link does not read. A
+    /// change wakes the last caller's task.
     pub(super) fn watch(&self, carrier: &Waker) -> (Framed, u8) {
         self.carrier.register(carrier);
         (self.framed(), self.held.load(Ordering::SeqCst))
     }
 
-    /// Returns the longest time by which a message may arrive behind a later one of another priority. This node keeps compressed
-    /// batches on one stream, as they hide their priority from its carrier; a peer may spread its own over all streams.
+    /// Returns the longest time by which a message may arrive behind a later one of another
+    /// priority. This node keeps compressed batches on one stream, as they hide their priority from
+    /// its carrier; a peer may spread its own over all streams.
     pub(super) fn lag_max(&self) -> Option<Duration> {
         self.lag_max.filter(|_| self.framed() != Framed::Bare)
     }
 
-    /// Takes nothing of these priorities until the next call; a bit for each.
+    /// Stops reading these priorities until the next call; a bit for each.
     pub(super) fn hold(&self, priorities: u8) {
         if self.held.swap(priorities, Ordering::SeqCst) != priorities {
             self.carrier.wake();

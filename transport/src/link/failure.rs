@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The system's reason for a failed socket call, in a form that can be compared, cloned and read in one line.
+//! System's reason for a failed socket call, in a form that can be compared, cloned and read in one
+//! line.
 
 use std::{fmt, io};
 
-/// Why a socket call failed: the kind for programs, the text for people.
+/// Error of a socket call: the kind for programs, the text for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IoFailure {
     kind: io::ErrorKind,
@@ -11,7 +12,7 @@ pub struct IoFailure {
 }
 
 impl IoFailure {
-    /// The kind of error.
+    /// Returns the kind of error.
     pub fn kind(&self) -> io::ErrorKind {
         self.kind
     }
@@ -20,7 +21,8 @@ impl IoFailure {
 impl From<io::Error> for IoFailure {
     fn from(error: io::Error) -> Self {
         let text = error.to_string();
-        // Without the number that the standard library appends, and as a clause in a sentence.
+        // Strips the number that the standard library appends, and makes the text a clause in a
+        // sentence.
         let text = text.split(" (os error").next().unwrap_or(&text);
         let mut text = text
             .strip_prefix("failed to lookup address information: ")
@@ -42,7 +44,7 @@ impl fmt::Display for IoFailure {
     }
 }
 
-/// The rule of a kind of link that a peer broke, as a clause: the inside of an [`io::Error`].
+/// Rule of a kind of link that a peer broke, as a clause: the inside of an [`io::Error`].
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct RulesBroken(pub(super) String);

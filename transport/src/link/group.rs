@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which addresses count as one where something is shared out by address.
+//! Groups of addresses that count as one for limits by address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// One IPv4 address, or one IPv6 network of 64 bits, as a node with one address of such a network has them all; or all of
-/// this machine that have no internet address.
+/// One IPv4 address, or one IPv6 network of 64 bits, as a node with one address of such a network
+/// can use all of them; or all peers on this machine without an internet address.
 ///
 /// ```
 /// use zonda_transport::link::AddressGroup;
@@ -20,10 +20,10 @@ use std::net::{IpAddr, Ipv6Addr};
 pub struct AddressGroup(Option<IpAddr>);
 
 impl AddressGroup {
-    /// All that are connected without an internet address.
+    /// Group of all peers that are connected without an internet address.
     pub const THIS_MACHINE: AddressGroup = AddressGroup(None);
 
-    /// The group that an address is in.
+    /// Returns the group of an address.
     #[must_use]
     pub fn of(ip: IpAddr) -> Self {
         AddressGroup(Some(match ip.to_canonical() {

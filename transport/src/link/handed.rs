@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A listener whose connections are made by threads: they hand sockets over, and the accept loop waits on one that says so.
+//! Listener whose connections are made by threads: the threads pass sockets to the accept loop and
+//! wake it by a datagram.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -16,15 +17,15 @@ use crate::sync::Mutex;
 #[derive(Debug)]
 pub(crate) struct Handed {
     waiting: Mutex<VecDeque<Socket>>,
-    /// A datagram in it says that there are some.
+    /// Socket whose datagrams wake the accept loop.
     wake: Socket,
     woken: Socket,
 }
 
 impl Handed {
-    /// With the socket that the accept loop waits on.
+    /// Creates the queue, and the socket that the accept loop waits on.
     pub(super) fn new() -> io::Result<(Arc<Handed>, Socket)> {
-        // Of datagrams, as what takes from a listener expects.
+        // Datagram sockets, as the accept loop expects them.
         let (wake, woken) = Socket::pair(Domain::UNIX, Type::DGRAM, None)?;
         wake.set_nonblocking(true)?;
         woken.set_nonblocking(true)?;
@@ -37,14 +38,14 @@ impl Handed {
         Ok((Arc::new(handed), listener))
     }
 
-    /// Hands a socket over.
+    /// Passes a socket to the accept loop.
     pub(super) fn hand(&self, socket: Socket) {
         self.waiting.lock().push_back(socket);
-        // Where it is full the loop is awake.
+        // The write fails only if datagrams are unread, and then the loop is awake.
         let _ = (&self.wake).write(&[0]);
     }
 
-    /// Takes a socket, which has no address of the internet.
+    /// Takes a socket, which has no internet address.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] when there is none.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links: the kinds of connection between two nodes, each in a file of its own, and what an endpoint asks of them.
+//! Links: the kinds of connection between two nodes, each in a file of its own, and the
+//! requirements of an endpoint.
 //!
-//! A kind of link is a file, and a line in each `match` below: [`Protocol::check`] reads an endpoint, `connect` and `bind` make
-//! sockets for it, `accept` prepares an accepted one. Above them nothing names a protocol.
+//! A kind of link is a file, and a line in each `match` below: [`Protocol::check`] reads an
+//! endpoint, `connect` and `bind` make sockets for it, `accept` prepares an accepted one. No code
+//! above this module names a protocol.
 
 mod address;
 mod carriage;
@@ -95,48 +97,48 @@ use crate::protocol::{
     parameters::{Established, LocalParameters},
 };
 
-/// An established link: the socket, and what its two ends agreed on.
+/// Established link: the socket, and the agreement of its two ends.
 #[derive(Debug)]
 pub struct Link {
-    /// The connected, non-blocking socket, registered with no runtime: the driver's task adopts it.
+    /// Connected, non-blocking socket, registered with no runtime: the driver's task adopts it.
     pub stream: LinkStream,
-    /// The outcome of the handshake.
+    /// Outcome of the handshake.
     pub established: Established,
-    /// The address of this end.
+    /// Address of this end.
     pub local: LinkAddress,
-    /// The address of the peer's end.
+    /// Address of the peer's end.
     pub remote: LinkAddress,
     /// Bytes that were read behind the handshake's last message; they come before anything read from `stream`.
     pub unread: Vec<u8>,
 }
 
-/// A connected socket, before the two ends have introduced themselves.
+/// Connected socket, before the handshake of the two ends.
 #[derive(Debug)]
 pub(crate) struct Connected {
-    /// The socket, non-blocking.
+    /// Non-blocking socket.
     pub stream: LinkStream,
-    /// The address of this end.
+    /// Address of this end.
     pub local: LinkAddress,
-    /// The address of the peer's end.
+    /// Address of the peer's end.
     pub remote: LinkAddress,
 }
 
-/// A listening socket.
+/// Listening socket.
 pub(crate) struct Bound {
-    /// The socket.
+    /// Socket that listens.
     pub socket: Socket,
-    /// Its address; port 0 is replaced by the system's choice.
+    /// Address of the socket; port 0 is replaced by the system's choice.
     pub address: LinkAddress,
-    /// Dropped when the socket is closed, such as the files of a path.
+    /// Resources that are dropped when the socket is closed, such as the files of a path.
     pub belongings: Option<Box<dyn Any + Send>>,
-    /// The entrance that each newcomer has to pass.
+    /// Entrance that each connection has to pass.
     pub entrance: Entrance,
 }
 
-/// The way from an accepted socket to the first message of its peer.
+/// Steps between an accepted socket and the first message of its peer.
 #[derive(Debug, Clone)]
 pub(crate) enum Entrance {
-    /// Nothing.
+    /// No steps.
     Open,
     /// A handshake of TLS.
     #[cfg_attr(
@@ -153,7 +155,7 @@ pub(crate) enum Entrance {
     /// A handshake of QUIC, on the socket that all of its links share.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nobody shares"))]
     Quic(quic::Gate),
-    /// Nothing; but the sockets are made by threads, and handed over.
+    /// No steps; but threads make the sockets and pass them on.
     #[cfg(unix)]
     #[cfg_attr(
         not(any(target_os = "linux", feature = "serial")),
@@ -162,12 +164,12 @@ pub(crate) enum Entrance {
     Handed(Arc<handed::Handed>),
 }
 
-/// A stranger that has come to a listener.
+/// Incoming connection at a listener.
 #[derive(Debug)]
 pub(crate) enum Arrival {
-    /// With a socket of its own.
+    /// Connection with a socket of its own.
     Socket(Socket),
-    /// By the socket that all share.
+    /// Connection over the socket that all of them share.
     Quic(quic::Stranger),
 }
 
@@ -180,7 +182,7 @@ impl Entrance {
         }
     }
 
-    /// Waits for a stranger.
+    /// Waits for an incoming connection.
     pub(crate) async fn accept<R: Runtime>(
         &self,
         runtime: &R,
@@ -193,7 +195,7 @@ impl Entrance {
         }
     }
 
-    /// Lets a stranger in: at once, or by a future to wait for.
+    /// Takes a connection through its entrance: at once, or by a future to wait for.
     pub(crate) fn pass<'a, R: Runtime>(&'a self, runtime: &'a R, arrival: Arrival) -> Passage<'a> {
         let stream = match arrival {
             Arrival::Socket(socket) => LinkStream::from(socket),
@@ -226,40 +228,40 @@ impl Entrance {
     }
 }
 
-/// The passage of an accepted socket.
+/// Passage of an accepted socket.
 pub(crate) enum Passage<'a> {
-    /// It is in.
+    /// The connection has passed.
     Done(LinkStream),
-    /// It has to be waited for; the error says why it does not come in.
+    /// The connection has to be awaited; the error is the reason for its refusal.
     Wait(Pin<Box<dyn Future<Output = Result<LinkStream, HandshakeError>> + Send + 'a>>),
 }
 
-/// The terms on which an endpoint is connected to or listened on.
+/// Parameters for connecting to an endpoint or listening on it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms<'a> {
     /// The endpoint.
     pub endpoint: &'a Endpoint,
-    /// Until when this may take.
+    /// Deadline of the call.
     pub deadline: Instant,
-    /// The settings for all that the endpoint leaves open.
+    /// Settings for all that the endpoint leaves open.
     pub links: &'a LinkSettings,
 }
 
-/// Why there is no socket.
+/// Reason for a missing socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LinkFailure {
-    /// The endpoint is wrong, whatever the system does.
+    /// The endpoint is wrong, whatever the state of the system.
     Endpoint(EndpointProblem),
     /// The host name has no address.
     Resolve {
-        /// The name.
+        /// Host name.
         host: String,
         /// The resolver's reason.
         failure: IoFailure,
     },
-    /// No address would do: each that was tried, and why.
+    /// Each address that was tried, with its failure.
     Refused(Vec<(LinkAddress, IoFailure)>),
-    /// Connected, but the two ends found no encryption, or did not trust each other.
+    /// Connected, but the two ends agreed on no encryption, or did not trust each other.
     #[cfg_attr(
         not(feature = "tls"),
         allow(dead_code, reason = "nothing is encrypted")
@@ -270,7 +272,7 @@ pub(crate) enum LinkFailure {
         /// The failure, as a clause.
         text: String,
     },
-    /// Connected, but what listens there made no WebSocket of it.
+    /// Connected, but the server there did not accept a WebSocket.
     #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "nothing is asked"))]
     Upgrade {
         /// The address connected to.
@@ -288,7 +290,7 @@ impl From<EndpointProblem> for LinkFailure {
     }
 }
 
-/// The kinds of link this build has.
+/// Kinds of link of this build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Protocol {
@@ -341,7 +343,7 @@ impl Protocol {
         Protocol::Wss,
     ];
 
-    /// The name in front of an endpoint's address.
+    /// Returns the name in front of an endpoint's address.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Quic => "quic",
@@ -361,7 +363,7 @@ impl Protocol {
         }
     }
 
-    /// The kind that `endpoint` names.
+    /// Returns the kind that `endpoint` names.
     ///
     /// # Errors
     /// [`EndpointProblem::Protocol`] when this build has no such kind.
@@ -406,8 +408,9 @@ impl Protocol {
         }
     }
 
-    /// File descriptors that an accepted link of this kind takes: the socket, and where that is no socket of the system's, or one
-    /// that links share, two ends of a pair and what is behind it.
+    /// Returns the number of file descriptors of an accepted link of this kind: the socket, or two
+    /// ends of a pair and the device or file behind it where the link is no socket of the system,
+    /// or shares one.
     #[must_use]
     pub fn descriptors(self) -> usize {
         match self {
@@ -420,12 +423,13 @@ impl Protocol {
         }
     }
 
-    /// Returns `true` if each batch is a datagram of its own, which may get lost.
+    /// Returns true if each batch is a datagram of its own, which may get lost.
     pub(crate) fn has_datagrams(self) -> bool {
         self == Protocol::Udp
     }
 
-    /// The largest batch that a message of the kind can be, where it cannot be any. Such batches may get lost.
+    /// Returns the largest batch that fits a message of this kind, where the size is limited. Such
+    /// batches may get lost.
     fn batch_bytes_max(self, endpoint: &Endpoint) -> Option<u16> {
         match self {
             Protocol::Quic => quic::batch_bytes_max(endpoint),
@@ -436,7 +440,8 @@ impl Protocol {
         }
     }
 
-    /// Returns the offer of a node on links of an endpoint of this kind: batches that fit, and none that a datagram cannot be.
+    /// Returns the offer of a node on links of an endpoint of this kind: batches that fit, and none
+    /// that a datagram cannot be.
     pub(crate) fn offer(self, local: &LocalParameters, endpoint: &Endpoint) -> LocalParameters {
         let mut offered = local.clone();
         if let Some(most) = self.batch_bytes_max(endpoint) {
@@ -448,7 +453,7 @@ impl Protocol {
         offered
     }
 
-    /// The peer's address of an accepted socket that came from `from`.
+    /// Returns the peer's address of an accepted socket that came from `from`.
     pub(crate) fn remote(self, from: Option<SocketAddr>) -> LinkAddress {
         match from {
             Some(from) => LinkAddress::internet(self, from),
@@ -459,7 +464,8 @@ impl Protocol {
         }
     }
 
-    /// The peer's address of an accepted socket that came from `from`, or says itself where it came from.
+    /// Returns the peer's address of an accepted socket that came from `from`, or whose own call
+    /// returns it.
     pub(crate) fn peer(self, socket: &Socket, from: Option<SocketAddr>) -> LinkAddress {
         #[cfg(target_os = "linux")]
         if self == Protocol::Vsock
@@ -472,7 +478,7 @@ impl Protocol {
         self.remote(from)
     }
 
-    /// Prepares an accepted socket whose peer has introduced itself; tells this end's address.
+    /// Prepares an accepted socket after the handshake of its peer; returns this end's address.
     pub(crate) fn accept(
         self,
         stream: &LinkStream,
@@ -485,7 +491,7 @@ impl Protocol {
             Protocol::Tcp | Protocol::Tls | Protocol::Ws | Protocol::Wss => {
                 Ok(tcp::accept(stream, endpoint, listener)?.over(self))
             }
-            // They are not accepted one by one.
+            // The accept loop does not accept these one by one.
             Protocol::Udp | Protocol::Quic => Ok(listener.clone()),
             #[cfg(target_os = "linux")]
             Protocol::Unixpipe => Ok(listener.clone()),
@@ -551,11 +557,11 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// A fault in an endpoint that is well formed as text. The caller names the endpoint in front of it.
+/// Fault of an endpoint that is well formed as text. The caller puts the endpoint's name in front.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointProblem {
-    /// No link of this kind.
+    /// There is no link of this kind.
     #[error("protocol \"{name}\" is not supported; use one of: {}", supported())]
     Protocol {
         /// The protocol's name in the endpoint.
@@ -568,7 +574,7 @@ pub enum EndpointProblem {
     Feature {
         /// The kind of link.
         protocol: &'static str,
-        /// The cargo feature that brings it.
+        /// Cargo feature that enables it.
         feature: &'static str,
     },
     /// The address is not `HOST:PORT`.
@@ -587,10 +593,10 @@ pub enum EndpointProblem {
         /// The address in the endpoint.
         address: String,
     },
-    /// A client is to be in a multicast group.
+    /// A client is configured for a multicast group.
     #[error("a client cannot be in a multicast group; set mode to peer or router")]
     ClientInGroup,
-    /// The address is no path that a link of the kind can have.
+    /// The path of the address is not allowed for this kind of link.
     #[error("path \"{path}\" {what}; write {kind}/PATH, such as {kind}//run/zonda.sock")]
     Path {
         /// The kind of link.
@@ -611,7 +617,7 @@ pub enum EndpointProblem {
     /// Keys or certificates are missing, or cannot be used.
     #[error("{setting}{place} {problem}")]
     Credentials {
-        /// The setting that says where they are.
+        /// Setting that names their place.
         setting: &'static str,
         /// The file, if they are in one, with a space in front.
         place: String,
@@ -621,12 +627,12 @@ pub enum EndpointProblem {
     /// An option that the kind of link does not have, at least not in that part of an endpoint.
     #[error("option {option} {what}")]
     UnknownOption {
-        /// Its name.
+        /// Name of the option.
         option: String,
-        /// Its fault, and the text to write instead.
+        /// Fault of the option, and the text to write instead.
         what: String,
     },
-    /// An option behind `#` has a value that it cannot have.
+    /// The value of an option behind `#` is not allowed.
     #[error("option {key}={value} is invalid; write {expected}")]
     Option {
         /// The option's key.
@@ -638,7 +644,7 @@ pub enum EndpointProblem {
     },
 }
 
-/// Tells if this build has links that are encrypted.
+/// True if this build has encrypted links.
 pub const HAS_TLS: bool = tls::AVAILABLE;
 
 fn supported() -> String {

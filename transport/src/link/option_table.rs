@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The table of the options that endpoints have: the part of the endpoint each stands in, the kinds of link it is for, its
-//! meaning. The parser of the user's endpoints, the warnings and docs/links.md are made from it. Locators that come from
-//! another node are not checked against it: that node may know options that this one does not.
+//! Table of the options of endpoints: the part of the endpoint each stands in, the kinds of link it
+//! is for, its meaning. The parser of the user's endpoints, the warnings and docs/links.md are made
+//! from it. Locators from another node are not checked against it: that node may know options that
+//! this one does not.
 
 use std::fmt;
 
@@ -10,12 +11,12 @@ use zonda_codec::Endpoint;
 use super::{EndpointProblem, is_group};
 use crate::text::distance;
 
-/// The part of an endpoint that an option stands in.
+/// Part of an endpoint that an option stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// After `?`: part of the locator, shown to other nodes.
+    /// Part after `?`: part of the locator, shown to other nodes.
     Locator,
-    /// After `#`: for this node alone.
+    /// Part after `#`: for this node alone.
     Local,
 }
 
@@ -28,22 +29,23 @@ impl fmt::Display for Part {
     }
 }
 
-/// An option of endpoints.
+/// Option of endpoints.
 #[derive(Debug, Clone, Copy)]
 pub struct LinkOption {
-    /// Its name.
+    /// Name of the option.
     pub name: &'static str,
-    /// The part of the endpoint that it stands in.
+    /// Part of the endpoint that it stands in.
     pub part: Part,
-    /// The kinds of link that it is for; empty for all.
+    /// Kinds of link that it is for; empty for all.
     pub kinds: &'static [&'static str],
-    /// Its values and their meaning.
+    /// Values and their meaning.
     pub meaning: &'static str,
-    /// The reason why Zonda accepts it and does nothing, if that is so.
+    /// Reason why Zonda accepts it without an effect, if that is so.
     idle: Option<Idle>,
 }
 
-/// When an accepted option has no effect: tells why, by the kind of link and the value.
+/// Function that returns the reason if an accepted option has no effect, by the kind of link and
+/// the value.
 type Idle = fn(kind: &str, value: &str) -> Option<&'static str>;
 
 const INTERNET: &[&str] = &["tcp", "tls", "udp", "quic", "ws", "wss"];
@@ -55,7 +57,7 @@ const PIPE: &[&str] = &["unixpipe"];
 const SERIAL: &[&str] = &["serial"];
 const ALL: &[&str] = &[];
 
-/// The kinds of link that the table knows, whether or not this build has them.
+/// Kinds of link that the table knows, including those that this build lacks.
 const KINDS: [&str; 10] = [
     "quic",
     "serial",
@@ -69,7 +71,7 @@ const KINDS: [&str; 10] = [
     "wss",
 ];
 
-/// The options that are for multicast groups only.
+/// Options for multicast groups only.
 const OF_GROUPS: [&str; 2] = ["join", "ttl"];
 
 const fn local(
@@ -127,7 +129,7 @@ fn no_own_timeout(kind: &str, _value: &str) -> Option<&'static str> {
     (kind == "quic").then_some("transport/unicast/accept_timeout bounds the handshake of QUIC")
 }
 
-/// Every option.
+/// All options.
 pub const LINK_OPTIONS: &[LinkOption] = &[
     locator("rel", ALL, "`udp`: `0`. `quic`: `1` streams, `0` datagrams, which may get lost. Elsewhere a label without effect")
         .idle(reliability_of_the_kind),
@@ -178,7 +180,8 @@ pub const LINK_OPTIONS: &[LinkOption] = &[
     local("exit_on_failure", ALL, "as `connect/exit_on_failure`, or `listen/..`"),
 ];
 
-/// Checks that every option of an endpoint of the user's is known, stands in its part and is for the kind of link.
+/// Checks that every option of a user's endpoint is known, stands in its part and is for the kind
+/// of link.
 ///
 /// # Errors
 /// [`EndpointProblem::UnknownOption`] for the first that is not; [`EndpointProblem::Option`] for a value of an option
@@ -231,7 +234,7 @@ fn options(endpoint: &Endpoint) -> Vec<(&str, &str, Part)> {
     all
 }
 
-/// Checks the values of the options that nothing else reads.
+/// Checks the values of the options that no other code reads.
 fn check_label(option: &LinkOption, kind: &str, value: &str) -> Result<(), EndpointProblem> {
     let priority = |text: &str| text.parse::<u8>().ok().filter(|priority| *priority <= 7);
     let (is_valid, expected) = match option.name {
@@ -260,7 +263,7 @@ fn check_label(option: &LinkOption, kind: &str, value: &str) -> Result<(), Endpo
 }
 
 fn unknown(name: &str, what: String) -> EndpointProblem {
-    /// A longer one is no slip of the pen, and may hold what was meant as a value.
+    /// Maximum length of a shown name: a longer one is no typing error, and may contain a value.
     const SHOWN: usize = 40;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let end = name.find(|c| !is_name(c)).unwrap_or(name.len()).min(SHOWN);
@@ -274,7 +277,8 @@ fn unknown(name: &str, what: String) -> EndpointProblem {
     }
 }
 
-/// Tells what is wrong with an option that is not known, stands in the other part, or is for other kinds of link.
+/// Describes the fault of an option that is not known, stands in the other part, or is for other
+/// kinds of link.
 fn misplaced(known: Option<&LinkOption>, endpoint: &Endpoint, name: &str, part: Part) -> String {
     let kind = endpoint.proto();
     match known {
@@ -301,11 +305,12 @@ fn misplaced(known: Option<&LinkOption>, endpoint: &Endpoint, name: &str, part: 
     }
 }
 
-/// The option for a kind of link that a name looks like: with few letters changed, or with more after it.
+/// Returns the option for a kind of link that a name resembles: with few letters changed, or with a
+/// suffix.
 fn nearest(kind: &str, name: &str) -> Option<&'static LinkOption> {
     let fitting = || LINK_OPTIONS.iter().filter(|option| option.is_for(kind));
     let name = name.to_lowercase();
-    // The key of the configuration for the same has no such ending.
+    // The configuration key of the same setting has no such ending.
     let of_file = fitting().find(|option| option.name.strip_suffix("_file") == Some(&name));
     let close = fitting()
         .map(|option| (distance(&name, option.name), option))
@@ -417,7 +422,8 @@ mod tests {
         }
     }
 
-    /// Endpoints of users with an option that the table lacks are refused before it is read.
+    /// An endpoint of a user with an option that the table lacks is refused before the option is
+    /// read.
     #[test]
     fn every_option_that_is_read_is_in_the_table() {
         let mut names = Vec::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The socket options that an endpoint carries behind `#`.
+//! Socket options behind the `#` of an endpoint.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,7 @@ use zonda_codec::Endpoint;
 
 use super::EndpointProblem;
 
-/// What an endpoint asks of its socket.
+/// Socket options of an endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SocketOptions {
     /// `so_sndbuf`: size of the send buffer in bytes; the system's default without it.
@@ -24,7 +24,7 @@ pub struct SocketOptions {
     pub traffic_class: Option<u8>,
 }
 
-/// The sizes of a socket's buffers where its endpoint does not say them.
+/// Sizes of a socket's buffers if its endpoint sets none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SocketBuffers {
     /// Bytes of the send buffer; the system's default without it.
@@ -34,7 +34,7 @@ pub struct SocketBuffers {
 }
 
 impl SocketOptions {
-    /// With these sizes of buffers where the endpoint says none.
+    /// Returns the options with these sizes of buffers if the endpoint sets none.
     #[must_use]
     pub fn or(self, buffers: SocketBuffers) -> SocketOptions {
         SocketOptions {
@@ -44,7 +44,8 @@ impl SocketOptions {
         }
     }
 
-    /// Reads the options `so_sndbuf`, `so_rcvbuf`, `bind`, `iface` and `dscp`; others are not for sockets and left alone.
+    /// Parses the options `so_sndbuf`, `so_rcvbuf`, `bind`, `iface` and `dscp`; other options are
+    /// ignored.
     ///
     /// # Errors
     /// [`EndpointProblem::Option`] for a value that cannot be.
@@ -60,7 +61,8 @@ impl SocketOptions {
         })
     }
 
-    /// The same of a multicast group, whose `iface` may be an address as well: that is left alone.
+    /// Parses the options of a multicast group, whose `iface` may be an address as well: that one
+    /// is ignored.
     ///
     /// # Errors
     /// As [`SocketOptions::of`].
@@ -113,7 +115,7 @@ fn bind_to_interface(_socket: &Socket, name: &str) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }
 
-/// Both on a socket of IPv6, as that may have peers of IPv4.
+/// Sets both classes on a socket of IPv6, as that may have peers of IPv4.
 #[cfg(any(target_os = "android", target_os = "linux"))]
 fn set_traffic_class(socket: &Socket, class: u32) -> io::Result<()> {
     if socket.local_addr()?.is_ipv6() {
@@ -173,7 +175,7 @@ fn address(value: &str) -> Option<SocketAddr> {
     value.parse().ok().or_else(alone)
 }
 
-/// Several bytes are joined bit by bit.
+/// Parses a traffic class; several values are joined by a bitwise or.
 fn traffic_class(value: &str) -> Option<u8> {
     let one = |text: &str| {
         let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));

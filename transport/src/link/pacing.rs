@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! No pacing between two programs of one machine.
+//! Disabled pacing between two programs of one machine.
 //!
-//! A system whose congestion control is BBR spreads what a socket sends over time by a timer. That serves a network. On
-//! one machine there is none to serve, and the timers cost a third of what a stream of 64 KiB messages could carry.
-//! So links within the machine are left to Reno, which every Linux has and permits to everyone, and which paces
-//! nothing. Where the system does not pace, nothing is changed.
+//! A system whose congestion control is BBR spreads the packets of a socket over time by a timer,
+//! which serves a network. On one machine there is no network, and the timers cost a third of the
+//! throughput of a stream of 64 KiB messages. Links within the machine therefore use Reno, which
+//! every Linux has and permits to every process, and which does not pace. Where the system does not
+//! pace, these functions change nothing.
 //!
-//! A socket that was paced once stays so, whatever is set later. Therefore a connecting socket is set up before it
-//! connects, a listening one before anybody comes, whose sockets begin as it is; those of other machines are then given
-//! the system's own.
+//! A socket that was paced once stays so, whatever is set later. A connecting socket is therefore
+//! set up before it connects, and a listening one before the first connection, whose socket
+//! inherits the setting; sockets with peers on other machines are then reset to the system's
+//! congestion control.
 
 use socket2::SockRef;
 
-/// What is used within the machine.
+/// Congestion control used within the machine.
 #[cfg(target_os = "linux")]
 const UNPACED: &[u8] = b"reno";
 
-/// Has a socket that is neither connected nor listening, or the sockets of those who come to it, begin without pacing.
+/// Disables pacing on a socket that is neither connected nor listening, and on the sockets accepted
+/// from it.
 #[cfg(target_os = "linux")]
 pub(super) fn begin_unpaced(socket: SockRef<'_>) {
     if paces(&socket).is_some() {
@@ -24,8 +27,9 @@ pub(super) fn begin_unpaced(socket: SockRef<'_>) {
     }
 }
 
-/// What a connected socket needs that came to such a listener: the system's own, if its peer is elsewhere. Within the
-/// machine one that connected before it was known to stay there is at least paced less.
+/// Adjusts a socket accepted from such a listener: sets the system's congestion control if the peer
+/// is on another machine. A socket within the machine that connected before this was known is at
+/// least paced less.
 #[cfg(target_os = "linux")]
 pub(super) fn decide(socket: SockRef<'_>, is_same_host: bool) {
     use socket2::{Socket, Type};
@@ -36,7 +40,7 @@ pub(super) fn decide(socket: SockRef<'_>, is_same_host: bool) {
     if name(&socket).is_none_or(|name| name != UNPACED) {
         return;
     }
-    // A socket without options shows what the system would use.
+    // A socket without options shows the system's default.
     let domain = socket.domain();
     let system = domain.and_then(|domain| Socket::new(domain, Type::STREAM, None));
     if let Some(own) = system.ok().and_then(|fresh| paces(&SockRef::from(&fresh))) {
@@ -44,7 +48,7 @@ pub(super) fn decide(socket: SockRef<'_>, is_same_host: bool) {
     }
 }
 
-/// The name of the socket's congestion control, if it is one that paces.
+/// Returns the name of the socket's congestion control, if it is one that paces.
 #[cfg(target_os = "linux")]
 fn paces(socket: &SockRef<'_>) -> Option<Vec<u8>> {
     name(socket).filter(|name| name.starts_with(b"bbr"))
@@ -61,7 +65,7 @@ fn name(socket: &SockRef<'_>) -> Option<Vec<u8>> {
 #[cfg(target_os = "linux")]
 fn set(socket: &SockRef<'_>, name: &[u8]) {
     if let Err(error) = socket.set_tcp_congestion(name) {
-        // It works all the same, only slower.
+        // The link works without it, only slower.
         let name = String::from_utf8_lossy(name);
         tracing::debug!("this system does not permit congestion control {name}: {error}");
     }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How much a link encodes at once of what it is to send: its lock is held meanwhile, and what is encoded goes out ahead of a
-//! more urgent message.
+//! Limit of the bytes that a link encodes at once: the link's lock is held during the encoding, and
+//! encoded bytes are sent ahead of a more urgent message.
 
 use std::io::{self, IoSlice};
 
 /// Bytes that are encoded at once: four whole records of TLS.
 const PART_BYTES: usize = 64 * 1024;
 
-/// Where not much more is left than a part, that is encoded as well: a large message has a few bytes behind its last whole part.
+/// Maximum size of the last part: a rest that is little more than a part is encoded as one, because
+/// a large message has a few bytes behind its last whole part.
 pub(super) const LAST_BYTES: usize = PART_BYTES + PART_BYTES / 4;
 
-/// The part that comes first, in `into`, which has to have as much room as `slices`. Tells how many slices and bytes that is.
+/// Copies the first part of `slices` to `into`, which has to have as much room. Returns the numbers
+/// of slices and bytes.
 pub(super) fn first_part<'s>(
     slices: &'s [IoSlice<'_>],
     into: &mut [IoSlice<'s>],
@@ -30,7 +32,8 @@ pub(super) fn first_part<'s>(
     (count, bytes)
 }
 
-/// Gives `slices`, `MOST` at most, to `send` part by part until the socket is full. Tells how many bytes count as sent.
+/// Passes `slices`, `MOST` at most, to `send` part by part until the socket is full. Returns the
+/// number of bytes that count as sent.
 ///
 /// A session that encodes what it sends counts the last byte of a part only when the socket has all of it: the socket is full
 /// where that byte is missing, and has room again where nothing but that byte is counted.
@@ -51,7 +54,7 @@ pub(crate) fn send_parts<const MOST: usize>(
                     break;
                 }
             }
-            // It comes again with the next call.
+            // The error is returned by the next call.
             Err(_) if total > 0 => break,
             Err(error) => return Err(error),
         }
@@ -63,7 +66,8 @@ pub(crate) fn send_parts<const MOST: usize>(
 mod tests {
     use super::*;
 
-    /// Sends slices of these lengths to a session that answers so; what the call tells, and the lengths of each part's slices.
+    /// Sends slices of these lengths to a session with these answers; returns the result of the
+    /// call, and the lengths of each part's slices.
     fn given(
         lengths: &[usize],
         answers: &[io::Result<usize>],

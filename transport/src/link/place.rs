@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One end of a link: the protocol, and where that end is.
+//! Address of one end of a link: the protocol, and the place of that end.
 
 use std::{
     fmt,
@@ -11,7 +11,8 @@ use zonda_codec::Locator;
 
 use super::{AddressGroup, Protocol};
 
-/// One end of a link. `Display` is the address alone, as it stands behind the protocol in a locator.
+/// Address of one end of a link. `Display` is the address alone, as it stands behind the protocol
+/// in a locator.
 ///
 /// ```
 /// use zonda_transport::link::{LinkAddress, Protocol};
@@ -29,17 +30,18 @@ pub struct LinkAddress {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Place {
     Internet(SocketAddr),
-    /// A path, or a name that was made up for an end that has none.
+    /// Path, or a made-up name for an end that has none.
     Named(Arc<str>),
 }
 
 impl LinkAddress {
-    /// An end with an internet address. An IPv4 address that is written as an IPv6 one becomes what it is.
+    /// Returns the address of an end with an internet address. An IPv4 address in the form of an
+    /// IPv6 one is converted.
     #[must_use]
     pub fn internet(protocol: Protocol, at: SocketAddr) -> Self {
         let at = match at.ip().to_canonical() {
             IpAddr::V4(ip) => (ip, at.port()).into(),
-            // with the interface that it is good on
+            // Keeps the interface on which the address is valid.
             IpAddr::V6(_) => at,
         };
         LinkAddress {
@@ -48,7 +50,7 @@ impl LinkAddress {
         }
     }
 
-    /// An end on this machine that has a name instead.
+    /// Returns the address of an end on this machine that has a name instead.
     #[must_use]
     pub fn named(protocol: Protocol, name: &str) -> Self {
         LinkAddress {
@@ -57,7 +59,7 @@ impl LinkAddress {
         }
     }
 
-    /// The same place, as the end of another kind of link.
+    /// Returns the same place as an end of another kind of link.
     #[cfg_attr(
         not(any(feature = "tls", feature = "ws")),
         allow(dead_code, reason = "no kind of link is built on another")
@@ -66,13 +68,13 @@ impl LinkAddress {
         LinkAddress { protocol, ..self }
     }
 
-    /// The kind of link.
+    /// Returns the kind of link.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// The internet address, if it has one.
+    /// Returns the internet address, if it has one.
     #[must_use]
     pub fn socket_address(&self) -> Option<SocketAddr> {
         match self.place {
@@ -81,14 +83,14 @@ impl LinkAddress {
         }
     }
 
-    /// What it shares with others where something is shared out by address.
+    /// Returns the group of addresses that share limits with this one.
     #[must_use]
     pub fn group(&self) -> AddressGroup {
         let ip = self.socket_address().map(|at| at.ip());
         ip.map_or(AddressGroup::THIS_MACHINE, AddressGroup::of)
     }
 
-    /// The same as a locator; `None` if its text cannot be one.
+    /// Returns the address as a locator; `None` if its text cannot be one.
     #[must_use]
     pub fn locator(&self) -> Option<Locator> {
         Locator::new(self.protocol.name(), &self.to_string()).ok()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two threads for a link that is no socket: they carry its bytes between what it is and a socket of this process, which every
-//! runtime can drive.
+//! Two threads for a link that is no socket: they copy its bytes between its file and a socket of
+//! this process, which every runtime can drive.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -13,17 +13,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Type};
 use zonda_runtime::Socket;
 
-/// Bytes that are carried at once.
+/// Maximum bytes that are copied at once.
 const CARRIED_BYTES_MAX: usize = 64 * 1024;
 
-/// How long the peer may take what a link that has ended had still to say.
+/// Time for the peer to take the last bytes of a link that has ended.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The end of a socket that the threads of a link have.
+/// End of a socket pair that the threads of a link have.
 #[derive(Debug, Clone)]
 pub(super) struct Inner(Arc<Socket>);
 
-/// What [`Inner::wait`] waits for.
+/// Event that [`Inner::wait`] waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// Something to read.
@@ -33,8 +33,8 @@ pub(super) enum Wanted {
 }
 
 impl Inner {
-    /// Two ends of a socket: this one blocks, the other does not and is the link's. `buffer_bytes` is what may wait in the
-    /// system on the way out.
+    /// Creates a socket pair: the inner end blocks, the other one does not and belongs to the link.
+    /// `buffer_bytes` limits the bytes that wait in the system on the way out.
     pub(super) fn pair(buffer_bytes: Option<usize>) -> io::Result<(Inner, Socket)> {
         let (near, far) = Socket::pair(Domain::UNIX, Type::STREAM, None)?;
         near.set_nonblocking(true)?;
@@ -44,8 +44,8 @@ impl Inner {
         Ok((Inner(Arc::new(far)), near))
     }
 
-    /// Waits until `file` has bytes or room, an error, or its end: true. False once nobody has the link any more, with room
-    /// only after the time that the peer has then.
+    /// Waits until `file` has bytes or room, an error, or its end: true. False once no owner of the
+    /// link is left; for room, only after the time that the peer has then.
     pub(super) fn wait(&self, file: &impl AsFd, wanted: Wanted) -> io::Result<bool> {
         let flag = match wanted {
             Wanted::Bytes => PollFlags::IN,
@@ -57,7 +57,7 @@ impl Inner {
                 PollFd::new(file, flag),
                 PollFd::new(&*self.0, PollFlags::empty()),
             ];
-            // An ended link makes every further wait of both return at once.
+            // An ended link makes every further wait for both return at once.
             let (count, left) = match until {
                 None => (2, None),
                 Some(until) => (1, Some(left(until))),
@@ -78,12 +78,12 @@ impl Inner {
         }
     }
 
-    /// Gives the link bytes, when it takes them.
+    /// Writes bytes to the link; blocks until it takes them.
     pub(super) fn give(&self, bytes: &[u8]) -> io::Result<()> {
         (&*self.0).write_all(bytes)
     }
 
-    /// Takes bytes of the link, when there are some; 0 at its end.
+    /// Reads bytes of the link, when there are some; 0 at its end.
     pub(super) fn take(&self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             match (&*self.0).read(into) {
@@ -93,12 +93,12 @@ impl Inner {
         }
     }
 
-    /// Says to the link that nothing comes any more.
+    /// Ends the link's receiving direction.
     pub(super) fn end_in(&self) {
         let _ = self.0.shutdown(Shutdown::Write);
     }
 
-    /// Says to the link that nothing passes any more, either way.
+    /// Ends both directions of the link.
     pub(super) fn end(&self) {
         let _ = self.0.shutdown(Shutdown::Both);
     }
@@ -112,7 +112,7 @@ fn left(until: Instant) -> Timespec {
     }
 }
 
-/// Writes everything to what does not block, unless the link has ended and the peer takes nothing.
+/// Writes everything to a non-blocking file, unless the link has ended and the peer takes nothing.
 pub(super) fn write_all<F>(inner: &Inner, file: &F, mut bytes: &[u8]) -> io::Result<()>
 where
     F: AsFd,
@@ -133,7 +133,8 @@ where
     Ok(())
 }
 
-/// Starts the threads of a link that reads one file and writes another, neither of which blocks. They end with the link.
+/// Starts the threads of a link that reads one file and writes another, neither of which blocks.
+/// They end with the link.
 ///
 /// # Errors
 /// Those of the system: no descriptors, no thread.
@@ -145,7 +146,7 @@ where
     let (inner, link) = Inner::pair(None)?;
     let out = inner.clone();
     start("zonda-pipe-rx", move || {
-        // The link hears of the end, whatever it was.
+        // The link sees the end, whatever its cause.
         let _ = carry_in(&inner, &read);
         inner.end_in();
     })?;
@@ -194,7 +195,7 @@ where
     }
 }
 
-/// Whether a read found nothing, and another one may.
+/// Returns true if a read found no bytes, and another one may.
 pub(super) fn is_nothing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -202,7 +203,8 @@ pub(super) fn is_nothing(error: &io::Error) -> bool {
     )
 }
 
-/// Whether a write found no room. A serial line is waited for a while before it says so.
+/// Returns true if a write found no room. A serial line blocks for a while before it returns this
+/// error.
 fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! QUIC: `quic/HOST:PORT`. A link is a connection, encrypted with the keys and certificates of `tls`. Its batches go in a stream
-//! for each priority, in a single one, or in datagrams.
+//! QUIC: `quic/HOST:PORT`. A link is a connection, encrypted with the keys and certificates of
+//! `tls`. Its batches are sent in a stream for each priority, in a single one, or in datagrams.
 //!
-//! The protocol is `quinn-proto`, which has no sockets and no tasks: an endpoint here is one socket of the runtime and one
-//! task ([`hub`]), whatever the runtime. What is sent goes out in the task of the link ([`carry`]).
+//! The protocol is implemented by `quinn-proto`, which has no sockets and no tasks: an endpoint
+//! here is one socket of the runtime and one task ([`hub`]), whatever the runtime. The task of the
+//! link ([`carry`]) sends its bytes.
 
 mod carry;
 mod connection;
@@ -48,7 +49,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     TlsSettings::default().of(endpoint).map(drop)
 }
 
-/// The longest batch of an endpoint's links, where it cannot be any.
+/// Returns the longest batch of an endpoint's links, where the size is limited.
 pub(super) fn batch_bytes_max(endpoint: &Endpoint) -> Option<u16> {
     QuicOptions::of(endpoint).ok()?.batch_bytes_max()
 }
@@ -57,13 +58,13 @@ fn internet(at: SocketAddr) -> LinkAddress {
     LinkAddress::internet(Protocol::Quic, at)
 }
 
-/// The terms for all addresses of a host.
+/// Parameters for all addresses of a host.
 struct Dialling {
-    /// The name that the certificate must be for.
+    /// Name that the certificate must be for.
     name: String,
     config: ClientConfig,
     quic: QuicOptions,
-    /// Links end when the peer's certificate expires.
+    /// Set if links end when the peer's certificate expires.
     ends_with_certificate: bool,
     noted: Noted,
     options: SocketOptions,
@@ -131,7 +132,7 @@ fn dialling(terms: &Terms<'_>, host: &str) -> Result<Dialling, LinkFailure> {
     })
 }
 
-/// Why an attempt failed.
+/// Error of an attempt.
 enum Failure {
     /// The system's reason.
     Io(io::Error),
@@ -145,7 +146,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// One address: a socket, and a task that serves it for as long as the connection lasts.
+/// Connects to one address: a socket, and a task that serves it for as long as the connection
+/// lasts.
 async fn connect_to<R: Runtime>(
     runtime: &R,
     to: SocketAddr,
@@ -157,7 +159,8 @@ async fn connect_to<R: Runtime>(
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
     socket.bind(&dialling.options.bind.unwrap_or(anywhere).into())?;
-    // The system says then if no socket is there. On other systems a connected socket takes no address with what it sends.
+    // On a connected socket the system reports that no socket listens there. On other systems a
+    // connected socket does not accept a destination address.
     #[cfg(target_os = "linux")]
     socket.connect(&to.into())?;
     let local = internet(udp::local_address(&socket)?);
@@ -184,7 +187,7 @@ async fn connect_to<R: Runtime>(
     })
 }
 
-/// The link of a connection that is open.
+/// Returns the link of an open connection.
 fn link<R: Runtime>(
     runtime: &R,
     held: Held,
@@ -205,7 +208,7 @@ fn link<R: Runtime>(
     Ok(LinkStream::coded(socket, coding))
 }
 
-/// Binds every address of the endpoint's host, once keys and certificates are there.
+/// Binds every address of the endpoint's host, once keys and certificates are loaded.
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     check(terms.endpoint)?;
     let settings = terms.links.tls.of(terms.endpoint)?;
@@ -215,7 +218,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
         let credentials = Credentials::load(settings.clone(), quic.alpn())?;
         Greeting::new(credentials, quic.transport(false), quic.transport(true))
     };
-    // A fault in them is reported before anything is bound.
+    // A fault of keys or certificates is reported before any socket is bound.
     greeting()?;
     tcp::bind_each(runtime, terms, &|at| {
         let socket = tcp::everywhere(at, |at, dual_stack| {
@@ -240,7 +243,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     })
 }
 
-/// The gate of a listener: its endpoint, whose socket all links that come in share.
+/// Gate of a listener: its endpoint, whose socket all accepted links share.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     hub: Arc<Hub>,
@@ -248,8 +251,8 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Serves the endpoint until it is stopped and the last link that came in has ended. Strangers that begin a handshake are
-    /// given to `meet`.
+    /// Serves the endpoint until it is stopped and the last accepted link has ended. Connections
+    /// that begin a handshake are passed to `meet`.
     pub(crate) async fn serve<R: Runtime>(
         &self,
         runtime: &R,
@@ -266,13 +269,13 @@ impl Gate {
         self.hub.serve(runtime, listener, meet).await;
     }
 
-    /// Refuses every stranger from now on.
+    /// Refuses all new connections from now on.
     pub(crate) fn stop(&self) {
         self.hub.stop();
     }
 }
 
-/// A stranger whose handshake has begun. Dropping it turns it away.
+/// Incoming connection whose handshake has begun. Dropping it refuses it.
 #[derive(Debug)]
 pub(crate) struct Stranger {
     held: Held,
@@ -280,7 +283,7 @@ pub(crate) struct Stranger {
 }
 
 impl Stranger {
-    /// Returns the address that it claims.
+    /// Returns the address that the peer claims.
     pub(crate) fn from(&self) -> SocketAddr {
         self.held.0.remote()
     }

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a link whose bytes are encoded has read from its socket and not decoded yet.
+//! Bytes that a link with an encoding has read from its socket and not decoded yet.
 
 use std::io::{self, Read};
 
 use zonda_runtime::{LinkRead, RxBuf};
 
-/// Bytes that one read of the socket brings at most, and while a link brings little.
+/// Maximum bytes of one read of the socket, and its size while a link brings little.
 const READ_BYTES_MAX: usize = 64 * 1024;
 const READ_BYTES_MIN: usize = 4 * 1024;
 
-/// A read that brings less is a small one. After so many of them in a row the buffer is small again: large messages have a small
-/// read between them, which brings their last bytes.
+/// Size below which a read is a small one. After several of them in a row the buffer is small
+/// again: large messages have a small read between them, which brings their last bytes.
 const SMALL_BYTES: usize = READ_BYTES_MIN / 8;
 const SMALL_READS_MAX: u8 = 8;
 
-/// Bytes from the socket that are not dealt with yet.
+/// Bytes from the socket that are not processed yet.
 #[derive(Debug, Default)]
 pub(super) struct Raw {
     bytes: RxBuf,
     taken: usize,
-    /// Small reads in a row.
+    /// Number of small reads in a row.
     small: u8,
 }
 
 impl Raw {
-    /// The bytes.
+    /// Returns the unprocessed bytes.
     pub(super) fn rest(&self) -> &[u8] {
         self.bytes.filled().get(self.taken..).unwrap_or(&[])
     }
@@ -33,12 +33,13 @@ impl Raw {
         self.rest().is_empty()
     }
 
-    /// The first `count` of them are dealt with.
+    /// Removes the first `count` bytes, which are processed.
     pub(super) fn take(&mut self, count: usize) {
         self.taken += count;
     }
 
-    /// Bytes of the buffer that [`Raw::fill`] reads into next: large once reads fill it, small again once little comes.
+    /// Returns the size of the buffer that [`Raw::fill`] reads into next: large once reads fill it,
+    /// small again once little comes.
     pub(super) fn next_capacity(&self) -> usize {
         let (bytes, had) = (self.bytes.capacity(), self.bytes.filled().len());
         match had {
@@ -49,7 +50,7 @@ impl Raw {
         }
     }
 
-    /// Reads once from the socket, behind what is left. `Ok(0)` is the end.
+    /// Reads once from the socket, behind the unprocessed bytes. `Ok(0)` is the end.
     ///
     /// # Errors
     /// Those of the socket; [`io::ErrorKind::InvalidData`] when what is left leaves no room.
@@ -98,7 +99,7 @@ impl Read for Raw {
 mod tests {
     use super::*;
 
-    /// A socket whose reads bring so many bytes, or as many as there is room for.
+    /// Socket whose reads bring so many bytes, or as many as there is room for.
     struct Given(Vec<usize>);
 
     impl LinkRead for Given {
@@ -109,7 +110,7 @@ mod tests {
         }
     }
 
-    /// The buffers that reads of these lengths go into, each taken at once.
+    /// Returns the sizes of the buffers for reads of these lengths, each processed at once.
     fn capacities(reads: Vec<usize>) -> Vec<usize> {
         let (count, mut given) = (reads.len(), Given(reads));
         let mut raw = Raw::default();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Serial lines: `serial/DEVICE`, one link at a time. A frame is a batch; one that is broken is lost, and nothing is repeated.
+//! Serial lines: `serial/DEVICE`, one link at a time. A frame is a batch; a broken frame is lost
+//! and not repeated.
 //!
-//! Other than the reference, a link outlives a frame that is broken, and who connects asks again when nothing answers.
+//! Unlike in the reference, a link survives a broken frame, and an opener asks again when no answer
+//! arrives.
 
 mod frames;
 
@@ -25,33 +27,36 @@ use super::{
 use crate::log_limit::LogLimit;
 use crate::sync::Mutex;
 
-/// The longest batch.
+/// Longest batch.
 pub(crate) const CONTENT_BYTES_MAX: u16 = frames::CONTENT_BYTES_MAX as u16;
 
-/// Bytes that one read of the line brings at most.
+/// Maximum bytes of one read of the line.
 const READ_BYTES_MAX: usize = 4096;
 
-/// Bytes that may wait for the line in the system beside those that the line itself has: few, as an urgent message waits for them.
+/// Bytes that may wait for the line in the system in addition to those in the line's own buffer:
+/// few, as an urgent message waits for them.
 const WAITING_BYTES_MAX: usize = 4096;
 
-/// The interval of the looks for an answer of the listener.
+/// Poll interval for an answer of the listener.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// The time without an answer after which to ask again: the question may be lost, or the line not be open at the other end yet.
+/// Time without an answer after which to ask again: the request may be lost, or the line not be
+/// open at the other end yet.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The time for which to leave a line alone that cannot be opened any more, as when its plug was pulled.
+/// Interval of attempts to reopen a line that cannot be opened any more, as when its plug was
+/// pulled.
 const REOPEN_EVERY: Duration = Duration::from_secs(1);
 
-/// The options of an endpoint for its line.
+/// Options of an endpoint for its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
     device: String,
     baud_rate: u32,
     is_exclusive: bool,
-    /// The wait after a link of before was ended.
+    /// Wait after the end of the previous link.
     pause: Duration,
-    /// A listener opens the line anew for each link.
+    /// Set if a listener opens the line anew for each link.
     is_released: bool,
 }
 
@@ -87,7 +92,8 @@ impl Line {
         })
     }
 
-    /// Opens the line with 8 bits, no parity, one stop bit and no flow control, and forgets what is in it.
+    /// Opens the line with 8 bits, no parity, one stop bit and no flow control, and discards the
+    /// bytes in its buffers.
     fn open(&self) -> io::Result<Port> {
         let port = SerialPort::open(&self.device, |mut settings: Settings| {
             settings.set_raw();
@@ -99,7 +105,7 @@ impl Line {
             Ok(settings)
         })?;
         if self.is_exclusive {
-            // The lock is for processes that the system lets in all the same.
+            // The lock excludes processes that the system would let in all the same.
             flock(&port, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error
                 .kind()
             {
@@ -128,16 +134,16 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     Line::of(endpoint).map(drop)
 }
 
-/// A line that is open.
+/// Open line.
 #[derive(Debug)]
 struct Port {
     port: SerialPort,
-    /// Held while a frame is written, as two threads do.
+    /// Lock held while a frame is written, as two threads write.
     writing: Mutex<()>,
 }
 
 impl Port {
-    /// Says something that has no content.
+    /// Sends a frame without content.
     fn say(&self, flags: Flags) -> io::Result<()> {
         let mut line = Vec::new();
         frame(flags, &[], &mut line);
@@ -145,7 +151,7 @@ impl Port {
         self.port.write_all(&line)
     }
 
-    /// Reads what there is.
+    /// Reads the bytes that have arrived.
     fn read(&self, into: &mut [u8]) -> io::Result<usize> {
         match self.port.read(into) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -155,14 +161,14 @@ impl Port {
         }
     }
 
-    /// Tells if there is something to read, or an error.
+    /// Returns true if there are bytes to read, or an error.
     fn is_ready(&self) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.port, PollFlags::IN)];
         Ok(poll(&mut fds, Some(&Timespec::default()))? > 0)
     }
 }
 
-/// Asks the other end of the line for a link, until it says that there is one.
+/// Requests a link from the other end of the line, until it confirms.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -200,7 +206,7 @@ pub(super) async fn connect<R: Runtime>(
     })
 }
 
-/// The answer of the other end to a question.
+/// Answer of the other end to a request.
 enum Answer {
     Accepted,
     Reset,
@@ -213,13 +219,13 @@ fn answer(port: &Port, frames: &mut Frames) -> io::Result<Option<Answer>> {
     frames.take(&bytes[..count], |one| match one {
         Ok((flags, _)) if flags.has(Flags::ACCEPTED) => found = Some(Answer::Accepted),
         Ok((flags, _)) if flags.has(Flags::RESET) => found = Some(Answer::Reset),
-        // A rest of another time.
+        // Rest of an earlier link.
         Ok(_) | Err(_) => {}
     });
     Ok(found)
 }
 
-/// Starts the threads of a link that was asked for. They end with it.
+/// Starts the threads of a requested link. They end with it.
 fn carry(port: Port, frames: Frames, device: &str) -> io::Result<Socket> {
     let (inner, link) = Inner::pair(Some(WAITING_BYTES_MAX))?;
     let port = Arc::new(port);
@@ -232,7 +238,7 @@ fn carry(port: Port, frames: Frames, device: &str) -> io::Result<Socket> {
     Ok(link)
 }
 
-/// Gives the link what comes on the line, until one of them ends; then the other does.
+/// Passes frames from the line to the link, until one of them ends; then the other does.
 fn carry_in(inner: &Inner, port: &Port, mut frames: Frames, device: &str) {
     let broken = LogLimit::default();
     let mut bytes = [0; READ_BYTES_MAX];
@@ -263,17 +269,18 @@ fn carry_in(inner: &Inner, port: &Port, mut frames: Frames, device: &str) {
         }
         batches.clear();
         if is_over {
-            // The other end begins anew, and asks again.
+            // The other end restarts, and asks again.
             let _ = port.say(Flags::RESET);
             return inner.end();
         }
     }
 }
 
-/// Appends a batch with its length; false if the other end has begun anew, or says that this one has to.
+/// Appends a batch with its length; false if the other end has restarted, or requests a restart of
+/// this one.
 fn batch(flags: Flags, content: &[u8], batches: &mut Vec<u8>) -> bool {
     if flags.has(Flags::ACCEPTED) {
-        // It has answered twice, as it was asked twice.
+        // The other end has answered twice, as it was asked twice.
         return true;
     }
     if flags.has(Flags::INIT) || flags.has(Flags::RESET) {
@@ -293,7 +300,7 @@ fn note_broken(device: &str, reason: Broken, limit: &LogLimit) {
     }
 }
 
-/// Gives the line what the link sends.
+/// Writes the link's batches to the line.
 fn carry_out(inner: &Inner, port: &Port) {
     let mut batch = vec![0; frames::CONTENT_BYTES_MAX];
     let mut line = Vec::new();
@@ -307,14 +314,14 @@ fn carry_out(inner: &Inner, port: &Port) {
     }
 }
 
-/// The next batch; `None` at the end of the link.
+/// Returns the next batch; `None` at the end of the link.
 fn take_batch(inner: &Inner, into: &mut [u8]) -> io::Result<Option<usize>> {
     let mut length = [0; 2];
     if !fill(inner, &mut length)? {
         return Ok(None);
     }
     let length = usize::from(u16::from_le_bytes(length));
-    // No longer one was agreed on.
+    // Both ends agreed on no longer batch.
     let batch = into.get_mut(..length).ok_or(io::ErrorKind::InvalidData)?;
     Ok(fill(inner, batch)?.then_some(length))
 }
@@ -329,7 +336,7 @@ fn fill(inner: &Inner, mut into: &mut [u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Opens the line, and lets those in on a thread who ask for a link.
+/// Opens the line, and accepts requests for a link on a thread.
 pub(super) fn bind<R: Runtime>(_runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     let line = Line::of(terms.endpoint)?;
     let bound = listen(line.clone()).map_err(|error| line.refused(error))?;
@@ -356,7 +363,7 @@ fn listen(line: Line) -> io::Result<Bound> {
     })
 }
 
-/// The state of a listener's thread.
+/// State of a listener's thread.
 struct Desk {
     line: Line,
     stopped: Socket,
@@ -365,7 +372,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// Has one link after the other, until the listener is gone and the last of them has ended.
+    /// Serves one link after the other, until the listener is gone and the last link has ended.
     fn serve(self, port: Port) {
         let mut port = Some(Arc::new(port));
         loop {
@@ -402,7 +409,7 @@ impl Desk {
         }
     }
 
-    /// Waits a while; true when the listener is gone.
+    /// Waits for a while; true when the listener is gone.
     fn wait_for_stop(&self) -> bool {
         let wait = Timespec {
             tv_sec: REOPEN_EVERY.as_secs() as i64,
@@ -412,7 +419,7 @@ impl Desk {
         matches!(poll(&mut fds, Some(&wait)), Ok(1..))
     }
 
-    /// Waits for a node that asks for a link; `None` when the listener is gone.
+    /// Waits for a node that requests a link; `None` when the listener is gone.
     fn meet(&self, port: &Port) -> io::Result<Option<Frames>> {
         let mut frames = Frames::default();
         let mut bytes = [0; READ_BYTES_MAX];
@@ -440,7 +447,7 @@ impl Desk {
         }
     }
 
-    /// Has a link until its end.
+    /// Serves a link until its end.
     fn have_link(&self, port: &Arc<Port>, frames: Frames) -> io::Result<()> {
         let (inner, link) = Inner::pair(Some(WAITING_BYTES_MAX))?;
         let (sender, out) = (Arc::clone(port), inner.clone());
@@ -449,7 +456,7 @@ impl Desk {
         let writer = writer.spawn(move || carry_out(&out, &sender))?;
         self.handed.hand(link);
         carry_in(&inner, port, frames, &self.line.device);
-        // Its last bytes come before the next link.
+        // The last bytes of this link precede the next link.
         let _ = writer.join();
         Ok(())
     }

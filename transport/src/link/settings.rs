@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The settings of a node's configuration for its links. An option of an endpoint behind `#` goes before them.
+//! Link settings of a node's configuration. An option of an endpoint behind `#` takes precedence.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use zonda_codec::Endpoint;
 
 use super::{EndpointProblem, SocketBuffers, option};
 
-/// The settings of a node's configuration for its links, for all that an endpoint leaves open.
+/// Link settings of a node's configuration, for all that an endpoint leaves open.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LinkSettings {
     /// Sizes of the buffers of TCP sockets. Default: the system's.
@@ -17,42 +17,45 @@ pub struct LinkSettings {
     /// Origins of pages that may open a WebSocket; `*` for all. Default: those of the host that the request names, without encryption
     /// only if that is an address or a name of a private network.
     pub ws_origins: Option<Vec<String>>,
-    /// Keys and certificates. Default: none.
+    /// Keys and certificates of encrypted links. Default: none.
     pub tls: TlsSettings,
 }
 
-/// The keys and certificates of links that are encrypted, and how the peer's are judged.
+/// Keys and certificates of encrypted links, and the rules for verifying the peer's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TlsSettings {
-    /// The only authorities whose certificates are trusted. Default: for a node that this one connects to, the authorities of the
-    /// public web; for a node that connects to this one, none, and it shows no certificate.
+    /// Only authorities whose certificates are trusted. Default: the authorities of the public web
+    /// for a node that this one connects to; none for a node that connects to this one, which shows
+    /// no certificate then.
     pub root_ca_certificate: Option<Pem>,
-    /// The private key of nodes that are listened for.
+    /// Private key of this node as a listener.
     pub listen_private_key: Option<Pem>,
-    /// The certificate, and those above it, that is shown to nodes that connect.
+    /// Certificate, and those above it, that is shown to nodes that connect.
     pub listen_certificate: Option<Pem>,
-    /// The private key of this node when it connects. Only with `enable_mtls`.
+    /// Private key of this node when it connects. Only with `enable_mtls`.
     pub connect_private_key: Option<Pem>,
-    /// The certificate, and those above it, that this node shows when it connects. Only with `enable_mtls`.
+    /// Certificate, and those above it, that this node shows when it connects. Only with
+    /// `enable_mtls`.
     pub connect_certificate: Option<Pem>,
-    /// Both ends show a certificate, and TLS is 1.3. Default: only the end that listens does.
+    /// True if both ends show a certificate, and TLS is 1.3. Default: only the listening end does.
     pub enable_mtls: Option<bool>,
-    /// Requires the certificate of a node that this one connects to to be for the host of the endpoint. Default: yes.
+    /// True if the certificate of a node that this one connects to has to be for the host of the
+    /// endpoint. Default: yes.
     pub verify_name_on_connect: Option<bool>,
-    /// Ends a link when the first of the certificates expires that the peer has shown. Default: no.
+    /// True if a link ends when the first of the peer's certificates expires. Default: no.
     pub close_link_on_expiration: Option<bool>,
     /// Sizes of the sockets' buffers. Default: the system's.
     pub buffers: SocketBuffers,
 }
 
-/// The place of keys or certificates in PEM form. Its `Debug` shows no content.
+/// Place of keys or certificates in PEM form. Its `Debug` shows no content.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Pem {
-    /// In a file of this path.
+    /// File of this path.
     File(String),
-    /// Here.
+    /// PEM text itself.
     Text(String),
-    /// Here, in base64 of the PEM text.
+    /// PEM text in base64.
     Base64(String),
 }
 
@@ -66,7 +69,8 @@ impl fmt::Debug for Pem {
     }
 }
 
-/// The names under which an endpoint says where a piece is, as the reference has them: of several the first one counts.
+/// Names of an endpoint's options for the place of a piece, as in the reference: of several the
+/// first one counts.
 struct PemKeys {
     raw: &'static str,
     base64: &'static str,
@@ -84,7 +88,8 @@ macro_rules! pem_keys {
 }
 
 impl TlsSettings {
-    /// Returns the settings for an endpoint: its own options, and these for all that it leaves open.
+    /// Returns the settings for an endpoint: its own options, and these for all that it leaves
+    /// open.
     ///
     /// # Errors
     /// [`EndpointProblem::Option`] for a value that cannot be.

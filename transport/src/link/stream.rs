@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A connected link: its socket, and the code in which the link's bytes pass it.
+//! Connected link: its socket, and the coding of the link's bytes in it.
 
 use std::io;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use super::ws;
 use crate::protocol::certificate::CertificateNames;
 use crate::protocol::parameters::Established;
 
-/// A connected link, driven by no runtime yet: the socket, and what the bytes of the link are encoded with on it.
+/// Connected link, driven by no runtime yet: the socket, and the coding of the link's bytes in it.
 #[derive(Debug)]
 pub struct LinkStream {
     socket: Arc<Socket>,
     coding: Coding,
 }
 
-/// The coding of a link's bytes in its socket. Clones mean the same link.
+/// Coding of a link's bytes in its socket. Clones refer to the same link.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Coding {
-    /// The bytes themselves.
+    /// No coding.
     #[default]
     Plain,
-    /// Encrypted.
+    /// TLS records.
     Tls(std::sync::Arc<tls::Session>),
     /// A batch in each datagram, without its length.
     Datagrams(std::sync::Arc<udp::Flow>),
-    /// In frames of WebSocket.
+    /// Frames of WebSocket.
     Ws(std::sync::Arc<ws::Session>),
-    /// In frames of WebSocket, which are encrypted.
+    /// Frames of WebSocket in TLS records.
     Wss(std::sync::Arc<ws::Session>, std::sync::Arc<tls::Session>),
-    /// The bytes themselves, in a socket of this machine, whose other end belongs to their carrier.
+    /// No coding, in a socket of this machine, whose other end belongs to the link's carrier.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
     Carried(std::sync::Arc<Passenger>),
 }
@@ -45,7 +45,8 @@ pub(crate) enum Coding {
     allow(dead_code, reason = "nobody who adds up memory has it")
 )]
 impl Coding {
-    /// Bytes of memory that it takes to encode and decode, beside the link's own buffers; about. Waits for nothing.
+    /// Returns the approximate bytes of memory for encoding and decoding, in addition to the link's
+    /// own buffers. Does not wait.
     pub(crate) fn held(&self) -> usize {
         match self {
             Coding::Plain | Coding::Datagrams(_) => 0,
@@ -57,13 +58,13 @@ impl Coding {
     }
 }
 
-/// Tells the carrier of a link the priorities of which the link takes nothing for now. Nothing happens where all priorities share one
-/// way.
+/// Valve by which a link stops priorities at its carrier. It has no effect where all priorities
+/// share one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Valve(Option<Arc<Passenger>>);
 
 impl Valve {
-    /// Takes nothing of these priorities until the next call; a bit for each.
+    /// Stops reading these priorities until the next call; a bit for each.
     #[cfg_attr(
         not(feature = "quic"),
         allow(unused_variables, reason = "nothing carries")
@@ -75,19 +76,19 @@ impl Valve {
     }
 }
 
-/// A time of day.
+/// Time of day at which a credential expires.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expiry(SystemTime);
 
 impl Expiry {
-    /// Returns `true` if it is over by the system's clock, which may be set.
+    /// Returns true if the time is over by the system's clock, which may be set.
     pub(crate) fn is_over(self) -> bool {
         SystemTime::now() >= self.0
     }
 }
 
 impl From<Socket> for LinkStream {
-    /// A link whose bytes stand in the socket as they are.
+    /// Creates a link without coding.
     fn from(socket: Socket) -> Self {
         LinkStream {
             socket: Arc::new(socket),
@@ -98,7 +99,7 @@ impl From<Socket> for LinkStream {
 
 #[cfg(test)]
 impl LinkStream {
-    /// Makes a link, and a look of its carrier at the priorities that it holds.
+    /// Creates a link with a carrier, and a function that returns the priorities that it holds.
     pub(crate) fn carried(socket: Socket) -> (LinkStream, impl Fn() -> u8) {
         let carriage = Arc::new(super::carriage::Carriage::default());
         let seen = Arc::clone(&carriage);
@@ -114,13 +115,13 @@ impl LinkStream {
         LinkStream { socket, coding }
     }
 
-    /// The socket.
+    /// Returns the socket.
     #[must_use]
     pub fn socket(&self) -> &Arc<Socket> {
         &self.socket
     }
 
-    /// Returns the same link, whose bytes stand in frames of WebSocket from now on.
+    /// Returns the same link, with its bytes in frames of WebSocket from now on.
     #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "there are no frames"))]
     pub(super) fn framed(self, session: std::sync::Arc<ws::Session>) -> Self {
         let coding = match self.coding {
@@ -142,12 +143,13 @@ impl LinkStream {
         &self.coding
     }
 
-    /// Tells if any machine can send in the name of the peer: datagrams come without proof of their source.
+    /// Returns true if any machine can send in the name of the peer: datagrams carry no proof of
+    /// their source.
     pub(crate) fn is_forgeable(&self) -> bool {
         matches!(self.coding, Coding::Datagrams(_))
     }
 
-    /// When the link has to end, because what the peer has shown of itself expires.
+    /// Returns the time at which the link has to end because the peer's credentials expire.
     pub(crate) fn valid_until(&self) -> Option<Expiry> {
         let end = match &self.coding {
             Coding::Tls(tls) | Coding::Wss(_, tls) => tls.valid_until(),
@@ -157,8 +159,8 @@ impl LinkStream {
         end.map(Expiry)
     }
 
-    /// Gives the names in the certificate that the peer has shown, if it has; asked while no runtime has the link. They are in a
-    /// box, as a handshake keeps them while it waits.
+    /// Returns the names in the peer's certificate, if it has shown one; called while no runtime
+    /// has the link. Boxed, as a handshake keeps them while it waits.
     pub(crate) fn certificate(&self) -> Option<Box<CertificateNames>> {
         let names = match &self.coding {
             Coding::Tls(tls) | Coding::Wss(_, tls) => tls.certificate(),
@@ -168,9 +170,10 @@ impl LinkStream {
         names.map(Box::new)
     }
 
-    /// Returns the longest time by which a message may arrive behind a later one of another priority; `None` where the order is kept.
-    /// Each priority may have a stream of its own, each batch a datagram, and there may be several links. The answer holds once the two
-    /// ends have agreed.
+    /// Returns the longest time by which a message may arrive behind a later one of another
+    /// priority; `None` where the order is kept. Each priority may have a stream of its own, each
+    /// batch a datagram, and there may be several links. The answer is valid once the two ends have
+    /// agreed.
     #[must_use]
     pub fn lag_max(&self, established: &Established) -> Option<Duration> {
         let lag = match &self.coding {
@@ -190,7 +193,8 @@ impl LinkStream {
         })
     }
 
-    /// The two ends have introduced themselves, and agreed on how to frame what follows. No runtime has the link.
+    /// Notes the end of the handshake, and the agreed framing of later bytes. No runtime has the
+    /// link.
     pub(crate) fn agree(&self, established: &Established) {
         match &self.coding {
             Coding::Ws(session) | Coding::Wss(session, _) => {
@@ -240,7 +244,7 @@ impl LinkStream {
         })
     }
 
-    /// Takes the link back from the runtime, from the two halves of one [`LinkStream::adopt`].
+    /// Releases the link from the runtime, from the two halves of one [`LinkStream::adopt`].
     ///
     /// # Errors
     /// The errors of [`Runtime::release`]; [`io::ErrorKind::InvalidInput`] when the halves do not belong together.
@@ -285,26 +289,26 @@ impl LinkStream {
     }
 }
 
-/// The two halves of a link that a runtime drives.
+/// Halves of a link that a runtime drives.
 pub type Halves<R> = (
     StreamRead<<R as Runtime>::Read>,
     StreamWrite<<R as Runtime>::Write>,
 );
 
-/// The receiving half of a link.
+/// Receiving half of a link.
 #[derive(Debug)]
 pub enum StreamRead<L> {
-    /// The bytes are as the socket has them.
+    /// Bytes are read from the socket as they are.
     Plain(L),
-    /// They are decrypted.
+    /// Bytes are decrypted.
     Tls(Box<tls::Reading<L>>),
-    /// They come in datagrams.
+    /// Bytes arrive in datagrams.
     Datagrams(Box<udp::Reading<L>>),
-    /// They are taken out of frames.
+    /// Bytes are taken out of frames.
     Ws(Box<ws::Reading<L>>),
-    /// They are decrypted, and taken out of frames.
+    /// Bytes are decrypted, and taken out of frames.
     Wss(Box<ws::Reading<tls::Reading<L>>>),
-    /// They are as the socket has them, which another task fills.
+    /// Bytes are read as they are from a socket that a carrier fills.
     Carried(L, Arc<Passenger>),
 }
 
@@ -317,7 +321,7 @@ impl<L: LinkRead> LinkRead for StreamRead<L> {
                 let (result, buf) = link.read(buf).await;
                 (carriage.explain_read(result), buf)
             }
-            // In a box, as below: plain links have no room for it.
+            // Boxed, as below: the future of a plain link has no room for it.
             StreamRead::Tls(link) => Box::pin(link.read(buf)).await,
             StreamRead::Datagrams(link) => Box::pin(link.read(buf)).await,
             StreamRead::Ws(link) => Box::pin(link.read(buf)).await,
@@ -326,20 +330,20 @@ impl<L: LinkRead> LinkRead for StreamRead<L> {
     }
 }
 
-/// The sending half of a link.
+/// Sending half of a link.
 #[derive(Debug)]
 pub enum StreamWrite<L> {
-    /// The socket gets the bytes as they are.
+    /// Bytes are written to the socket as they are.
     Plain(L),
-    /// They are encrypted.
+    /// Bytes are encrypted.
     Tls(Box<tls::Writing<L>>),
-    /// It gets datagrams.
+    /// Batches are written as datagrams.
     Datagrams(Box<udp::Writing<L>>),
-    /// They are put into frames.
+    /// Bytes are put into frames.
     Ws(Box<ws::Writing<L>>),
-    /// They are put into frames, and encrypted.
+    /// Bytes are put into frames, and encrypted.
     Wss(Box<ws::Writing<tls::Writing<L>>>),
-    /// The socket gets the bytes as they are, and another task takes them.
+    /// Bytes are written as they are to a socket that a carrier reads.
     Carried(L, Arc<Passenger>),
 }
 

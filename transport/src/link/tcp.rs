@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! TCP: `tcp/HOST:PORT`. Host names are looked up, the addresses of both families tried in turn.
+//! TCP: `tcp/HOST:PORT`. Host names are resolved, and the addresses of both families tried in turn.
 //!
 //! The reference sets SO_LINGER to 10 s. Here it is left off: on Linux `close` of a lingering socket blocks the calling
 //! thread until the peer has acknowledged everything, also when the socket is non-blocking (3 s measured against a peer
@@ -19,11 +19,12 @@ use super::{
     LinkStream, Protocol, SocketBuffers, SocketOptions, Terms, pacing,
 };
 
-/// How many connections may wait to be accepted, as far as the system allows (Linux: `net.core.somaxconn`). Large, so
-/// that a burst of strangers does not make the kernel drop an honest peer's SYN, which would cost it a second.
+/// Maximum number of connections that wait to be accepted, as far as the system allows (Linux:
+/// `net.core.somaxconn`). Large, so that the kernel does not drop an honest peer's SYN in a burst
+/// of connections, which would cost the peer a second.
 const BACKLOG: i32 = 4096;
 
-/// However many addresses a host has, each gets at least this much of the time that is left.
+/// Minimum share of the remaining time for each address, however many addresses a host has.
 const ATTEMPT_MIN: Duration = Duration::from_millis(500);
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
@@ -35,7 +36,7 @@ fn internet(at: SocketAddr) -> LinkAddress {
     LinkAddress::internet(Protocol::Tcp, at)
 }
 
-/// Connects to the first address of the endpoint's host that takes the connection.
+/// Connects to the first address of the endpoint's host that accepts.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -96,7 +97,7 @@ async fn connect_to<R: Runtime>(
     })
 }
 
-/// The addresses of a connected socket.
+/// Addresses of a connected socket.
 struct Ends {
     local: SocketAddr,
     peer: SocketAddr,
@@ -111,8 +112,8 @@ impl Ends {
     }
 }
 
-/// Takes the families in turn, beginning with the resolver's favourite: when one of them leads nowhere, as IPv6 may,
-/// the next attempt is on the other.
+/// Orders the addresses by alternating families, beginning with the resolver's first: when one
+/// family is unreachable, as IPv6 may be, the next attempt uses the other.
 pub(super) fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (first, second): (Vec<_>, Vec<_>) = addresses
@@ -129,30 +130,31 @@ pub(super) fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     }
 }
 
-/// Until when one of the `left` remaining addresses may take: its share of the time, all of it for the last.
+/// Returns the deadline for one of the `left` remaining addresses: its share of the time, all of it
+/// for the last.
 pub(super) fn share(now: Instant, deadline: Instant, left: usize) -> Instant {
     let total = deadline.saturating_duration_since(now);
     let parts = u32::try_from(left.max(1)).unwrap_or(u32::MAX);
     now + (total / parts).max(ATTEMPT_MIN).min(total)
 }
 
-/// How much the system may hold that it has not sent: what is urgent has to wait for it. The window of what is sent and not
-/// acknowledged grows beyond it as it should. Without a limit 4 MB were seen waiting.
+/// Maximum bytes that the system holds unsent: an urgent message has to wait for them. The window
+/// of unacknowledged bytes still grows beyond it. Without a limit 4 MB were seen waiting.
 const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 
-/// The same for a stream that is encrypted and stays within the machine. Its ends work several times as long on each message, so
-/// with less the socket runs dry or full between two of them: each end sleeps and is woken for every few messages, which cost
-/// a fifth of the throughput.
+/// Limit of unsent bytes for an encrypted stream within the machine. Its ends work several times as
+/// long on each message, so with less the socket becomes empty or full between two of them: each
+/// end sleeps and is woken for every few messages, which cost a fifth of the throughput.
 #[cfg(feature = "tls")]
 const SAME_HOST_ENCRYPTED_UNSENT_BYTES_MAX: u32 = 512 * 1024;
 
-/// How much may wait in a receive buffer that the same machine fills, unless the endpoint says otherwise. Such a path holds
-/// nothing itself: a larger buffer makes it no faster, and what is urgent has to wait for all that is in there (with the
-/// system's own sizing up to 32 MB).
+/// Size of a receive buffer that the same machine fills, unless the endpoint sets one. Such a path
+/// holds no bytes itself: a larger buffer makes it no faster, and an urgent message has to wait for
+/// all bytes in it (with the system's own sizing up to 32 MB).
 const SAME_HOST_RECEIVE_BYTES: usize = 256 * 1024;
 
-/// Sets what every connected socket has: no delay of small packets, little waiting in the system, no pacing within the
-/// machine.
+/// Sets the options of every connected socket: no delay of small packets, few bytes waiting in the
+/// system, no pacing within the machine.
 ///
 /// # Errors
 /// Those of the system, as when the peer is gone already.
@@ -166,7 +168,7 @@ fn prepare(socket: &Socket, options: &SocketOptions) -> io::Result<()> {
     socket.set_tcp_nodelay(true)
 }
 
-/// What a connected socket has beside that once it is encrypted.
+/// Sets the additional options of a connected socket with encryption.
 #[cfg(feature = "tls")]
 pub(super) fn prepare_encrypted(socket: &Socket) {
     if is_same_host(socket) {
@@ -177,7 +179,7 @@ pub(super) fn prepare_encrypted(socket: &Socket) {
 #[cfg(target_os = "linux")]
 fn limit_unsent(socket: &Socket, bytes: u32) {
     if let Err(error) = socket.set_tcp_notsent_lowat(bytes) {
-        // Urgent messages wait longer then, and nothing else changes.
+        // Urgent messages wait longer then; there is no other effect.
         tracing::debug!("this system does not limit what waits to be sent: {error}");
     }
 }
@@ -188,7 +190,7 @@ fn limit_unsent(_socket: &Socket, _bytes: u32) {}
 fn is_same_host(socket: &Socket) -> bool {
     match Ends::of(socket) {
         Ok(Ends { local, peer }) => peer.ip().is_loopback() || peer.ip() == local.ip(),
-        // It is gone already.
+        // The peer is gone already.
         Err(_) => false,
     }
 }
@@ -199,15 +201,15 @@ pub(super) fn accept(
     listener: &LinkAddress,
 ) -> io::Result<LinkAddress> {
     let stream = stream.socket();
-    // They were understood when the socket was bound.
+    // The options were checked when the socket was bound.
     let options = SocketOptions::of(endpoint).unwrap_or_default();
     prepare(stream, &options)?;
     let own = Ends::of(stream).map(|ends| internet(ends.local));
     Ok(own.unwrap_or_else(|_| listener.clone()))
 }
 
-/// Binds every address of the endpoint's host. Of a name's addresses those that this machine lacks are left out, if
-/// any remains.
+/// Binds every address of the endpoint's host. Addresses of a name that this machine lacks are left
+/// out, if any remains.
 pub(super) fn bind<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -217,7 +219,7 @@ pub(super) fn bind<R: Runtime>(
     bind_each(runtime, terms, &|at| bind_to(at, &options))
 }
 
-/// Has each address of the endpoint's host bound by `bind_to`, as [`bind`] does.
+/// Binds each address of the endpoint's host by `bind_to`, like [`bind`].
 pub(super) fn bind_each<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -275,8 +277,8 @@ fn bind_to(at: SocketAddr, options: &SocketOptions) -> io::Result<Bound> {
     })
 }
 
-/// Has `bind` make a socket for an address, for `[::]` one of both families (true), and for `0.0.0.0` on a system without
-/// IPv6.
+/// Makes a socket for an address by `bind`, for `[::]` one of both families (true), and for
+/// `0.0.0.0` on a system without IPv6.
 pub(super) fn everywhere(
     at: SocketAddr,
     bind: impl Fn(SocketAddr, bool) -> io::Result<Socket>,
@@ -306,7 +308,7 @@ fn bind_socket(at: SocketAddr, dual_stack: bool, options: &SocketOptions) -> io:
     Ok(socket)
 }
 
-/// Whether this machine has no such address, or no addresses of that family at all.
+/// Returns true if this machine has no such address, or no addresses of that family at all.
 pub(super) fn lacks_address(error: &io::Error) -> bool {
     // EAFNOSUPPORT has no kind of its own in the standard library.
     let unsupported = cfg!(target_os = "linux") && error.raw_os_error() == Some(97);

@@ -147,7 +147,7 @@ fn what_an_endpoint_says_of_its_buffers_wins() {
     assert_eq!(options.receive_buffer_bytes, Some(2));
 }
 
-/// A socket that takes so many bytes.
+/// Socket that takes so many bytes.
 #[cfg(all(target_os = "linux", any(feature = "tls", feature = "ws")))]
 #[derive(Default)]
 pub(in crate::link) struct Narrow {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! TLS over TCP: `tls/HOST:PORT`. Within TLS the bytes are those of a TCP link.
+//! TLS over TCP: `tls/HOST:PORT`. The bytes within TLS are those of a TCP link.
 //!
-//! Other than the reference, a configured authority is the only one that is trusted, an IPv6 address may be dialled, and new
-//! connections get the certificates that the files hold at that time.
+//! Unlike in the reference, a configured authority is the only one that is trusted, an IPv6 address
+//! may be dialled, and new connections get the certificates that the files hold at that time.
 
 mod credentials;
 mod names;
@@ -44,7 +44,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     TlsSettings::default().of(endpoint).map(drop)
 }
 
-/// Returns the time that the introduction by certificates may take, beside the limits that all kinds of link have.
+/// Returns the time for the TLS handshake, in addition to the limits of all kinds of link.
 fn handshake_timeout(endpoint: &Endpoint) -> Result<Duration, EndpointProblem> {
     let key = "tls_handshake_timeout_ms";
     let found = option(endpoint, key, "a number of milliseconds", |value| {
@@ -53,7 +53,7 @@ fn handshake_timeout(endpoint: &Endpoint) -> Result<Duration, EndpointProblem> {
     Ok(Duration::from_millis(found?.unwrap_or(10_000)))
 }
 
-/// Connects, and lets the two ends show their certificates.
+/// Connects, and makes the TLS handshake.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -89,9 +89,9 @@ pub(super) async fn connect<R: Runtime>(
     })
 }
 
-/// The name that a certificate must be for.
+/// Returns the name that a certificate must be for.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, EndpointProblem> {
-    // The scope of an IPv6 address is this machine's own affair.
+    // The scope of an IPv6 address has a meaning on this machine only.
     let host = host.split_once('%').map_or(host, |(address, _)| address);
     if let Ok(address) = host.parse::<std::net::IpAddr>() {
         return Ok(ServerName::IpAddress(CertifiedAddress::from(address)));
@@ -113,7 +113,7 @@ async fn handshake<R: Runtime>(
     let (mut read, mut write) = runtime.adopt_shared(stream.into_socket())?;
     let result = exchange(runtime, &mut read, &mut write, session, budget).await;
     if let Err(error) = result {
-        // An alert says to the peer what was wrong with what it sent.
+        // An alert reports to the peer the fault of its records.
         let alert = session.take_records()?;
         let _ = write.write_all(vec![alert]).await;
         let _ = write.shutdown().await;
@@ -145,13 +145,13 @@ async fn exchange<R: Runtime>(
         if records.is_empty() && records.fill(read).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // Not before something has come: one that is silent takes no turn.
+        // Only after bytes have arrived: a silent peer uses up no turn.
         budget.wait(runtime).await;
         budget.work(|| session.take_in(&mut records))?;
     }
 }
 
-/// Binds as TCP does, once keys and certificates are there.
+/// Binds like TCP, once keys and certificates are loaded.
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     let settings = terms.links.tls.of(terms.endpoint)?;
     let buffers = settings.buffers;
@@ -171,7 +171,7 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     Ok(bound.collect())
 }
 
-/// The gate of an encrypted listener.
+/// Gate of an encrypted listener.
 #[derive(Debug)]
 pub(crate) struct Gate {
     credentials: Credentials,
@@ -181,7 +181,8 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Shows this node's certificate to a stranger, and asks for the stranger's where both ends have to show one.
+    /// Makes the TLS handshake with a peer: shows this node's certificate, and requests the peer's
+    /// where both ends have to show one.
     ///
     /// # Errors
     /// Why there is no encrypted link, as a clause.

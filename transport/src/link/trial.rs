@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A look at an endpoint before it is used: whether its keys and certificates can be read and belong together, and whether
-//! this machine has the address, interface or directory to listen with. Nothing is listened on, and no port is taken.
+//! Check of an endpoint before it is used: its keys and certificates can be read and belong
+//! together, and this machine has the address, interface or directory to listen with. The check
+//! does not listen, and takes no port.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -13,7 +14,7 @@ use super::{
     is_group, tcp, tls,
 };
 
-/// The use of an endpoint.
+/// Use of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To listen on.
@@ -43,7 +44,8 @@ pub fn check_credentials(
     }
 }
 
-/// Looks whether this machine could listen on an endpoint: makes its sockets on another port, or looks for its directory.
+/// Checks if this machine could listen on an endpoint: makes its sockets on another port, or checks
+/// its directory.
 pub(crate) fn try_listening(endpoint: &Endpoint) -> Result<(), LinkFailure> {
     if is_group(endpoint) {
         return Ok(());
@@ -57,7 +59,7 @@ pub(crate) fn try_listening(endpoint: &Endpoint) -> Result<(), LinkFailure> {
         Protocol::UnixsockStream => super::unix::try_path(endpoint),
         #[cfg(target_os = "linux")]
         Protocol::Unixpipe => super::unixpipe::try_path(endpoint),
-        // They are opened for good or not at all.
+        // These are opened for good or not at all.
         #[cfg(unix)]
         Protocol::Serial => Ok(()),
         #[cfg(target_os = "linux")]
@@ -65,8 +67,8 @@ pub(crate) fn try_listening(endpoint: &Endpoint) -> Result<(), LinkFailure> {
     }
 }
 
-/// Makes a socket for each address of the endpoint's host, as listening does: a name's addresses that this machine lacks are
-/// left out, if any remains.
+/// Makes a socket for each address of the endpoint's host, like listening: addresses of a name that
+/// this machine lacks are left out, if any remains.
 fn try_each(endpoint: &Endpoint, protocol: Protocol, kind: Type) -> Result<(), LinkFailure> {
     let host = HostPort::of(endpoint)?;
     let options = SocketOptions::of(endpoint)?;
@@ -118,10 +120,10 @@ fn try_one(at: SocketAddr, kind: Type, options: &SocketOptions) -> io::Result<()
     bound.map(drop)
 }
 
-/// Tells if the system keeps a port for processes with a privilege that this one lacks.
+/// Returns true if the system reserves a port for processes with a privilege that this one lacks.
 #[cfg(target_os = "linux")]
 fn is_reserved(port: u16) -> bool {
-    /// The bit of `CAP_NET_BIND_SERVICE`.
+    /// Bit of `CAP_NET_BIND_SERVICE`.
     const MAY_BIND: u64 = 1 << 10;
     let read = |file: &str| std::fs::read_to_string(file).ok();
     let first = read("/proc/sys/net/ipv4/ip_unprivileged_port_start");
@@ -143,7 +145,7 @@ fn is_reserved(_port: u16) -> bool {
     false
 }
 
-/// Checks that a directory is there to which this process may write.
+/// Checks that there is a directory to which this process may write.
 #[cfg(unix)]
 pub(super) fn directory_of(path: &std::path::Path) -> io::Result<()> {
     let parent = path

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Datagrams: `udp/HOST:PORT`. A datagram is a batch, without a length in front. Nothing is repeated but the handshake.
+//! Datagrams: `udp/HOST:PORT`. A datagram is a batch, without its length. Only the handshake
+//! repeats datagrams.
 //!
-//! Both ends have a socket of their own for each link, connected to the other end: the system tells links apart. Datagrams
-//! of peers that are not connected yet arrive at the listener, which keeps nothing of a peer until it comes back with the listener's
-//! cookie. Such a socket has the address that was asked, and so have the answers before there is one, also where the listener has
-//! all addresses of the machine.
+//! Both ends have a socket of their own for each link, connected to the other end: the system
+//! separates the links. Datagrams of peers that are not connected yet arrive at the listener, which
+//! keeps no state of a peer until the peer returns the listener's cookie. The socket of a link has
+//! the address that the peer has used, and earlier answers come from that address as well, even if
+//! the listener has all addresses of the machine.
 
 mod datagrams;
 pub(super) mod group;
@@ -30,8 +32,8 @@ use super::{
     Protocol, SocketOptions, Terms, tcp,
 };
 
-/// Unread bytes that a socket may hold, as far as the system permits: a message of a megabyte comes in seventeen datagrams at once,
-/// and what does not fit is lost.
+/// Receive buffer of a socket, as far as the system permits: a message of a megabyte arrives in
+/// seventeen datagrams at once, and those that do not fit are lost.
 const RECEIVE_BYTES: usize = 4 * 1024 * 1024;
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
@@ -51,7 +53,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     }
 }
 
-/// Checks an endpoint that has one other end, which a group has not.
+/// Checks an endpoint with one other end, not a group.
 fn check_unicast(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     check(endpoint)?;
     match group::is_group(endpoint) {
@@ -66,7 +68,7 @@ fn internet(at: SocketAddr) -> LinkAddress {
     LinkAddress::internet(Protocol::Udp, at)
 }
 
-/// A socket of datagrams for this address, not bound yet.
+/// Returns a datagram socket for this address, not bound yet.
 pub(super) fn socket_for(at: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(at), Type::DGRAM, None)?;
     if options.receive_buffer_bytes.is_none() {
@@ -76,13 +78,14 @@ pub(super) fn socket_for(at: SocketAddr, options: &SocketOptions) -> io::Result<
     Ok(socket)
 }
 
-/// The address that a socket is bound to.
+/// Returns the address that a socket is bound to.
 pub(super) fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
     let address = socket.local_addr()?.as_socket();
     address.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
-/// Makes a socket for the first address of the endpoint's host. Only an answer shows later that a node is there.
+/// Makes a socket for the first address of the endpoint's host. Only a later answer shows that a
+/// node is there.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -127,7 +130,8 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     check_unicast(terms.endpoint)?;
     let options = SocketOptions::of(terms.endpoint)?;
     tcp::bind_each(runtime, terms, &|at| {
-        // A second listener is refused, as this one shares its address only while it makes a socket for a link.
+        // A second listener is refused, as this one shares its address only while it makes a socket
+        // for a link.
         let socket = tcp::everywhere(at, |at, dual_stack| {
             let socket = socket_for(at, &options)?;
             if dual_stack {
@@ -145,39 +149,40 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     })
 }
 
-/// The two ends of the way that a datagram took.
+/// Pair of addresses of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Way {
-    /// Its sender.
+    /// Address of the sender.
     pub(crate) from: SocketAddr,
-    /// The address that it was sent to, of those that the listener has; `None` where it has one only.
+    /// Address of the listener that the datagram was sent to; `None` where the listener has only
+    /// one.
     asked: Option<IpAddr>,
 }
 
-/// Datagrams of one length that came by one system call.
+/// Datagrams of one length that arrived by one system call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrived {
     pub(crate) way: Way,
-    /// All of them.
+    /// Bytes of all datagrams.
     pub(crate) bytes: usize,
-    /// Each but the last.
+    /// Bytes of each datagram but the last.
     pub(crate) length: usize,
 }
 
-/// A listening socket, beside the one that the runtime has: it answers peers that are not connected, and makes the sockets of those
-/// that are.
+/// Second handle of a listening socket, in addition to the runtime's: it answers peers that are not
+/// connected, and makes the sockets of those that are.
 #[derive(Debug)]
 pub(crate) struct Desk {
     socket: UdpSocket,
     state: UdpSocketState,
-    /// The socket has all addresses of the machine.
+    /// Set if the socket has all addresses of the machine.
     is_wildcard: bool,
     options: SocketOptions,
     rate: Rate,
 }
 
 impl Desk {
-    /// Bytes that take any datagram, and many short ones at once.
+    /// Buffer size for any datagram, or many short ones at once.
     pub(crate) const ROOM: usize = 65_536;
 
     /// Duplicates a listening socket.
@@ -190,13 +195,13 @@ impl Desk {
             state: UdpSocketState::new((&socket).into())?,
             is_wildcard: socket.local_addr()?.ip().is_unspecified(),
             socket,
-            // They were understood when the socket was bound.
+            // The options were checked when the socket was bound.
             options: SocketOptions::of(endpoint).unwrap_or_default(),
             rate: Rate::of(endpoint).unwrap_or_default(),
         })
     }
 
-    /// Takes datagrams of a peer that is not connected.
+    /// Receives datagrams of a peer that is not connected.
     ///
     /// # Errors
     /// The errors of the system; [`io::ErrorKind::WouldBlock`] when there is none.
@@ -216,7 +221,8 @@ impl Desk {
         })
     }
 
-    /// Says something to a peer that is not connected, from the address that it has asked. It may get lost.
+    /// Sends a datagram to a peer that is not connected, from the address that the peer has used.
+    /// It may get lost.
     pub(crate) fn say(&self, datagram: &[u8], way: Way) {
         let transmit = Transmit {
             destination: way.from,
@@ -233,20 +239,20 @@ impl Desk {
         }
     }
 
-    /// The address that the socket of a link has.
+    /// Returns the address for the socket of a link.
     fn address(&self, way: Way) -> io::Result<SocketAddr> {
         let mut at = self.socket.local_addr()?;
         if let Some(asked) = way.asked {
             at.set_ip(asked);
         }
-        // One that is good on an interface only has come by that of its peer.
+        // An address with a scope is used with the interface of its peer.
         if let (SocketAddr::V6(at), SocketAddr::V6(from)) = (&mut at, way.from) {
             at.set_scope_id(from.scope_id());
         }
         Ok(at)
     }
 
-    /// A link over a socket that is connected to a peer that has come by the listener.
+    /// Creates a link over a socket that is connected to an admitted peer.
     ///
     /// # Errors
     /// The system's, if it has no descriptor left.
@@ -261,8 +267,9 @@ impl Desk {
         Ok((LinkStream::coded(socket, coding), local, flow))
     }
 
-    /// Makes a socket with the address that was asked, connected to the peer that asked. Until it is, it may get datagrams of other
-    /// peers, which it hands to `astray`. To be called by one thread at a time.
+    /// Makes a socket with the address that the peer has used, connected to the peer. Before it is
+    /// connected, it may receive datagrams of other peers, which are passed to `astray`. Called by
+    /// one thread at a time.
     ///
     /// # Errors
     /// The errors of the system.
@@ -296,13 +303,13 @@ impl Desk {
     }
 }
 
-/// Lets other sockets have the same address, or not.
+/// Allows or forbids other sockets with the same address.
 #[cfg(unix)]
 fn share(socket: &Socket, shared: bool) -> io::Result<()> {
     socket.set_reuse_port(shared)
 }
 
-/// Shares the address on systems where both is one.
+/// Allows or forbids other sockets with the same address, on systems with one option for both.
 #[cfg(not(unix))]
 fn share(socket: &Socket, shared: bool) -> io::Result<()> {
     socket.set_reuse_address(shared)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sockets in the file system: `unixsock-stream/PATH`, a byte stream within one machine.
 //!
-//! A listener owns its path by an exclusive lock on `PATH.lock`, as the reference's does, and removes both files when it ends.
-//! After a crash both files stay, but not the lock: the next listener takes the path over. A socket at which a process without
-//! the lock listens, and a file that is no socket, are left alone.
+//! A listener owns its path by an exclusive lock on `PATH.lock`, like the reference, and removes
+//! both files when it ends. After a crash both files stay, but not the lock: the next listener
+//! takes the path over. A socket at which a process without the lock listens, and a file that is no
+//! socket, are not touched.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,13 +22,13 @@ use super::{
     Terms,
 };
 
-/// The most connections that may wait to be accepted, as far as the system allows.
+/// Maximum number of connections that wait to be accepted, as far as the system allows.
 const BACKLOG: i32 = 4096;
 
-/// The time for which to leave a listener alone whose queue is full: the system does not say when there is room.
+/// Interval of attempts at a listener whose queue is full: the system does not notify of room.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// The path of an endpoint.
+/// Returns the path of an endpoint.
 fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
     let path = endpoint.address().as_str();
     let problem = |what| {
@@ -53,7 +54,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     path_of(endpoint).map(drop)
 }
 
-/// Looks whether this process could listen at the path of an endpoint.
+/// Checks if this process could listen at the path of an endpoint.
 pub(super) fn try_path(endpoint: &Endpoint) -> Result<(), LinkFailure> {
     let path = path_of(endpoint)?;
     let looked = super::trial::directory_of(path).and_then(|()| match fs::metadata(path) {
@@ -63,7 +64,7 @@ pub(super) fn try_path(endpoint: &Endpoint) -> Result<(), LinkFailure> {
     looked.map_err(|error| refused(path, error))
 }
 
-/// A name for an end that has no path.
+/// Returns a name for an end that has no path.
 pub(super) fn nameless(protocol: Protocol) -> LinkAddress {
     let number = getrandom::u64().unwrap_or_default();
     let name = format!("{:x}-{number:016x}", std::process::id());
@@ -78,7 +79,8 @@ fn refused(path: &Path, error: io::Error) -> LinkFailure {
     LinkFailure::Refused(vec![(at(path), error.into())])
 }
 
-/// A socket with the configured size of its send buffer. What waits in it waits nowhere else: there is no receive buffer.
+/// Makes a socket with the configured size of its send buffer, in which all waiting bytes lie:
+/// there is no receive buffer.
 fn socket(buffers: SocketBuffers) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     if let Some(bytes) = buffers.send_bytes {
@@ -88,7 +90,7 @@ fn socket(buffers: SocketBuffers) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Connects to the path. A full queue of the listener is waited for until the deadline.
+/// Connects to the path. Retries until the deadline while the listener's queue is full.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -117,7 +119,7 @@ pub(super) async fn connect<R: Runtime>(
     })
 }
 
-/// Takes the path and listens.
+/// Locks the path and listens.
 pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     let path = path_of(terms.endpoint)?;
     let bound = Claim::on(path).and_then(|claim| {
@@ -134,7 +136,7 @@ pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     Ok(vec![bound.map_err(|error| refused(path, error))?])
 }
 
-/// The right to listen at a path. Dropping it removes the files.
+/// Right to listen at a path. Dropping it removes the files.
 #[derive(Debug)]
 struct Claim {
     path: PathBuf,
@@ -157,7 +159,8 @@ impl Claim {
                 io::ErrorKind::WouldBlock => io::ErrorKind::AddrInUse.into(),
                 _ => io::Error::from(error),
             })?;
-            // The owner of before may have removed the file between the two calls; then this lock locks nothing.
+            // The previous owner may have removed the file between the two calls; then this lock
+            // locks nothing.
             let inode = |found: fs::Metadata| (found.dev(), found.ino());
             let is_there = fs::symlink_metadata(&lock_path).ok().map(inode);
             if is_there == lock.metadata().ok().map(inode) {
@@ -166,7 +169,7 @@ impl Claim {
         };
         match fs::symlink_metadata(path) {
             Ok(found) if found.file_type().is_socket() => {
-                // A process that knows nothing of the lock may listen there.
+                // A process that does not use the lock may listen there.
                 if is_answered(path)? {
                     return Err(io::ErrorKind::AddrInUse.into());
                 }
@@ -184,7 +187,7 @@ impl Claim {
     }
 }
 
-/// Tells if a process listens at a path. One whose queue is full does.
+/// Returns true if a process listens at a path, even if its queue is full.
 fn is_answered(path: &Path) -> io::Result<bool> {
     let tried = socket(SocketBuffers::default())?.connect(&SockAddr::unix(path)?);
     Ok(match tried {
@@ -195,7 +198,7 @@ fn is_answered(path: &Path) -> io::Result<bool> {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // They may be gone already.
+        // The files may be gone already.
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(&self.lock_path);
     }

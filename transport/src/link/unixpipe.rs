@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Named pipes: `unixpipe/PATH`, two of them for each link within one machine, as the reference has them.
+//! Named pipes: `unixpipe/PATH`, two of them for each link within one machine, as in the reference.
 //!
-//! A listener reads invitations from `PATH_uplink`, on which it holds a lock. Who connects makes `PATH_downlink<n>`, invites by
-//! the number, and finds the listener's `PATH_uplink<n>` once that has answered. What is read is made, locked and removed by the
-//! one that reads it: here as soon as both ends have it open, so that a crash leaves nothing behind.
+//! A listener reads invitations from `PATH_uplink`, on which it holds a lock. An opener makes
+//! `PATH_downlink<n>`, sends the number as its invitation, and finds the listener's
+//! `PATH_uplink<n>` once the listener has answered. The reader of a pipe makes, locks and removes
+//! it: this implementation removes it as soon as both ends have it open, so that a crash leaves no
+//! file behind.
 
 mod files;
 
@@ -29,21 +31,23 @@ use super::{
 };
 use crate::log_limit::LogLimit;
 
-/// The first bytes of an invitation and of each of its two confirmations; the number follows, as this machine writes it.
+/// First bytes of an invitation and of each of its two confirmations; the number follows, in this
+/// machine's byte order.
 const MAGIC: [u8; 4] = [0xde, 0xad, 0xbe, 0xef];
 
 const INVITATION_BYTES: usize = 8;
 
-/// The time that the sender of an invitation may take to open its pipes.
+/// Time for the sender of an invitation to open its pipes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Invitations that are followed at a time; further ones are left, and their senders give up.
+/// Maximum number of invitations that are followed at a time; further ones are ignored, and their
+/// senders give up.
 const FOLLOWED_MAX: usize = 64;
 
-/// The interval of the looks for an answer: a pipe has no reader before, so nothing says that there is one.
+/// Poll interval for an answer: a pipe without a reader raises no event.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// Numbers that are tried for new pipes.
+/// Number of attempts to find a free number for new pipes.
 const TRIES: usize = 100;
 
 fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
@@ -69,11 +73,12 @@ fn path_of(endpoint: &Endpoint) -> Result<&Path, EndpointProblem> {
     }
 }
 
-/// The permissions of pipes that this node makes where nothing else is said. A process that may read the pipe of
+/// Default permissions of pipes that this node makes. A process that may read the pipe of
 /// invitations can take them from the listener, and their senders wait in vain.
 const OWNER_ALONE: u32 = 0o600;
 
-/// The permissions of pipes that this node makes, before the process's mask: the endpoint's, or the configuration's.
+/// Returns the permissions of pipes that this node makes, before the process's mask: the
+/// endpoint's, or the configuration's.
 fn mode_of(endpoint: &Endpoint, links: &LinkSettings) -> Result<u32, EndpointProblem> {
     let expected = "permission bits as a decimal number, such as 384 for the owner alone";
     let found = option(endpoint, "file_mask", expected, |value| {
@@ -87,7 +92,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     mode_of(endpoint, &LinkSettings::default()).map(drop)
 }
 
-/// Looks whether this process could make the pipes of an endpoint.
+/// Checks if this process could make the pipes of an endpoint.
 pub(super) fn try_path(endpoint: &Endpoint) -> Result<(), LinkFailure> {
     let path = path_of(endpoint)?;
     super::trial::directory_of(path).map_err(|error| refused(path, error))
@@ -107,7 +112,7 @@ fn invitation(number: u32) -> [u8; INVITATION_BYTES] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// The number in an invitation.
+/// Returns the number in an invitation.
 fn number_in(bytes: [u8; INVITATION_BYTES]) -> Option<u32> {
     let (magic, number) = bytes.split_first_chunk::<4>()?;
     let number = number.first_chunk::<4>()?;
@@ -126,7 +131,7 @@ pub(super) async fn connect<R: Runtime>(
     let requests = open_writer(&names.requests()).map_err(refused)?;
     let (number, down) = dedicate(&names, mode).map_err(refused)?;
     let bytes = invitation(number);
-    // 8 bytes are written as a whole or not at all.
+    // A write of 8 bytes is complete or fails.
     retry(runtime, terms.deadline, || (&requests).write(&bytes))
         .await?
         .map_err(refused)?;
@@ -134,7 +139,7 @@ pub(super) async fn connect<R: Runtime>(
     let mut filled = 0;
     while filled < INVITATION_BYTES {
         let read = || match (&down.file).read(&mut answer[filled..]) {
-            // No process has opened it for writing yet.
+            // No process has opened the pipe for writing yet.
             Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
             result => result,
         };
@@ -160,7 +165,7 @@ pub(super) async fn connect<R: Runtime>(
     })
 }
 
-/// Calls until something comes of it, or the time is over.
+/// Repeats a call until it succeeds, or the time is over.
 async fn retry<R: Runtime>(
     runtime: &R,
     deadline: Instant,
@@ -194,7 +199,7 @@ fn dedicate(names: &Names, mode: u32) -> io::Result<(u32, Own)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Takes the path, and follows invitations on a thread.
+/// Locks the path, and follows invitations on a thread.
 pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     let path = path_of(terms.endpoint)?;
     let mode = mode_of(terms.endpoint, terms.links)?;
@@ -227,13 +232,13 @@ fn listen(path: &Path, mode: u32) -> io::Result<Bound> {
     })
 }
 
-/// The belongings of a listener: its thread first, as that notices the end of the socket.
+/// Resources of a listener: its thread first, as that notices the end of the socket.
 struct Listener {
     _stop: Socket,
     _claim: Claim,
 }
 
-/// The state of a listener's thread.
+/// State of a listener's thread.
 struct Desk {
     requests: File,
     stopped: Socket,
@@ -279,7 +284,8 @@ impl Desk {
         }
     }
 
-    /// Throws away what is no invitation, with all behind it: the place of the next one is not known.
+    /// Discards bytes that are no invitation, and all behind them: the start of the next one is not
+    /// known.
     fn skip(&self) {
         let path = self.names.requests();
         static LIMIT: LogLimit = LogLimit::new();
@@ -290,7 +296,7 @@ impl Desk {
         files::drain(&self.requests);
     }
 
-    /// Follows an invitation on a thread of its own, as the one that sent it may be slow.
+    /// Follows an invitation on a thread of its own, as its sender may be slow.
     fn follow(&self, number: u32) {
         let followed = Followed::among(&self.followed);
         let (names, mode) = (self.names.clone(), self.mode);
@@ -316,7 +322,7 @@ impl Desk {
     }
 }
 
-/// One of the invitations that are followed.
+/// Permit to follow an invitation, counted until it is dropped.
 struct Followed(Arc<AtomicUsize>);
 
 impl Followed {
@@ -333,7 +339,7 @@ impl Drop for Followed {
     }
 }
 
-/// Opens the pipe of the one that has invited, answers there, and waits for it in a pipe of this end.
+/// Opens the pipe of the sender, answers there, and waits for it in a pipe of this end.
 fn accept(names: &Names, number: u32, mode: u32) -> io::Result<Socket> {
     let deadline = Instant::now() + PATIENCE;
     let down = open_writer(&names.down(number))?;

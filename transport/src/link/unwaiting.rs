@@ -10,7 +10,8 @@ use super::tls;
 /// `MSG_DONTWAIT`: the call does not wait, whatever the descriptor's own mode.
 pub(crate) const SEND_FLAGS: i32 = 0x40 | 0x4000; // MSG_DONTWAIT | MSG_NOSIGNAL
 
-/// Gives the socket what it takes now; tells how many bytes that is. One slice goes by the call that takes less time.
+/// Writes as much as the socket takes now; returns the number of bytes. A single slice is sent by
+/// the faster call.
 pub(crate) fn send_now(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     match slices {
         [single] => socket.send_with_flags(single, SEND_FLAGS),
@@ -18,7 +19,7 @@ pub(crate) fn send_now(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<us
     }
 }
 
-/// Writes to a socket as far as it takes bytes now.
+/// Writer to a socket that takes as many bytes as fit now.
 pub(crate) struct Unwaiting<'a>(pub(crate) &'a Socket);
 
 impl io::Write for Unwaiting<'_> {
@@ -40,7 +41,8 @@ impl io::Write for Unwaiting<'_> {
     }
 }
 
-/// Encrypts what is written, and gives it to the socket. What is not reported as written has to be written again, as it was.
+/// Writer that encrypts its bytes for the socket. Bytes that are not reported as written have to be
+/// written again unchanged.
 pub(crate) struct Sealing<'a> {
     pub(crate) tls: &'a tls::Session,
     pub(crate) sink: Unwaiting<'a>,

@@ -12,16 +12,17 @@ use super::{
     Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, Protocol, Terms,
 };
 
-/// The most connections that may wait to be accepted, as far as the system allows.
+/// Maximum number of connections that wait to be accepted, as far as the system allows.
 const BACKLOG: i32 = 4096;
 
-/// The interval of the looks for a connection: it takes next to no time, or a second until no answer has come.
+/// Poll interval for a connection: it takes next to no time, or fails after a second without an
+/// answer.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// All CIDs of this machine, or any port.
+/// Wildcard: all CIDs of this machine, or any port.
 const ANY: u32 = u32::MAX;
 
-/// A CID and a port.
+/// CID and port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     cid: u32,
@@ -70,13 +71,13 @@ impl Place {
     }
 }
 
-/// `parse` would take a sign, too.
+/// Parses a number; `parse` would accept a sign as well.
 fn number(text: &str) -> Option<u32> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// Returns the place of a socket's address; `None` for one that has none.
+/// Returns the place of a socket's address; `None` for an address of another kind.
 fn place_in(address: io::Result<SockAddr>) -> Option<Place> {
     let (cid, port) = address.ok()?.as_vsock_address()?;
     Some(Place { cid, port })
@@ -86,12 +87,12 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     Place::of(endpoint).map(drop)
 }
 
-/// The peer's end of an accepted socket.
+/// Returns the peer's end of an accepted socket.
 pub(super) fn remote(socket: &Socket) -> Option<LinkAddress> {
     place_in(socket.peer_addr()).map(Place::address)
 }
 
-/// This end of a connected socket.
+/// Returns this end of a connected socket.
 pub(super) fn local(socket: &Socket) -> Option<LinkAddress> {
     place_in(socket.local_addr()).map(Place::address)
 }
@@ -125,7 +126,7 @@ pub(super) async fn connect<R: Runtime>(
     })
 }
 
-/// A socket that is connecting.
+/// Returns a socket that is connecting.
 fn begin(place: Place) -> io::Result<Socket> {
     let socket = Socket::new(Domain::VSOCK, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;

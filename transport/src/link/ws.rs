@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! WebSocket over TCP: `ws/HOST:PORT`. Each batch is a binary message, without its length.
 //!
-//! Other than in the reference, Pings are answered, and a stranger that is silent during the upgrade delays no other one.
+//! Unlike in the reference, Pings are answered, and a peer that is silent during the upgrade delays
+//! no other one.
 
 mod frames;
 mod origins;
@@ -28,7 +29,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     tcp::check(endpoint)
 }
 
-/// The origins that an endpoint names.
+/// Returns the origins that an endpoint names.
 pub(super) fn origins_of(endpoint: &Endpoint) -> Result<Option<Vec<String>>, EndpointProblem> {
     let expected = "origins such as https://robot.example, joined by |, or *";
     option(endpoint, "origins", expected, |value| {
@@ -38,7 +39,7 @@ pub(super) fn origins_of(endpoint: &Endpoint) -> Result<Option<Vec<String>>, End
     })
 }
 
-/// Connects, and asks for a WebSocket.
+/// Connects, and requests a WebSocket.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -47,7 +48,7 @@ pub(super) async fn connect<R: Runtime>(
     ask(runtime, terms, connected, Protocol::Ws).await
 }
 
-/// Asks for a WebSocket over a connection.
+/// Requests a WebSocket over a connection.
 pub(super) async fn ask<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -75,7 +76,8 @@ pub(super) async fn ask<R: Runtime>(
     })
 }
 
-/// The server's name in the request: the endpoint's, without the scope of an IPv6 address, which is this machine's own affair.
+/// Returns the server's name for the request: the endpoint's, without the scope of an IPv6 address,
+/// which has a meaning on this machine only.
 fn host(address: &str) -> String {
     match (address.find('%'), address.find(']')) {
         (Some(scope), Some(end)) if scope < end => [&address[..scope], &address[end..]].concat(),
@@ -83,16 +85,16 @@ fn host(address: &str) -> String {
     }
 }
 
-/// The request that a WebSocket begins with.
+/// Request that a WebSocket begins with.
 #[derive(Clone, Copy)]
 enum Request<'a> {
-    /// This node's, to a host.
+    /// Request of this node to a host.
     To(&'a str),
-    /// A client's, from pages of which these may connect.
+    /// Request of a client, from pages of which these may connect.
     From(&'a Origins),
 }
 
-/// Makes a WebSocket of a connection.
+/// Upgrades a connection to a WebSocket.
 async fn upgrade<R: Runtime>(
     runtime: &R,
     stream: LinkStream,
@@ -116,7 +118,7 @@ async fn upgrade<R: Runtime>(
     Ok(stream.framed(session))
 }
 
-/// Binds as TCP does.
+/// Binds like TCP.
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     let gate = Gate::of(terms, false)?;
     let bound = tcp::bind(runtime, terms, terms.links.tcp)?.into_iter();
@@ -128,14 +130,15 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
     Ok(bound.collect())
 }
 
-/// The gate of such a listener.
+/// Gate of such a listener.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     origins: Arc<Origins>,
 }
 
 impl Gate {
-    /// Takes the origins that the endpoint lists, else those of the configuration.
+    /// Creates a gate with the origins that the endpoint lists, else with those of the
+    /// configuration.
     pub(super) fn of(terms: &Terms<'_>, is_encrypted: bool) -> Result<Gate, EndpointProblem> {
         let listed = origins_of(terms.endpoint)?;
         let listed = listed.or_else(|| terms.links.ws_origins.clone());
@@ -144,7 +147,7 @@ impl Gate {
         })
     }
 
-    /// Waits for a stranger's request for a WebSocket, and answers it.
+    /// Waits for a peer's request for a WebSocket, and answers it.
     ///
     /// # Errors
     /// Why there is none, as a clause.

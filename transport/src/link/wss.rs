@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! WebSocket over TLS: `wss/HOST:PORT`. The handshake is that of `tls`, what passes within it that of `ws`.
+//! WebSocket over TLS: `wss/HOST:PORT`. The handshake is that of `tls`, and the bytes within it are
+//! those of `ws`.
 //!
 //! The reference has no such links; any client of WebSocket that speaks TLS can connect to one.
 
@@ -13,7 +14,7 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     tls::check(endpoint)
 }
 
-/// Connects with TLS, and asks for a WebSocket.
+/// Connects with TLS, and requests a WebSocket.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
@@ -22,7 +23,7 @@ pub(super) async fn connect<R: Runtime>(
     ws::ask(runtime, terms, connected, Protocol::Wss).await
 }
 
-/// Binds as TLS does; who comes in asks for a WebSocket afterwards.
+/// Binds like TLS; the peer requests a WebSocket afterwards.
 pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
     let origins = ws::Gate::of(terms, true)?;
     let bound = tls::bind(runtime, terms)?.into_iter();

@@ -34,7 +34,7 @@ pub(super) const TURN: u32 = 16;
 /// Length of the periods whose numbers seal the cookies.
 const EPOCH: Duration = Duration::from_secs(10);
 
-/// One listening socket. It is the first field, so that it is closed before the others are dropped.
+/// One listening socket. It is the first field, so that it is closed before the rest is dropped.
 pub(super) struct Door<R: Runtime> {
     pub(super) listener: R::Listener,
     pub(super) address: LinkAddress,

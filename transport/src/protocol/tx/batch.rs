@@ -303,7 +303,7 @@ impl<'a> Tail<'a> {
         }
     }
 
-    /// The payload's bytes from `start` to `end` as a slice that outlives the call, without copying them.
+    /// Returns the payload's bytes from `start` to `end` as a slice that outlives the call, without copying them.
     /// `None` if they can only be copied.
     pub(super) fn share(&self, start: usize, end: usize) -> Option<ZSlice> {
         match self {
