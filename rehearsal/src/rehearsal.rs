@@ -136,6 +136,7 @@ impl Rehearsal {
     /// there is none.
     fn lose(&mut self, progress: &mut dyn FnMut(&str)) -> bool {
         let mut lost = self.lost.clone();
+        // Without a list in the plan, the busiest link between routers is lost.
         if lost.is_empty() {
             let between_routers = (0..self.graph.links.len()).filter(|link| {
                 let ends = self.graph.links[*link].ends;

@@ -87,6 +87,7 @@ impl Plan {
             publish,
             ..
         } = &self.load;
+        // Keys are checked with a sample name.
         for key in [subscribe, answer, live, publish].into_iter().flatten() {
             let key = key.replace("{node}", "node");
             if let Err(error) = KeyExpr::new(key.as_str()) {

@@ -34,6 +34,7 @@ pub fn per_role(value: &Value) -> Option<impl Iterator<Item = (&str, &Value)>> {
 /// # Errors
 /// `(what was found, what was expected)`, in words.
 pub fn check(kind: Kind, value: &Value) -> Result<(), (String, String)> {
+    // A value per role: each member must be of the kind.
     if let Kind::PerRole(kind) = kind {
         let Some(members) = per_role(value) else {
             return check(*kind, value);
@@ -47,6 +48,7 @@ pub fn check(kind: Kind, value: &Value) -> Result<(), (String, String)> {
     if *value == Value::Null {
         return Ok(());
     }
+    // Rules and endpoints give an error more precise than the description of the kind.
     let expected = match fits(kind, value) {
         Ok(true) => return Ok(()),
         Ok(false) => in_words(kind),

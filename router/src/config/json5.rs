@@ -229,6 +229,7 @@ impl Parser<'_> {
         if !negative {
             self.eat('+');
         }
+        // All characters that may be part of a number; signs only after an exponent's letter.
         let length = self
             .rest()
             .char_indices()

@@ -28,6 +28,7 @@ pub fn key(written: &str) -> String {
         .unwrap_or(written.len());
     let (path, rest) = written.split_at(end);
     let path = path.trim_end_matches('/');
+    // Nothing behind a secret key is shown, and in its section only names.
     for secret in SECRETS {
         if path
             .strip_prefix(secret)

@@ -65,6 +65,7 @@ struct Merge<'a> {
 impl Merge<'_> {
     fn apply(&mut self, path: &str, tree: &Located) {
         let line = self.lines.then_some(tree.line);
+        // A key's value must be of its kind; a section is applied key by key.
         if let Some(key) = keys::find(path) {
             if let Err((found, expected)) = check::check(key.kind, &tree.value) {
                 let is_secret = SECRETS.contains(&path);
@@ -78,6 +79,7 @@ impl Merge<'_> {
         } else if keys::subtree_of(path).is_none() {
             return self.descend(path, tree);
         }
+        // `null` restores the default.
         if tree.value == Value::Null {
             self.settings.remove(path);
         } else {

@@ -302,6 +302,7 @@ impl Config {
         } else {
             format!("{path}/")
         };
+        // The next part of each key below the path, in the order of the table.
         let mut names: Vec<&str> = Vec::new();
         for key in ROWS {
             let name = key
@@ -314,6 +315,7 @@ impl Config {
                 names.push(name);
             }
         }
+        // Its value: of the key, or of the section below.
         let members = names.into_iter().map(|name| {
             let path = format!("{prefix}{name}");
             let value = keys::find(&path).map_or_else(|| self.section(&path), |k| self.stored(k));

@@ -79,6 +79,7 @@ fn rule(value: &Value) -> Result<NetworkRule, String> {
     let mut carried = ServiceGiven::default();
     let mut payload_bytes = 0..=u64::MAX;
     let mut given = None;
+    // Scope, conditions and overrides may come in any order.
     for (name, member) in members("", value)? {
         match name {
             "qos" => carried = service(member)?,

@@ -129,6 +129,7 @@ fn required(plugin: &str, line: Option<u32>) -> ConfigError {
 /// if the file requires the plugin.
 fn unreadable(plugin: &str, file: &str) -> Option<(ConfigError, bool)> {
     let key = format!("{file} ({SECTION}/{plugin}/{FILES})");
+    // The file must be readable; YAML is not checked further.
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) => {
@@ -139,6 +140,7 @@ fn unreadable(plugin: &str, file: &str) -> Option<(ConfigError, bool)> {
     if file.ends_with(".yaml") || file.ends_with(".yml") {
         return None;
     }
+    // Its content must be JSON5, and must not require the plugin.
     let (error, is_requirement) = match json5::parse(&text) {
         Err(error) => (ConfigError::from(error), false),
         Ok(root) => {

@@ -447,6 +447,7 @@ fn pair(text: &str, sign: char) -> Result<(String, Located, &str), ConfigError> 
             ),
         },
     };
+    // Key and value.
     let (key, after) = text.split_once(sign).ok_or_else(malformed)?;
     let key = key.trim().trim_matches('/');
     if key.is_empty() {
@@ -454,6 +455,7 @@ fn pair(text: &str, sign: char) -> Result<(String, Located, &str), ConfigError> 
     }
     let (value, after) =
         json5::parse_front(after).map_err(|error| ConfigError::of_key(key, error))?;
+    // A pair ends with `;` or the text.
     let rest = match after.strip_prefix(';') {
         Some(next) => next.trim(),
         None if after.is_empty() => after,

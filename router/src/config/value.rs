@@ -45,7 +45,6 @@ impl Value {
 }
 
 impl fmt::Display for Value {
-    // Containers write their items recursively; JSON has no infinite numbers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Null => f.write_str("null"),

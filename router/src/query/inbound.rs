@@ -207,6 +207,7 @@ impl Passing<'_> {
     /// ends at once.
     fn forward(&self, branches: &Branches, state: &mut State, downstream: &mut Downstream) {
         for hop in &branches.hops {
+            // The filters of the neighbour's links may change the QoS or reject the query.
             let (shared, key) = (self.shared, Some(self.key));
             let Some(qos) = shared.carried(state, hop.face, Flow::Egress, key, self.seen) else {
                 state.table.finish_branch(hop.face, hop.rid);
@@ -215,6 +216,7 @@ impl Passing<'_> {
             let Some(face) = state.faces.get(&hop.face) else {
                 continue;
             };
+            // Only the head is new; the body is the received one.
             let head = PassedHead(Request {
                 rid: hop.rid,
                 wire_expr: hop.wire_expr(self.key.as_str()),

@@ -126,6 +126,8 @@ impl IncomingQuery {
         let timeout = request
             .timeout
             .unwrap_or_else(|| node.settings.query_timeout);
+        // The query keeps shares of the received block instead of copies, where the parts are
+        // large.
         let query = Query {
             node,
             face: branch.face,

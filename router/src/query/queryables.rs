@@ -39,6 +39,7 @@ impl Shared {
     ) -> Result<QueryableId, DeclareError> {
         self.may_declare(key)?;
         let id = self.next_id();
+        // A closed node returns the sink, which must not be dropped under the lock.
         let refused = self.update(|state| {
             if self.is_closed() {
                 return Some(sink);

@@ -253,6 +253,8 @@ impl Shared {
             zid: self.zid,
             eid: unsaid.eid,
         };
+        // The session's sink is called later, without the lock; a neighbour's lane is filled beyond
+        // its limit rather than waited for.
         if asker.face == self.local {
             if let Some(query) = state.queries.open.get(&asker.rid) {
                 let local = Local::new(&unsaid, responder);

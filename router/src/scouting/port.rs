@@ -39,6 +39,7 @@ pub(super) fn asking(
     ttl: u32,
 ) -> Result<UdpSocket, Trouble> {
     let socket = during("cannot open a socket", datagram_socket(group))?;
+    // The interface is chosen by its address for IPv4, by its index for IPv6.
     let from = match own {
         IpAddr::V4(own) => {
             during("cannot choose it", socket.set_multicast_if_v4(&own))?;

@@ -92,6 +92,7 @@ impl Service {
                 interfaces: Vec::new(),
             }),
         });
+        // The thread owns the sockets, and opens them when it starts.
         let worker = Worker {
             news: News::open(poll.registry(), NEWS),
             poll,

@@ -84,8 +84,8 @@ fn routes_beyond_the_limit_end_with_any_change_and_those_nobody_keeps_make_room(
     assert!(kept.holds());
 }
 
-/// A change that invalidates all cached routes is paid for once, by those that cache them; a repetition is
-/// cheap, because no route is computed again in between.
+/// A change that invalidates all cached routes is paid for once, by those that cache them; a
+/// repetition is cheap, because no route is computed again in between.
 #[test]
 fn a_change_of_everything_costs_little_when_repeated() {
     let mut bench = Bench::new(Router);
