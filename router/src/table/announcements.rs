@@ -50,8 +50,8 @@ const OWN_MAX: usize = 16;
 pub(super) enum Came {
     /// All faces.
     All,
-    /// All faces but those whose interest is still open at the gateway that declared it: it existed
-    /// when they asked.
+    /// All faces; those whose interest waits for the gateways get the entity as an answer, as it
+    /// existed before.
     Answer,
     /// One face, if any.
     Only(Option<u32>),
@@ -81,8 +81,8 @@ impl Announcements {
     }
 
     /// Returns the face that has the next turn, and whether the turn is for faces with few
-    /// interests. Every second turn is: a face that makes changes without end would keep the
-    /// announcer busy with these faces otherwise.
+    /// interests. At most every second turn is while faces with many interests wait: otherwise a face
+    /// that makes changes without end would starve them.
     pub(super) fn next_turn(&mut self) -> Option<Turn> {
         let may_be = !self.was_for_few || self.by_face.is_empty();
         let is_for_few = may_be && !self.to_few.is_empty();

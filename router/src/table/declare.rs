@@ -286,6 +286,7 @@ impl ForwardingTable {
         };
         match (source.relation, interest_id) {
             (Relation::PeerToPeer, Some(INITIAL)) => {
+                // The peer has declared all it had: routes to it depend on its subscribers from now on.
                 if !std::mem::replace(&mut source.final_zero, true) {
                     self.outdate_all();
                 }
@@ -294,6 +295,7 @@ impl ForwardingTable {
                 self.queries.stir_held();
             }
             (Relation::Upstream, Some(id)) => {
+                // A gateway has answered an interest.
                 source.ids.note_answered(id);
                 self.finalise(face, id, actions);
             }

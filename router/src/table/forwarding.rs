@@ -95,6 +95,7 @@ impl ForwardingTable {
             admin_key,
             notes: Vec::new(),
         };
+        // Routers have an admin space, and a face for the rest of the mesh.
         if role == WhatAmI::Router {
             table.add_mesh();
             table.add_admin_space();
@@ -173,7 +174,7 @@ impl ForwardingTable {
         id
     }
 
-    /// Handles data of a neighbour that may overtake declarations sent before it.
+    /// Allows for data to a neighbour that overtakes declarations sent before it.
     pub fn expect_reordering(&mut self, face: FaceId) {
         if let Some(face) = self.face_mut(face) {
             face.ids.expect_reordering();

@@ -5,8 +5,8 @@
 //!
 //! The gateway with the greatest id forwards the peer's messages into the mesh; the other gateways
 //! drop their copies, as the messages reach them by the mesh. A message that entered the mesh at
-//! one of the gateways is delivered to the peer by that gateway, any other message by the first
-//! one.
+//! one of the gateways is delivered to the peer by that gateway, any other message by the gateway
+//! with the greatest id.
 
 use std::collections::BTreeSet;
 

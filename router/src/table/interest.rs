@@ -201,6 +201,7 @@ impl ForwardingTable {
         let Some(known) = self.interests.group(slot, &group) else {
             return true;
         };
+        // A group without a declaration needs an example that the face may see.
         if known.announced.is_none() {
             let Some(found) = self.seek(slot, &group, Sought::Member, search, steps) else {
                 return false;
@@ -213,6 +214,7 @@ impl ForwardingTable {
                 self.seek_another(slot, &group, Sought::Complete, steps);
             }
         }
+        // The declaration answers every interest of the group.
         self.announce_group(slot, group, Some(asker.id), actions);
         true
     }

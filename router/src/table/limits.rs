@@ -19,9 +19,11 @@ pub struct Limits {
     /// The cost of comparing two keys grows with the product of their chunks, at the default some
     /// thousand steps; that of a search, with the chunks of all declared keys.
     pub key_chunks_max: usize,
-    /// Chunks of one key expression that hold `$*`. Default 32. Each is compared with up to all chunks of the other key.
+    /// Chunks of one key expression with `$*`. Default 32. Each is compared with up to all chunks of
+    /// the other key.
     pub key_glob_chunks_max: usize,
-    /// Bytes of these chunks together. Default 1024. To compare one takes at most the product of the two lengths.
+    /// Bytes of these chunks together. Default 1024. Comparing one takes at most the product of the
+    /// two lengths.
     pub key_glob_bytes_max: usize,
     /// Key expression ids a neighbour may declare. Default 65535, all there are.
     pub key_ids_max: usize,

@@ -84,6 +84,7 @@ impl ForwardingTable {
             return;
         }
         let key: Arc<str> = Arc::from(key.clone());
+        // Peers declare their tokens unasked; gateways need an interest.
         let peers = self.topology.north().iter().filter_map(|slot| {
             let peer = self.topology.at(*slot)?;
             (peer.relation == Relation::PeerToPeer && !peer.final_zero).then_some(peer.id)
@@ -95,6 +96,7 @@ impl ForwardingTable {
             peers_until: None,
         };
         self.add_listener(own, Arc::clone(&key), Topic::Alive(query));
+        // Gateways answer while this node delivers its own tokens.
         self.ask_current(own.face, own.id, Some(key), actions);
         self.begin_delivery(own.id, actions);
         self.end_if_delivered(own.id, actions);

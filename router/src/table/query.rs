@@ -69,8 +69,10 @@ impl ForwardingTable {
             return Some(refused);
         }
         self.queries.held.note_time(now);
+        // Search for destinations, for a slice.
         let steps = Steps::new(SLICE_STEPS);
         let found = self.search_destinations(face, new, search, &steps)?;
+        // A query of the session without a known queryable may wait for one.
         let is_own = self.is_local(face);
         let holds = is_own && new.destination.is_beyond() && self.is_to_hold(&found, now);
         if found.is_empty() && !holds {

@@ -39,10 +39,12 @@ impl ForwardingTable {
             return;
         }
         self.local_undeclare(own, kind, actions);
+        // The session keeps subscribers and queryables by id.
         if kind != Kind::Token {
             let key = Arc::from(key.clone());
             self.entities.session.insert(id, OwnEntity { what, key });
         }
+        // Entities for the session only stay out of the table.
         if origin == Locality::SessionLocal {
             return self.private_changed(kind, key.as_str(), actions);
         }

@@ -81,6 +81,7 @@ impl ForwardingTable {
             if self.face(one.face).is_none() {
                 continue;
             }
+            // Begin with the peer, or continue where the previous slice stopped.
             let mut rest = match one.rest.take() {
                 Some(rest) => rest,
                 None => self.begin_retelling(one.face),
@@ -88,6 +89,7 @@ impl ForwardingTable {
             while !slice.is_over() && self.retell_one(one.face, &mut rest, &mut slice, actions) {
                 slice.spend(actions);
             }
+            // An unfinished peer waits behind the next ones.
             if rest.is_done() {
                 self.retellings.end(one);
             } else {

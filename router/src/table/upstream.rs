@@ -292,6 +292,7 @@ impl ForwardingTable {
         for kind in kinds(ended.options) {
             let entities = self.entities(kind);
             let mut unwanted = HashSet::new();
+            // Find the entities of the gateway that the ended interest covered and no other one covers.
             let mut check = |entity| {
                 let sources = entities.sources(entity);
                 if sources.iter().any(|source| source.slot == face.index)
@@ -308,6 +309,7 @@ impl ForwardingTable {
             if unwanted.is_empty() {
                 continue;
             }
+            // Remove them one by one.
             let is_unwanted = |entity| unwanted.contains(&entity);
             for index in self.entities.take(face.index, kind, is_unwanted) {
                 self.release_entity(face, EntityRef { kind, index }, actions);

@@ -54,6 +54,7 @@ impl<'k> Pattern<'k> {
         let chunks: Vec<&str> = key.split('/').collect();
         let words = chunks.len() / 64 + 1;
         let (mut masks, mut holds) = (vec![0; 4 * words], [false; 4]);
+        // Collect the positions of each kind of chunk.
         for (position, chunk) in chunks.iter().enumerate() {
             if is_verbatim(chunk) {
                 continue;

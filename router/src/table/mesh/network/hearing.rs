@@ -127,6 +127,7 @@ impl Network {
         let Some(zid) = self.bound(at, state.psid) else {
             return;
         };
+        // States of this node and of the neighbour have rules of their own.
         if self.number(&zid) == Some(ITSELF) {
             return self.hear_of_itself(at, state, news);
         }
@@ -136,6 +137,7 @@ impl Network {
         if self.links[at].zid == zid {
             return self.hear_own_word(at, number, state, news);
         }
+        // A state of any other router is believed, or becomes a claim.
         match self.judge(at, number, state, leads, news) {
             Verdict::Ignored => {}
             Verdict::Claimed(to) => {

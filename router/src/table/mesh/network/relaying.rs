@@ -22,7 +22,7 @@ use crate::table::{
 /// Pause after a message to a neighbour.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Bytes per pause: the pause doubles after so many, and so on.
+/// Bytes for each of which, sent at once, the pause is one pause longer.
 const PAUSE_BYTES: usize = 16 * 1024;
 
 /// Longest pause, in pauses.
@@ -175,10 +175,12 @@ impl Network {
     /// neighbours only.
     fn entry(&self, at: usize, number: u16) -> Option<Entry> {
         let (node, link) = (self.node(number)?, self.links.get(at)?);
+        // The neighbour that leads to the router receives the claim about it, if there is one.
         let (sn, listed) = match self.claim_for(at, number) {
             Some(claim) => (claim.said.sn, &claim.said.links),
             None => (node.sn, &node.links),
         };
+        // Links are named by number, and have weights only if any is set.
         let numbered = |(zid, weight): (_, &u16)| Some((self.number(zid)?, *weight));
         let links: Vec<(u16, u16)> = listed.iter().filter_map(numbered).collect();
         let is_near = number == ITSELF || self.link_to(&node.zid).is_some();
