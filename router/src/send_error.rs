@@ -21,14 +21,15 @@ macro_rules! send_error {
             /// The node is closed.
             #[error("the session is closed")]
             Closed,
-            /// Congestion control `Block`: the queue of this peer is full and the caller asked not to wait; nothing was queued
-            /// for it.
+            /// Congestion control is `Block`: the queue of this peer is full and the caller asked
+            /// not to wait; nothing was queued for it.
             #[error("the send queue of peer {peer} is full")]
             WouldBlock {
                 /// The slow peer.
                 peer: zonda_codec::ZenohId,
             },
-            /// Congestion control `Drop`: the queue of this peer is full; the message was dropped for it, and counted.
+            /// Congestion control is `Drop`: the queue of this peer is full; the message was
+            /// dropped for it, and counted.
             #[error("dropped for peer {peer}, whose send queue is full")]
             Dropped {
                 /// The slow peer.

@@ -32,7 +32,7 @@ pub fn per_role(value: &Value) -> Option<impl Iterator<Item = (&str, &Value)>> {
 /// Checks a value against a kind.
 ///
 /// # Errors
-/// `(what was found, what was expected)`, in words.
+/// `(the value found, the form expected)`, in words.
 pub fn check(kind: Kind, value: &Value) -> Result<(), (String, String)> {
     // A value per role: each member must be of the kind.
     if let Kind::PerRole(kind) = kind {

@@ -173,7 +173,7 @@ mod tests {
         form.replace("NAME", name).replace("SECRET", SECRET)
     }
 
-    /// Returns everything that a program may print about the configuration.
+    /// Returns all lines that a program may print about the configuration.
     fn said(examined: &Examined) -> String {
         let mut all = examined.lines(&[], false);
         all.extend(examined.lines(&[], true));

@@ -434,7 +434,7 @@ fn split(text: &str, sign: char) -> (Vec<(String, Located)>, Option<ConfigError>
     (pairs, None)
 }
 
-/// The pair at the front of a text, and what follows the `;` after it.
+/// Returns the pair at the front of a text, and the text after its `;`.
 fn pair(text: &str, sign: char) -> Result<(String, Located, &str), ConfigError> {
     let malformed = || match sign {
         ':' => ConfigError::Argument {

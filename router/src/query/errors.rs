@@ -8,7 +8,7 @@ send_error! {
     /// Reason why a query was not sent. A peer in it is one that must get the query; no other peer
     /// has got it either.
     pub enum GetError from core {
-        /// The key is longer than the protocol can say.
+        /// The key is longer than the protocol allows.
         #[error("a key of {len} bytes exceeds the limit of {limit} bytes")]
         KeyTooLong {
             /// Length in bytes.
@@ -49,7 +49,7 @@ send_error! {
             /// The query's key.
             query: String,
         },
-        /// A field of the reply is longer than the protocol can say.
+        /// A field of the reply is longer than the protocol allows.
         #[error("a field of the message is longer than the protocol can say")]
         FieldTooLong,
     }

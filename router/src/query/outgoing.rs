@@ -30,7 +30,8 @@ pub struct OutgoingQuery<'a> {
     /// Time that replies are waited for; [`Node::query_timeout`](crate::node::Node::query_timeout)
     /// is the configured default.
     pub timeout: Duration,
-    /// Priority, congestion control and express flag of the query and all its replies; usually [`Qos::REQUEST`].
+    /// Priority, congestion control and express flag of the query and all its replies; usually
+    /// [`Qos::REQUEST`].
     pub qos: Qos,
     /// The querying entity, and the query's number there.
     pub source_info: Option<SourceInfo>,

@@ -62,7 +62,7 @@ pub(crate) enum Call {
 pub(crate) struct Declared {
     /// Bytes of all of them.
     pub(crate) bytes: usize,
-    /// The neighbours whose control lane is over its limit.
+    /// Neighbours whose control lane is over its limit.
     pub(crate) full: Vec<Arc<Outbox>>,
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The reader against another one, on what is right and what is wrong, and on what is cut off or too deep.
+//! Comparison of the parser with another one on valid and invalid texts, and tests of truncated and
+//! deep ones.
 
 use crate::config::json5::parse;
 
