@@ -138,6 +138,7 @@ pub fn datagrams(mut data: &[u8]) {
     while let Some((&[kind, from, at, bits], rest)) = data.split_first_chunk() {
         data = rest;
         let from = from % 4;
+        // Handshakes, passing time, arbitrary datagrams, or a returned cookie.
         match kind % 8 {
             0 | 1 => scene.introduce(from),
             2 => scene.epoch = scene.epoch.wrapping_add(1),
@@ -151,6 +152,7 @@ pub fn datagrams(mut data: &[u8]) {
                 let ticket = scene.tickets.get(usize::from(kind / 8) % count);
                 let established =
                     ticket.and_then(|ticket| scene.come_back(ticket, from, [at, bits]));
+                // The rest of the input goes to the first admitted link.
                 if let Some(established) = established.filter(|_| kind % 8 == 7) {
                     return batches(&established, data);
                 }

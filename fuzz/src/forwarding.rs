@@ -125,6 +125,7 @@ pub struct Scene {
 impl Scene {
     /// Creates a router that stamps messages, or not.
     pub fn new(stamps: bool) -> Scene {
+        // A router without any transport of its own.
         let config = Config::router()
             .listen([] as [&str; 0])
             .with("scouting/multicast/enabled", "false")
@@ -133,11 +134,13 @@ impl Scene {
                 if stamps { "true" } else { "false" },
             );
         let node = zonda_runtime::block_on(Node::open(config)).expect("a node");
+        // The source, with its key ids.
         let mut source = Side::new(&node, 1);
         for (id, key) in IDS {
             let wire_expr = WireExpr::full(key);
             source.declare(Declaration::KeyExpr { id, wire_expr });
         }
+        // Subscribers, some with key ids of their own.
         let mut takers = Vec::new();
         for (number, (wants, own)) in TAKERS.into_iter().enumerate() {
             let mut side = Side::new(&node, 2 + number as u128);
@@ -165,6 +168,7 @@ impl Scene {
     /// Sends the PUSHes that `data` begins with and compares what comes out; `also` gets each batch
     /// of each subscriber. Returns how many messages were sent.
     pub fn check(&mut self, data: &[u8], mut also: impl FnMut(&[u8])) -> usize {
+        // The source sends whole messages in one batch.
         let data = &data[..data.len().min(BATCH_BYTES_MAX - FRAME.len())];
         let (sent, length) = pushes(data);
         self.source.send(&data[..length]);
@@ -172,6 +176,7 @@ impl Scene {
             .into_iter()
             .filter_map(|push| Some((source_key(&push.wire_expr)?, push)))
             .collect();
+        // Each subscriber reads the batches that the router wrote for it.
         for taker in &mut self.takers {
             let batches = taker.side.take();
             let mut came = Vec::new();
@@ -179,6 +184,7 @@ impl Scene {
                 also(batch);
                 taker.read(batch, &mut came);
             }
+            // Messages that are due, in their order within each priority.
             let due = sent.iter().filter(|(key, _)| intersects(taker.wants, key));
             let due: Vec<&Sample<'_>> = due.collect();
             for priority in Priority::ALL {

@@ -28,6 +28,7 @@ impl Edit {
             return Edit::Nothing;
         };
         *data = rest;
+        // One byte chooses the edit; some edits consume more bytes.
         match kind % 8 {
             1 | 2 => {
                 let (own, rest) = data.split_at(data.len().min(usize::from(kind)));
@@ -86,6 +87,7 @@ pub fn handshake(data: &[u8]) {
     let Some((&[ours, theirs], mut edits)) = data.split_first_chunk() else {
         return;
     };
+    // Both sides, with parameters from the input.
     let (near, far) = (parameters(1, ours), parameters(2, theirs));
     let mut opener = Opener::new(near.clone(), None);
     let mut acceptor = Acceptor::new(far.clone(), Arc::new(CookieKey::new([7; 32])));
@@ -93,6 +95,7 @@ pub fn handshake(data: &[u8]) {
     let (mut out, mut back) = (Vec::new(), Vec::new());
     opener.start(&mut out);
     let (mut opened, mut accepted, mut edited) = (None, None, false);
+    // Batches go back and forth, each possibly edited.
     for _ in 0..ROUNDS {
         edited |= Edit::next(&mut edits).apply(&mut out);
         match acceptor.handle_batch(&out, &mut back) {
@@ -113,11 +116,13 @@ pub fn handshake(data: &[u8]) {
             Err(_) => break,
         }
     }
+    // Agreed parameters lie within those that each side offered.
     for (agreed, own) in [(&opened, &near), (&accepted, &far)] {
         if let Some(agreed) = agreed {
             assert_within(agreed, own);
         }
     }
+    // Without edits both sides must have agreed on the same.
     if !edited {
         let (opened, accepted) = (opened.expect("it opens"), accepted.expect("it is let in"));
         assert_eq!(opened.batch_size, accepted.batch_size);

@@ -131,6 +131,7 @@ impl Scene {
             return self.turn(place);
         };
         let mut actions = Vec::new();
+        // Link states, declarations, time, or a query, by one byte.
         match op {
             0 => {
                 if let Ok(states) = LinkStateList::decode(&mut Reader::new(choices.bytes())) {
@@ -210,6 +211,7 @@ impl Scene {
         let search = self
             .table
             .begin_route_from(face, node_id, key.clone().into_owned());
+        // The search of a route ends, and its hops lead to other faces that exist.
         if let Some(mut search) = search {
             let route = loop {
                 if let Some(route) = self.table.search_route(&mut search) {
@@ -221,6 +223,7 @@ impl Scene {
                 assert!(self.is_there(hop.face));
             }
         }
+        // The search of a query ends as well.
         self.questions += 1;
         let ask = NewQuery {
             rid: self.questions,

@@ -14,6 +14,7 @@ pub fn spelled(choices: &[u8]) {
     let Some((&kind, choices)) = choices.split_first() else {
         return;
     };
+    // The first byte chooses the kind of message, and legal or lying spelling.
     let mut speller = match kind & 0x80 {
         0 => Speller::legal(choices),
         _ => Speller::lying(choices),
@@ -24,6 +25,7 @@ pub fn spelled(choices: &[u8]) {
         _ => speller.network(),
     }
     let bytes = speller.take();
+    // The message is checked as any bytes are, and legal ones must decode.
     let mut reader = Reader::new(&bytes);
     let is_read = match kind & 3 {
         0 => {

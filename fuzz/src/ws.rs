@@ -19,10 +19,12 @@ fn read(side: Side, lengths: Lengths, input: &[u8], [step, room]: [usize; 2]) ->
     let (mut stream, mut start, mut end) = (Vec::new(), 0, 0);
     let mut buffer = vec![0; room];
     let outcome = loop {
+        // Fill the buffer behind the bytes that wait in it.
         let place = unframing.place_in(room);
         let at = place.unwrap_or(0);
         let count = place.map_or(0, |at| (end - start).min(room - at));
         buffer[at..at + count].copy_from_slice(&input[start..start + count]);
+        // Unframe, and collect the payload.
         let passed = match unframing.pass(&mut buffer, at..at + count) {
             Ok(passed) => passed,
             Err(broken) => break Err(broken),
@@ -30,6 +32,7 @@ fn read(side: Side, lengths: Lengths, input: &[u8], [step, room]: [usize; 2]) ->
         assert!(passed.taken <= count && passed.given <= room);
         start += passed.taken;
         stream.extend_from_slice(&buffer[..passed.given]);
+        // More input is offered only when no progress is possible.
         if passed.taken == 0 && passed.given == 0 {
             if end == input.len() {
                 break Ok(());
@@ -69,6 +72,7 @@ fn there_and_back(side: Side, lengths: Lengths, content: &[u8], [step, room]: [u
         Side::Client => Side::Server,
         Side::Server => Side::Client,
     };
+    // Each message is framed in pieces, with a Pong behind it.
     let mut framing = Framing::new(far);
     framing.lengths = lengths;
     let (mut stream, mut line) = (Vec::new(), Vec::new());
@@ -88,6 +92,7 @@ fn there_and_back(side: Side, lengths: Lengths, content: &[u8], [step, room]: [u
         }
     }
     framing.say_close(1000, &mut line);
+    // The other side reads the same stream, and no Ping remains.
     let back = read(side, lengths, &line, [step, room]);
     let expected = Read {
         stream,

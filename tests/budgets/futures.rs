@@ -206,6 +206,7 @@ fn drive(runtime: &Watched, link: Link) -> Arc<Outbox> {
 
 /// Runs both sides of a link on a runtime that records the sizes of futures.
 fn watch_a_link(sizes: &Sizes) {
+    // A runtime that records each future.
     let options = RuntimeOptions::default();
     let inner = TokioRuntime::start_current_thread(&options).expect("a runtime");
     let runtime = Watched {
@@ -216,15 +217,18 @@ fn watch_a_link(sizes: &Sizes) {
         let zid = ZenohId::random_from(number);
         LocalParameters::new(zid, WhatAmI::Peer)
     };
+    // The listening side.
     let here = "tcp/127.0.0.1:0".parse().expect("an endpoint");
     let door = Arc::new(Door(runtime.clone()));
     let listening = listen(&runtime, &here, parameters(1), door).expect("a port");
     let there = listening.locators().first().expect("one").to_string();
     let there = there.parse().expect("an endpoint");
+    // The connecting side.
     let local = parameters(2);
     let dial = open_link(&runtime, &there, &local, Duration::from_secs(30));
     let link = block_on(sizes.future("transport open_link", dial)).expect("a link");
     let outbox = drive(&runtime, link);
+    // Both tasks have been spawned, and so recorded.
     until("both tasks of the link run", || {
         sizes.of("task zonda-rx").is_some() && sizes.of("task zonda-tx").is_some()
     });
@@ -233,6 +237,7 @@ fn watch_a_link(sizes: &Sizes) {
 
 /// Runs the calls of a node and of a session.
 fn watch_the_calls(sizes: &Sizes) {
+    // Calls of a node.
     let config = || Config::peer().listen(["tcp/127.0.0.1:0"]);
     let node = block_on(sizes.future("node open", Node::open(config()))).expect("a node");
     let key = KeyExpr::try_from("line/x").expect("a key");
@@ -255,6 +260,7 @@ fn watch_the_calls(sizes: &Sizes) {
     let close = node.close(limit);
     block_on(sizes.future("node close", close)).expect("closed");
 
+    // Calls of a session.
     let open = zonda::open(config()).into_future();
     let session = block_on(sizes.future("session open", open)).expect("a session");
     let subscriber = session.declare_subscriber("line/*").wait().expect("open");

@@ -41,6 +41,7 @@ struct Limited {
 impl Limited {
     /// Creates a group of the newer kind, or of the older one.
     fn new() -> Result<Limited, String> {
+        // Groups of this process, of either kind.
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let groups = own.lines().filter_map(|line| {
             let mut fields = line.splitn(3, ':');
@@ -52,6 +53,7 @@ impl Limited {
             };
             Some((format!("{root}{}", group.trim_end_matches('/')), file))
         });
+        // The first one that can be limited.
         let mut why = "no control groups of memory".to_owned();
         for (parent, file) in groups {
             let folder = PathBuf::from(format!("{parent}/zonda-test-{}", std::process::id()));

@@ -32,14 +32,17 @@ fn sum(cell: &Value, metric: &str) -> f64 {
 /// Checks a run that has to go well, and gives its cells.
 fn cells(name: &str, arguments: &str) -> Vec<Value> {
     let (ended, record) = thr(name, arguments);
+    // the run succeeds with a record of the right kind
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(
         (&record["schema"], &record["tool"]),
         (&1.into(), &"thr".into())
     );
+    // the table has a row for each cell
     let cells = record["cells"].as_array().cloned().unwrap_or_default();
     let rows = ended.out.lines().filter(|l| l.starts_with('|')).count();
     assert_eq!(rows, cells.len() + 2, "{}", ended.out);
+    // rates are positive, and no message is unaccounted for
     for cell in &cells {
         assert!(sum(cell, "rate") > 0.0, "{cell}");
         if cell["system"] == "zonda" {

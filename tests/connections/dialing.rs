@@ -23,6 +23,7 @@ fn fails(endpoint: &str, kind: RefusalKind, text: &str) {
 fn fails_as(config: Config, endpoint: &str, kind: RefusalKind, text: &str) {
     let config = config.listen([] as [&str; 0]).connect([endpoint]);
     let must = config.clone().with("connect/exit_on_failure", "true");
+    // The event, twice, with a growing number of attempts.
     let session = zonda::open(config).wait().expect("it opens");
     let events = events(&session);
     let ConnectionEvent::Failed {
@@ -50,6 +51,7 @@ fn fails_as(config: Config, endpoint: &str, kind: RefusalKind, text: &str) {
     };
     assert!(later > attempts, "{attempts}, then {later}");
 
+    // The status of the endpoint agrees.
     let status = session.info().endpoints();
     let [status] = &status[..] else {
         panic!("{status:?}");
@@ -60,6 +62,7 @@ fn fails_as(config: Config, endpoint: &str, kind: RefusalKind, text: &str) {
     assert_eq!(status.last_failure.as_ref().map(|f| f.kind), Some(kind));
     assert_eq!(session.info().unreached().len(), 1);
 
+    // With a required connection, opening fails for this reason.
     let must = must.with("connect/timeout_ms", "0");
     let error = zonda::open(must)
         .typed()

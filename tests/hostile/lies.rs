@@ -67,6 +67,7 @@ enum Fate {
 
 impl Stage {
     pub fn of(kind: &str) -> Stage {
+        // Certificates for kinds with encryption.
         let (kind, metadata) = kind.split_at(kind.find('?').unwrap_or(kind.len()));
         let authority = Authority::new();
         let shown = authority.sign("server", &["localhost", "127.0.0.1"]);
@@ -79,13 +80,16 @@ impl Stage {
             "#listen_certificate_file={};listen_private_key_file={}",
             shown.certificate, shown.key
         ));
+        // A router with a listener of the kind.
         let listen = format!("{kind}/127.0.0.1:0{metadata}{shows}");
         let config = Config::router().listen(["tcp/127.0.0.1:0", &listen]);
         let scene = Scene::of(config);
+        // An honest client on a link of the kind.
         let locator = scene.node.locators().remove(1);
         let trusts = encrypted(format!("#root_ca_certificate_file={}", authority.ca()));
         let at = format!("{locator}{trusts}");
         let honest = zonda::open(Config::client([&at])).wait();
+        // A runtime for links of the liars.
         let started = AnyRuntime::start(RuntimeKind::Threads, &RuntimeOptions::default());
         let Ok(AnyRuntime::Threads(runtime)) = started else {
             panic!("the runtime is there")

@@ -100,6 +100,7 @@ fn a_flood_of_questions_that_nobody_answers() {
 
 /// Errors that a guest receives before the end of a question whose answerer is lost.
 fn told_of_a_loss(scene: &Scene, hears_of_losses: bool) -> Vec<String> {
+    // A query reaches its queryable.
     let mut answerer = answerer(scene, "lost/q");
     let mut guest = scene.guest();
     let query = Query::default();
@@ -109,6 +110,7 @@ fn told_of_a_loss(scene: &Scene, hears_of_losses: bool) -> Vec<String> {
     };
     assert!(guest.frame(&bytes(&question)));
     assert!(answerer.read_until(|message| matches!(message, NetworkMessage::Request(_))));
+    // The queryable is lost, and the guest reads until the query's end.
     drop(answerer);
     let mut told = Vec::new();
     assert!(guest.read_until(|message| match message {

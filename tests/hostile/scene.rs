@@ -81,8 +81,10 @@ impl Scene {
 
     pub fn of(config: Config) -> Scene {
         let node = node(config).expect("the router opens");
+        // The router.
         let address = address_of(&node);
         let ledger = Arc::new(Ledger::default());
+        // The honest subscriber, which expects consecutive numbers.
         let subscriber = client(address);
         let seen = Arc::clone(&ledger);
         let note = move |sample: zonda::sample::Sample| {
@@ -98,6 +100,7 @@ impl Scene {
             .background()
             .wait()
             .expect("open");
+        // The honest publisher, on a thread of its own.
         let session = client(address);
         let publisher = session.zid();
         let told = Arc::clone(&ledger);

@@ -87,12 +87,14 @@ fn last_words(output: &Output) -> String {
 /// Adds up a part: lines of costs belong to the object named last, except lines that repeat the
 /// cost of a called function.
 fn spent(text: &str, program: &Path) -> Spent {
+    // names are compressed: only their first occurrence is spelled out
     let program = program.display().to_string();
     let mut objects: HashMap<&str, bool> = HashMap::new();
     let mut functions: HashMap<&str, bool> = HashMap::new();
     let (mut is_own, mut is_memory, mut repeats) = (false, false, false);
     let mut sum = Spent::default();
     for line in text.lines() {
+        // a function: a called one (`cfn`) only gets its name, another one becomes the current one
         if let Some((kind, function)) = line.split_once("fn=").filter(|(kind, _)| kind.len() < 2) {
             let (number, name) = function.split_once(' ').unwrap_or((function, ""));
             if !name.is_empty() {
@@ -101,6 +103,7 @@ fn spent(text: &str, program: &Path) -> Spent {
             if kind.is_empty() {
                 is_memory = functions.get(number).copied().unwrap_or_default();
             }
+        // an object, in the same manner
         } else if let Some((kind, object)) =
             line.split_once("ob=").filter(|(kind, _)| kind.len() < 2)
         {
@@ -111,6 +114,7 @@ fn spent(text: &str, program: &Path) -> Spent {
             if kind.is_empty() {
                 is_own = objects.get(number).copied().unwrap_or_default();
             }
+        // the line after a call has the inclusive cost, which is skipped
         } else if line.starts_with("calls=") {
             repeats = true;
         } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c))

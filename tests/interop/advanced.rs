@@ -47,6 +47,7 @@ impl Publishing {
     fn declare(party: &Party, manner: Manner) -> Publishing {
         let Manner { kept, beats, mute } = manner;
         match party {
+            // a mute publisher reaches its own session only
             Party::Ours(session) => {
                 let detection = MissDetectionConfig::default();
                 let publisher = session

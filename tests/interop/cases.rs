@@ -29,11 +29,13 @@ pub fn every_field_arrives(scene: &Scene) {
 
 /// Returns one message for each field, one with all of them; puts and deletes.
 fn messages() -> Vec<Message> {
+    // messages with one field set each
     let put = || Message::put(Pattern::short(7));
     let encoded = |encoding| Message {
         encoding: Some(encoding),
         ..put()
     };
+    // messages with all fields set
     let full = |delete| Message {
         delete,
         pattern: if delete {
@@ -154,6 +156,7 @@ fn services() -> Vec<Service> {
         priority,
         ..Service::BLOCK
     };
+    // all priorities, then the other options one by one and together
     let mut services: Vec<Service> = Priority::ALL.into_iter().skip(1).map(of).collect();
     services.extend([
         Service {

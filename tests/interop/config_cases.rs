@@ -30,6 +30,7 @@ pub fn sessions_stamp_when_told_to(arrangement: Arrangement) -> Scene {
     let publisher = scene.from.matched_publisher("stamped/x");
     let zid = scene.from.zid();
     let mut last = 0;
+    // with and without a declared publisher, times always increase
     for message in [put(1), Message::delete(), put(2)] {
         publisher.publish(&message);
         scene.from.publish("stamped/y", Service::BLOCK, &message);
@@ -42,6 +43,7 @@ pub fn sessions_stamp_when_told_to(arrangement: Arrangement) -> Scene {
             last = time;
         }
     }
+    // a timestamp of the message's own is kept
     let shifted = Message {
         stamp_shift: Some(-60.0),
         ..put(3)
@@ -65,6 +67,7 @@ fn settles(heard: (&Party, &str), known: (&Party, &str)) {
 /// Keys of a session with a namespace begin with it for other sessions; messages outside of it do
 /// not exist for the session.
 pub fn namespaces_hold_for_publications(arrangement: Arrangement) -> Scene {
+    // publications from inside arrive with the prefix
     let scene = arrangement.open_with(INSIDE, NOTHING);
     let (inside, outside) = (&scene.from, &scene.to);
     let all = outside.subscribe("**");
@@ -77,6 +80,7 @@ pub fn namespaces_hold_for_publications(arrangement: Arrangement) -> Scene {
     assert_eq!(all.next().key, "out/er/x/*");
     all.undeclare();
 
+    // publications from outside arrive without it, or not at all
     let own = inside.subscribe("x/**");
     let publisher = outside.matched_publisher("out/er/x/1");
     for key in ["x/2", "x/**", "out/x/2", "out/er"] {
@@ -93,6 +97,7 @@ pub fn namespaces_hold_for_publications(arrangement: Arrangement) -> Scene {
 
 /// Namespaces hold for queries and their replies.
 pub fn namespaces_hold_for_queries(arrangement: Arrangement) -> Scene {
+    // a query from inside goes out with the prefix, and its reply returns without it
     let scene = arrangement.open_with(INSIDE, NOTHING);
     let (inside, outside) = (&scene.from, &scene.to);
     let queryable = outside.queryable("**");
@@ -105,6 +110,7 @@ pub fn namespaces_hold_for_queries(arrangement: Arrangement) -> Scene {
     assert_eq!(asking.keys(), ["q/1"]);
     queryable.undeclare();
 
+    // a query from outside must have the prefix
     let own = inside.queryable("q/*");
     settles((inside, ""), (outside, "out/er/"));
     let asks = |key| outside.ask(key, Conditions::default(), Question::PLAIN);

@@ -129,6 +129,7 @@ pub fn python() -> Option<&'static Path> {
 }
 
 fn find(release: Release) -> Result<Option<PathBuf>, String> {
+    // reasons to skip every test
     if std::env::var(SWITCH).is_ok_and(|value| value == "skip") {
         skipped(&format!("every test against the reference ({SWITCH}=skip)"));
         return Ok(None);
@@ -138,6 +139,7 @@ fn find(release: Release) -> Result<Option<PathBuf>, String> {
         skipped("every test against the reference (no Python 3 with the module venv)");
         return Ok(None);
     };
+    // an installed release, or a new installation; only the newest one must succeed
     let environment = target().join(format!("interop-venv-{}", release.version()));
     if environment.is_dir() {
         return Ok(Some(interpreter(&environment)));

@@ -45,11 +45,13 @@ const PEERS: [usize; 2] = [2, 3];
 
 impl Pair {
     fn new(routers: [Side; 2], peers: [Side; 2]) -> Pair {
+        // two linked routers
         let mesh = Mesh::new().with_id(routers[0], Some(IDS[0]), &[]);
         let mesh = mesh.with_id(routers[1], Some(IDS[1]), &[0]);
         let gateways = mesh.routers.iter().map(|(_, endpoint)| endpoint.clone());
         let gateways: Vec<String> = gateways.collect();
         let place = free_endpoint();
+        // two peers that are linked to both routers and to each other
         let peer = |side: Side, listen: Vec<String>, others: &[String]| {
             side.open(&Setup {
                 role: Peer,
@@ -61,6 +63,7 @@ impl Pair {
         };
         let one = peer(peers[0], vec![place.clone()], &[]);
         let other = peer(peers[1], vec![], &[place]);
+        // all links exist before the test begins
         let linked = |one: &Party, other: &Party| {
             one.linked().contains(&other.zid()) && other.linked().contains(&one.zid())
         };
@@ -151,6 +154,7 @@ impl Pair {
     /// Asserts that each queryable receives each query once.
     fn queries_are_answered_once(&self) {
         for from in 0..self.everyone.len() {
+            // a queryable at each other node
             let others = self.others(from).into_iter();
             let queryables: Vec<(String, Answering)> = others
                 .map(|to| format!("once/{from}/{to}"))
@@ -159,6 +163,7 @@ impl Pair {
                 .map(|((key, declared), to)| (key, self.everyone[to].queryable(&declared)))
                 .collect();
             self.settle(from);
+            // one query for all of them, with a reply from each
             let everything = Conditions::consolidated(Consolidation::None);
             let asked =
                 self.everyone[from].ask(&format!("once/{from}/*"), everything, Question::PLAIN);
@@ -169,6 +174,7 @@ impl Pair {
             }
             let keys: Vec<String> = queryables.iter().map(|(key, _)| key.clone()).collect();
             assert_eq!(asked.keys(), keys, "asked by {from}");
+            // no second copy has arrived
             for (key, queryable) in queryables {
                 assert!(queryable.try_next().is_none(), "{key} is asked twice");
                 queryable.undeclare();

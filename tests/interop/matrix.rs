@@ -51,6 +51,7 @@ fn shown(feature: &Feature, position: usize, release: Release) -> String {
 }
 
 fn table(text: &mut String, release: Release) {
+    // Head: positions and their scenes.
     let version = release.version();
     let _ = write!(text, "\n## {version}\n\n| |");
     for position in POSITIONS {
@@ -64,6 +65,7 @@ fn table(text: &mut String, release: Release) {
         let _ = write!(text, " {} |", scenes.collect::<Vec<_>>().join(", "));
     }
     text.push('\n');
+    // A row for each feature, in sections.
     for (section, features) in SECTIONS {
         let _ = write!(text, "| **{section}** |");
         text.push_str(&" |".repeat(POSITIONS.len()));

@@ -21,6 +21,7 @@ struct Pair {
 
 impl Pair {
     fn new(ours_listens: bool, role: WhatAmI) -> Pair {
+        // one side listens, the other one dials through two relays
         let endpoint = free_endpoint();
         let listening = Setup {
             options: vec![SEVERAL],
@@ -32,6 +33,7 @@ impl Pair {
             ..Setup::peer_at(&endpoint)
         };
         let relays = || [Relay::to(&endpoint), Relay::to(&endpoint)];
+        // the listening side opens before the relays and the dialling side
         let (ours, theirs, relays) = match ours_listens {
             true => {
                 let ours = listening.ours();

@@ -129,6 +129,7 @@ fn queries_are_carried(from: &Party, to: &Party) {
         ("net/q/a", Priority::RealTime),
         ("net/p", Priority::DataLow),
     ] {
+        // A query whose priority the router may change.
         let service = Service {
             congestion: CongestionControl::Block,
             ..ASKED
@@ -140,6 +141,7 @@ fn queries_are_carried(from: &Party, to: &Party) {
         let querying = from.querier(key, conditions);
         until("the queryable is known", || querying.is_matched());
         let asking = querying.ask("", Question::with(Pattern { len: 8, seed: 1 }));
+        // The queryable sees the router's priority, and the reply returns.
         let asked = answering.next();
         if let Some(seen) = asked.priority {
             assert_eq!(seen, priority as u8, "{key}");

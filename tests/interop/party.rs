@@ -275,6 +275,7 @@ impl Party {
     /// Publishes without a declared publisher.
     pub fn publish(&self, key: &str, service: Service, message: &Message) -> Receipt {
         match self {
+            // a delete and a put are different types of ours
             Party::Ours(session) => {
                 let given = Given::of(session, message);
                 let done = if message.delete {
@@ -501,6 +502,7 @@ impl Publishing {
 
     pub fn publish(&self, message: &Message) -> Receipt {
         match self {
+            // a delete and a put are different types of ours
             Publishing::Ours { publisher, session } => {
                 let given = Given::of(session, message);
                 let done = if message.delete {

@@ -40,6 +40,7 @@ fn asks(scene: &Scene, selector: &str) -> Asking {
 pub fn queries_are_answered(scene: &Scene) {
     let queryable = scene.to.queryable("q/plain/*");
     scene.settles();
+    // one key, one reply
     let asking = scene.from.ask("q/plain/a", Conditions::default(), PLAIN);
     let asked = queryable.next();
     assert_eq!((&*asked.key, &*asked.parameters), ("q/plain/a", ""));
@@ -54,6 +55,7 @@ pub fn queries_are_answered(scene: &Scene) {
     assert_eq!(reply.replier, Some(queryable.id()));
     asking.ends();
 
+    // a wild selector, several replies
     let asking = scene.from.ask("q/**", Conditions::default(), PLAIN);
     let asked = queryable.next();
     assert_eq!(asked.key, "q/**");
@@ -63,6 +65,7 @@ pub fn queries_are_answered(scene: &Scene) {
     asked.finish();
     assert_eq!(asking.keys(), ["q/plain/*", "q/plain/a", "q/plain/b"]);
 
+    // without a matching queryable the end comes at once
     let begin = Instant::now();
     for selector in ["q/plain", "q/plain/a/b", "other/**", "q/@verbatim"] {
         asks(scene, selector).ends();
@@ -96,6 +99,7 @@ pub fn query_fields_arrive(scene: &Scene) {
     let queryable = scene.to.queryable("q/fields");
     scene.settles();
     let body = Pattern { len: 300, seed: 5 };
+    // each field alone, then all of them
     let questions = [
         Question::with(body),
         Question::with(Pattern::default()),
@@ -122,6 +126,7 @@ pub fn query_fields_arrive(scene: &Scene) {
             ..Question::with(body)
         },
     ];
+    // each query with several parameters
     for question in questions {
         for parameters in ["", "a=1", "a=1;b=x y;empty", "_time=[now(-1h)..]"] {
             let selector = format!("q/fields?{parameters}");
@@ -159,6 +164,7 @@ pub fn reply_fields_arrive(scene: &Scene) {
     scene.settles();
     let asking = asks(scene, "q/reply");
     let asked = queryable.next();
+    // replies with each field, puts and deletes
     let replies = [
         put(1),
         Message::put(Pattern::default()),
@@ -175,6 +181,7 @@ pub fn reply_fields_arrive(scene: &Scene) {
             ..Message::delete()
         },
     ];
+    // each reply arrives before the next one is sent
     for message in &replies {
         let receipt = asked.reply("q/reply", message);
         let seen = asking.reply().sample;
@@ -201,6 +208,7 @@ pub fn replies_have_the_service_of_the_query(scene: &Scene) {
         congestion,
         ..Service::BLOCK
     };
+    // each service of a query returns with its reply
     for service in [
         of(Priority::RealTime, true, CongestionControl::Block),
         of(Priority::Background, false, CongestionControl::Block),
@@ -225,6 +233,7 @@ pub fn replies_have_the_service_of_the_query(scene: &Scene) {
 pub fn errors_and_deletes_arrive(scene: &Scene) {
     let queryable = scene.to.queryable("q/errors/**");
     scene.settles();
+    // an error between replies
     let asking = asks(scene, "q/errors/*");
     let asked = queryable.next();
     let fault = Message {
@@ -244,6 +253,7 @@ pub fn errors_and_deletes_arrive(scene: &Scene) {
     assert_eq!((&*deleted.key, deleted.delete), ("q/errors/2", true));
     asking.ends();
 
+    // an error alone, without payload and encoding
     let asking = scene.from.ask("q/errors", Conditions::default(), PLAIN);
     let asked = queryable.next();
     asked.reply_err(&Message::put(Pattern::default()));
@@ -309,6 +319,7 @@ fn who_is_asked(queryables: &[Answering], asking: &Asking) -> Vec<usize> {
 pub fn consolidation_keeps_what_it_should(scene: &Scene) {
     let queryable = scene.to.queryable("q/consolidation/*");
     scene.settles();
+    // replies as key, number and age in seconds
     let answers = [
         ("k", 1, -5.0),
         ("k", 2, -3.0),
@@ -317,6 +328,7 @@ pub fn consolidation_keeps_what_it_should(scene: &Scene) {
         ("k", 5, -3.5),
         ("k", 6, -2.0),
     ];
+    // returns the numbers that arrive
     let heard = |consolidation, parameters: &str| {
         let selector = format!("q/consolidation/*{parameters}");
         let conditions = Conditions::consolidated(consolidation);
@@ -337,6 +349,7 @@ pub fn consolidation_keeps_what_it_should(scene: &Scene) {
         };
         replies.iter().map(number).collect::<Vec<_>>()
     };
+    // expectations for each mode; with `_time` the automatic mode consolidates nothing
     assert_eq!(heard(Consolidation::None, ""), [1, 2, 3, 4, 5, 6]);
     assert_eq!(heard(Consolidation::Monotonic, ""), [1, 2, 4, 6]);
     for consolidation in [Consolidation::Latest, Consolidation::Auto] {
@@ -352,6 +365,7 @@ pub fn consolidation_keeps_what_it_should(scene: &Scene) {
 pub fn replies_may_have_any_key_if_asked(scene: &Scene) {
     let queryable = scene.to.queryable("q/any/*");
     scene.settles();
+    // without the permission a reply on another key is refused
     let asking = asks(scene, "q/any/a");
     let asked = queryable.next();
     assert!(!asked.any_key);
@@ -361,6 +375,7 @@ pub fn replies_may_have_any_key_if_asked(scene: &Scene) {
     assert!(asking.reply().sample.carries(Pattern::short(2)));
     asking.ends();
 
+    // the permission, as an option or as a parameter
     let any = Conditions {
         any_key: true,
         ..all_answers()
@@ -423,6 +438,7 @@ pub fn a_thousand_queries_wait_at_once(scene: &Scene) {
         timeout: Some(LONG),
         ..all_answers()
     };
+    // all queries wait before the first reply
     let ask = |n: u64| {
         let question = Question::with(Pattern::short(n));
         let selector = format!("q/many/{n}");
@@ -430,11 +446,13 @@ pub fn a_thousand_queries_wait_at_once(scene: &Scene) {
     };
     let asking: Vec<Asking> = (0..MANY).map(ask).collect();
     let asked: Vec<_> = (0..MANY).map(|_| queryable.next()).collect();
+    // replies in reverse order
     for asked in asked.into_iter().rev() {
         let n = asked.key.trim_start_matches("q/many/").parse();
         asked.reply(&asked.key, &put(n.expect("a number")));
         asked.finish();
     }
+    // each query has its own reply
     for (n, asking) in asking.iter().enumerate() {
         let sample = asking.reply().sample;
         assert_eq!(sample.key, format!("q/many/{n}"));
@@ -553,6 +571,7 @@ pub fn queries_are_cancelled(scene: &Scene) {
 pub fn queriers_ask(scene: &Scene) {
     let queryable = scene.to.queryable("q/querier/*");
     scene.settles();
+    // options of the querier, which hold for each query
     let conditions = Conditions {
         target: Some(Target::All),
         timeout: Some(LONG),
@@ -561,6 +580,7 @@ pub fn queriers_ask(scene: &Scene) {
     };
     let querier = scene.from.querier("q/querier/a", conditions);
     until("the querier is matched", || querier.is_matched());
+    // queries with fields of their own
     let questions = [
         PLAIN,
         Question::with(Pattern { len: 500, seed: 2 }),
@@ -586,6 +606,7 @@ pub fn queriers_ask(scene: &Scene) {
             assert_eq!(asking.keys(), ["q/elsewhere", "q/querier/a"]);
         }
     }
+    // without a queryable the querier is not matched
     queryable.undeclare();
     until("nobody is left", || !querier.is_matched());
     querier.ask("", PLAIN).ends();

@@ -43,6 +43,7 @@ pub struct Reference {
 impl Reference {
     /// Starts a process. The caller has made sure that there is an [environment](environment::python).
     pub fn start() -> Rc<Reference> {
+        // the script in the interpreter of the release
         let python = environment::python().expect("the test was to be skipped");
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/peer.py");
         let mut child = Command::new(python)
@@ -52,6 +53,7 @@ impl Reference {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap_or_else(|e| panic!("{} does not start: {e}", python.display()));
+        // lines that are no JSON are log lines
         let parsed = |line: String| serde_json::from_str(&line).unwrap_or(Value::String(line));
         let reference = Reference {
             lines: each_line(child.stdout.take().expect("it is piped"), parsed),
@@ -64,6 +66,7 @@ impl Reference {
             named: Cell::new(0),
             killed: Cell::new(false),
         };
+        // the first answer shows that it runs
         reference.answer(0);
         Rc::new(reference)
     }

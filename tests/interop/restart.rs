@@ -101,10 +101,12 @@ fn their_client_survives_an_orderly_restart_of_our_router() {
 fn a_get_waits(router: fn(&str) -> Router) {
     let endpoint = free_endpoint();
     let setup = Setup::client(&endpoint);
+    // The router ends after the asker has connected.
     let running = router(&endpoint);
     let asker = Party::Ours(setup.ours());
     running.end();
     until("the link is gone", || asker.linked().is_empty());
+    // One query while the router is away, one after its return.
     let conditions = Conditions {
         timeout: Some(LONG),
         ..Conditions::default()
@@ -112,6 +114,7 @@ fn a_get_waits(router: fn(&str) -> Router) {
     let held = asker.ask("restart/q", conditions, Question::PLAIN);
     let again = router(&endpoint);
     until("the router is back", || asker.linked().contains(&again.zid));
+    // The queryable comes last, and replies to both.
     let late = asker.ask("restart/*", conditions, Question::PLAIN);
     let other = Party::Theirs(setup.theirs());
     let queryable = other.queryable("restart/q");

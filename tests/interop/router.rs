@@ -67,6 +67,7 @@ impl Router {
     pub fn process_with(flags: &[&str]) -> Router {
         let port = ["-l", "tcp/127.0.0.1:0"];
         let port = &port[..if flags.contains(&"-l") { 0 } else { 2 }];
+        // the command, on a free port unless the flags name one
         let mut child = Command::new(env!("CARGO_BIN_EXE_zonda"))
             .args(["router", "--no-multicast-scouting"])
             .args([flags, port].concat())
@@ -75,6 +76,7 @@ impl Router {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command is built beside this test");
+        // its first lines have the id and the endpoint
         let errors = each_line(child.stderr.take().expect("it is piped"), |line| line);
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let mut after = |prefix: &str| {

@@ -155,6 +155,7 @@ impl Arrangement {
 
     fn direct(self, from: Options, to: Options) -> Scene {
         let endpoint = free_endpoint();
+        // opens a party that listens or dials
         let open = |(side, role): (Side, WhatAmI), listens: bool, options: Options| {
             let setup = if listens {
                 Setup::listening(role, &endpoint)
@@ -165,6 +166,7 @@ impl Arrangement {
             let options = options.to_vec();
             side.open(&Setup { options, ..setup })
         };
+        // the listening party is first
         let (from, to) = if matches!(self.between, FromDials) {
             let to = open(self.to, true, to);
             (open(self.from, false, from), to)
@@ -172,6 +174,7 @@ impl Arrangement {
             let from = open(self.from, true, from);
             (from, open(self.to, false, to))
         };
+        // both have the link
         for (party, other) in [(&from, &to), (&to, &from)] {
             until("both peers see each other", || {
                 party.linked().contains(&other.zid())

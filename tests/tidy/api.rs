@@ -268,6 +268,7 @@ fn exceptions() -> String {
     let notes = Notes::read();
     let mut text = String::new();
     for (title, is_missing) in [("What differs", false), ("What is missing", true)] {
+        // Items with a common reason, in the order of their first one.
         let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
         for item in items() {
             let reason = match notes.state(&item.key()) {
@@ -275,6 +276,7 @@ fn exceptions() -> String {
                 State::Different(how) if !is_missing => how,
                 _ => continue,
             };
+            // Members of a missing item are not repeated.
             if is_missing
                 && matches!(notes.state(parent(item.path)), State::Missing(same) if same == reason)
             {
@@ -285,6 +287,7 @@ fn exceptions() -> String {
                 None => groups.push((reason, vec![item.path])),
             }
         }
+        // A table for each title.
         let _ = write!(text, "## {title}\n\n| item | here |\n|---|---|\n");
         for (reason, paths) in groups {
             let _ = writeln!(text, "| {} | {reason} |", shortened(&paths));
@@ -315,6 +318,7 @@ fn listing() -> String {
     let notes = Notes::read();
     let (mut text, mut last) = ("## All items\n".to_owned(), "");
     for item in items() {
+        // Members are listed behind their type.
         let owner = match is_member(&item) {
             true => parent(item.path),
             false => item.path,
@@ -325,6 +329,7 @@ fn listing() -> String {
         } else {
             text.push_str(", ");
         }
+        // Deviations are marked.
         let mark = match notes.state(&item.key()) {
             State::Same => "",
             State::Different(_) => " (different)",

@@ -54,6 +54,7 @@ fn function(code: &str, start: usize) -> Option<Function<'_>> {
 fn parameters(signature: &str) -> &str {
     let (mut angle, mut round, mut from) = (0_i32, 0_i32, 0);
     let mut before = ' ';
+    // Parentheses within generics do not count, nor does the `>` of an arrow.
     for (at, c) in signature.char_indices() {
         match c {
             '<' if round == 0 => angle += 1,

@@ -27,6 +27,7 @@ pub fn imports(code: &str) -> Vec<Import> {
 }
 
 fn expand(at: usize, prefix: &str, tree: &str, found: &mut Vec<Import>) {
+    // A path without braces is one import.
     let Some((head, inside)) = tree.split_once('{') else {
         let (item, renamed) = tree.split_once(" as ").unwrap_or((tree, ""));
         let path = format!("{prefix}{}", item.trim());
@@ -39,6 +40,7 @@ fn expand(at: usize, prefix: &str, tree: &str, found: &mut Vec<Import>) {
     };
     let prefix = format!("{prefix}{}", head.trim());
     let inside = inside.rsplit_once('}').map_or(inside, |(inside, _)| inside);
+    // Parts between commas at the outer level, each with the prefix.
     let (mut depth, mut from) = (0, 0);
     for (end, c) in inside.char_indices().chain([(inside.len(), ',')]) {
         match c {

@@ -127,6 +127,7 @@ fn without_tests(code: &str) -> String {
         "#[cfg(any(test",
         "#[test]",
     ] {
+        // further attributes belong to the item
         for at in find(code, attribute) {
             let mut item = at + attribute.len();
             while let Some(next) =
@@ -135,6 +136,7 @@ fn without_tests(code: &str) -> String {
             {
                 item += next + code[item + next..].find(']').unwrap_or(0) + 1;
             }
+            // the item is blanked, with its lines kept
             let end = lexer::item_end(code.as_bytes(), item);
             for byte in &mut bytes[at..end] {
                 if *byte != b'\n' {

@@ -215,6 +215,7 @@ impl Case {
     }
 
     fn deliver(&self, parts: &mut Parts, to: &'static str, stamped: bool) -> Outcome<()> {
+        // a session that counts and pays the seeded cost for each message
         let received = Arc::new(AtomicU64::new(0));
         let (counter, seed, plain) = (Arc::clone(&received), self.seed, self.bytes());
         let source = if stamped { stamping_node } else { node };
@@ -222,6 +223,7 @@ impl Case {
             counter.fetch_add(1, Ordering::Relaxed);
             seed.cost(&plain);
         })?;
+        // the batch is encoded once; each part delivers it again with its frame number reset
         let publisher = scene.publisher(false)?;
         let (batch, sn) = self.batch(&publisher, &mut scene.wire)?;
         let end = &mut scene.wire.far.end;
@@ -233,6 +235,7 @@ impl Case {
                 all = end.deliver(&batch.bytes, &batch.block).is_ok();
                 end.end_burst();
             };
+            // the first turn warms the caches and is not measured
             match turn {
                 0 => work(),
                 _ => parts.measure(self.name, self.messages(), work),
@@ -245,6 +248,7 @@ impl Case {
     }
 
     fn forward(&self, parts: &mut Parts, faces: usize) -> Outcome<()> {
+        // a batch of all messages, encoded once and delivered again in each part
         let mut scene = Routed::set(faces)?;
         let publisher = scene.publisher()?;
         let (batch, sn) = self.batch(&publisher, &mut scene.near)?;
@@ -258,10 +262,12 @@ impl Case {
                 end.end_burst();
                 (0..self.messages()).for_each(|_| self.seed.cost(&plain));
             };
+            // the first turn warms the caches and is not measured
             match turn {
                 0 => work(),
                 _ => parts.measure(self.name, self.messages(), work),
             }
+            // every sink must have received at least the payloads
             for wire in &mut scene.far {
                 let taken: usize = wire.taken()?.iter().map(Vec::len).sum();
                 all &= taken as u64 >= self.messages() * self.size as u64;

@@ -46,6 +46,7 @@ impl Parts {
 }
 
 fn run(arguments: &[String]) -> Result<(), String> {
+    // Arguments: flags, and names of cases.
     let (mut seed, mut most) = (Seed::None, u64::MAX);
     let mut wanted = Vec::new();
     let mut rest = arguments.iter();
@@ -63,6 +64,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
             name => wanted.push(name.to_owned()),
         }
     }
+    // The wanted cases, or all of them.
     let mut parts = Parts::default();
     for case in cases::all(seed, most) {
         if wanted.is_empty() || wanted.iter().any(|name| *name == case.name) {
@@ -76,6 +78,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
             .collect();
         return Err(format!("no such case: try one of {}", known.join(", ")));
     }
+    // Callgrind's parts belong to these lines in their order.
     for (case, messages) in &parts.measured {
         println!("{messages} {case}");
     }

@@ -217,6 +217,7 @@ impl ProducerContext for Reports {
     type DeliveryOpaque = usize;
 
     fn delivery(&self, result: &DeliveryResult<'_>, number: usize) {
+        // counters, and the callback for failed messages
         let result = match result {
             Ok(_) => {
                 self.delivered.fetch_add(1, Ordering::Relaxed);
@@ -236,6 +237,7 @@ impl ProducerContext for Reports {
                 Err(reason)
             }
         };
+        // a future that waits for this message gets its result
         if number == 0 {
             return;
         }
@@ -300,11 +302,13 @@ impl Producer {
             waiting: Mutex::default(),
             on_failure,
         };
+        // the client library checks all properties here
         let producer: BaseProducer<Reports> = config
             .create_with_context(reports)
             .map_err(|error| Failure::Usage(error.to_string()))?;
         let producer = Arc::new(producer);
         let ended = Arc::new(AtomicBool::new(false));
+        // reports arrive only while a thread polls the producer
         let thread = {
             let (producer, ended) = (Arc::clone(&producer), Arc::clone(&ended));
             thread::Builder::new()
@@ -345,6 +349,7 @@ impl Producer {
     }
 
     fn queue(&self, record: Record<'_>, number: usize) -> Result<(), Refused> {
+        // the record in the library's form; the number comes back with its report
         let mut sent: BaseRecord<'_, [u8], [u8], usize> =
             BaseRecord::with_opaque_to(record.topic, number);
         if let Some(payload) = record.payload {
@@ -361,6 +366,7 @@ impl Producer {
             }
             sent = sent.headers(headers);
         }
+        // errors that a caller distinguishes have variants of their own
         self.producer
             .send(sent)
             .map_err(|(error, _)| match error.rdkafka_error_code() {

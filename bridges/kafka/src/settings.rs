@@ -55,6 +55,7 @@ impl fmt::Display for Problem {
 /// # Blocking
 /// Some milliseconds, for a client that is made and ended.
 pub fn check(config: &ClientConfig, purpose: Purpose) -> Result<(), Vec<Problem>> {
+    // each setting alone, so that an error has the name of its setting
     let mut problems: Vec<Problem> = config
         .config_map()
         .iter()
@@ -68,6 +69,7 @@ pub fn check(config: &ClientConfig, purpose: Purpose) -> Result<(), Vec<Problem>
             })
         })
         .collect();
+    // all settings together, for warnings about combinations
     if problems.is_empty() {
         let said = together(config, purpose);
         problems.extend(said.into_iter().map(|what| Problem {

@@ -65,6 +65,7 @@ impl Speller<'_> {
 
     fn head(&mut self) -> Head {
         let before = self.take();
+        // everything up to the place of the timestamp
         self.push_head();
         let stamped = self.coin();
         if stamped {
@@ -75,9 +76,11 @@ impl Speller<'_> {
             self.put(0x01);
         }
         let bytes = std::mem::take(&mut self.out);
+        // the id behind the clock value of the timestamp
         let id = self.id();
         self.sized_bytes(&id);
         let clock = std::mem::replace(&mut self.out, before);
+        // length of the payload, and the form in which it is written
         let length = match self.coin() {
             true => 0,
             false => self.bytes().len(),
@@ -224,6 +227,7 @@ impl Speller<'_> {
         let known = [QOS, TIMESTAMP, STACK, (0x43, Kind::Entity)];
         self.extensions(header, &known);
         let header = self.out.len();
+        // a reply with its body, or an error with its payload
         if self.coin() {
             let flags = self.byte() & 0x60;
             self.put(0x04 | flags);
@@ -270,6 +274,7 @@ impl Speller<'_> {
     fn declaration(&mut self) {
         let header = self.out.len();
         let id = self.pick(&[0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x1a]);
+        // declarations have an id and a key, undeclarations an id; `0x1a` has neither
         match id {
             0x00 | 0x02 | 0x04 | 0x06 => {
                 let bits = if id == 0 { 16 } else { 32 };
@@ -287,6 +292,7 @@ impl Speller<'_> {
                 self.vle_low(number, bits);
             }
         }
+        // extensions that belong to the kind
         match id {
             0x03 | 0x05 | 0x07 => self.extensions(header, &[(0x5f, Kind::Key)]),
             0x04 => self.extensions(header, &[(0x21, Kind::Number(24))]),

@@ -31,6 +31,7 @@ impl Speller<'_> {
         self.put(flags | if is_scout { 1 } else { 2 });
         let version = self.byte();
         self.put(version);
+        // A Scout asks for roles; a Hello has the sender's role and locators.
         if is_scout {
             let what = self.byte() & 0x0f;
             match what & 0x08 {
@@ -101,11 +102,13 @@ impl Speller<'_> {
         let lease = self.number();
         self.vle(lease);
         self.low_number();
+        // An OpenSyn has the cookie, an OpenAck does not.
         let is_ack = flags & 0x20 != 0;
         if !is_ack {
             let cookie = self.bytes();
             self.sized_bytes(&cookie);
         }
+        // One extension has another form on each side.
         let known = [
             (0x01, Kind::Unit),
             (0x42, Kind::Bytes),

@@ -52,10 +52,12 @@ pub fn one_way(
     let (mut times, mut sent, mut lost) = (BTreeMap::new(), 0_u64, 0_u64);
     let (mut begun, mut is_warm) = (Instant::now(), false);
     loop {
+        // One message at a time, from its send to its arrival.
         let left = Instant::now();
         send();
         let is_here = comes(LOST);
         let came = Instant::now();
+        // Times count only after the warm-up.
         if !is_warm && came - begun >= warm_up {
             line(format_args!("{}", json!({"event": "measuring"})));
             (is_warm, begun) = (true, Instant::now());
@@ -72,6 +74,7 @@ pub fn one_way(
             }
         }
     }
+    // The result in one line.
     let told = json!({
         "event": "latency",
         "seconds": begun.elapsed().as_secs_f64(),

@@ -122,9 +122,11 @@ impl Shared {
         let now = Instant::now();
         let mut state = self.state();
         let mut next = None;
+        // the course decides about the use of an answer
         match state.course {
             Course::Single => drop(self.tell.send(())),
             _ if stamp >= WARM => {}
+            // back to back: the answer releases the next message
             Course::Circle(sent) => {
                 state.check(stamp);
                 if stamp >= state.first {
@@ -136,6 +138,7 @@ impl Shared {
                     state.course = Course::Circle(Instant::now());
                 }
             }
+            // on a schedule: the time counts from when the message was due
             Course::Open(start, interval) => {
                 state.check(stamp);
                 if stamp >= state.first {
@@ -147,6 +150,7 @@ impl Shared {
             }
             Course::Over => {}
         }
+        // the put runs without the lock
         drop(state);
         if let Some(stamp) = next {
             self.send(stamp);
@@ -162,6 +166,7 @@ impl Shared {
 /// Measures, prints the line and stays for a while.
 pub fn measure(session: &Session, plan: Plan) {
     let (tell, told) = channel();
+    // publisher and subscriber, with the state that they share
     let publisher = session
         .declare_publisher(KEY_PING)
         .congestion_control(CongestionControl::Block)
@@ -197,6 +202,7 @@ pub fn measure(session: &Session, plan: Plan) {
         })
         .wait()
         .unwrap_or_else(|e| fail("cannot subscribe to test/pong", e));
+    // contact, then the measurement on its course
     contact(&shared, &told);
     let load = plan.load.map(|size| start_load(session, size));
     let outcome = match plan.rate {
@@ -298,6 +304,7 @@ fn open(
     rate: f64,
     load: Option<&AtomicU64>,
 ) -> Outcome {
+    // warm-up: on the schedule if it is dense, one by one otherwise
     let is_dense = rate * plan.warm_up.as_secs_f64() >= LEAD_MIN;
     let lead = if is_dense {
         plan.warm_up
@@ -308,6 +315,7 @@ fn open(
     while !is_dense && warm.elapsed() < plan.warm_up {
         shared.single(told, ANSWER);
     }
+    // the schedule, and a cutoff for a peer that does not keep up
     let interval = 1e9 / rate;
     let start = Instant::now();
     let due = |number: u64| start + Duration::from_nanos((number as f64 * interval) as u64);
@@ -320,6 +328,7 @@ fn open(
         (state.first, state.course) = (first, Course::Open(start, interval));
     }
     let (mut sent, mut mark) = (0, (start, 0));
+    // sleep until shortly before the due time, then yield
     while sent < planned {
         let now = Instant::now();
         if now >= cutoff {
@@ -338,6 +347,7 @@ fn open(
             sent += 1;
         }
     }
+    // late answers are awaited, and the rate counts until the last one
     let end = Instant::now();
     let load = load_rate(load, mark);
     settle(shared, sent);

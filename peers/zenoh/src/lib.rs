@@ -59,11 +59,13 @@ impl Common {
     ///
     /// Ends the program with exit code 2 if a value is refused.
     pub fn configuration(&self, usual: Mode, extra: &[(&str, &str)]) -> Config {
+        // The file, or the defaults.
         let mut config = match &self.config {
             Some(file) => Config::from_file(file)
                 .unwrap_or_else(|e| usage(format_args!("--config {}: {e}", file.display()))),
             None => Config::default(),
         };
+        // The mode: flag, file, then the program's usual one.
         let named = config.get_json("mode").is_ok_and(|mode| mode != "null");
         if self.mode.is_some() || !named {
             let name = match self.mode.unwrap_or(usual) {
@@ -73,6 +75,7 @@ impl Common {
             };
             set(&mut config, "--mode", "mode", &json(name));
         }
+        // Flags of connections.
         if !self.connect.is_empty() {
             set(
                 &mut config,
@@ -97,6 +100,7 @@ impl Common {
                 "false",
             );
         }
+        // Settings of the program, and arbitrary ones last.
         for (key, value) in extra {
             set(&mut config, "built-in setting", key, value);
         }

@@ -165,6 +165,7 @@ pub fn unfinished_messages(stage: &Stage) {
 /// Subscribes without ever reading, and publishes messages under Drop that wait in the subscribers'
 /// queues, each surrounded by messages without a subscriber. The argument is how many subscribers.
 pub fn pinned_blocks(stage: &Stage) {
+    // subscribers with small receive buffers
     let guests: Vec<Hand> = (0..stage.number(8))
         .map(|_| {
             let mut guest = stage.guest();
@@ -175,6 +176,7 @@ pub fn pinned_blocks(stage: &Stage) {
             guest
         })
         .collect();
+    // a publisher of wanted messages, each followed by unwanted ones
     let mut publisher = stage.guest();
     read_beside(stage, &publisher);
     keep_alive(stage, &publisher);

@@ -67,6 +67,7 @@ pub fn client_far_away(stage: &Stage) {
 
 /// Announces many peers by gossip that all share one address; counts the connections to it.
 pub fn gossip_of_many(stage: &Stage) {
+    // the common address, which counts connections
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let place = listener.local_addr().expect("bound").to_string();
     let dialled = Arc::new(AtomicU64::new(0));
@@ -77,6 +78,7 @@ pub fn gossip_of_many(stage: &Stage) {
             drop(stream);
         }
     });
+    // the gossip, as a peer would send it
     let mut guest = stage.visitor();
     guest.parameters.whatami = WhatAmI::Peer;
     guest.introduce();
@@ -97,6 +99,7 @@ pub fn gossip_of_many(stage: &Stage) {
         .collect();
     let gossip = link_states(&states);
     guest.frame(&gossip);
+    // the number of connections after the time of the argument
     stage.say("attacking");
     stage.pause(seconds(stage.number(5) as f64));
     stage.say(&format!("dialled {}", dialled.load(Ordering::Relaxed)));

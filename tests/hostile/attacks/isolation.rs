@@ -162,6 +162,7 @@ fn cuttable(stage: &Stage, number: u128) -> Option<Hand> {
 pub fn returners(stage: &Stage) {
     let count = stage.number(100) as usize;
     let back = Arc::new(Mutex::new(Vec::new()));
+    // each client notes when it has a connection again
     let open = |_| {
         let config = Config::client([format!("tcp/{}", stage.address)]);
         let session = zonda::open(config).wait().expect("the router is there");
@@ -178,10 +179,12 @@ pub fn returners(stage: &Stage) {
     };
     let _sessions: Vec<_> = (0..count).map(open).collect();
     stage.say("attacking");
+    // all clients are back
     let all = || back.lock().unwrap_or_else(PoisonError::into_inner).len() >= count;
     while !all() && !stage.pause(Duration::from_millis(20)) {}
     let mut back = back.lock().unwrap_or_else(PoisonError::into_inner).clone();
     back.sort_unstable();
+    // the busiest tenth of a second
     let within = |first: &Instant| {
         let end = *first + Duration::from_millis(100);
         back.iter().filter(|at| (first..&end).contains(at)).count()

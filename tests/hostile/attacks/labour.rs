@@ -134,6 +134,7 @@ fn large_table(stage: &Stage, mut act: impl FnMut(&mut Hand, u32) -> bool) {
 /// the neighbours received how many declarations.
 pub fn many_who_listen_to_churn(stage: &Stage) {
     const DECLARATIONS: u32 = 4000;
+    // Interested neighbours, one of which counts its batches.
     let mut guests: Vec<Hand> = (0..stage.number(200)).map(|_| stage.guest()).collect();
     for guest in &mut guests {
         guest.frame(&interest(1, "attack/**", false));
@@ -142,6 +143,7 @@ pub fn many_who_listen_to_churn(stage: &Stage) {
     let mut listener = guests.pop().expect("there is one");
     keep_alive(stage, &listener);
     crowd(stage, guests);
+    // Declarations and undeclarations of another neighbour.
     let mut guest = stage.guest();
     stage.say("attacking");
     let ids = 0..DECLARATIONS / 2;
@@ -150,6 +152,7 @@ pub fn many_who_listen_to_churn(stage: &Stage) {
             .map(|id| subscriber(id, &format!("attack/{id}"))),
     );
     guest.messages(ids.map(no_subscriber));
+    // Batches until every declaration has come.
     let (mut told, mut batches) = (0, 0);
     while told < DECLARATIONS {
         batches += 1;
@@ -180,6 +183,7 @@ fn patterns(word: &str) -> Vec<String> {
 /// patterns that one key matches.
 pub fn many_interests_in_one_key(stage: &Stage) {
     let (firsts, seconds) = (patterns("honest"), patterns("usual"));
+    // Each guest declares interests on combinations of patterns.
     let guests: Vec<Hand> = (0..stage.number(3))
         .map(|_| {
             let mut guest = stage.guest();

@@ -113,6 +113,7 @@ impl Mesh {
     /// Starts routers, each of which connects to the earlier ones that `links` names.
     fn of(links: &[&[usize]], setup: &Setup) -> Mesh {
         let (mut routers, mut places) = (Vec::new(), Vec::<SocketAddr>::new());
+        // Each router gets its id and the addresses of earlier ones.
         for (number, links) in links.iter().enumerate() {
             let to: Vec<String> = links
                 .iter()
@@ -126,6 +127,7 @@ impl Mesh {
             places.push(SocketAddr::from(([127, 0, 0, 1], port)));
             routers.push(router);
         }
+        // A client with a subscriber at each router.
         let clients: Vec<Session> = places.iter().map(|place| client(*place)).collect();
         let heard = clients.iter().map(subscribed).collect();
         let mut mesh = Mesh {
@@ -149,6 +151,7 @@ impl Mesh {
         let source = client(self.places[0]);
         let publisher = source.declare_publisher("honest/flow");
         let publisher = publisher.wait().expect("open");
+        // Rows of probes, until one arrives everywhere exactly once.
         let mut first = FIRST_PROBE;
         until("each message of a row comes once to all", || {
             let row = first..first + ROW;
@@ -161,6 +164,7 @@ impl Mesh {
                 .iter()
                 .all(|heard| heard.has_each_once(row.clone()))
         });
+        // The flow itself, on a thread.
         let (over, sent) = (Arc::clone(&self.over), Arc::clone(&self.sent));
         thread::spawn(move || {
             while !over.load(Ordering::Relaxed) {

@@ -130,6 +130,7 @@ pub fn surplus_in_an_extension(stage: &Stage) {
 /// Returns the keys and values that a subscriber to `plant/**` receives until the end, each decoded
 /// by itself.
 fn overheard(world: &mut World, attack: &str) -> Vec<(String, Vec<u8>)> {
+    // a subscriber that decodes each message by itself
     let mut strict = Hand::connected(world.address);
     strict.subscribe(1, "plant/**");
     assert!(strict.is_served());
@@ -137,10 +138,12 @@ fn overheard(world: &mut World, attack: &str) -> Vec<(String, Vec<u8>)> {
     attack.said("done");
     let mut told = HashMap::new();
     let mut heard = Vec::new();
+    // keys in full, by the ids that the router has declared
     let key = |told: &HashMap<u16, String>, expr: &WireExpr<'_>| match expr.scope {
         0 => expr.suffix.to_owned(),
         scope => format!("{}{}", told[&scope], expr.suffix),
     };
+    // only declarations of keys, and puts, may arrive
     let is_whole = strict.read_until(|message| {
         match message {
             NetworkMessage::Declare(declare) => match &declare.body {

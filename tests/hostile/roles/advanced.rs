@@ -66,6 +66,7 @@ impl Line {
         has_begun: impl Fn() -> bool,
         is_over: impl Fn() -> bool,
     ) {
+        // An advanced publisher with every option.
         let cache = CacheConfig::default()
             .max_samples(RATE as usize)
             .max_bytes(CACHE_BYTES);
@@ -77,10 +78,12 @@ impl Line {
             .publisher_detection()
             .wait()
             .expect("open");
+        // Greetings until every subscriber is known.
         while !has_begun() && !is_over() {
             publisher.put(payload(GREETING, SIZE)).wait().expect("open");
             std::thread::sleep(Duration::from_millis(20));
         }
+        // Numbered messages at the rate.
         for number in 0.. {
             if is_over() || publisher.put(payload(number, SIZE)).wait().is_err() {
                 break;

@@ -234,6 +234,7 @@ fn ask(asking: &Session, answering: &Session, name: &str, notes: &Arc<Notes>) {
 /// Declares and undeclares a token again and again in one session, and watches it in another one.
 fn live(living: &Session, watching: &Session, name: &str, notes: &Notes) {
     let key = format!("honest/{name}/alive");
+    // a watcher that counts changes
     let seen = Arc::new(AtomicU64::new(0));
     let told = Arc::clone(&seen);
     let _watch = watching
@@ -245,6 +246,7 @@ fn live(living: &Session, watching: &Session, name: &str, notes: &Notes) {
         })
         .wait()
         .expect("open");
+    // a token appears and vanishes, and each change is awaited
     let mut changes = 0;
     while !notes.is_over() {
         let begin = Instant::now();
@@ -380,6 +382,7 @@ pub fn run(load: Load, router: Option<SocketAddr>) {
 
 impl Honest {
     fn begin(&mut self, source: &Session, join: impl Fn() -> Session) {
+        // a thread for each flow, and for the other kinds of work
         let begin = Arc::new(AtomicBool::new(false));
         for index in 0..self.load.flows.len() {
             let (source, load) = (source.clone(), self.load.clone());
@@ -404,12 +407,14 @@ impl Honest {
             let (name, notes) = (self.load.name.clone(), Arc::clone(&self.notes));
             self.work(move || live(&living, &watching, &name, &notes));
         }
+        // flows begin once every subscriber is known
         until("every subscriber is known to the source", || {
             let mut advanced = self.advanced.iter();
             self.subscribers.iter().all(Subscriber::is_greeted)
                 && advanced.all(|line| lock(&line.ledger).greeted)
         });
         begin.store(true, Ordering::Relaxed);
+        // the case may begin once everything has been published and replied
         until("everything flows", || {
             let published = self.notes.published.iter();
             let flows = published.clone().all(|p| p.load(Ordering::Relaxed) > 0);
@@ -487,6 +492,7 @@ impl Honest {
 
     /// Ends all work, and prints the messages that never came.
     fn stop(&mut self) {
+        // no message is published from here on
         self.notes.over.store(true, Ordering::Relaxed);
         for thread in self.working.drain(..) {
             let _ = thread.join();
@@ -497,6 +503,7 @@ impl Honest {
             .iter()
             .map(|p| p.load(Ordering::Relaxed))
             .collect();
+        // subscribers get time for messages under Block
         let deadline = Instant::now() + LONG;
         let blocks: Vec<bool> = self.load.flows.iter().map(|flow| flow.block).collect();
         let has_all = |subscriber: &Subscriber| {
@@ -509,6 +516,7 @@ impl Honest {
         while !all() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
+        // the last report, with lost messages
         let close = |subscriber: &Subscriber| {
             let ledgers = subscriber.ledgers.iter().zip(&published);
             ledgers

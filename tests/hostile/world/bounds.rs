@@ -120,6 +120,7 @@ impl Verdict {
                     wrongs.push(format!("{name}: {count} {what}"));
                 }
             };
+            // both times, with and without the attack
             for report in [quiet, report] {
                 wrong(report.forged, "forged");
                 wrong(report.links_lost, "links lost");
@@ -129,6 +130,7 @@ impl Verdict {
                     for (flow, seen) in flows.iter().enumerate() {
                         let place =
                             |what| format!("{what} of flow {flow} at subscriber {subscriber}");
+                        // losses count under Block only
                         if report.blocks.get(flow) == Some(&true) {
                             wrong(seen.lost, &place("lost"));
                         }
@@ -202,6 +204,7 @@ impl Verdict {
 
 impl Display for Verdict {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        // honest processes, without and with the attack
         for (name, quiet, attacked) in &self.honest {
             for (when, report) in [("without", quiet), ("attacked", attacked)] {
                 writeln!(
@@ -224,6 +227,7 @@ impl Display for Verdict {
                 }
             }
         }
+        // the router's usage
         for (when, seen) in [("without", &self.quiet), ("attacked", &self.attacked)] {
             writeln!(
                 f,
@@ -237,6 +241,7 @@ impl Display for Verdict {
                 seen.elsewhere,
             )?;
         }
+        // last lines of the logs
         let last = self.log.len().saturating_sub(LINES_SHOWN);
         for line in &self.log[last..] {
             writeln!(f, "  log: {line}")?;

@@ -117,6 +117,7 @@ impl Setup {
     }
 
     fn command(&self, port: u16) -> Command {
+        // the program under test, `zonda` by default
         let chosen = std::env::var("ZONDA_HOSTILE_ROUTER").ok();
         let program = chosen
             .clone()
@@ -126,6 +127,7 @@ impl Setup {
         if name == "zonda" {
             arguments.push("router".to_owned());
         }
+        // listeners and configuration; another implementation gets no keys of our own
         let place = format!("tcp/127.0.0.1:{port}");
         arguments.extend(["-l", &place, "--no-multicast-scouting"].map(str::to_owned));
         for endpoint in &self.listeners {
@@ -135,6 +137,7 @@ impl Setup {
         for value in self.configuration.iter().chain(own) {
             arguments.extend(["--cfg".to_owned(), value.clone()]);
         }
+        // a shell sets the limit of descriptors
         let mut command = Command::new("sh");
         let limit = self
             .descriptors
@@ -230,9 +233,11 @@ pub struct World {
 impl World {
     /// Starts a router in a process of its own.
     pub fn open(setup: Setup) -> World {
+        // one world at a time
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let (router, port) = setup.start(0);
         let address = SocketAddr::from(([127, 0, 0, 1], port));
+        // the addresses whose connections are counted
         let is_web = setup
             .listeners
             .iter()
@@ -258,6 +263,7 @@ impl World {
     /// Starts two peers without a router: a source that listens, watched in place of the router,
     /// and a subscriber that dialled it.
     pub fn of_peers(load: Load) -> World {
+        // the source is the watched process here
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let source = roles::start(&Part::Honest(load.clone(), None), "");
         let address = source.said("listening on ");
@@ -442,6 +448,7 @@ impl World {
     /// Ends the honest load: what was published under Block must have arrived. Then judges.
     #[track_caller]
     pub fn verdict(mut self) -> Verdict {
+        // no router may have ended
         let alive = self.router.as_mut().is_none_or(Process::is_running);
         assert!(alive, "the router ended: {:?}", self.router_lines().last());
         if let Some((_, far)) = &mut self.far {
@@ -450,6 +457,7 @@ impl World {
             assert!(is_running, "the router behind it ended: {last:?}");
         }
         let said = self.said();
+        // final reports of the honest processes
         let mut reports = Vec::new();
         for mut honest in std::mem::take(&mut self.honest) {
             honest.process.tell("stop");

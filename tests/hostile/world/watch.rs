@@ -198,6 +198,7 @@ pub struct Watch {
 
 impl Watch {
     pub fn over(pid: u32, doors: impl IntoIterator<Item = SocketAddr>) -> Watch {
+        // local addresses in the form of `/proc/net/tcp`
         let doors = doors.into_iter();
         let local = doors.map(|door| format!("0100007F:{:04X}", door.port()));
         let local = local.collect();
@@ -205,6 +206,7 @@ impl Watch {
             process: PathBuf::from(format!("/proc/{pid}")),
             local,
         };
+        // a thread samples until the watch is dropped
         let seen = Arc::new(Mutex::new(Sighting::default()));
         let (over, ended) = channel();
         let (looked, noted) = (place.clone(), Arc::clone(&seen));

@@ -29,6 +29,7 @@ pub struct BridgeArgs {
 impl BridgeArgs {
     /// Carries until Ctrl-C.
     pub fn run(&self) -> Result<(), Failure> {
+        // The configuration, with all of its problems at once.
         let file = self.config.display();
         let text = std::fs::read_to_string(&self.config)
             .map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
@@ -45,10 +46,12 @@ impl BridgeArgs {
         if self.check_config {
             return Ok(());
         }
+        // Messages are carried until the signal.
         let interrupt = Interrupt::listen()?;
         let bridge = Bridge::start(&config)?;
         print(format_args!("carrying: {config:?}"));
         interrupt.wait();
+        // The end, with the final counters.
         let ending = bridge.end(Duration::from_secs(u64::from(self.end_seconds)));
         print_lines(format_args!("{}", ending.metrics));
         match ending.lost {

@@ -153,17 +153,20 @@ impl BridgeConfig {
         let file: File = json5::from_str(text).map_err(|error| vec![error.to_string()])?;
         let places = Places::of(text);
         let mut problems = Vec::new();
+        // problems are collected, so that one run reports all of them
         let mut keep = |what: &str, result: Result<KeyExpr<'static>, String>| {
             result
                 .map_err(|error| problems.push(format!("{what}: {error}")))
                 .ok()
         };
+        // keys that the bridge declares itself
         let name = file.name.clone();
         let own = |last: &str| format!("{name}/{last}");
         let dead_letters = file.dead_letters.clone().unwrap_or_else(|| own("dead"));
         let dead_letters = keep("dead_letters", plain_key(&dead_letters));
         let metrics = file.metrics.clone().unwrap_or_else(|| own("metrics"));
         let metrics = keep("metrics", plain_key(&metrics));
+        // the rules; one whose key includes the dead letters would feed itself
         let (mut to_kafka, mut to_zonda) = (Vec::new(), Vec::new());
         for (index, part) in file.rules.iter().enumerate() {
             let place = format!("rules[{index}]");
@@ -184,6 +187,7 @@ impl BridgeConfig {
         if file.rules.is_empty() {
             problems.push("rules: there are none".to_owned());
         }
+        // the node's and the client library's own settings
         let node = node(&file.zonda, &places).map_err(|error| problems.push(error));
         let producer = file.producer().map_err(|errors| problems.extend(errors));
         let consumer = file.consumer().map_err(|errors| problems.extend(errors));
@@ -270,6 +274,7 @@ fn checked(
     mut config: ClientConfig,
     properties: &BTreeMap<String, Value>,
 ) -> Result<ClientConfig, Vec<String>> {
+    // values of the file become texts, as the library has them
     let place = match purpose {
         Purpose::Producer => "kafka.producer",
         Purpose::Consumer => "kafka.consumer",
@@ -285,6 +290,7 @@ fn checked(
         };
         config.set(name, value);
     }
+    // a problem with a property of the file names its place there
     match settings::check(&config, purpose) {
         Ok(()) => Ok(config),
         Err(problems) => {
@@ -342,6 +348,7 @@ fn rule(number: usize, part: &RulePart) -> Result<Rule, String> {
 }
 
 fn to_kafka(key: &str, topic: &str, part: &RulePart) -> Result<ToKafka, String> {
+    // source key and topic; a constant topic must be a legal name
     let from = KeyExpr::try_from(key.to_owned()).map_err(|error| format!("from.key: {error}"))?;
     let allowed = |field: &Field| matches!(field, Field::Key | Field::Chunk(_));
     let topic_template = template("to.topic", topic, allowed)?;
@@ -351,6 +358,7 @@ fn to_kafka(key: &str, topic: &str, part: &RulePart) -> Result<ToKafka, String> 
     if part.encoding.is_some() {
         return Err("encoding: only messages from a topic lack one".to_owned());
     }
+    // optional templates of the partition key and the headers
     let partition_key = part.to.partition_key.as_deref();
     let partition_key = partition_key.map(|text| template("to.partition_key", text, allowed));
     let headers = part.to.headers.iter().map(|(name, text)| {

@@ -59,6 +59,7 @@ impl Bridge {
     /// # Blocking
     /// As long as opening a session does.
     pub fn start(config: &BridgeConfig) -> Result<Bridge, Failure> {
+        // state that the threads of all rules share
         let session = zonda::open(config.node.clone()).wait()?;
         let rules = config.to_kafka.len() + config.to_zonda.len();
         let counts = Arc::new(BridgeCounts::of(rules));
@@ -70,6 +71,7 @@ impl Bridge {
             stop: Arc::clone(&stop),
         });
         let producer = Arc::new(Producer::start(&config.producer, Some(buries(&dead)))?);
+        // no message is sent on this channel: its end shows that every thread has ended
         let (running, all_ended) = mpsc::channel();
         let mut bridge = Bridge {
             session,
@@ -81,6 +83,7 @@ impl Bridge {
             all_ended,
         };
         bridge.answer_metrics(config)?;
+        // one thread for each rule from a key, and one for all topics
         for rule in &config.to_kafka {
             let forwarder = Forwarder {
                 rule: rule.clone(),

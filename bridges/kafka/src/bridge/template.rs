@@ -48,11 +48,13 @@ impl std::str::FromStr for Template {
             plain.push_str(&rest[..at]);
             let brace = &rest[at..=at];
             rest = &rest[at + 1..];
+            // A doubled brace stands for itself.
             if let Some(behind) = rest.strip_prefix(brace) {
                 plain.push_str(brace);
                 rest = behind;
                 continue;
             }
+            // A placeholder, in front of which the text so far is complete.
             let place = rest.split_once('}').filter(|_| brace == "{");
             let (name, behind) =
                 place.ok_or_else(|| format!("\"{text}\" has a brace without its other half"))?;
@@ -66,6 +68,7 @@ impl std::str::FromStr for Template {
             })?));
             rest = behind;
         }
+        // The text behind the last placeholder.
         plain.push_str(rest);
         if !plain.is_empty() {
             parts.push(Part::Text(plain));

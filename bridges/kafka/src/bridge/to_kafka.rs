@@ -57,6 +57,7 @@ impl Forwarder {
     }
 
     fn forward(&self, sample: &Sample) {
+        // Every sample is counted once at its arrival and once by its outcome.
         count(&self.counts.samples);
         let count_rule = |which: fn(&RuleCounts) -> &AtomicU64| {
             self.counts.count_rule(self.rule.number, which);
@@ -64,6 +65,7 @@ impl Forwarder {
         count_rule(|rule| &rule.taken);
         let key = sample.key_expr().as_str();
         let payload = sample.payload().to_bytes();
+        // An undelivered sample is counted and becomes a dead letter.
         let undelivered = |to: &str, reason: &str| {
             count_rule(|rule| &rule.refused);
             self.dead.post(&Letter {
@@ -105,11 +107,13 @@ impl Forwarder {
     /// Queues a sample, and waits while the queue is full: each message of it leaves within the limit for deliveries. At the
     /// end of the bridge it waits no longer than that takes.
     fn send(&self, sample: &Sample, payload: &[u8], filled: &Filled) -> Result<(), String> {
+        // Parts of the sample that become headers.
         let encoding = sample.encoding();
         let encoding = (*encoding != Encoding::default()).then(|| encoding.to_string());
         let attachment = sample.attachment().map(|bytes| bytes.to_bytes());
         let mut waited = false;
         while !self.stop.is_over() {
+            // A refused record is consumed, so each attempt builds it anew.
             let mut headers = vec![(BRIDGE, self.name.as_bytes())];
             headers.extend(encoding.iter().map(|text| (CONTENT_TYPE, text.as_bytes())));
             headers.extend(attachment.iter().map(|bytes| (ATTACHMENT, &**bytes)));
@@ -121,6 +125,7 @@ impl Forwarder {
                 payload: (sample.kind() == SampleKind::Put).then_some(payload),
                 headers,
             });
+            // Only a full queue is worth another attempt.
             match sent {
                 Ok(()) => {
                     count(&self.counts.queued);

@@ -69,6 +69,7 @@ impl Chunks {
     ) -> Result<(usize, Progress), Answer> {
         let mut rest = input;
         while !rest.is_empty() {
+            // Content of a chunk goes to the body, within the budget.
             if let At::Data(left) = self.at {
                 let (data, behind) = rest.split_at(left.min(rest.len()));
                 if !body.append(data) {
@@ -81,6 +82,7 @@ impl Chunks {
                 };
                 continue;
             }
+            // All other states read whole lines.
             let Some(line) = self.line(&mut rest)? else {
                 break;
             };
@@ -93,10 +95,12 @@ impl Chunks {
 
     /// Takes the current line, once it has ended with CR LF.
     fn line(&mut self, rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Answer> {
+        // The part of the line that is in this input.
         let end = rest.iter().position(|byte| *byte == b'\n');
         let (part, behind) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
         *rest = behind;
         self.lines_bytes += part.len();
+        // Limits hold for unfinished lines as well.
         let max = match self.at {
             At::Trailer => TRAILER_BYTES_MAX,
             At::DataEnd => 2,
@@ -109,6 +113,7 @@ impl Chunks {
         if end.is_none() {
             return Ok(None);
         }
+        // A bare LF or a CR within the line could be parsed differently by another server.
         let mut line = std::mem::take(&mut self.line);
         if !line.ends_with(b"\r\n") {
             return Err(Answer::BadRequest);
@@ -122,6 +127,7 @@ impl Chunks {
 
     /// Processes a line; returns true if the body ends with it.
     fn line_ended(&mut self, line: &[u8], so_far: usize, limit: usize) -> Result<bool, Answer> {
+        // The state decides about the meaning of a line.
         match self.at {
             At::Size => {
                 let size = size(line).ok_or(Answer::BadRequest)?;

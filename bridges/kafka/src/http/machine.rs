@@ -113,6 +113,7 @@ impl Machine {
     }
 
     fn head<'a>(&'a mut self, input: &'a [u8]) -> (usize, Step<'a>) {
+        // A head is parsed again only once a line of it has ended, or when it reaches its limit.
         let unseen = &input[self.seen.min(input.len())..];
         let is_worth_it = self.seen == 0 || unseen.contains(&b'\n');
         if input.is_empty() || !(is_worth_it || input.len() >= self.limits.head_bytes) {
@@ -126,8 +127,10 @@ impl Machine {
             }
             Err(answer) => return self.refuse(input.len(), answer),
         };
+        // The head is whole.
         self.seen = 0;
         let behind = &input[bytes..];
+        // A body that is whole in the input is borrowed; another one is collected across calls.
         match head.framing {
             Framing::Length(length) if length <= behind.len() => {
                 if head.last {

@@ -112,6 +112,7 @@ impl IngestArgs {
 
     /// Serves until it is interrupted.
     pub(crate) fn serve(&self, interrupt: &Interrupt) -> Result<(), Failure> {
+        // Start, with the actual address printed for the operator.
         let service = Arc::new(self.service()?);
         let server = Server::start(self.runtime, self.listen, service).map_err(|error| {
             Failure::doing(format_args!("{} on {}", self.listen, self.runtime), error)
@@ -121,9 +122,11 @@ impl IngestArgs {
             server.address(),
             self.runtime
         ));
+        // Serving until the signal, then the end within its time limit.
         interrupt.wait();
         let service = Arc::clone(server.service());
         let ending = server.end(seconds(self.end_seconds));
+        // Summary of the run.
         let counts = &service.counts;
         print(format_args!(
             "connections {}, acknowledged {}, refused {}, bytes {}",
@@ -178,6 +181,7 @@ impl IngestArgs {
         if self.ack == Ack::Broker && self.sink != SinkKind::Kafka {
             return Err(Failure::Usage("--ack broker needs --sink kafka".to_owned()));
         }
+        // Each sink checks its own options before it connects.
         Ok(match self.sink {
             SinkKind::Kafka => {
                 let config = self.producer.to_config();

@@ -153,6 +153,7 @@ impl<R: Runtime> Line<R> {
             return Ok(());
         };
         self.within = false;
+        // a client that does not read its answers within the time for a request is closed
         self.alarm.set(self.service.patience.request);
         let (write, is_last) = (&mut self.write, conversation.is_ended());
         let mut writing = pin!(async move {
@@ -161,6 +162,7 @@ impl<R: Runtime> Line<R> {
                 false => write.write_all(Answers(out)).await,
             }
         });
+        // the outcome: written, a broken connection, or no progress in time
         match self.alarm.before(&mut writing).await {
             Some((Ok(()), Answers(out))) => {
                 conversation.written(out);

@@ -57,6 +57,7 @@ impl Conversation {
     pub fn take(&mut self, input: &[u8]) -> usize {
         let mut used = 0;
         while !self.ended {
+            // The next step of the parser decides about an answer.
             let (bytes, step) = self.machine.step(&input[used..]);
             used += bytes;
             let (answer, last) = match step {
@@ -71,6 +72,7 @@ impl Conversation {
                     (self.ended, self.is_agreed) = (last, request.last);
                     match taken {
                         Some(Offer::Now(answer)) => (answer, last),
+                        // The broker answers later; the queue keeps the order of requests.
                         Some(Offer::Later(delivery)) => {
                             self.later.push_back(Later::Undecided(delivery, last));
                             continue;

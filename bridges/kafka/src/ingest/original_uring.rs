@@ -55,6 +55,7 @@ async fn accept(listener: tokio_uring::net::TcpListener, service: Arc<Service>) 
 }
 
 async fn serve(stream: TcpStream, place: &Place) -> io::Result<()> {
+    // buffers of the connection; the ring owns one while an operation runs
     let service = place.service();
     stream.set_nodelay(true)?;
     let mut conversation = Conversation::new(service, place.group());
@@ -62,16 +63,19 @@ async fn serve(stream: TcpStream, place: &Place) -> io::Result<()> {
     let mut buf = vec![0; head_bytes];
     let mut input = Vec::with_capacity(head_bytes);
     while !conversation.is_ended() {
+        // read, with the buffer returned by the ring
         let (read, back) = stream.read(buf).await;
         buf = back;
         let bytes = read?;
         if bytes == 0 {
             return Ok(());
         }
+        // process all whole requests
         input.extend_from_slice(&buf[..bytes]);
         let used = conversation.take(&input);
         input.drain(..used);
         conversation.settle().await;
+        // write their answers
         if let Some(out) = conversation.output() {
             let (written, back) = stream.write_all(out).await;
             written?;

@@ -99,6 +99,7 @@ impl Server {
     /// # Errors
     /// The address is taken, or the runtime cannot be started.
     pub fn start(on: On, address: SocketAddr, service: Arc<Service>) -> io::Result<Server> {
+        // The address is read from the socket, as the port may have been 0.
         let (engine, address) = match on {
             On::Runtime(kind) => {
                 let socket = listen(address)?;

@@ -105,17 +105,20 @@ impl Alarm {
     }
 
     fn poll_at(&mut self, now: Instant, waker: &Waker) -> Poll<()> {
+        // the deadline begins with the first poll that is pending
         let wait = self.wait;
         let later = || now.checked_add(wait);
         let deadline = *self
             .deadline
             .get_or_insert_with(|| later().unwrap_or_else(|| zonda_runtime::after(wait)));
+        // a timer that fires early enough is kept: the deadline moves with each read, the timer seldom
         if let Some(note) = &mut self.noted
             && note.key.0 <= deadline
             && note.stands(&self.ticks, now, waker)
         {
             return Poll::Pending;
         }
+        // otherwise a new timer replaces it
         self.forget();
         if now < deadline {
             let key = self.ticks.insert(deadline, waker);

@@ -55,6 +55,7 @@ struct Found {
 
 /// Counts for every server: after a clean end, after a kill, and after a kill with the broker's acknowledgement.
 pub(super) fn run(args: &PerfArgs, messages: u64, interrupt: &Interrupt) -> Result<(), Failure> {
+    // every server with every kind of end
     let broker = Broker::of(args, interrupt)?;
     let ends = [
         (Ack::Queue, End::Clean),
@@ -68,6 +69,7 @@ pub(super) fn run(args: &PerfArgs, messages: u64, interrupt: &Interrupt) -> Resu
         .collect();
     let mut progress = Progress::new(trials.len());
     let mut found = Vec::new();
+    // each trial has a topic of its own
     for (number, trial) in trials.iter().enumerate() {
         let topic = format!("count-{}-{number}", std::process::id());
         progress.begin(&trial.name());
@@ -77,6 +79,7 @@ pub(super) fn run(args: &PerfArgs, messages: u64, interrupt: &Interrupt) -> Resu
     }
     drop(progress);
     show(&trials, &found, args);
+    // a kill without the broker's acknowledgement may lose messages, the other trials may not
     let lost: u64 = trials
         .iter()
         .zip(&found)
@@ -112,6 +115,7 @@ impl Trial {
         surroundings: (&Broker, &Interrupt),
     ) -> Result<Found, Failure> {
         let (broker, interrupt) = surroundings;
+        // a server, and a first message that creates the topic
         let order = Order {
             on: self.on,
             ack: self.ack,
@@ -121,6 +125,7 @@ impl Trial {
         let address = server.as_ref().map(|server| server.address);
         let address = address.ok_or_else(|| Failure::Run("no server".to_owned()))?;
         begin(topic, broker, address)?;
+        // clients send until everything is acknowledged or the server is killed
         let clients = args.crowd();
         let sending = Sending {
             each: messages.div_ceil(clients as u64),
@@ -154,11 +159,13 @@ impl Trial {
             let times = threads.map(|thread| thread.join().unwrap_or_default());
             times.collect::<Vec<_>>()
         });
+        // the end, after which the topic is complete
         let seconds = sending.start.elapsed().as_secs_f64();
         interrupt.check()?;
         if let Some(server) = server {
             server.end()?;
         }
+        // numbers in the topic against acknowledged numbers
         let seen = read(topic, broker, sending.each * clients as u64)?;
         let mut found = compare(&times, &seen, killed.unwrap_or_default());
         found.refused = sending.refused.load(Ordering::Relaxed);
@@ -181,6 +188,7 @@ impl Sending {
     /// Publishes the numbers of one client, each until it is acknowledged; returns the time of each
     /// acknowledgement in microseconds from the start, or 0 for numbers without one.
     fn send(&self, address: std::net::SocketAddr, client: u64) -> Vec<u32> {
+        // each number is sent until it is acknowledged, so that it may arrive twice
         let mut times = vec![0; usize::try_from(self.each).unwrap_or(0)];
         let mut connection = None;
         for (number, time) in (client * self.each..).zip(&mut times) {
@@ -188,6 +196,7 @@ impl Sending {
                 if self.is_over.load(Ordering::Relaxed) {
                     return times;
                 }
+                // a refusal or a broken connection is retried after a pause
                 match publish(&mut connection, address, number) {
                     Ok(202) => {
                         let now = u32::try_from(self.start.elapsed().as_micros());
@@ -271,6 +280,7 @@ fn reader(topic: &str, broker: &Broker) -> Result<BaseConsumer, Failure> {
 
 /// Returns how often each number is in the topic, 255 at most.
 fn read(topic: &str, broker: &Broker, numbers: u64) -> Result<Vec<u8>, Failure> {
+    // every partition from its beginning to its present end
     let wrong = wrong(topic);
     let consumer = reader(topic, broker)?;
     let mut all = TopicPartitionList::new();
@@ -285,6 +295,7 @@ fn read(topic: &str, broker: &Broker, numbers: u64) -> Result<Vec<u8>, Failure> 
         }
     }
     consumer.assign(&all).map_err(wrong)?;
+    // counts by number; each partition ends with its last offset
     let mut seen = vec![0u8; usize::try_from(numbers).unwrap_or(0)];
     while !ends.is_empty() {
         let message = consumer.poll(PATIENCE);

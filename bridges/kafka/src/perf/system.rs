@@ -74,6 +74,7 @@ impl Server {
         broker: &Broker,
         interrupt: &Interrupt,
     ) -> Result<Server, Failure> {
+        // The command line of the server.
         let mut arguments: Vec<String> = ["perf-server", "--listen", "127.0.0.1:0", "--runtime"]
             .map(str::to_owned)
             .to_vec();
@@ -89,11 +90,13 @@ impl Server {
         };
         arguments.extend(["--sink", sink, "--ack", ack, "--topic", order.topic].map(str::to_owned));
         arguments.extend(["--end-seconds".to_owned(), ENDING.as_secs().to_string()]);
+        // The producer's options, with the address of the broker in use.
         let producer = crate::producer::ProducerArgs {
             brokers: broker.brokers.clone(),
             ..args.producer.clone()
         };
         arguments.extend(producer.to_arguments());
+        // The process, and its address once it listens.
         let name = format!("the server on {}", order.on);
         let mut process = start(&name, arguments, interrupt)?;
         let address = process.reply(PATIENCE, ["listen", "its address"], |line| {

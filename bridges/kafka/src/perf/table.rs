@@ -34,11 +34,13 @@ struct Case {
 
 /// Measures everything that is asked for, and shows it.
 pub(super) fn run(args: &PerfArgs, interrupt: &Interrupt) -> Result<(), Failure> {
+    // an empty record of all cases
     let broker = Broker::of(args, interrupt)?;
     let cases = cases(args);
     let mut record = Record::begin("kafka", settings(args));
     record.cells = cases.iter().map(cell).collect();
     let mut progress = Progress::new(cases.len() * args.rounds as usize);
+    // rounds over all cases, so that drifts of the machine spread over them
     for _ in 0..args.rounds {
         for (case, cell) in cases.iter().zip(&mut record.cells) {
             let name = cell.to_string();
@@ -48,6 +50,7 @@ pub(super) fn run(args: &PerfArgs, interrupt: &Interrupt) -> Result<(), Failure>
             cell.append(round);
         }
     }
+    // results: the table, and the files that were asked for
     drop(progress);
     record.load_average_after = load_average();
     show(&cases, &record, args);
@@ -101,6 +104,7 @@ fn measure(
     broker: &Broker,
     interrupt: &Interrupt,
 ) -> Result<Round, Failure> {
+    // a fresh server for each figure
     interrupt.check()?;
     let order = Order {
         on: case.on,
@@ -115,6 +119,7 @@ fn measure(
         body: usize::from(args.body),
         rate: None,
     };
+    // first load: requests one after the other, for rate and CPU time
     let warm_up = (args.seconds / 2).min(Duration::from_millis(500));
     let mut spent = Vec::new();
     let closed = load.run(warm_up, args.seconds, || {
@@ -125,6 +130,7 @@ fn measure(
     if let [begin, end] = spent[..] {
         add_cpu(&mut round, end.since(begin), closed.accepted);
     }
+    // second load: requests on a schedule, for latencies
     load.rate = Some(f64::from(args.rate));
     let open = load.run(warm_up, args.seconds, || {});
     add_latency(&mut round, &open, args.seconds);
@@ -192,6 +198,7 @@ fn fault(seen: &Outcomes, how: &str) -> Option<String> {
 }
 
 fn show(cases: &[Case], record: &Record, args: &PerfArgs) {
+    // heading with the conditions of the measurement
     print(format_args!("{}", summary()));
     let broker = match (args.sink, args.mock) {
         (SinkKind::Kafka, true) => "a simulated broker on the same machine",
@@ -207,6 +214,7 @@ fn show(cases: &[Case], record: &Record, args: &PerfArgs) {
         args.body,
         args.rate
     ));
+    // the table, and notes about faults
     let heads = [
         "connections",
         "",

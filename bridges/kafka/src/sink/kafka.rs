@@ -43,6 +43,7 @@ impl KafkaSink {
             headers: header.into_iter().collect(),
             ..Record::default()
         };
+        // the answer is immediate, or that of the broker
         let taken = match self.by_broker {
             true => self.producer.send_watched(record).map(Offer::Later),
             false => self
@@ -50,6 +51,7 @@ impl KafkaSink {
                 .send(record)
                 .map(|()| Offer::Now(Answer::Accepted)),
         };
+        // refusals become the status that tells a client if a retry makes sense
         taken.unwrap_or_else(|refused| {
             Offer::Now(match refused {
                 Refused::QueueFull => Answer::Busy,

@@ -19,12 +19,14 @@ fn main() {
     let (size, at): (u64, _) = (number(1, "the size"), argument(2, "where to listen"));
     let (transport, address) = endpoint(&at);
     let (handler, listener) = node::split::<()>();
+    // Listen, and count in the background.
     let (_, bound) = handler
         .network()
         .listen(transport, address)
         .unwrap_or_else(|e| fail(&at, e));
     let bytes = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&bytes);
+    // A line with the count in each period.
     thread::spawn(move || {
         let start = Instant::now();
         loop {
@@ -42,6 +44,7 @@ fn main() {
     line(format_args!(
         r#"{{"event":"ready","listening":["{own}/{bound}"]}}"#
     ));
+    // The bytes of all messages.
     let mut total = 0;
     listener.for_each(move |event| {
         if let NetEvent::Message(_, data) = event.network() {

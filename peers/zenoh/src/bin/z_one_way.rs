@@ -33,6 +33,7 @@ struct Cli {
 
 fn main() {
     let cli = Cli::parse();
+    // Two sessions of one process: one listens, the other one connects to it.
     let receiving = cli.common.open(Mode::Peer, &[]);
     let mut connecting = cli.common.clone();
     connecting.connect = std::mem::take(&mut connecting.listen);
@@ -48,6 +49,7 @@ fn main() {
         .wait()
         .unwrap_or_else(|e| fail("cannot declare the publisher of test/ping", e));
     let data = ZBytes::from(payload(cli.size));
+    // Actions of the measurement.
     let send = || {
         if let Err(e) = publisher.put(data.clone()).wait() {
             fail("put on test/ping", e);
@@ -57,6 +59,7 @@ fn main() {
         Ok(sample) => sample.is_some(),
         Err(e) => fail("waiting on test/ping", e),
     };
+    // Contact: messages are repeated until the first one arrives, and late ones are drained.
     let start = Instant::now();
     send();
     while !comes(RETRY) {

@@ -110,6 +110,7 @@ impl Link<'_> {
 fn main() {
     let cli = Cli::parse();
     let session = cli.common.open(Mode::Peer, &[]);
+    // With a duration the measurement runs on its own plan.
     if let Some(seconds) = cli.seconds {
         let plan = Plan {
             size: cli.size,
@@ -123,6 +124,7 @@ fn main() {
         latency::measure(&session, plan);
         std::process::exit(0)
     }
+    // Without one it sends a number of samples, as the original example does.
     let answers = session
         .declare_subscriber(KEY_PONG)
         .wait()

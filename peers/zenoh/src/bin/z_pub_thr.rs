@@ -50,6 +50,7 @@ fn main() {
         CongestionControl::Block
     };
     let data = ZBytes::from(payload(cli.size));
+    // Several keys: undeclared puts in turn.
     if let Some(keys) = cli.keys {
         let keys: Vec<String> = (0..keys).map(|n| format!("{KEY_THR}/{n}")).collect();
         let mut keys = keys.iter().cycle();
@@ -60,6 +61,7 @@ fn main() {
             put.express(cli.express).wait()
         });
     }
+    // One key: a declared publisher.
     let publisher = session
         .declare_publisher(KEY_THR)
         .congestion_control(control)

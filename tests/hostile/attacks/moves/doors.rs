@@ -22,6 +22,7 @@ pub fn handshakes(game: &mut Game<'_>) {
         let Some(mut hand) = game.visitor() else {
             continue;
         };
+        // Silence, noise, one InitSyn, several, or a whole handshake.
         match game.chance.below(5) {
             0 => {}
             1 => {
@@ -41,6 +42,7 @@ pub fn handshakes(game: &mut Game<'_>) {
                 hand.is_let_in();
             }
         }
+        // Connections stay open until newer ones replace them.
         held.push_back(hand);
         if held.len() > 200 {
             held.pop_front();
@@ -163,6 +165,7 @@ pub fn gossip(game: &mut Game<'_>) {
 pub fn slow_logins(game: &mut Game<'_>) {
     let mut begun: VecDeque<(Hand, Vec<u8>)> = VecDeque::new();
     while game.dawdles(20) {
+        // New connections, some with whole but slow handshakes.
         for _ in 0..game.chance.below(8) {
             let Some(mut hand) = game.visitor() else {
                 break;
@@ -177,6 +180,7 @@ pub fn slow_logins(game: &mut Game<'_>) {
             frame(&batch, &mut word);
             begun.push_back((hand, word));
         }
+        // One byte more of each handshake.
         for (hand, word) in &mut begun {
             if !word.is_empty() {
                 hand.try_raw(&[word.remove(0)]);
@@ -192,6 +196,7 @@ pub fn slow_logins(game: &mut Game<'_>) {
 fn upgrade(chance: &mut Chance, host: &str) -> Vec<u8> {
     let length = chance.up_to(8000);
     let page = |host: &str| ["http:", "", host].join("/");
+    // An origin, or several, or a huge one.
     let origin = match chance.below(6) {
         0 => String::new(),
         1 => format!("Origin: {}\r\n", page(host)),
@@ -205,6 +210,7 @@ fn upgrade(chance: &mut Chance, host: &str) -> Vec<u8> {
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n{origin}\r\n"
     )
     .into_bytes();
+    // Cut or damaged in some cases.
     match chance.below(4) {
         0 => head.truncate(chance.below(head.len())),
         1 => {

@@ -50,6 +50,7 @@ pub fn forged_numbers(game: &mut Game<'_>) {
     let beats = format!("{ADVANCED}/@adv/pub/{}/{}/_", id.zid, id.eid);
     while game.goes_on() {
         let mut messages = Vec::new();
+        // Rows of numbers, none of which is near the publisher's.
         for _ in 0..game.chance.up_to(50) {
             let first = FAR.max(game.chance.next() as u32 / 2).max(FAR);
             let first = first.saturating_add(game.chance.up_to(1 << 31) as u32);
@@ -57,6 +58,7 @@ pub fn forged_numbers(game: &mut Game<'_>) {
             for sn in first.min(u32::MAX - FAR)..first.min(u32::MAX - FAR) + row {
                 messages.push(sample(ADVANCED, id, sn, b"x"));
             }
+            // A heartbeat that announces the same.
             if game.chance.one_in(4) {
                 let beat = sample(&beats, id, 0, &first.to_le_bytes());
                 messages.push(beat);
@@ -76,6 +78,7 @@ pub fn false_sources(game: &mut Game<'_>) {
     };
     while game.goes_on() {
         let mut messages = Vec::new();
+        // Each message comes from another source.
         for _ in 0..game.chance.up_to(100) {
             let id = EntityGlobalId {
                 zid: ZenohId::random_from(u128::from(game.chance.next())),
@@ -100,6 +103,7 @@ pub fn false_sources(game: &mut Game<'_>) {
 /// Declares queryables for histories that never reply, and sends numbers that make subscribers
 /// query.
 pub fn mute_answerers(game: &mut Game<'_>) {
+    // Queryables for the history that never reply.
     let mut mute = Vec::new();
     for _ in 0..=game.chance.below(4) {
         let Some(mut guest) = game.guest() else {
@@ -109,6 +113,7 @@ pub fn mute_answerers(game: &mut Game<'_>) {
         guest.frame(&queryable(1, &game.chance.one_of(&keys)[..]));
         mute.push(guest);
     }
+    // Numbers with gaps that make subscribers query them.
     let Some((mut guest, id)) = witness(game) else {
         return;
     };

@@ -180,6 +180,7 @@ pub fn numbers(game: &mut Game<'_>) {
         let Some(mut guest) = game.guest() else {
             continue;
         };
+        // keys by ids of any number, under any sequence number
         for _ in 0..100 {
             let expr = WireExpr {
                 scope: game.chance.up_to(65_535) as u16,
@@ -229,6 +230,7 @@ pub fn undeclared_ids(game: &mut Game<'_>) {
         for round in 0..200 {
             let priority = Priority::ALL[1 + game.chance.below(7)];
             let mut messages = Vec::new();
+            // messages of all kinds on arbitrary ids
             for _ in 0..game.chance.up_to(500) {
                 let expr = WireExpr {
                     scope: 1 + game.chance.up_to(65_534) as u16,
@@ -237,10 +239,12 @@ pub fn undeclared_ids(game: &mut Game<'_>) {
                 };
                 messages.extend(on_id(game, expr));
             }
+            // an id that earlier messages may have used
             if game.chance.one_in(3) {
                 let id = 1 + game.chance.up_to(200) as u16;
                 messages.extend(key_id(id, &format!("attack/late/{round}")));
             }
+            // as a frame, or in fragments
             let is_sent = match game.chance.one_in(10) {
                 true => messages.is_empty() || in_parts(&mut guest, &messages, priority),
                 false => guest.frame_on(priority, &messages),

@@ -57,6 +57,7 @@ fn states(chance: &mut Chance, own: ZenohId, count: usize, routers: u64, links: 
         let length = chance.up_to(links);
         (0..length).map(|_| chance.next() % most).collect()
     };
+    // Lists of links and weights, of equal lengths only by chance.
     let lists: Vec<_> = (0..count)
         .map(|_| (numbers(routers), numbers(1 << 16)))
         .collect();
@@ -77,6 +78,7 @@ fn states(chance: &mut Chance, own: ZenohId, count: usize, routers: u64, links: 
             }
         })
         .collect();
+    // The message, in some cases with a changed byte.
     let mut body = LinkStates(&states).to_vec().expect("it has a wire form");
     if chance.one_in(8) && !body.is_empty() {
         let at = chance.below(body.len());
@@ -157,8 +159,10 @@ pub fn lying_router(game: &mut Game<'_>) {
         let Some(mut router) = game.router() else {
             continue;
         };
+        // Numbers get their ids first.
         let own = router.zid();
         router.frame(&introduction(own));
+        // Forged publications, declarations, or link states.
         for _ in 0..game.chance.up_to(100) {
             let message = match game.chance.below(6) {
                 0 => forged(&mut game.chance),
@@ -225,11 +229,13 @@ pub fn circle_of_routers(game: &mut Game<'_>) {
         let Some(mut router) = game.router() else {
             continue;
         };
+        // Some routers do not read the answers.
         let own = router.zid();
         let reads = !game.chance.one_in(4);
         if !reads {
             narrow(&router);
         }
+        // Link states that close a circle.
         let length = 2 + game.chance.up_to(30) as u64;
         let ring = INVENTED..INVENTED + length;
         let next = |number: u64| match number + 1 == ring.end {
@@ -246,6 +252,7 @@ pub fn circle_of_routers(game: &mut Game<'_>) {
             links: Numbers::new(links),
             ..LinkState::default()
         };
+        // The attacker's own state, an honest router's, and those of the circle.
         let mut said = vec![state(0, &all), state(1, &[])];
         said.extend(
             ring.clone()
@@ -257,6 +264,7 @@ pub fn circle_of_routers(game: &mut Game<'_>) {
             &link_states_of(&bytes(&LinkStates(&said))),
             Priority::Control,
         );
+        // Each router of the circle subscribes to honest keys.
         router.messages(ring.map(|number| {
             let wire_expr = WireExpr::full("honest/**");
             let body = Declaration::Subscriber { id: 1, wire_expr };
@@ -266,6 +274,7 @@ pub fn circle_of_routers(game: &mut Game<'_>) {
                 ..Declare::new(body)
             })
         }));
+        // The session lasts for a random time.
         while game.dawdles(50) && router.is_kept_alive() && !game.chance.one_in(30) {
             if reads {
                 router.swallow();

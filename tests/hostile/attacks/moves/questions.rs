@@ -62,16 +62,19 @@ pub fn unanswered_questions(game: &mut Game<'_>) {
     };
     let mut answering: Vec<Hand> = Vec::new();
     for rid in 0.. {
+        // Some queryables, replaced when they leave.
         if answering.len() < 5
             && let Some(mut guest) = game.guest()
         {
             guest.frame(&promise(game));
             answering.push(guest);
         }
+        // Queries in rows.
         let messages: Vec<Vec<u8>> = (0..20).map(|n| asked(game, rid * 20 + n)).collect();
         if !game.goes_on() || !asking.messages(messages) {
             return;
         }
+        // Random replies, with a queryable lost at times.
         for guest in &mut answering {
             for _ in 0..game.chance.below(5) {
                 guest.frame(&answered(game));

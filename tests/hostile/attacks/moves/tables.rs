@@ -73,6 +73,7 @@ pub fn interests_in_oneself(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;
     };
+    // Entities of all kinds.
     let own = game.chance.up_to(4000) as u32;
     let declared = (0..own).map(|id| match id % 8 {
         0 => queryable(id, &format!("attack/own/{id}")),
@@ -83,6 +84,7 @@ pub fn interests_in_oneself(game: &mut Game<'_>) {
         return;
     }
     for id in 0.. {
+        // An interest in keys that include the own entities or not.
         let key = match game.chance.below(4) {
             0 => "attack/own/*".to_owned(),
             1 => "**".to_owned(),
@@ -103,6 +105,7 @@ pub fn interests_in_oneself(game: &mut Game<'_>) {
             timestamp: None,
             node_id: 0,
         };
+        // The end of this interest or of an earlier one.
         let end = Interest {
             id: id.saturating_sub(game.chance.up_to(200) as u32),
             mode: InterestMode::Final,
