@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When messages are due, and what to do until then. Pure: reads no clock and waits for nothing.
+//! Due times of messages, and the way to wait for them. Pure: reads no clock and does not wait.
 
 use std::time::{Duration, Instant};
 
-/// A sleep ends this long before it should; the rest is spent letting other tasks run.
+/// The time by which a sleep ends early; the rest is spent yielding to other tasks.
 pub const MARGIN: Duration = Duration::from_micros(60);
 
-/// The moments at which messages are due, an interval apart from the start, whatever happens meanwhile:
-/// a late answer shifts nothing, and what was missed is made up for.
+/// The due times of messages, at a fixed interval from the start: a late answer does not shift
+/// them, and missed messages are caught up.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     next: Instant,
     interval: Duration,
 }
 
-/// The moments at which the messages of a run are due, so many a second, and looked up by number: what an answer is
-/// late by is counted from there, whenever its message could be sent.
+/// The due times of a run's messages at a rate, by number: the delay of an answer counts from
+/// there, whenever its message could be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Timetable {
     start: Instant,
@@ -23,7 +23,8 @@ pub struct Timetable {
 }
 
 impl Timetable {
-    /// Message 0 is due at `start`, and `rate` of them each second; more than none.
+    /// Creates a table in which message 0 is due at `start`, followed by `rate` messages each
+    /// second; `rate` must be positive.
     pub fn new(start: Instant, rate: f64) -> Self {
         Timetable {
             start,
@@ -31,12 +32,12 @@ impl Timetable {
         }
     }
 
-    /// When message `number` is due.
+    /// The due time of message `number`.
     pub fn due(&self, number: u64) -> Instant {
         self.start + Duration::from_nanos((number as f64 * self.nanos) as u64)
     }
 
-    /// How many messages are due by `now`.
+    /// The number of messages due by `now`.
     pub fn due_by(&self, now: Instant) -> u64 {
         match now.checked_duration_since(self.start) {
             None => 0,
@@ -45,19 +46,19 @@ impl Timetable {
     }
 }
 
-/// What to do until a message is due.
+/// The way to wait for a due time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// It is due.
+    /// The message is due.
     Go,
-    /// Too short for a timer.
+    /// Yield: the wait is too short for a timer.
     Yield,
-    /// Long enough for a timer of this time.
+    /// Sleep for this time with a timer.
     Sleep(Duration),
 }
 
 impl Schedule {
-    /// The first message is due at `start`.
+    /// Creates a schedule whose first message is due at `start`.
     pub fn new(start: Instant, interval: Duration) -> Self {
         Schedule {
             next: start,
@@ -65,14 +66,14 @@ impl Schedule {
         }
     }
 
-    /// When the next message is due; the one after it is due an interval later.
+    /// Returns the due time of the next message; the one after it is due an interval later.
     pub fn due(&mut self) -> Instant {
         let due = self.next;
         self.next += self.interval;
         due
     }
 
-    /// What to do at `now` for a message that is due at `due`.
+    /// Returns the way to wait at `now` for a message that is due at `due`.
     pub fn rest(now: Instant, due: Instant) -> Rest {
         let left = due.saturating_duration_since(now);
         match left.checked_sub(MARGIN) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What every measurement says around its rounds: what makes its figures worth less, and notes.
+//! Messages around the rounds of a measurement: warnings about its environment, and notes.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -9,21 +9,21 @@ use zonda_program::{Failure, Interrupt};
 
 use super::machine;
 
-/// What Ctrl-C does, behind the length of a run.
+/// The text about Ctrl-C after the length of a run.
 pub const ENDS_EARLY: &str = "Ctrl-C ends it early and keeps what there is";
 
-/// Takes over Ctrl-C.
+/// Catches Ctrl-C.
 pub fn interrupt() -> Result<Interrupt, Failure> {
     Interrupt::listen().map_err(|e| Failure::doing("catching Ctrl-C", e))
 }
 
-/// One line on standard error, for what is no failure.
+/// Prints one line on standard error that is not a failure.
 pub fn note(text: &str) {
     // a closed standard error is no reason to stop
     let _ = writeln!(io::stderr(), "note: {text}");
 }
 
-/// Says what makes the figures worth less.
+/// Warns of conditions that make the figures less reliable.
 pub fn warn_of_surroundings() {
     if cfg!(debug_assertions) {
         note("this is a debug build; for real figures build with --release");
@@ -39,7 +39,7 @@ pub fn warn_of_surroundings() {
     }
 }
 
-/// A file cannot be written; the flag `other` would name another one.
+/// Returns the error of a file that cannot be written; the flag `other` selects another file.
 pub fn cannot_write(file: &Path, error: impl fmt::Display, other: &str) -> Failure {
     Failure::Run(format!(
         "cannot write {}: {error}; {other} writes elsewhere",

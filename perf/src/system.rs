@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The systems that are compared, and where each takes part.
+//! The compared systems, and the scenarios that each supports.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::scenario::flow::Care;
 use super::scenario::{Scenario, Topology};
 use super::workers::{HEADER, is_available};
 
-/// This project by a session, as records name it.
+/// This project by a session, under its name in records.
 pub const ZONDA: &str = "zonda";
 /// The node of this project, without a session.
 pub const NODE: &str = "node";
@@ -20,58 +20,59 @@ pub const ZENOH: &str = "zenoh";
 /// The library of the study of transports.
 pub const MESSAGE_IO: &str = "message-io";
 
-/// One of the systems.
+/// A system in a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct System {
     /// Its name in tables and records.
     pub name: String,
     /// Its programs.
     pub kind: Kind,
-    /// Over which link they are connected.
+    /// The link between its programs.
     pub link: Link,
-    /// Of sockets and of message-io: a stream of bytes without any framing.
+    /// True for a stream of bytes without any framing; for sockets and message-io.
     pub is_stream: bool,
 }
 
-/// Whose programs, and how they are started.
+/// The origin and the start of a system's programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// This project, as workers of this executable.
     Zonda(Own),
     /// Blocking sockets, as workers of this executable.
     Bare,
-    /// The ping-pong of `perf rtt` by a runtime's own sockets, the value of its `--backend`; from peer to peer only.
+    /// The ping-pong of `perf rtt` by a runtime's own sockets, the value of its `--backend`; peer
+    /// to peer only.
     Raw(&'static str),
     /// The reference's programs in a directory.
     Zenoh(PathBuf),
-    /// The programs on message-io in a directory; from peer to peer, and on one thread.
+    /// The programs of message-io in a directory; peer to peer, and on one thread.
     MessageIo(PathBuf),
 }
 
-/// How the nodes of this project are started.
+/// The start options of this project's nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Own {
-    /// Value of `--runtime`, if one was asked for.
+    /// Value of `--runtime`, if given.
     pub runtime: Option<String>,
-    /// Without a session above the node.
+    /// True for a node without a session above it.
     pub is_node: bool,
     /// Busy poll in microseconds.
     pub spin_us: Option<u64>,
 }
 
-/// How long is measured, in seconds.
+/// The duration of a measurement, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// Before recording.
+    /// Warm-up before recording.
     pub warm_up: f64,
-    /// While recording.
+    /// Recording.
     pub seconds: f64,
-    /// And until so many bytes of payload have come, of a flow.
+    /// The minimum number of payload bytes of a flow, which extends the recording.
     pub bytes: u64,
 }
 
 impl Span {
-    /// Recorded so long after such a warm-up, both in seconds.
+    /// Creates a span of a warm-up and a recording, both in seconds.
     pub fn new(warm_up: f64, seconds: f64) -> Self {
         Span {
             warm_up,
@@ -80,7 +81,7 @@ impl Span {
         }
     }
 
-    /// Recorded so long, after a warm-up of half of it, but of 0.05 s at least and 0.5 s at most.
+    /// Creates a span with a warm-up of half the recording, but at least 0.05 s and at most 0.5 s.
     pub fn after_half(recorded: Duration) -> Self {
         let seconds = recorded.as_secs_f64();
         Span::new((seconds / 2.0).clamp(0.05, 0.5), seconds)
@@ -88,7 +89,7 @@ impl Span {
 }
 
 impl System {
-    /// A system of that name, over TCP.
+    /// Creates a system of that name, over TCP.
     pub fn new(name: impl Into<String>, kind: Kind) -> System {
         System {
             name: name.into(),
@@ -98,7 +99,7 @@ impl System {
         }
     }
 
-    /// This project by a session, on that runtime if one is asked for.
+    /// Returns this project by a session, on that runtime if given.
     pub fn own(name: impl Into<String>, runtime: Option<&str>) -> System {
         let own = Own {
             runtime: runtime.map(str::to_owned),
@@ -107,7 +108,7 @@ impl System {
         System::new(name, Kind::Zonda(own))
     }
 
-    /// This project by the node below the session.
+    /// Returns this project by the node below the session.
     pub fn node(runtime: Option<&str>) -> System {
         let own = Own {
             runtime: runtime.map(str::to_owned),
@@ -117,30 +118,33 @@ impl System {
         System::new(NODE, Kind::Zonda(own))
     }
 
-    /// The reference, if there is a directory with its programs.
+    /// Returns the reference, if there is a directory with its programs.
     pub fn zenoh(directory: Option<&Path>) -> Option<System> {
         directory.map(|there| System::new(ZENOH, Kind::Zenoh(there.to_owned())))
     }
 
-    /// The yardsticks: bare sockets, and the reference if there is a directory with its programs.
+    /// Returns the yardsticks: bare sockets, and the reference if there is a directory with its
+    /// programs.
     pub fn yardsticks(zenoh: Option<&Path>) -> impl Iterator<Item = System> {
         [System::new(BARE, Kind::Bare)]
             .into_iter()
             .chain(System::zenoh(zenoh))
     }
 
-    /// Whether it is this project.
+    /// Returns true if it is this project.
     pub fn is_own(&self) -> bool {
         matches!(self.kind, Kind::Zonda(_))
     }
 
-    /// True if its programs print [`Event`](super::event::Event)s and choose their own ports.
+    /// Returns true if its programs print [`Event`](super::event::Event)s and choose their own
+    /// ports.
     pub fn prints_events(&self) -> bool {
         !matches!(self.kind, Kind::Zenoh(_))
     }
 
-    /// Why it has no part in a scenario, if it has none.
+    /// Returns the reason why it does not support a scenario, if it does not.
     pub fn refusal(&self, scenario: &Scenario) -> Option<&'static str> {
+        // the first restriction that applies
         let trips = scenario.trips();
         let is_on = |links: &[Link]| links.contains(&self.link);
         match &self.kind {

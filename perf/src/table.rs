@@ -1,70 +1,70 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tables of a campaign, in a form that can be pasted into a Markdown page.
+//! Tables of a campaign, which can be pasted into a Markdown page.
 
 use super::campaign::Entry;
 use super::measure::ROLES;
 use super::numbers::{short, tenths, time};
 use super::record::{Cell, Spread};
 
-/// What stands where there is no figure.
+/// The text of a missing figure.
 pub const NONE: &str = "-";
 
 type Text<'a> = Box<dyn Fn(&Entry) -> String + 'a>;
 
-/// A row for each entry, a column for each of what is said about it.
+/// A table with a row for each entry.
 #[derive(Default)]
 pub struct Table<'a> {
     heads: Vec<String>,
     texts: Vec<Text<'a>>,
-    /// Columns of words, the others are of numbers.
+    /// Number of text columns; the rest are numbers.
     words: usize,
-    /// Columns at the left that say the same for all that are beside each other.
+    /// Number of columns at the left that are equal for compared entries.
     titles: usize,
 }
 
 impl<'a> Table<'a> {
-    /// A column that names the scenario, before all others.
+    /// Adds a column with the scenario's name, left of all others.
     pub fn title(mut self, head: &str, text: impl Fn(&Entry) -> String + 'a) -> Self {
         self.titles += 1;
         self.words += 1;
         self.column(head, text)
     }
 
-    /// The column with the system's name.
+    /// Adds the column with the system's name.
     pub fn system(mut self, head: &str) -> Self {
         self.words += 1;
         self.column(head, |entry| entry.system.name.clone())
     }
 
-    /// One column more.
+    /// Adds a column.
     pub fn column(mut self, head: &str, text: impl Fn(&Entry) -> String + 'a) -> Self {
         self.heads.push(head.to_owned());
         self.texts.push(Box::new(text));
         self
     }
 
-    /// The medians of a metric.
+    /// Adds the medians of a metric.
     pub fn median(self, head: &str, metric: &'a str, text: fn(f64) -> String) -> Self {
         self.column(head, move |entry| {
             or_none(entry.cell.median(metric).map(text))
         })
     }
 
-    /// The ends of a metric.
+    /// Adds the range of a metric.
     pub fn ends(self, metric: &'a str, text: fn(Spread) -> String) -> Self {
         self.column("min..max", move |entry| {
             or_none(entry.cell.spread(metric).map(text))
         })
     }
 
-    /// The medians of the upper percentiles.
+    /// Adds the medians of the upper percentiles.
     pub fn upper(self) -> Self {
         ["p90", "p99", "p99.9", "max"]
             .into_iter()
             .fold(self, |table, name| table.median(name, name, tenths))
     }
 
-    /// The payload moved.
+    /// Adds the payload rate.
     pub fn gigabits(self) -> Self {
         self.column("Gb/s", |entry| {
             let size = entry.scenario.flow().map(|flow| flow.size as f64 * 8.0);
@@ -73,14 +73,15 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The CPU time of each program for a message.
+    /// Adds the CPU time of each program for a message.
     pub fn cpu(self) -> Self {
         self.column("CPU/msg", |entry| {
             by_role(&entry.cell, "cpu", |s| time(s.median))
         })
     }
 
-    /// The ratio to each of the systems of that name that are beside, by `times` of the own and the other figure.
+    /// Adds the ratio to each of the named systems in the same scenario, computed by `times` from
+    /// the two cells.
     pub fn beside(
         mut self,
         entries: &'a [Entry],
@@ -102,7 +103,7 @@ impl<'a> Table<'a> {
         self
     }
 
-    /// A column that is there if that holds.
+    /// Adds a column if `is_there`.
     pub fn column_if(
         self,
         is_there: bool,
@@ -115,7 +116,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The table of these entries; `None` without any.
+    /// Returns the table of these entries; `None` without any.
     pub fn of<'e>(&self, entries: impl IntoIterator<Item = &'e Entry>) -> Option<String> {
         let mut last: Option<&Entry> = None;
         let mut rows = Vec::new();
@@ -133,12 +134,12 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A text, or what stands where there is none.
+/// Returns the text, or the text of a missing figure.
 pub fn or_none(text: Option<String>) -> String {
     text.unwrap_or_else(|| NONE.into())
 }
 
-/// A metric of each program: sender, router, receiver.
+/// Formats a metric of each program: sender, router, receiver.
 pub fn by_role(cell: &Cell, metric: &str, text: impl Fn(Spread) -> String) -> String {
     let figures = ROLES.map(|role| cell.spread(&format!("{metric}_{role}")));
     let texts: Vec<String> = figures.into_iter().flatten().map(text).collect();
@@ -148,8 +149,8 @@ pub fn by_role(cell: &Cell, metric: &str, text: impl Fn(Spread) -> String) -> St
     }
 }
 
-/// How many times better one cell is than the other: messages per second, or for round trips the other's median time
-/// over the own.
+/// Returns the factor by which one cell is better than the other: the ratio of messages per second,
+/// or for round trips the other's median time divided by the own one.
 pub fn times_better(own: &Cell, other: &Cell) -> Option<f64> {
     match (own.median("p50"), other.median("p50")) {
         (Some(own), Some(other)) => Some(other / own),
@@ -157,7 +158,7 @@ pub fn times_better(own: &Cell, other: &Cell) -> Option<f64> {
     }
 }
 
-/// The middle and, where they differ from it, the ends.
+/// Formats the median and, if it differs, the range.
 pub fn spread(s: Spread, text: fn(f64) -> String) -> String {
     match (text(s.min), text(s.max)) {
         (min, max) if min == max => min,
@@ -165,7 +166,7 @@ pub fn spread(s: Spread, text: fn(f64) -> String) -> String {
     }
 }
 
-/// From the smallest to the largest, or nothing if they look alike.
+/// Formats the range; a missing figure if both ends look alike.
 pub fn range(s: Spread) -> String {
     match short(s.min) == short(s.max) {
         true => NONE.into(),
@@ -179,7 +180,7 @@ pub mod tests {
         line.trim_matches('|').split('|').map(str::trim).collect()
     }
 
-    /// The cells of the rows of a table, without its head.
+    /// Returns the cells of the rows of a table, without its head.
     pub fn rows(text: &str) -> Vec<Vec<&str>> {
         let lines = text.lines().filter(|line| line.starts_with('|')).skip(2);
         lines.map(cells).collect()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rows with the columns of the studies, and the studies' own, so that their plots can be drawn from these measurements and these
-//! tables from theirs.
+//! Rows in the columns of the studies, and in the studies' own formats, so that either project's
+//! tools can plot the other's measurements.
 
 use clap::ValueEnum;
 
@@ -23,7 +23,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether the rows are those of a study.
+    /// Returns true if the rows are in the format of a study.
     pub fn is_study(self) -> bool {
         self != Format::Zonda
     }
@@ -37,22 +37,22 @@ impl Format {
     }
 }
 
-/// One line.
+/// A line of figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row<'a> {
-    /// What moved the bytes.
+    /// The framework.
     pub framework: &'a str,
-    /// What they travelled by.
+    /// The transport.
     pub transport: &'a str,
-    /// What was measured.
+    /// The metric.
     pub test: &'a str,
-    /// The message's counter, or how many round trips took so long.
+    /// The message's counter, or the number of round trips of this time.
     pub count: u64,
-    /// Messages wanted per second; `None` for as many as possible.
+    /// Messages wanted per second; `None` for back to back.
     pub rate: Option<f64>,
     /// Bytes of a message.
     pub payload: usize,
-    /// Tasks beside the ping.
+    /// Background tasks.
     pub tasks: u32,
     /// The figure.
     pub value: f64,
@@ -61,7 +61,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Reads a line. The error says what is wrong with it.
+    /// Parses a line. The error names the fault.
     pub fn parse(line: &'a str, format: Format) -> Result<Self, String> {
         let columns: Vec<&str> = line.trim().split(',').collect();
         let [
@@ -97,7 +97,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// The line in that format.
+    /// Formats the line.
     pub fn text(&self, format: Format) -> String {
         let wanted = match (format.is_study(), self.rate) {
             (false, Some(rate)) => significant(rate).to_string(),
@@ -119,7 +119,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Messages per second; `None` for as many as possible.
+/// Parses messages per second; `None` for back to back.
 fn hertz(wanted: &str, format: Format) -> Result<Option<f64>, String> {
     if format.is_study() {
         let interval: f64 = number(wanted)?;
@@ -133,7 +133,7 @@ fn hertz(wanted: &str, format: Format) -> Result<Option<f64>, String> {
     Ok(rate.hertz())
 }
 
-/// Times in nanoseconds, as these programs write them; other units as they are.
+/// Converts times to nanoseconds, as these programs write them; other units are unchanged.
 fn in_nanos(value: f64, unit: &str) -> (f64, &str) {
     match unit {
         "s" => (value * 1e9, "ns"),
@@ -147,7 +147,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("{text:?} is no number"))
 }
 
-/// Without the digits that only the division of an interval has made.
+/// Rounds to three decimals, without the digits that only the division of an interval produces.
 fn significant(figure: f64) -> f64 {
     let scale = 1e3;
     match figure.abs() {
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(endless.split(',').count(), HEADER.split(',').count());
     }
 
-    /// Lines as the programs of 2022 and the script around ping printed them.
+    /// Tests lines in the form of the programs of 2022 and of the script around ping.
     #[test]
     fn rows_of_the_study_are_read_and_written() {
         let study = Format::Eval2022;

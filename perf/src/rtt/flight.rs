@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The messages under way in pipelined mode: a bounded map from a message's counter to the time it was
-//! sent, which the writer fills and the reader empties without a lock.
+//! Messages in flight in pipelined mode: a bounded, lock-free map from a message's counter to the
+//! time it was sent, filled by the writer and emptied by the reader.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Messages that may be under way at a time.
+/// The maximum number of messages in flight.
 pub const MESSAGES_MAX: u64 = 1 << 16;
-/// What a slot holds while its message is not under way.
+/// The value of a slot without a message in flight.
 const FREE: u64 = 0;
 
-/// Shared by one writer and one reader.
+/// The map, shared by one writer and one reader.
 #[derive(Debug)]
 pub struct Flight {
     start: Instant,
@@ -21,7 +21,7 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// Nothing under way.
+    /// Creates an empty map.
     pub fn new() -> Self {
         Flight {
             start: Instant::now(),
@@ -32,13 +32,13 @@ impl Flight {
         }
     }
 
-    /// True if the message can leave without one before it being given up.
+    /// Returns true if the message can leave without giving up an earlier one.
     pub fn has_room(&self, sequence: u64) -> bool {
         self.slot(sequence).load(Ordering::Acquire) == FREE
     }
 
-    /// A message leaves now; true if the one that was sent [`MESSAGES_MAX`] messages earlier had not
-    /// come back and is given up.
+    /// Records the departure of a message; returns true if the message sent [`MESSAGES_MAX`]
+    /// messages earlier is unanswered and is given up.
     pub fn leave(&self, sequence: u64) -> bool {
         let nanos = self.start.elapsed().as_nanos() as u64 + 1;
         let before = self.slot(sequence).swap(nanos, Ordering::AcqRel);
@@ -46,7 +46,8 @@ impl Flight {
         before != FREE
     }
 
-    /// A message has come back now: how long it took, or `None` if it is not under way (any more).
+    /// Records the return of a message; returns its time, or `None` if it is not in flight (any
+    /// more).
     pub fn land(&self, sequence: u64) -> Option<Duration> {
         let sent = self.sent.load(Ordering::Acquire);
         if sequence >= sent || sent - sequence > MESSAGES_MAX {
@@ -62,22 +63,22 @@ impl Flight {
         }
     }
 
-    /// How many have left.
+    /// The number of messages that have left.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Acquire)
     }
 
-    /// No more messages will leave.
+    /// Declares that no more messages will leave.
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
 
-    /// Whether all are back and no more will leave.
+    /// Returns true if all messages are back and no more will leave.
     pub fn is_over(&self) -> bool {
         self.is_closed() && self.landed.load(Ordering::Relaxed) == self.sent.load(Ordering::Relaxed)
     }
 
-    /// Whether no more messages will leave.
+    /// Returns true if no more messages will leave.
     pub fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reference that no program answers: echo requests, which the other side's kernel sends back. By a
-//! socket for just that where the system grants one, else by a raw one, which takes more rights.
+//! The yardstick without an answering program: echo requests, which the other side's kernel
+//! answers. It uses a socket for ICMP datagrams where the system grants one, else a raw socket,
+//! which requires more privileges.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -11,11 +12,11 @@ use zonda_program::Failure;
 
 use super::native::LOOK;
 
-/// Type, code, checksum, identifier, number.
+/// The size of type, code, checksum, identifier and number.
 const HEADER: usize = 8;
 const REQUEST: u8 = 8;
 const REPLY: u8 = 0;
-/// The longest header of IP, which a raw socket shows.
+/// The longest IP header, which a raw socket includes.
 const IP_HEADER_MAX: usize = 60;
 
 /// A socket for echo requests to one address.
@@ -27,7 +28,7 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// Asks the system for one; the refusal says what would help.
+    /// Opens a socket for echo requests; the error contains advice.
     pub fn open(address: SocketAddr) -> Result<Self, Failure> {
         if !address.is_ipv4() {
             let text = format!("--protocol icmp --address {address}: only IPv4 addresses");
@@ -52,7 +53,8 @@ impl Echo {
         (&self.socket).write_all(&request(self.id, message))
     }
 
-    /// Takes one packet; [`io::ErrorKind::Interrupted`] if it is not an answer to this socket.
+    /// Receives one packet; fails with [`io::ErrorKind::Interrupted`] if it is not an answer to
+    /// this socket.
     pub fn receive(&self, message: &mut [u8]) -> io::Result<usize> {
         let mut packet = vec![0; IP_HEADER_MAX + HEADER + message.len()];
         let length = (&self.socket).read(&mut packet)?;
@@ -86,20 +88,23 @@ fn request(id: u16, message: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// The message in a reply; `None` for any other packet, and for another's if `id` is given.
+/// Returns the message in a reply; `None` for any other packet, and for one with another id if `id`
+/// is given.
 fn reply(packet: &[u8], id: Option<u16>) -> Option<&[u8]> {
     let (header, message) = packet.split_at_checked(HEADER)?;
     let of = u16::from_be_bytes([*header.get(4)?, *header.get(5)?]);
     (header.first() == Some(&REPLY) && id.is_none_or(|id| id == of)).then_some(message)
 }
 
-/// The packet in a packet of IP: its header says in words of four bytes how long it is.
+/// Returns the content of an IP packet, whose header contains its own length in words of four
+/// bytes.
 fn without_ip(packet: &[u8]) -> &[u8] {
     let words = packet.first().map_or(0, |first| first & 0x0f);
     packet.get(usize::from(words) * 4..).unwrap_or_default()
 }
 
-/// The internet's checksum: the complement of the sum of all words, carries added again.
+/// Computes the internet checksum: the complement of the sum of all words, with carries added
+/// again.
 fn checksum(packet: &[u8]) -> u16 {
     let words = packet.chunks(2).map(|pair| {
         let low = pair.get(1).copied().unwrap_or(0);

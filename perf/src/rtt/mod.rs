@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf rtt`: the raw ping-pong of the studies that this project grew out of, by each runtime's
-//! own sockets and timers, without Zonda's protocol and without its runtime seam. What a node adds to
-//! these figures is its own.
+//! `zonda perf rtt`: the raw ping-pong of the studies that this project grew out of, by each
+//! runtime's own sockets and timers, without Zonda's protocol and without its runtime interface.
+//! The difference to a node's figures is the node's own cost.
 //!
 //! Two processes, one file per backend: [`backend`] starts the runtime and calls [`ping`] or
 //! [`pipeline`], which are written once over the few calls of [`native`].
@@ -42,10 +42,10 @@ use icmp::Echo;
 use matrix::{Matrix, Plot};
 use samples::Recording;
 
-/// A run that takes longer, in seconds, says so at its start.
+/// The duration in seconds from which a run reports its length at its start.
 const LONG: f64 = 5.0;
 
-/// Examples for readers of the help.
+/// Examples in the help.
 const EXAMPLES: &str = "\
 Examples:
   zonda perf rtt --mode pong --protocol tcp --backend smol             in one terminal
@@ -79,12 +79,13 @@ enum Whole {
 }
 
 impl Rtt {
-    /// Returns whether another program of ours started this and ends it by closing its input.
+    /// Returns true if another program of this project has started this one and ends it by closing
+    /// its input.
     pub fn ends_with_input(&self) -> bool {
         self.options.end_with_input
     }
 
-    /// Does it.
+    /// Runs the sub-command.
     pub fn run(&self) -> Result<(), Failure> {
         match (&self.command, self.options.mode) {
             (Some(Whole::Matrix(matrix)), _) => matrix::matrix(matrix),
@@ -98,7 +99,7 @@ impl Rtt {
     }
 }
 
-/// Puts the process where it is to run, before any other thread is started.
+/// Applies processors and priority to the process, before any other thread is started.
 fn settle(options: &Options) -> Result<(), Failure> {
     if let Some(cpus) = &options.cpus {
         place::pin(cpus).map_err(|e| {
@@ -129,6 +130,7 @@ fn ask(options: &Options) -> Result<(), Failure> {
             note(&format!("{seconds} s of messages; {ENDS_EARLY}"));
         }
     };
+    // measure by the kernel's echo or by a backend
     let recording = match options.protocol {
         Transport::Icmp => {
             let echo = Echo::open(address)?;
@@ -141,6 +143,7 @@ fn ask(options: &Options) -> Result<(), Failure> {
             options.backend().ping(ends, ping)
         }
     }?;
+    // print rows, JSON or text
     if let Some(format) = options.rows() {
         print_samples(options, &recording, format);
     } else if options.json {
@@ -184,6 +187,7 @@ fn title(options: &Options) -> String {
 
 fn print_samples(options: &Options, recording: &Recording, format: Format) {
     let mut out = BufWriter::new(Output);
+    // the columns that all rows share
     let mut row = csv::Row {
         framework: options.framework(),
         transport: options.protocol.name(),
@@ -197,6 +201,7 @@ fn print_samples(options: &Options, recording: &Recording, format: Format) {
     };
     let mut write = || -> io::Result<()> {
         writeln!(out, "{}", csv::HEADER)?;
+        // round trips
         for sample in recording.samples() {
             (row.count, row.value) = (sample.sequence, sample.nanos as f64);
             writeln!(out, "{}", row.text(format))?;
@@ -204,6 +209,7 @@ fn print_samples(options: &Options, recording: &Recording, format: Format) {
         if format.is_study() {
             return out.flush();
         }
+        // rate and losses, except in the studies' formats
         (row.test, row.count, row.value) = ("throughput", recording.answered(), recording.rate());
         row.unit = "1/s";
         writeln!(out, "{}", row.text(format))?;
@@ -225,6 +231,7 @@ fn answer(options: &Options) -> Result<(), Failure> {
     let interrupt = interrupt()?;
     let (doors, bound) = sockets::open(options.protocol, address, options.congestion.as_deref())?;
     let backend = options.backend();
+    // report the address
     if options.json {
         let listening = vec![bound.to_string()];
         Event::Ready { listening }.say();
@@ -235,7 +242,7 @@ fn answer(options: &Options) -> Result<(), Failure> {
         ));
     }
     let end = options.duration.map(|duration| Instant::now() + duration);
-    // the runtimes answer for ever, so the process ends around them
+    // the runtimes answer for ever, so this thread ends the process
     thread::spawn(move || {
         match end {
             Some(end) => drop(interrupt.wait_until(end)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the measuring loops call. Each backend answers with its runtime's own call and nothing around
-//! it; there is no virtual call and no allocation on the way. Buffers are handed over and come back,
-//! as completion I/O needs it, which is free for the others.
+//! The interface of the measuring loops. Each backend implements it with its runtime's own calls
+//! and nothing around them; there is no virtual call and no allocation. Buffers are passed in and
+//! returned, as completion I/O requires, which costs other backends nothing.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -9,7 +9,7 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-/// What a call on a socket came to, and the buffer it was given.
+/// The result of a call on a socket, and its buffer.
 pub type Done<T> = (io::Result<T>, Vec<u8>);
 
 /// A runtime's timers.
@@ -17,44 +17,45 @@ pub trait Native: Copy + Send + Sync + 'static {
     /// Its finest timer.
     type Clock: Clock;
 
-    /// What a program of this runtime calls when it wants to sleep.
+    /// Sleeps as a program of this runtime usually does.
     fn sleep(duration: Duration) -> impl Future<Output = ()>;
 
-    /// A timer of [`LOOK`].
+    /// Sleeps for [`LOOK`].
     fn tick() -> impl Future<Output = ()> {
         Self::sleep(LOOK)
     }
 
-    /// Lets the runtime's other tasks run.
+    /// Yields to the runtime's other tasks.
     fn yield_now() -> impl Future<Output = ()>;
 }
 
 /// A timer for times below a millisecond.
 pub trait Clock: Sized {
-    /// Makes it, inside the runtime.
+    /// Creates the timer, inside the runtime.
     fn new() -> io::Result<Self>;
 
     /// Waits for `duration` or less, never much longer.
     fn sleep(&mut self, duration: Duration) -> impl Future<Output = ()>;
 }
 
-/// Where messages leave.
+/// The sending half.
 pub trait Sender {
     /// Sends the whole buffer.
     async fn send(&mut self, message: Vec<u8>) -> Done<()>;
 }
 
-/// Where messages arrive.
+/// The receiving half.
 pub trait Receiver {
-    /// Fills the whole buffer from a stream, or takes one datagram. Blocking sockets return with
-    /// [`io::ErrorKind::WouldBlock`] now and then, and go on where they were at the next call.
+    /// Fills the whole buffer from a stream, or receives one datagram. Blocking sockets return
+    /// [`io::ErrorKind::WouldBlock`] now and then, and continue at the same position with the next
+    /// call.
     async fn receive(&mut self, buffer: Vec<u8>) -> Done<usize>;
 }
 
-/// How often a wait looks whether it should end.
+/// The interval at which a wait checks whether it should end.
 pub const LOOK: Duration = Duration::from_millis(25);
 
-/// Looks at its watch while it waits for a message. One timer serves many messages: to set one for each
+/// A wait for messages with a periodic check. One timer serves many messages: a timer for each
 /// would cost some runtimes more than the message itself.
 pub struct Watch<F, M> {
     tick: Pin<Box<F>>,
@@ -62,7 +63,7 @@ pub struct Watch<F, M> {
 }
 
 impl<F: Future<Output = ()>, M: Fn() -> F> Watch<F, M> {
-    /// `make` gives timers of [`LOOK`].
+    /// Creates a watch; `make` returns timers of [`LOOK`].
     pub fn new(make: M) -> Self {
         Watch {
             tick: Box::pin(make()),
@@ -70,7 +71,8 @@ impl<F: Future<Output = ()>, M: Fn() -> F> Watch<F, M> {
         }
     }
 
-    /// The next message; `None`, and the buffer lost, once `give_up` says so.
+    /// Receives the next message; returns `None`, and loses the buffer, once `give_up` returns
+    /// true.
     pub async fn receive<R: Receiver>(
         &mut self,
         from: &mut R,
@@ -109,8 +111,8 @@ impl<F: Future<Output = ()>, M: Fn() -> F> Watch<F, M> {
     }
 }
 
-/// True for the errors after which a receiver should simply be asked again: its timer, a signal, or the
-/// other side's refusal of an earlier datagram, which is counted as a loss when its time is over.
+/// Returns true for errors after which a receiver should be called again: its timer, a signal, or
+/// the other side's refusal of an earlier datagram, which counts as lost after its timeout.
 fn is_pause(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionRefused, Interrupted, TimedOut, WouldBlock};
     matches!(
@@ -123,7 +125,7 @@ fn is_pause(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
-    /// Gives what it was given, one at a time.
+    /// A receiver that returns the given results one by one.
     struct Scripted(Vec<io::Result<usize>>);
 
     impl Receiver for Scripted {
@@ -176,7 +178,7 @@ mod tests {
             poll(watch.receive(&mut Silent, vec![], &mut give_up)),
             Poll::Ready(None)
         ));
-        // a timer that is over must not be asked again
+        // a timer that has completed must not be polled again
         let mut script = Scripted(vec![Err(io::ErrorKind::ConnectionRefused.into())]);
         assert!(matches!(
             poll(watch.receive(&mut script, vec![], || true)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The result of a run, as JSON for other programs (of which the matrix is one) and as text.
+//! The result of a run, as JSON for other programs (such as the matrix) and as text.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::histogram::{micros, pairs};
 use crate::machine;
 use crate::record::Pairs;
 
-/// Percentiles that are shown and written.
+/// Percentiles that are printed and written.
 pub const PERCENTILES: [(&str, f64); 6] = [
     ("p2.5", 2.5),
     ("p50", 50.0),
@@ -21,7 +21,7 @@ pub const PERCENTILES: [(&str, f64); 6] = [
     ("p99.9", 99.9),
 ];
 
-/// What another program reads of the result.
+/// The part of the result that another program reads.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Outcome {
     /// Round trips per second.
@@ -32,13 +32,13 @@ pub struct Outcome {
     pub lost: u64,
     /// CPU time of the asking side for each round trip, in nanoseconds.
     pub cpu_ns_per_round_trip: Option<f64>,
-    /// Times that a thread of the asking side went to sleep, for each round trip.
+    /// Sleeps of the asking side's threads, for each round trip.
     pub sleeps_per_round_trip: Option<f64>,
-    /// Round trips without the first and last two: (nanoseconds, how often).
+    /// Round trips without the first and last two: (nanoseconds, count).
     pub nanos_times: Pairs,
 }
 
-/// The result as one object, of which a part is an [`Outcome`].
+/// Returns the result as one object, of which a part is an [`Outcome`].
 pub fn to_json(recording: &Recording, options: &Options) -> Value {
     json!({
         "event": "outcome",
@@ -67,7 +67,7 @@ pub fn to_json(recording: &Recording, options: &Options) -> Value {
     })
 }
 
-/// The result as a few lines to read.
+/// Returns the result as a few lines of text.
 pub fn to_text(recording: &Recording, options: &Options) -> String {
     let (wanted, histogram) = (options.wanted(), recording.histogram());
     let each = |figure: Option<f64>, unit: &str| match figure {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The two pacings. `seed` sleeps after each round trip with the runtime's own timer, as the published
-//! studies did; what that timer cannot do becomes part of the result, beginning with tokio's, which
-//! turns no sleep at all into a millisecond. `exact` keeps an absolute schedule and does not sleep when
-//! back to back, so that what is measured is the way through the sockets.
+//! The two pacings. `seed` sleeps after each round trip with the runtime's own timer, as the
+//! published studies did; the coarseness of that timer becomes part of the result, for example
+//! tokio's, which turns a sleep of zero into a millisecond. `exact` keeps an absolute schedule and
+//! does not sleep when back to back, so that only the path through the sockets is measured.
 
 use std::io;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use super::native::{Clock, Native};
 use crate::scenario::raw::Pacing;
 use crate::schedule::{Rest, Schedule};
 
-/// Waits between messages.
+/// The waits between messages.
 pub struct Pacer<N: Native> {
     pacing: Pacing,
     interval: Duration,
@@ -21,7 +21,7 @@ pub struct Pacer<N: Native> {
 }
 
 impl<N: Native> Pacer<N> {
-    /// The first message is due now.
+    /// Creates a pacer whose first message is due now.
     pub fn new(pacing: Pacing, interval: Duration) -> io::Result<Self> {
         Ok(Pacer {
             pacing,
@@ -31,12 +31,12 @@ impl<N: Native> Pacer<N> {
         })
     }
 
-    /// Starts the schedule afresh.
+    /// Restarts the schedule now.
     pub fn restart(&mut self) {
         self.schedule = Schedule::new(Instant::now(), self.interval);
     }
 
-    /// Waits until the next message is due. `exact` does its waiting here.
+    /// Waits until the next message is due. The wait of `exact`.
     pub async fn before(&mut self) {
         if self.pacing == Pacing::Seed || self.interval.is_zero() {
             return;
@@ -51,7 +51,7 @@ impl<N: Native> Pacer<N> {
         }
     }
 
-    /// Waits after a round trip. `seed` does its waiting here.
+    /// Waits after a round trip. The wait of `seed`.
     pub async fn after(&mut self) {
         if self.pacing == Pacing::Seed {
             N::sleep(self.interval).await;
@@ -59,7 +59,7 @@ impl<N: Native> Pacer<N> {
     }
 }
 
-/// The finest timer of a runtime whose usual one is already fine.
+/// The finest timer of a runtime whose usual timer is fine enough.
 pub struct Usual<N>(PhantomData<N>);
 
 impl<N: Native> Clock for Usual<N> {

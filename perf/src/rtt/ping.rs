@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Wait mode: a message with a counter goes out, the same counter comes back, then the next.
+//! Wait mode: a message with a counter is sent, the same counter comes back, then the next message
+//! is sent.
 
 use std::future::Future;
 use std::io;
@@ -14,29 +15,29 @@ use super::plan::Ping;
 use super::samples::Recording;
 use crate::scenario::raw::Pacing;
 
-/// Bytes of the counter that every message begins with, least significant first.
+/// The size of the counter at the beginning of each message, least significant byte first.
 pub const COUNTER: usize = size_of::<u64>();
-/// Round trips per second that memory is set aside for when back to back.
+/// Round trips per second for which memory is reserved when back to back.
 const FAST: f64 = 100_000.0;
 
-/// The counter of a message; `None` if that is too short for one.
+/// Returns the counter of a message; `None` if the message is too short for one.
 pub fn counter(message: &[u8]) -> Option<u64> {
     let bytes = message.first_chunk::<COUNTER>()?;
     Some(u64::from_le_bytes(*bytes))
 }
 
-/// Puts the counter into a message of at least [`COUNTER`] bytes.
+/// Writes the counter into a message of at least [`COUNTER`] bytes.
 pub fn set_counter(message: &mut [u8], sequence: u64) {
     message[..COUNTER].copy_from_slice(&sequence.to_le_bytes());
 }
 
-/// How many samples a run will give about.
+/// Estimates the number of samples of a run.
 pub fn expected(ping: &Ping) -> f64 {
     let interval = ping.interval.as_secs_f64().max(1.0 / FAST);
     ping.duration.as_secs_f64() / interval
 }
 
-/// Goes round and records until the time is over or the user wants an end.
+/// Sends and records until the time is over or the user ends the run.
 pub async fn wait<N: Native>(
     sender: impl Sender,
     receiver: impl Receiver,
@@ -53,7 +54,7 @@ pub async fn wait<N: Native>(
         sequence: 0,
         late: 0,
     };
-    // back to back, because at a slow rate a short warm-up would be one message
+    // the warm-up is back to back, because at a slow rate a short one would be a single message
     let mut hurried = Pacer::<N>::new(Pacing::Exact, Duration::ZERO)
         .map_err(|e| Failure::doing("cannot make a timer", e))?;
     record(&mut line, &mut hurried, &ping, ping.warm_up).await?;
@@ -86,7 +87,7 @@ where
         }
         match line.round_trip(sent, ping).await? {
             Some(took) => recording.add(line.sequence, took),
-            // its time was not over
+            // the interrupt came before the timeout
             None if ping.interrupt.happened() => break,
             None => {
                 is_lost(ping)?;
@@ -102,7 +103,7 @@ where
     Ok(recording)
 }
 
-/// The way to the other side and back.
+/// The connection to the other side, with the current message.
 struct Line<S, R, F, M> {
     sender: S,
     receiver: R,
@@ -114,13 +115,14 @@ struct Line<S, R, F, M> {
 }
 
 impl<S: Sender, R: Receiver, F: Future<Output = ()>, M: Fn() -> F> Line<S, R, F, M> {
-    /// Sends the message at `sent`, and gives the time until its answer came, or `None` after the
-    /// timeout. Answers to earlier messages are counted as late and passed over.
+    /// Sends the message at `sent`, and returns the time until its answer, or `None` after the
+    /// timeout. Answers to earlier messages count as late and are skipped.
     async fn round_trip(
         &mut self,
         sent: Instant,
         ping: &Ping,
     ) -> Result<Option<Duration>, Failure> {
+        // send, then wait for the answer with the same counter
         let result;
         (result, self.message) = self.sender.send(take(&mut self.message)).await;
         is_sent(result, ping)?;
@@ -143,7 +145,7 @@ impl<S: Sender, R: Receiver, F: Future<Output = ()>, M: Fn() -> F> Line<S, R, F,
     }
 }
 
-/// Passes over a datagram that the system would not take: it is lost like any other.
+/// Ignores the refusal of a datagram by the system: that message is lost like any other.
 pub fn is_sent(result: io::Result<()>, ping: &Ping) -> Result<(), Failure> {
     match result {
         Err(e) if !(ping.may_lose && e.kind() == io::ErrorKind::ConnectionRefused) => Err(gone(&e)),
@@ -151,7 +153,7 @@ pub fn is_sent(result: io::Result<()>, ping: &Ping) -> Result<(), Failure> {
     }
 }
 
-/// Whether a message may be lost.
+/// Returns an error if a message must not be lost.
 pub fn is_lost(ping: &Ping) -> Result<(), Failure> {
     match ping.may_lose {
         true => Ok(()),
@@ -162,7 +164,7 @@ pub fn is_lost(ping: &Ping) -> Result<(), Failure> {
     }
 }
 
-/// The connection's end.
+/// Returns the error of a closed or failed connection.
 pub fn gone(error: &io::Error) -> Failure {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     match error.kind() {

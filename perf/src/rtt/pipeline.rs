@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pipelined mode: messages leave on their schedule whether or not the earlier ones are back, and a
-//! reader of its own finds in the map when each was sent.
+//! Pipelined mode: messages leave on their schedule independently of earlier answers, and a
+//! separate reader finds the time of each message in the map.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,8 +14,8 @@ use super::ping::{counter, expected, gone, is_lost, is_sent, set_counter};
 use super::plan::Ping;
 use super::samples::Recording;
 
-/// Sends until the time is over, and closes the flight however it ends. The sender outlives it, because
-/// to drop half a stream may end the other half.
+/// Sends until the time is over, and closes the flight in any case. The sender outlives the call,
+/// because dropping half a stream may end the other half.
 pub async fn write<N: Native>(
     sender: &mut impl Sender,
     flight: Arc<Flight>,
@@ -36,6 +36,7 @@ async fn write_open<N: Native>(
     let mut message = vec![0; ping.size];
     let end = Instant::now() + ping.warm_up + ping.duration;
     let mut sequence = 0;
+    // each message is entered in the map before it leaves
     while !ping.interrupt.happened() {
         pacer.before().await;
         if Instant::now() >= end {
@@ -55,7 +56,7 @@ async fn write_open<N: Native>(
     Ok(())
 }
 
-/// A stream loses nothing: when the map is full, its oldest message is waited for.
+/// Waits for the oldest message when the map is full, because a stream loses no message.
 async fn make_room<N: Native>(flight: &Flight, sequence: u64, ping: &Ping) -> Result<(), Failure> {
     let since = Instant::now();
     while !flight.has_room(sequence) {
@@ -70,7 +71,7 @@ async fn make_room<N: Native>(flight: &Flight, sequence: u64, ping: &Ping) -> Re
     Ok(())
 }
 
-/// Takes the answers until all are there, or those that are missing have had their time.
+/// Receives the answers until none is missing, or the missing ones have timed out.
 pub async fn read<N: Native>(
     mut receiver: impl Receiver,
     flight: Arc<Flight>,
@@ -84,6 +85,7 @@ pub async fn read<N: Native>(
     let mut closed = None;
     let mut last = Instant::now();
     while !flight.is_over() {
+        // give up after the timeout that follows the last message
         let give_up = || {
             let closed = closed.get_or_insert_with(Instant::now);
             if !flight.is_closed() {
@@ -96,6 +98,7 @@ pub async fn read<N: Native>(
             break;
         };
         answer = buffer;
+        // match the answer with its message
         let length = result.map_err(|e| gone(&e))?;
         let sequence = answer.get(..length).and_then(counter);
         match sequence.and_then(|s| Some((s, flight.land(s)?))) {
@@ -105,18 +108,19 @@ pub async fn read<N: Native>(
             }
             None => recording.late += 1,
         }
+        // restart the recording after the warm-up
         if !is_warm && Instant::now() >= warm {
             is_warm = true;
             recording = Recording::start(expected(&ping));
             recording.first = sequence.map_or(0, |s| s + 1);
         }
     }
-    // the wait for what is lost is no part of the run
+    // the wait for lost messages is not part of the run
     recording.finish(last);
     Ok(recording)
 }
 
-/// What the two halves know together: what was sent and did not come back is lost.
+/// Combines the results of the two halves: a message that was sent and did not come back is lost.
 pub fn join(
     written: Result<(), Failure>,
     read: Result<Recording, Failure>,

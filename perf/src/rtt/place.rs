@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where on the machine a side runs: its processors and its priority, and what the machine was doing.
+//! Placement of a side on the machine: processors and priority, and the machine's load.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpus(pub Vec<usize>);
 
-/// The highest number a processor may have here.
+/// The highest processor number that is accepted.
 const CPU_MAX: usize = 1023;
 
 impl FromStr for Cpus {
@@ -38,7 +38,7 @@ impl FromStr for Cpus {
     }
 }
 
-/// Keeps this thread, and those it starts from now on, on these processors.
+/// Binds this thread, and the threads it starts from now on, to these processors.
 #[cfg(target_os = "linux")]
 pub fn pin(cpus: &Cpus) -> io::Result<()> {
     let mut set = rustix::thread::CpuSet::new();
@@ -46,13 +46,13 @@ pub fn pin(cpus: &Cpus) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// Refuses.
+/// Fails: the system cannot do this.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_: &Cpus) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The processors that this process may use; none where the system does not say.
+/// Returns the processors that this process may use; none if they are unknown.
 #[cfg(target_os = "linux")]
 pub fn allowed() -> Cpus {
     let set = rustix::thread::sched_getaffinity(None);
@@ -60,7 +60,7 @@ pub fn allowed() -> Cpus {
     Cpus(cpus.unwrap_or_default())
 }
 
-/// The processors that this process may use; none where the system does not say.
+/// Returns no processors: they are unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn allowed() -> Cpus {
     Cpus::default()
@@ -72,13 +72,14 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
     Ok(rustix::process::setpriority_process(None, nice)?)
 }
 
-/// Refuses.
+/// Fails: the system cannot do this.
 #[cfg(not(target_os = "linux"))]
 pub fn set_nice(_: i32) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What may bend the figures: who decides on the clock rate, and how much had to wait for a processor.
+/// Returns conditions that may distort the figures: the governor of the clock rate, and the share
+/// of time spent waiting for a processor.
 pub fn conditions() -> Value {
     let governor = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     let pressure = fs::read_to_string("/proc/pressure/cpu").ok();
@@ -89,21 +90,21 @@ pub fn conditions() -> Value {
     })
 }
 
-/// The share of the last ten seconds in which some program waited for a processor, in percent.
+/// Returns the share of the last ten seconds in which a program waited for a processor, in percent.
 fn waiting(pressure: &str) -> Option<f64> {
     let some = pressure.lines().find_map(|l| l.strip_prefix("some "))?;
     let mut fields = some.split_whitespace();
     fields.find_map(|f| f.strip_prefix("avg10=")?.parse().ok())
 }
 
-/// CPU time that the whole machine has used so far, in seconds, time stolen by others on the same
-/// hardware included; `None` where the system does not say.
+/// Returns the CPU time that the whole machine has used so far, in seconds, including time stolen
+/// by other guests of the same hardware; `None` if it is unknown.
 pub fn machine_busy() -> Option<f64> {
     busy(&fs::read_to_string("/proc/stat").ok()?)
 }
 
 fn busy(stat: &str) -> Option<f64> {
-    /// The kernel tells programs so many ticks a second.
+    /// The rate of the ticks that the kernel reports.
     const TICKS: f64 = 100.0;
     let all = stat.lines().find_map(|l| l.strip_prefix("cpu "))?;
     let mut ticks = all

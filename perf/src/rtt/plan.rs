@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What one run is to do, checked and with its sockets open: what the backends are handed.
+//! The plan of one run, checked and with its sockets open, as the backends receive it.
 
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
@@ -9,37 +9,37 @@ use zonda_program::Interrupt;
 use super::tasks::Work;
 use crate::scenario::raw::Pacing;
 
-/// The asking side's orders.
+/// The plan of the asking side.
 #[derive(Clone, Debug)]
 pub struct Ping {
     /// Bytes of a message, at least the eight of its counter.
     pub size: usize,
-    /// Who decides when the next message is due.
+    /// The pacing of messages.
     pub pacing: Pacing,
     /// Time between two messages; zero is back to back.
     pub interval: Duration,
-    /// How long to record.
+    /// Duration of the recording.
     pub duration: Duration,
-    /// How long to go round before that.
+    /// Duration of the warm-up.
     pub warm_up: Duration,
-    /// Tasks beside this one on the same runtime.
+    /// Background tasks on the same runtime.
     pub tasks: usize,
-    /// What each of them does.
+    /// The work of each background task.
     pub work: Work,
-    /// Whether requests leave on their schedule, and a reader of its own takes the answers; otherwise the next request leaves
-    /// after the answer to the last one.
+    /// True if messages leave on their schedule, and a separate reader takes the answers; otherwise
+    /// the next message leaves after the answer to the last one.
     pub is_pipelined: bool,
     /// A message unanswered for this long is lost.
     pub timeout: Duration,
-    /// A lost message is counted; otherwise it ends the run.
+    /// True if a lost message is counted; otherwise it ends the run.
     pub may_lose: bool,
-    /// Sleep the way the programs of 2022 did, where that differs.
+    /// True to sleep in the style of the programs of 2022, where that differs.
     #[cfg_attr(
         not(feature = "smol"),
         expect(dead_code, reason = "only smol's slept another way")
     )]
     pub quirks: bool,
-    /// The user's wish to end early.
+    /// The user's interrupt.
     pub interrupt: Interrupt,
 }
 
@@ -48,15 +48,15 @@ pub struct Ping {
 pub enum Ends {
     /// A stream without Nagle's delay.
     Tcp(TcpStream),
-    /// A socket that only the other side can reach.
+    /// A socket connected to the other side.
     Udp(UdpSocket),
 }
 
-/// Where the answering side waits, still blocking and without a runtime.
+/// The answering side's socket, still blocking and without a runtime.
 #[derive(Debug)]
 pub enum Doors {
-    /// For any number of connections.
+    /// A listener for any number of connections.
     Tcp(TcpListener),
-    /// For any number of senders.
+    /// A socket for any number of senders.
     Udp(UdpSocket),
 }

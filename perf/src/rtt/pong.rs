@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The answering side: what comes in goes back, for as many askers as there are.
+//! The answering side: it returns every message, to any number of asking programs.
 
 use std::io;
 
@@ -8,8 +8,8 @@ pub const BLOCK: usize = 64 * 1024;
 /// Room for the largest datagram.
 pub const DATAGRAM: usize = 64 * 1024;
 
-/// True for errors that concern one asker, not the socket that all use: somebody left before he was
-/// accepted, or is not there to take an answer.
+/// Returns true for errors that concern one asking program and not the shared socket: it left
+/// before it was accepted, or cannot receive an answer any more.
 pub fn is_end(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(

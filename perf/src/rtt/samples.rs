@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the asking side keeps in memory while it measures, and what it comes to in the end.
+//! The asking side's samples and their statistics.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use hdrhistogram::Histogram;
 use super::usage::Usage;
 use crate::histogram::histogram;
 
-/// Samples kept one by one; those beyond only count in the histogram. 160 MB.
+/// The maximum number of individual samples, 160 MB; further ones only count in the histogram.
 const KEPT_MAX: usize = 10_000_000;
-/// Samples left out of the statistics at either end of a run, where they show its beginning and end.
+/// Samples left out of the statistics at either end of a run, which its start and end distort.
 const EDGE: usize = 2;
 
 /// One round trip.
@@ -18,33 +18,33 @@ const EDGE: usize = 2;
 pub struct Sample {
     /// The counter in the message.
     pub sequence: u64,
-    /// How long it took.
+    /// Its time in nanoseconds.
     pub nanos: u64,
 }
 
-/// A run, as it goes on.
+/// The recording of a run.
 #[derive(Debug)]
 pub struct Recording {
     samples: Vec<Sample>,
     beyond: Histogram<u64>,
-    /// The counter of the first message that belongs to the run.
+    /// The counter of the first message of the run.
     pub first: u64,
     /// Messages sent.
     pub sent: u64,
     /// Messages without an answer in time.
     pub lost: u64,
-    /// Answers after their time, which count as lost too.
+    /// Answers after the timeout, which count as lost too.
     pub late: u64,
     start: Instant,
-    /// How long it went on.
+    /// The duration of the run.
     pub elapsed: Duration,
     before: Usage,
-    /// What it used of the machine.
+    /// The resources used.
     usage: Usage,
 }
 
 impl Recording {
-    /// Starts now, with room for the samples that `expected` says will come.
+    /// Starts a recording now, with room for the `expected` number of samples.
     pub fn start(expected: f64) -> Self {
         let room = (expected * 1.1) as usize + 1000;
         Recording {
@@ -61,7 +61,7 @@ impl Recording {
         }
     }
 
-    /// Keeps a round trip.
+    /// Adds a round trip.
     pub fn add(&mut self, sequence: u64, took: Duration) {
         let nanos = took.as_nanos() as u64;
         if self.samples.len() < KEPT_MAX {
@@ -71,13 +71,13 @@ impl Recording {
         }
     }
 
-    /// Ended at `end`.
+    /// Ends the recording at `end`.
     pub fn finish(&mut self, end: Instant) {
         self.elapsed = end.saturating_duration_since(self.start);
         self.usage = Usage::now().since(&self.before);
     }
 
-    /// How many round trips there were.
+    /// The number of round trips.
     pub fn answered(&self) -> u64 {
         self.samples.len() as u64 + self.beyond.len()
     }
@@ -92,7 +92,7 @@ impl Recording {
         self.usage.cpu.map(|cpu| self.each(cpu.as_nanos() as f64))
     }
 
-    /// Times that a thread went to sleep, for each round trip.
+    /// Sleeps of threads, for each round trip.
     pub fn sleeps(&self) -> Option<f64> {
         self.usage.sleeps.map(|sleeps| self.each(sleeps as f64))
     }
@@ -101,12 +101,12 @@ impl Recording {
         figure / self.answered().max(1) as f64
     }
 
-    /// Those kept one by one.
+    /// The individual samples.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// All but the first and the last two.
+    /// Returns the histogram of all round trips except the first and last two.
     pub fn histogram(&self) -> Histogram<u64> {
         let mut all = self.beyond.clone();
         for sample in trimmed(&self.samples) {
@@ -116,7 +116,7 @@ impl Recording {
     }
 }
 
-/// Without the ends, unless nothing would be left.
+/// Returns the samples without the ends, unless none would be left.
 pub fn trimmed<T>(samples: &[T]) -> &[T] {
     match samples.len() {
         n if n > 2 * EDGE => &samples[EDGE..n - EDGE],

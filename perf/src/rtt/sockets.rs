@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Opens the sockets of both sides, alike for every backend: no Nagle's delay, the congestion control
-//! that was asked for. What the user got wrong is reported in one line.
+//! Sockets of both sides, the same for every backend: without Nagle's delay, with the requested
+//! congestion control. User errors are reported in one line.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
@@ -12,12 +12,12 @@ use zonda_program::Failure;
 use super::plan::{Doors, Ends};
 use crate::scenario::raw::Transport;
 
-/// How long a connection may take to come about.
+/// The time limit of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Connections that may wait to be accepted.
+/// The listener's backlog.
 const BACKLOG: i32 = 1024;
 
-/// The address that `text` means.
+/// Resolves an address of the command line.
 pub fn resolve(text: &str) -> Result<SocketAddr, Failure> {
     let wrong = |why: String| {
         Failure::Usage(format!(
@@ -28,7 +28,7 @@ pub fn resolve(text: &str) -> Result<SocketAddr, Failure> {
     found.next().ok_or_else(|| wrong("no such host".into()))
 }
 
-/// The asking side's socket.
+/// Opens the asking side's socket.
 pub fn connect(
     transport: Transport,
     address: SocketAddr,
@@ -55,7 +55,7 @@ pub fn connect(
     Ok(Ends::Udp(socket))
 }
 
-/// The answering side's socket, and where it waits.
+/// Opens the answering side's socket, and returns its address.
 pub fn open(
     transport: Transport,
     address: SocketAddr,
@@ -68,7 +68,7 @@ pub fn open(
     };
     if transport == Transport::Tcp {
         let socket = stream(address, congestion)?;
-        // on Unix only: elsewhere it would let two programs have the same port
+        // on Unix only: on other systems two programs could share the port
         socket.set_reuse_address(cfg!(unix))?;
         let bound = socket.bind(&SockAddr::from(address));
         bound

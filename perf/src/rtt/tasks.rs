@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tasks beside the ping. The studies' own are called CPU-bound but multiply once and sleep a
-//! millisecond: a thousand of them are a storm of timers. The other kind really computes, a chosen
-//! share of one processor for all of them together, whatever the runtime's timers make of a sleep.
+//! Background tasks of the ping. The studies' own are called CPU-bound but multiply once and sleep
+//! a millisecond: a thousand of them are a storm of timers. The other kind really computes, a
+//! chosen share of one processor for all tasks together, whatever the accuracy of the runtime's
+//! sleeps.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use super::native::Native;
 
-/// How long a task of either kind sleeps.
+/// The sleep of a task of either kind.
 const SLEEP: Duration = Duration::from_millis(1);
-/// How long a task computes before it lets others run.
+/// The time a task computes before it yields.
 const SLICE: Duration = Duration::from_micros(20);
-/// A task that is behind by more than this many slices lets the rest go.
+/// The maximum number of slices a task can be behind; it skips earlier ones.
 const BEHIND_MAX: u64 = 250;
-/// Steps of one measurement of the processor's speed, and how many are made.
+/// Steps of one measurement of the processor's speed, and the number of measurements.
 const CALIBRATION: (u64, usize) = (200_000, 7);
 
-/// What a task does between its sleeps.
+/// The work of a task between its sleeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work {
     /// One multiplication, as published.
     Multiply,
-    /// Computes its part of a share of one processor.
+    /// Computation of the task's part of a share of one processor.
     Compute(Load),
 }
 
@@ -36,7 +37,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// The part of one of `tasks` tasks when all together are to use `share` of one processor, which
+    /// Returns the part of one of `tasks` tasks that together use `share` of one processor, which
     /// makes `steps_per_slice` steps in a slice.
     fn new(share: f64, tasks: usize, steps_per_slice: u64) -> Self {
         Load {
@@ -45,18 +46,18 @@ impl Load {
         }
     }
 
-    /// Measures the processor's speed first, which takes some milliseconds.
+    /// Measures the processor's speed first, which takes some milliseconds; see [`Load`].
     pub fn calibrated(share: f64, tasks: usize) -> Self {
         Self::new(share, tasks, steps_per_slice())
     }
 
-    /// How many slices should have been computed after `elapsed`.
+    /// The number of slices due after `elapsed`.
     fn owed(&self, elapsed: Duration) -> u64 {
         (elapsed.as_nanos() / self.period.as_nanos().max(1)) as u64
     }
 }
 
-/// Works for ever.
+/// Runs a background task for ever.
 pub async fn beside<N: Native>(work: Work) {
     match work {
         Work::Multiply => multiply::<N>().await,
@@ -87,7 +88,7 @@ async fn compute<N: Native>(load: Load) {
     }
 }
 
-/// Work that no compiler shortens and that stays in the registers.
+/// Computes without memory access; no compiler can shorten the work.
 fn steps(count: u64) {
     let mut x = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..count {
@@ -96,7 +97,7 @@ fn steps(count: u64) {
     black_box(x);
 }
 
-/// The fastest of some measurements: the others were interrupted.
+/// Returns the fastest of several measurements: slower ones were interrupted.
 fn steps_per_slice() -> u64 {
     let (count, times) = CALIBRATION;
     let measure = |_| {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a run used of the machine: CPU time and how often its threads went to sleep, where the system
-//! says so.
+//! Resources used by a run: CPU time and sleeps of its threads, as far as the system reports them.
 
 use std::fs;
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use crate::cpu::{coarse_cpu_time, cpu_time};
 use crate::footprint::{field, switches};
 
-/// Threads that are asked one by one.
+/// The maximum number of threads that are read one by one.
 const THREADS_MAX: u64 = 64;
 
 /// A reading, or the difference of two.
@@ -16,13 +15,13 @@ const THREADS_MAX: u64 = 64;
 pub struct Usage {
     /// CPU time of all threads.
     pub cpu: Option<Duration>,
-    /// Times that a thread went to sleep, and so had to be woken.
+    /// Sleeps of threads, each of which required a wake-up.
     pub sleeps: Option<u64>,
 }
 
 impl Usage {
-    /// Of this process so far. With more than some dozens of threads, to ask for each of them takes
-    /// longer than a short run: then the CPU time is coarse and the sleeps are not known.
+    /// Reads the resources of this process. Reading more than some dozens of threads takes longer
+    /// than a short run: then the CPU time is coarse and the sleeps are unknown.
     pub fn now() -> Self {
         let process = std::process::id();
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -38,7 +37,7 @@ impl Usage {
         }
     }
 
-    /// From `before` to this one.
+    /// Returns the difference from `before` to this reading.
     pub fn since(&self, before: &Usage) -> Usage {
         let both = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
         let nanos = |d: Option<Duration>| d.map(|d| d.as_nanos() as u64);

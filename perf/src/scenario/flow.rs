@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What flows: how many publishers and subscribers, how they are connected, and how their messages are
-//! to be carried.
+//! A flow of messages: publishers, subscribers, their connections, and the quality of service.
 
 use std::fmt;
 
@@ -55,7 +54,7 @@ pub enum Congestion {
     Drop,
 }
 
-/// One flow of messages.
+/// A flow of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// How the programs are connected.
@@ -66,14 +65,14 @@ pub struct Flow {
     pub subscribers: u16,
     /// Keys that are put to in turn without a declared publisher.
     pub keys: Option<u32>,
-    /// How messages are carried.
+    /// The quality of service.
     pub service: Service,
     /// Payload of a message in bytes.
     pub size: usize,
 }
 
 impl Default for Service {
-    /// As the flags are by default.
+    /// Returns the defaults of the flags.
     fn default() -> Self {
         Service {
             priority: None,
@@ -86,7 +85,7 @@ impl Default for Service {
 }
 
 impl Service {
-    /// The flags that say the same.
+    /// Returns the equivalent flags.
     pub fn arguments(&self) -> Vec<String> {
         let mut all = Vec::new();
         if let Some(priority) = self.priority {
@@ -105,7 +104,7 @@ impl Service {
         all
     }
 
-    /// The flag that says how many messages a second.
+    /// Returns the flag of the rate.
     pub fn pace(&self) -> Vec<String> {
         let pace = self
             .pace
@@ -133,7 +132,7 @@ impl From<Congestion> for CongestionControl {
 }
 
 impl Flow {
-    /// Everything but the size, in words: `p2p`, `routed fan-in 3 keys 1000 express`.
+    /// Returns all parameters but the size, in words: `p2p`, `routed fan-in 3 keys 1000 express`.
     pub fn case(&self) -> String {
         let mut name = self.topology.to_string();
         for (what, count) in [("fan-in", self.publishers), ("fan-out", self.subscribers)] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is measured, whatever the system: a flow of messages, round trips, or great numbers of clients and subscriptions.
+//! Scenarios, independent of the system: a flow of messages, round trips, or great numbers of
+//! clients and subscriptions.
 
 pub mod flow;
 pub mod rates;
@@ -15,7 +16,7 @@ use flow::Flow;
 use rates::Pace;
 use raw::Raw;
 
-/// How the programs are connected.
+/// The connections between the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// Directly.
@@ -36,13 +37,13 @@ pub struct Topologies {
 }
 
 impl Topologies {
-    /// Each once.
+    /// Returns each topology once.
     pub fn each(&self) -> Vec<Topology> {
         distinct(self.topology.iter().copied())
     }
 }
 
-/// The first of those that are equal, in their order.
+/// Removes duplicates, keeping the first of equal values in order.
 pub fn distinct<T: PartialEq>(of: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut all = Vec::new();
     for one in of {
@@ -61,7 +62,7 @@ fn topology(text: &str) -> Result<Topology, String> {
     }
 }
 
-/// Where the asking program takes its answers.
+/// The way the asking program receives its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiving {
     /// In the subscriber's callback, which also sends the next message if that is due at once.
@@ -70,28 +71,29 @@ pub enum Receiving {
     Queue,
 }
 
-/// Messages that come back.
+/// Round trips of messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trips {
-    /// How the programs are connected.
+    /// The connections between the programs.
     pub topology: Topology,
     /// Payload of a message in bytes.
     pub size: usize,
-    /// How often messages are sent.
+    /// The sending pace.
     pub pace: Pace,
-    /// Where answers are taken, if the name says so; the callback otherwise.
+    /// The way answers are received, if the name contains it; otherwise the callback.
     pub receiving: Option<Receiving>,
-    /// Payload of the samples that saturate the same link meanwhile, if there is that.
+    /// Payload of the samples that saturate the same link, if there is a load.
     pub load: Option<usize>,
-    /// Whether each message is sent at once.
+    /// True if each message is sent at once.
     pub express: bool,
 }
 
-/// Above this rate, messages share batches unless the user says otherwise.
+/// The rate up to which messages are sent at once by default; above it they share batches.
 const EXPRESS_RATE_MAX: f64 = 10_000.0;
 
 impl Trips {
-    /// Answers taken in the callback, no load, and each message sent at once up to a rate.
+    /// Creates round trips with answers in the callback, no load, and each message sent at once up
+    /// to a rate.
     pub fn new(topology: Topology, size: usize, pace: Pace) -> Self {
         Trips {
             topology,
@@ -103,7 +105,7 @@ impl Trips {
         }
     }
 
-    /// Everything but the rate, in words; a rate is left to the x axis.
+    /// Returns all parameters but the rate, in words; a rate belongs to the x axis.
     pub fn case(&self) -> String {
         let mut name = format!("{} {}", self.topology, bytes(self.size));
         match (self.receiving, self.pace) {
@@ -119,12 +121,12 @@ impl Trips {
     }
 }
 
-/// What great numbers cost a router.
+/// The great numbers of a router's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// So many clients that are connected and say nothing.
+    /// This many idle clients.
     Connections(u32),
-    /// So many distinct subscriptions of so many sessions.
+    /// This many distinct subscriptions of this many sessions.
     Subscriptions(u32, u32),
 }
 
@@ -142,21 +144,21 @@ impl Numbers {
     }
 }
 
-/// One thing to measure.
+/// A case to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scenario {
-    /// How much flows.
+    /// The throughput of a flow.
     Flow(Flow),
-    /// How long a message and its answer are under way.
+    /// The latency of a message and its answer.
     Trips(Trips),
-    /// What a router needs for great numbers.
+    /// The resources of a router with great numbers.
     Numbers(Numbers),
     /// Round trips without the protocol.
     Raw(Raw),
 }
 
 impl Scenario {
-    /// How the programs are connected.
+    /// The connections between the programs.
     pub fn topology(&self) -> Topology {
         match self {
             Scenario::Flow(flow) => flow.topology,
@@ -175,7 +177,7 @@ impl Scenario {
         }
     }
 
-    /// How many programs send, and how many receive.
+    /// The numbers of sending and of receiving programs.
     pub fn programs(&self) -> [u16; 2] {
         match self {
             Scenario::Flow(flow) => [flow.publishers, flow.subscribers],
@@ -218,7 +220,7 @@ impl Scenario {
         }
     }
 
-    /// Where on the x axis of a curve.
+    /// The place on the x axis of a curve.
     pub fn x(&self) -> Option<X> {
         match self {
             Scenario::Flow(flow) => Some(X::new("size", "B", flow.size as f64)),
@@ -268,7 +270,7 @@ impl fmt::Display for Receiving {
     }
 }
 
-/// A size as people write it.
+/// Formats a size in the usual notation.
 pub fn bytes(size: usize) -> String {
     match size {
         s if s >= 1 << 30 && s.is_multiple_of(1 << 30) => format!("{}GiB", s >> 30),

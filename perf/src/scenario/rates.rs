@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rates as people write them: `1`, `2.5`, `10k`, `1M`.
+//! Rates in the usual notation: `1`, `2.5`, `10k`, `1M`.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// More messages a second cannot be asked for.
+/// The maximum rate that can be requested.
 const FASTEST: f64 = 1e8;
-/// One message in so many seconds is the slowest.
+/// The maximum number of seconds per message.
 const SLOWEST_SECONDS: f64 = 1000.0;
 
-/// Messages per second.
+/// Parses messages per second.
 ///
 /// # Errors
-/// What is wrong with it, in words for the user.
+/// Returns the fault, in words for the user.
 pub fn rate(text: &str) -> Result<f64, String> {
     let wrong =
         || format!("{text:?} is no rate: expected messages per second, such as 1, 10k, 1M or 0.5");
@@ -34,14 +34,15 @@ pub fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How often messages are sent.
+/// The pace of messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// The next one when the answer is there.
+    /// The next message leaves when the answer has arrived.
     BackToBack,
-    /// So many a second at most: the next one when it is due and the answer is there.
+    /// At most this many a second: the next message leaves when it is due and the answer has
+    /// arrived.
     Paced(u32),
-    /// So many a second, each when it is due, however many are under way.
+    /// This many a second: each message leaves when it is due, however many are in flight.
     Rate(f64),
 }
 
@@ -55,17 +56,17 @@ impl Pace {
         }
     }
 
-    /// The slower one first.
+    /// Compares two paces, the slower one first.
     pub fn order(&self, other: &Pace) -> Ordering {
         let number = |pace: &Pace| pace.hertz().unwrap_or(f64::INFINITY);
         number(self).total_cmp(&number(other))
     }
 }
 
-/// Reads one: a [`rate`], or `max` for back to back.
+/// Parses a pace: a [`rate`], or `max` for back to back.
 ///
 /// # Errors
-/// What is wrong with it, in words for the user.
+/// Returns the fault, in words for the user.
 pub fn pace(text: &str) -> Result<Pace, String> {
     match text.trim() {
         "max" => Ok(Pace::BackToBack),
@@ -75,7 +76,7 @@ pub fn pace(text: &str) -> Result<Pace, String> {
     }
 }
 
-/// A number with k or M.
+/// Formats a number with k or M.
 pub fn count(number: f64) -> String {
     match number {
         n if n >= 1e6 => format!("{}M", n / 1e6),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The raw round trips of `perf rtt`: what varies in the studies. Rates are written as there: 1, 10, 1k, 1M, inf.
+//! The raw round trips of `perf rtt`: the parameters of the studies. Rates are written as there: 1,
+//! 10, 1k, 1M, inf.
 
 use std::fmt;
 
@@ -54,10 +55,10 @@ impl Pacing {
     }
 }
 
-/// Reads messages per second, or `inf` for back to back.
+/// Parses messages per second, or `inf` for back to back.
 ///
 /// # Errors
-/// What is wrong with it, in words for the user.
+/// Returns the fault, in words for the user.
 pub fn rate(text: &str) -> Result<Pace, String> {
     match text {
         "inf" => Ok(Pace::BackToBack),
@@ -67,33 +68,33 @@ pub fn rate(text: &str) -> Result<Pace, String> {
     }
 }
 
-/// What the backends are compared in.
+/// The case in which the backends are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raw {
-    /// What the messages travel by. The kernel's echo stands beside any.
+    /// The transport. The kernel's echo is compared with any.
     pub transport: Transport,
-    /// Who decides when the next message is due.
+    /// The pacing of messages.
     pub pacing: Pacing,
-    /// Tasks beside the ping.
+    /// Background tasks.
     pub tasks: u32,
     /// Messages wanted per second.
     pub rate: Pace,
 }
 
 impl Raw {
-    /// Everything but the rate, in words.
+    /// Returns all parameters but the rate, in words.
     pub fn case(&self) -> String {
         let (pacing, tasks) = (self.pacing.name(), self.tasks);
         let end = self.rate.hertz().map_or(" back to back", |_| "");
         format!("{} {pacing} {tasks} tasks{end}", self.transport)
     }
 
-    /// The rate in the words of the studies.
+    /// Formats the rate in the notation of the studies.
     pub fn wanted(&self) -> String {
         self.rate.hertz().map_or("inf".into(), count)
     }
 
-    /// Seconds from one message to the next.
+    /// The interval of messages in seconds.
     pub fn interval(&self) -> f64 {
         self.rate.hertz().map_or(0.0, |hertz| 1.0 / hertz)
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Message sizes as people write them: `8`, `64k`, `1M`, `8..1G`.
+//! Message sizes in the usual notation: `8`, `64k`, `1M`, `8..1G`.
 
-/// The largest message that can be asked for.
+/// The maximum message size that can be requested.
 const LARGEST: usize = 1 << 30;
-/// The step of a range that names none.
+/// The default step of a range.
 const STEP: usize = 8;
-/// Powers of two that a size may be written in.
+/// Units of sizes, as powers of two.
 const UNITS: [(&str, u32); 3] = [("k", 10), ("m", 20), ("g", 30)];
 
 /// The sizes of one part of a list: a size, or a range of powers.
@@ -13,7 +13,7 @@ const UNITS: [(&str, u32); 3] = [("k", 10), ("m", 20), ("g", 30)];
 pub struct Sizes(Vec<usize>);
 
 impl Sizes {
-    /// The sizes of all parts in ascending order, each once.
+    /// Returns the sizes of all parts in ascending order, without duplicates.
     pub fn all(parts: &[Sizes]) -> Vec<usize> {
         let mut all: Vec<usize> = parts.iter().flat_map(|part| &part.0).copied().collect();
         all.sort_unstable();
@@ -22,10 +22,10 @@ impl Sizes {
     }
 }
 
-/// Reads one part of a list.
+/// Parses one part of a list.
 ///
 /// # Errors
-/// What is wrong with it, in words for the user.
+/// Returns the fault, in words for the user.
 pub fn sizes(text: &str) -> Result<Sizes, String> {
     let Some((from, rest)) = text.split_once("..") else {
         return Ok(Sizes(vec![size(text)?]));
@@ -45,16 +45,17 @@ pub fn sizes(text: &str) -> Result<Sizes, String> {
     Ok(Sizes(all))
 }
 
-/// Reads one size of a byte or more.
+/// Parses one size of a byte or more.
 ///
 /// # Errors
-/// What is wrong with it, in words for the user.
+/// Returns the fault, in words for the user.
 pub fn one_size(text: &str) -> Result<usize, String> {
     let size = size(text).ok().filter(|size| *size > 0);
     size.ok_or_else(|| format!("{text:?}: expected one size from 1 to 1G, such as 10M"))
 }
 
-/// A number of bytes with a unit: `k`, `M` and `G` are powers of 1024, with or without `B` or `iB`.
+/// Parses a number of bytes with a unit: `k`, `M` and `G` are powers of 1024, with or without `B`
+/// or `iB`.
 fn size(text: &str) -> Result<usize, String> {
     let wrong = || format!("{text:?} is no size: expected 8, 64k, 1M, 1G or 8..1G");
     let lower = text.trim().to_lowercase();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The answering worker: each message goes back as it came.
+//! The answering worker, which returns each message unchanged.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,11 +14,11 @@ use super::level::Door;
 use super::load::KEY_LOAD;
 use super::recorder::Answer;
 
-/// Where messages go that are to be answered.
+/// The key of messages to be answered.
 pub const KEY_PING: &str = "test/ping";
-/// Where answers come.
+/// The key of answers.
 pub const KEY_PONG: &str = "test/pong";
-/// The measured message whose answer a stall holds up.
+/// The measured message whose answer the stall delays.
 const STALLED: u64 = 100;
 
 /// How messages are sent.
@@ -53,7 +53,7 @@ pub fn answer(answering: &Answering) -> Result<(), Failure> {
     let quality = answering.quality;
     let (priority, express) = (quality.priority.unwrap_or_default(), !quality.no_express);
     let door = Door::open(&answering.connection, answering.node)?;
-    // below the session there is neither a load nor a stall
+    // a node without a session has neither a load nor a stall
     let session = match &door {
         Door::Session(session) => session,
         Door::Node(node) => {
@@ -74,12 +74,12 @@ pub fn answer(answering: &Answering) -> Result<(), Failure> {
         .priority(priority)
         .express(express)
         .wait()?;
-    // everything else that comes through the link is read and dropped
+    // all other messages on the link are read and dropped
     let _load = session
         .declare_subscriber(KEY_LOAD)
         .callback(|_sample| {})
         .wait()?;
-    // the answers, one of them late if that is asked for
+    // the answers, one of them late if requested
     let stall = answering.stall;
     let has_stalled = AtomicBool::new(false);
     let _subscriber = session

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The asking worker of a node. Answers are taken in the subscriber's callback, so that no thread stands between the link
-//! and the clock, or from the subscriber's queue, as many programs do. Back to back, the callback also sends the next message;
-//! on a schedule, the main thread sends each when it is due, however many are under way.
+//! The asking worker of a node. It receives answers in the subscriber's callback, so that no thread
+//! is between the link and the clock, or from the subscriber's queue, as many programs do. Back to
+//! back, the callback also sends the next message; on a schedule, the main thread sends each
+//! message when it is due, however many are in flight.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,11 +27,11 @@ use super::timing::Timing;
 use crate::event::Event;
 use crate::schedule::Timetable;
 
-/// A first message without an answer is sent again after this long.
+/// The time after which an unanswered first message is repeated.
 const RETRY: Duration = Duration::from_millis(50);
-/// How long the other side may take to show up.
+/// The time limit for the other side's first answer.
 const CONTACT: Duration = Duration::from_secs(15);
-/// How long an answer may take.
+/// The time limit for an answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// Flags of the asking worker.
@@ -56,7 +57,7 @@ pub struct Asking {
     connection: Connection,
 }
 
-/// A size that a stamp fits in.
+/// Parses a size with room for a stamp.
 pub fn stamped_size(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(size) if size >= STAMP => Ok(size),
@@ -64,13 +65,14 @@ pub fn stamped_size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Measures as the flags say, and hands the result over.
+/// Measures as the flags request, and prints the result.
 pub fn ask(asking: &Asking) -> Result<(), Failure> {
     let door = Door::open(&asking.connection, asking.node)?;
     if asking.queue {
         by_queue(asking, &door)?.hand_over();
         return Ok(());
     }
+    // answers arrive in the callback
     let (tell, words) = channel();
     let line = Arc::new(Line {
         publisher: publisher(&door, asking)?,
@@ -82,6 +84,7 @@ pub fn ask(asking: &Asking) -> Result<(), Failure> {
     });
     let at_answer = Arc::clone(&line);
     let _answers = door.subscribe(KEY_PONG, move |payload| at_answer.answered(payload))?;
+    // contact, then the load, then the measurement
     door.ready();
     contact(
         || line.send_warm(),
@@ -102,7 +105,7 @@ pub fn ask(asking: &Asking) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One message at a time by the main thread, which waits at the subscriber's queue.
+/// Sends one message at a time from the main thread, which waits at the subscriber's queue.
 fn by_queue(asking: &Asking, door: &Door) -> Result<Report, Failure> {
     let Some(session) = door.session() else {
         return Err(Failure::Usage("--queue needs a session".into()));
@@ -123,7 +126,8 @@ fn by_queue(asking: &Asking, door: &Door) -> Result<Report, Failure> {
     })
 }
 
-/// Sends each message when the answer to the one before is there and it is due; `receive` waits for an answer.
+/// Sends each message when it is due and the previous answer has arrived; `receive` waits for an
+/// answer.
 fn one_by_one(
     timing: &Timing,
     publisher: &Publisher,
@@ -150,8 +154,8 @@ fn publisher(door: &Door, asking: &Asking) -> Result<Publisher, Failure> {
     door.publisher(KEY_PING, qos, Reliability::Reliable)
 }
 
-/// Repeats the first message until one comes back, and waits for the answers to the repeats. `is_answered` waits for an
-/// answer so long at most.
+/// Repeats the first message until an answer arrives, and waits for the answers to the repeats.
+/// `is_answered` waits for an answer at most as long as its argument.
 fn contact(
     mut send: impl FnMut() -> Result<(), Failure>,
     is_answered: impl Fn(Duration) -> Result<bool, Failure>,
@@ -174,7 +178,7 @@ fn contact(
     Ok(())
 }
 
-/// The next word of the callback to the main thread; `None` if none comes within `patience`.
+/// Returns the callback's next word to the main thread; `None` if none arrives within `patience`.
 fn next(words: &Receiver<Word>, patience: Duration) -> Result<Option<Word>, Failure> {
     match words.recv_timeout(patience) {
         Ok(word) => Ok(Some(word)),
@@ -183,24 +187,24 @@ fn next(words: &Receiver<Word>, patience: Duration) -> Result<Option<Word>, Fail
     }
 }
 
-/// No answer came in time.
+/// Returns the error of a missing answer.
 fn silence(patience: Duration) -> Failure {
     Failure::Run(format!("no answer on {KEY_PONG} within {patience:?}"))
 }
 
 fn first_bytes(payload: &[u8]) -> [u8; STAMP] {
-    // an answer without a stamp is to nothing that was asked
+    // an answer without a stamp matches no message
     payload.first_chunk().copied().unwrap_or([u8::MAX; STAMP])
 }
 
-/// The main thread's part.
+/// The state of the main thread.
 struct Main<'a> {
     line: &'a Line,
     words: &'a Receiver<Word>,
     timing: &'a Timing,
     counted: Stamper,
     load: Option<&'a Load>,
-    /// How much load had been moved when recording began.
+    /// The amount of load at the beginning of the recording.
     mark: Option<Mark>,
 }
 
@@ -224,13 +228,13 @@ impl Main<'_> {
         Ok(report)
     }
 
-    /// Says that recording begins.
+    /// Reports the beginning of the recording.
     fn measuring(&mut self) {
         Event::Measuring.say();
         self.mark = self.load.map(Load::mark);
     }
 
-    /// Sends one message, and the callback all others.
+    /// Sends one message; the callback sends all others.
     fn back_to_back(&mut self) -> Result<Report, Failure> {
         let counted = std::mem::replace(&mut self.counted, Stamper::new(COUNTED, 0));
         self.line.state().course = Course::Closed(ClosedLoop::new(counted, self.timing));
@@ -240,7 +244,7 @@ impl Main<'_> {
             match next(self.words, patience)? {
                 Some(Word::Measuring) => self.measuring(),
                 Some(Word::Over(report)) => return Ok(report),
-                // one that was asked for before the loop began
+                // an answer to a message from before the loop
                 Some(Word::Answer(..)) => {}
                 Some(Word::Failed(failure)) => return Err(failure),
                 None => return Err(silence(patience)),
@@ -250,11 +254,13 @@ impl Main<'_> {
 
     /// Sends each message when it is due.
     fn on_schedule(&mut self, rate: f64) -> Result<Report, Failure> {
+        // warm up and plan the run
         let (run, recorder) = Run::begin(self.timing, rate, || {
             self.line.send_warm()?;
             let came = next(self.words, ANSWER)?;
             came.map(drop).ok_or_else(|| silence(ANSWER))
         })?;
+        // send each message when it is due, and record the answers in the callback
         let clock = RealTime::on_this_thread();
         self.line.state().course = Course::Open(run.table, recorder);
         let sent = run.send(&clock, |numbers| {
@@ -267,6 +273,7 @@ impl Main<'_> {
             Ok::<(), Failure>(())
         })?;
         let end = Instant::now();
+        // wait for the last answers
         settle(sent, || match &self.line.state().course {
             Course::Open(_, recorder) => recorder.answers(),
             _ => sent,
@@ -279,19 +286,19 @@ impl Main<'_> {
     }
 }
 
-/// What the callback says to the main thread.
+/// A message from the callback to the main thread.
 enum Word {
-    /// An answer that begins so came then, and nothing was sent.
+    /// An answer that arrived then and begins with this stamp; the callback sent no message.
     Answer(Instant, [u8; STAMP]),
-    /// The warm-up is over.
+    /// The end of the warm-up.
     Measuring,
-    /// Everything is recorded.
+    /// The result of the finished recording.
     Over(Report),
-    /// The next message could not be sent.
+    /// The failure to send the next message.
     Failed(Failure),
 }
 
-/// What the main thread and the callback share.
+/// State shared by the main thread and the callback.
 struct Line {
     publisher: Publisher,
     tell: Sender<Word>,
@@ -303,13 +310,13 @@ struct State {
     course: Course,
 }
 
-/// What is done with an answer.
+/// The way answers are handled.
 enum Course {
-    /// The main thread waits for it.
+    /// The callback passes the answer to the main thread.
     Single,
-    /// The next message is sent.
+    /// The callback sends the next message.
     Closed(ClosedLoop),
-    /// It is recorded.
+    /// The callback records the answer.
     Open(Timetable, Recorder),
 }
 
@@ -339,10 +346,11 @@ impl Line {
         Ok(())
     }
 
-    /// Called with each answer; there is one link, whose task alone calls this.
+    /// Handles an answer; there is one link, whose task alone calls this.
     fn answered(&self, payload: &[u8]) {
         let now = Instant::now();
         let mut state = self.state();
+        // handle the answer by the current course
         let (word, next) = match &mut state.course {
             Course::Single => (Some(Word::Answer(now, first_bytes(payload))), None),
             Course::Closed(closed) => match closed.answered(payload, now) {
@@ -360,7 +368,7 @@ impl Line {
                 (None, None)
             }
         };
-        // the lock is free again before the message leaves
+        // the lock is released before the message leaves
         drop(state);
         if let Some(payload) = next
             && let Err(error) = self.publisher.put(payload)
@@ -373,7 +381,7 @@ impl Line {
     }
 
     fn tell(&self, word: Word) {
-        // a main thread that has gone away needs to know nothing
+        // the main thread may have ended
         let _ = self.tell.send(word);
     }
 }

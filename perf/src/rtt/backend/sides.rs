@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the backends of asynchronous runtimes do alike, each by its own runtime's calls. Macros and no traits, since a trait
-//! would have to say whether its futures may move between threads, which differs from one runtime to the next.
+//! The common parts of the asynchronous backends, expanded with each runtime's own calls. These are
+//! macros instead of traits, because a trait would have to declare whether its futures are `Send`,
+//! which differs between runtimes.
 
-/// The asking side by the timers of `$native`, of a file that has: `Out` and `In`, `split`, `spawn`, `joined` for a task's result
-/// and `detach` for a task that is left to itself.
+/// Defines the asking side with the timers of `$native`, in a file that has: `Out` and `In`,
+/// `split`, `spawn`, `joined` for a task's result and `detach` for a background task.
 macro_rules! asking {
     ($measure:ident, $native:ty) => {
         async fn $measure(ends: Ends, ping: Ping) -> Result<Recording, Failure> {
@@ -24,7 +25,8 @@ macro_rules! asking {
     };
 }
 
-/// The answering side, of a file that has: `listener`, `socket`, `spawn`, `detach`, `echo` and `reflect`.
+/// Defines the answering side, in a file that has: `listener`, `socket`, `spawn`, `detach`, `echo`
+/// and `reflect`.
 macro_rules! answering {
     () => {
         async fn serve(doors: Doors) -> io::Result<()> {
@@ -44,7 +46,8 @@ macro_rules! answering {
     };
 }
 
-/// The sockets of a runtime that reads and writes borrowed buffers: `$out` and `$in` are the halves of a stream.
+/// Defines the sockets of a runtime that reads and writes borrowed buffers: `$out` and `$in` are
+/// the halves of a stream.
 #[cfg(any(feature = "tokio", feature = "smol", feature = "async-std"))]
 macro_rules! borrowing {
     ($out:ty, $in:ty) => {
@@ -94,7 +97,8 @@ macro_rules! borrowing {
             loop {
                 match socket.recv_from(&mut block).await {
                     Ok((n, from)) => {
-                        // who asked may have left, and then nobody misses the answer
+                        // the asking program may have left, and then the answer is lost without
+                        // harm
                         let _ = socket.send_to(&block[..n], from).await;
                     }
                     Err(e) if is_end(&e) => {}

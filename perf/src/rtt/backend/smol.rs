@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! smol. The ping runs where the reactor does, in `block_on`, as in the studies; its tasks run on the
-//! global executor.
+//! smol. The ping runs on the reactor's thread, in `block_on`, as in the studies; its tasks run on
+//! the global executor.
 
 use std::io;
 use std::net;
@@ -22,7 +22,7 @@ use crate::rtt::plan::{Doors, Ends, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 
-/// It is.
+/// Compile-time flag: the backend is present.
 pub const PRESENT: bool = true;
 
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ impl Native for Smol {
     }
 }
 
-/// smol as the programs of 2022 used it, which slept on a thread of the blocking pool.
+/// smol in the style of the programs of 2022, which slept on a thread of the blocking pool.
 #[derive(Clone, Copy)]
 struct AsPublished;
 
@@ -94,7 +94,7 @@ async fn joined<T>(task: Task<T>) -> Result<T, Failure> {
     Ok(task.await)
 }
 
-/// Measures on this thread.
+/// Measures on the calling thread.
 pub fn ping(_: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
     match ping.quirks {
         true => block_on(measure_as_published(ends, ping)),

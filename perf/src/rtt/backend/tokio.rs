@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! tokio, with its pool or on one thread. The ping is a spawned task, as in the studies; its fine timer
-//! is one of its own, because tokio's own counts whole milliseconds.
+//! tokio, with its pool or on one thread. The ping is a spawned task, as in the studies; its fine
+//! timer is a separate one, because tokio's counts whole milliseconds.
 
 use std::io;
 use std::net;
@@ -24,7 +24,7 @@ use crate::rtt::plan::{Doors, Ends, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 
-/// It is.
+/// Compile-time flag: the backend is present.
 pub const PRESENT: bool = true;
 
 #[derive(Clone, Copy)]
@@ -90,7 +90,7 @@ pub fn ping(backend: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failu
     let runtime = runtime(backend)?;
     let measured = async { joined(spawn(measure(ends, ping))).await };
     let outcome = runtime.block_on(measured);
-    // the tasks beside it never end
+    // the background tasks never end
     runtime.shutdown_background();
     outcome?
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! io_uring through compio: everything on one thread, buffers lent to the kernel until it is done.
+//! io_uring through compio: one thread, with buffers lent to the kernel until an operation ends.
 
 use std::io;
 use std::net;
@@ -23,7 +23,7 @@ use crate::rtt::plan::{Doors, Ends, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 
-/// It is.
+/// Compile-time flag: the backend is present.
 pub const PRESENT: bool = true;
 
 #[derive(Clone, Copy)]
@@ -131,12 +131,12 @@ fn runtime(backend: Backend) -> Result<Runtime, Failure> {
     Runtime::new().map_err(|e| cannot_start(backend, &e))
 }
 
-/// Whether the system lets it start.
+/// Checks that the system lets io_uring start.
 pub fn check(backend: Backend) -> Result<(), Failure> {
     runtime(backend).map(drop)
 }
 
-/// Measures on this thread.
+/// Measures on the calling thread.
 pub fn ping(backend: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
     runtime(backend)?.block_on(measure(ends, ping))
 }
@@ -168,7 +168,7 @@ async fn reflect(socket: UdpSocket) -> io::Result<()> {
         block = received;
         match result {
             Ok((_, from)) => {
-                // who asked may have left, and then nobody misses the answer
+                // the asking program may have left, and then the answer is lost without harm
                 let BufResult(_, sent) = socket.send_to(block, from).await;
                 block = sent;
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The flags of `perf rtt matrix`, and the plan that they make.
+//! The flags of `perf rtt matrix`, and the resulting plan.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::scenario::rates::Pace;
 use crate::scenario::raw::{Pacing, Transport, rate};
 use crate::surroundings::note;
 
-/// What a reader of the help tries first.
+/// Examples in the help.
 const EXAMPLES: &str = "\
 Examples:
   zonda perf rtt matrix                                       some minutes: the article's rates
@@ -97,18 +97,20 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// The cells that were asked for.
+    /// Returns the plan of the requested cells.
     pub fn plan(&self) -> Result<Plan, Failure> {
         if self.protocols.contains(&Transport::Icmp) {
             let text = "--protocols icmp: it is measured beside tcp and udp, name one of these";
             return Err(Failure::Usage(text.into()));
         }
+        // tasks and rates, quick or full
         let (tasks, rates): (&[u32], &[f64]) = match self.full {
             true => (&[0, 10, 100, 1000], &[1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6]),
             false => (&[0, 100], &[10.0, 100.0, 1e3, 1e4]),
         };
         let rates = rates.iter().map(|hertz| Pace::Rate(*hertz));
         let rates: Vec<Pace> = rates.chain([Pace::BackToBack]).collect();
+        // the frameworks that can start here
         let backends = self.backends()?;
         let mut frameworks: Vec<&str> = backends.into_iter().map(Backend::name).collect();
         match Echo::open((Ipv4Addr::LOCALHOST, 0).into()) {
@@ -125,7 +127,7 @@ impl Matrix {
         Ok(plan.in_order())
     }
 
-    /// Those that were named, or all that the system lets start.
+    /// Returns the requested backends, or all that the system lets start.
     fn backends(&self) -> Result<Vec<Backend>, Failure> {
         if !self.backends.is_empty() {
             self.backends.iter().try_for_each(|b| b.check())?;
@@ -141,7 +143,7 @@ impl Matrix {
         Ok(Backend::present().into_iter().filter(starts).collect())
     }
 
-    /// What all cells have in common. Makes the namespaces.
+    /// Returns the common settings of all cells. Creates the namespaces.
     pub fn setting(&self) -> Result<Setting, Failure> {
         let executable = this_program();
         let mut flags = Vec::new();
@@ -165,7 +167,8 @@ impl Matrix {
         })
     }
 
-    /// The first two processors, so that the two sides do not share one by chance in some cells.
+    /// Returns the first two processors, so that the two sides do not share one by chance in some
+    /// cells.
     fn cpus(&self) -> Option<(usize, usize)> {
         if self.no_pin {
             return None;

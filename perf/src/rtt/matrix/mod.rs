@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf rtt matrix`: every backend in every case, in interleaved rounds, as one table like the
-//! article's, and as files to go on with. The programs it starts are `perf rtt` itself.
+//! `zonda perf rtt matrix`: every backend in every case, in interleaved rounds, as one table like
+//! the article's, and as files for further use. It starts `perf rtt` as its programs.
 
 mod arguments;
 mod namespaces;
@@ -30,7 +30,8 @@ use stage::Setting;
 pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
     let plan = matrix.plan()?;
     let (json, html) = (matrix.out.join("rtt.json"), matrix.out.join("rtt.html"));
-    // better now than after minutes of work
+    // an unwritable file fails here and not after minutes of work
+    // plan and measure
     page::reserve(&html)?;
     let setting = matrix.setting()?;
     let conditions = place::conditions();
@@ -47,11 +48,13 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
     let Some(mut outcome) = campaign.run(entries)? else {
         return Ok(());
     };
+    // tables
     let more = &mut outcome.record.more;
     more.insert("conditions".into(), conditions);
     let tables = table::tables(&outcome.entries, setting.size);
     let (legend, reading) = (legend(matrix, &setting), table::reading());
     outcome.print(&format!("{tables}\n{legend} {reading}"));
+    // files
     outcome.record.write(&json)?;
     let csv = write_rows(matrix, &outcome.entries, setting.size)?;
     page::write(&outcome.record, &html)?;
@@ -62,7 +65,7 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
     outcome.finish(None)
 }
 
-/// Writes the rows, and gives the names of the files.
+/// Writes the rows, and returns the names of the files.
 fn write_rows(matrix: &Matrix, entries: &[Entry], size: usize) -> Result<String, Failure> {
     if !matrix.format.is_study() {
         write(&matrix.out.join("rtt.csv"), &rows::csv(entries, size))?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two networks with a cable between them, made for one run and taken away at its end: what two hosts
-//! would be, without the hosts. Needs Linux, the program `ip` and the rights of root.
+//! Two networks with a cable between them, created for one run and removed at its end: the
+//! equivalent of two hosts on one machine. Needs Linux, the program `ip` and root privileges.
 
 use std::fs;
 use std::io;
@@ -11,21 +11,21 @@ use zonda_program::Failure;
 
 use crate::process::Program;
 
-/// What the names of all of them begin with; the process id of their maker follows.
+/// The prefix of the networks' names; the process id of their creator follows.
 const PREFIX: &str = "zonda-rtt-";
-/// Where pong is, and ping.
+/// The addresses of pong and ping.
 const ADDRESSES: [&str; 2] = ["10.249.61.1", "10.249.61.2"];
-/// The ends of the cable. At most fifteen letters.
+/// The interfaces at the ends of the cable. At most fifteen letters.
 const CABLE: [&str; 2] = ["zonda-pong", "zonda-ping"];
 
-/// The two networks. Dropping it takes them away, whatever happened.
+/// The two networks. Dropping this removes them in all cases.
 #[derive(Debug)]
 pub struct Namespaces {
     names: [String; 2],
 }
 
 impl Namespaces {
-    /// Makes them, after taking away what an earlier run that was killed has left.
+    /// Creates the networks, after removing those that a killed run has left.
     pub fn make() -> Result<Self, Failure> {
         remove_orphans();
         let id = process::id();
@@ -48,12 +48,12 @@ impl Namespaces {
         Ok(made)
     }
 
-    /// Where pong is.
+    /// The address of pong.
     pub fn address(&self) -> &str {
         ADDRESSES[0]
     }
 
-    /// The program, started in one of the two.
+    /// Returns the program in a form that starts it in one of the two networks.
     pub fn inside(&self, is_pong: bool, program: Program) -> Program {
         let name = &self.names[usize::from(!is_pong)];
         let mut arguments: Vec<String> = ["netns", "exec", name].map(String::from).into();
@@ -70,7 +70,7 @@ impl Namespaces {
 impl Drop for Namespaces {
     fn drop(&mut self) {
         for name in &self.names {
-            // the first of them takes the cable along; there is nobody to tell of an error
+            // deleting the first one removes the cable too; an error cannot be reported here
             let _ = run(&format!("netns del {name}"));
         }
     }
@@ -88,7 +88,7 @@ fn ip(command: &str) -> Result<(), Failure> {
     )))
 }
 
-/// What it said when it failed.
+/// Runs `ip`; returns its error output if it failed.
 fn run(command: &str) -> io::Result<String> {
     let output = Command::new("ip").args(command.split(' ')).output()?;
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -99,7 +99,7 @@ fn run(command: &str) -> io::Result<String> {
     })
 }
 
-/// Takes away the networks of makers that are gone.
+/// Removes the networks of processes that have ended.
 fn remove_orphans() {
     let Ok(all) = Command::new("ip").args(["netns", "list"]).output() else {
         return;
@@ -107,13 +107,13 @@ fn remove_orphans() {
     for line in String::from_utf8_lossy(&all.stdout).lines() {
         let name = line.split_whitespace().next().unwrap_or("");
         if maker(name).is_some_and(|pid| !is_alive(pid)) {
-            // another run may have been faster
+            // another run may have removed it first
             let _ = run(&format!("netns del {name}"));
         }
     }
 }
 
-/// The process id in a name.
+/// Returns the process id in a name.
 fn maker(name: &str) -> Option<u32> {
     let rest = name.strip_prefix(PREFIX)?;
     let (pid, side) = rest.split_once('-')?;

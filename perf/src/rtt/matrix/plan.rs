@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which cells there are.
+//! The cells of the matrix.
 
 use crate::campaign::Entry;
 use crate::rtt::backend::Backend;
@@ -8,16 +8,16 @@ use crate::scenario::raw::{Pacing, Raw, Transport};
 use crate::scenario::{Scenario, distinct};
 use crate::system::{Kind, Span, System};
 
-/// The kernel's own answers, as a column beside those of the backends.
+/// The kernel's echo, as a column next to those of the backends.
 pub const ECHO: &str = "icmp";
 
-/// The column of that name.
+/// Returns the column of that name.
 pub fn framework(name: &str) -> Option<&'static str> {
     let backends = Backend::ALL.into_iter().map(Backend::name);
     backends.chain([ECHO]).find(|known| *known == name)
 }
 
-/// What is to be measured.
+/// The plan of a matrix.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Columns, the names of backends and [`ECHO`], in the order of the tables.
@@ -33,7 +33,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// In ascending order, and each once.
+    /// Sorts the plan in ascending order, without duplicates.
     pub fn in_order(mut self) -> Self {
         self.tasks.sort_unstable();
         self.rates.sort_by(Pace::order);
@@ -46,7 +46,7 @@ impl Plan {
         }
     }
 
-    /// All cells, each measured for so long, in the order of the tables.
+    /// Returns all cells in the order of the tables, each with its duration.
     pub fn entries(&self, span: impl Fn(&Raw) -> Span) -> Vec<Entry> {
         let mut all = Vec::new();
         for case in self.cases() {
@@ -74,7 +74,8 @@ impl Plan {
         all
     }
 
-    /// The kernel knows neither tasks nor transports nor pacings: it is measured once for each rate.
+    /// Returns true if the echo is measured in this case: the kernel has no tasks, transports or
+    /// pacings, so it is measured once for each rate.
     fn has_echo(&self, case: &Raw) -> bool {
         let first = (
             self.transports.first(),
@@ -85,7 +86,7 @@ impl Plan {
     }
 }
 
-/// A cell of the column `framework`.
+/// Creates a cell of the column `framework`.
 pub fn entry(framework: &'static str, case: Raw, span: Span) -> Entry {
     let system = System::new(framework, Kind::Raw(framework));
     Entry::new("", Scenario::Raw(case), &system, span)

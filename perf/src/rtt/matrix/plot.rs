@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf rtt plot`: the tables and the page from rows that were measured before, one by one with
-//! `--csv` or by the matrix.
+//! `zonda perf rtt plot`: tables and page from existing rows, written one by one with `--csv` or by
+//! the matrix.
 
 use std::fs;
 use std::path::PathBuf;
@@ -48,6 +48,7 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
         size: plot.size,
         entries: Vec::new(),
     };
+    // read the rows
     for file in &plot.files {
         let text = fs::read_to_string(file)
             .map_err(|e| Failure::Run(format!("cannot read {}: {e}", file.display())))?;
@@ -63,6 +64,7 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
         let text = "no round trips in these files; --csv of perf rtt writes some";
         return Err(Failure::Run(text.into()));
     }
+    // tables
     let html = plot.out.join("rtt.html");
     page::reserve(&html)?;
     entries.sort_by(in_order);
@@ -71,9 +73,10 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
     let names = names.join(", ");
     let reading = table::reading();
     print_lines(format_args!("{tables}\nFrom {names}. {reading}"));
+    // the page
     let settings = named([("files", json!(names)), ("payload", json!(size))]);
     let record = Record {
-        // where it was measured is not in the files
+        // the files do not contain the machine of the measurement
         machine: Value::Null,
         build: Value::Null,
         cells: entries.into_iter().map(|entry| entry.cell).collect(),
@@ -84,7 +87,7 @@ pub fn plot(plot: &Plot) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The order of the tables.
+/// Compares two entries by the order of the tables.
 fn in_order(a: &Entry, b: &Entry) -> std::cmp::Ordering {
     let (Some(case), Some(other)) = (a.scenario.raw(), b.scenario.raw()) else {
         return std::cmp::Ordering::Equal;

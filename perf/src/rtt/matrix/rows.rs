@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Cells as rows of the studies: for each round one for each time that occurred, with how often; then the rate and the losses.
+//! Cells as rows of the studies: for each round one row for each time that occurred, with its
+//! count; then the rate and the losses.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -16,7 +17,7 @@ use crate::scenario::rates::Pace;
 use crate::scenario::raw::{Pacing, Raw, Transport};
 use crate::system::Span;
 
-/// The rows of all cells, of messages of `size` bytes.
+/// Returns the rows of all cells, of messages of `size` bytes.
 pub fn csv(entries: &[Entry], size: usize) -> String {
     let mut text = format!("{HEADER}\n");
     for (entry, case) in entries.iter().filter_map(|e| Some((e, e.scenario.raw()?))) {
@@ -39,6 +40,7 @@ pub fn csv(entries: &[Entry], size: usize) -> String {
             };
             writeln!(text, "{}", row.text(Format::Zonda)).expect("a string takes everything");
         };
+        // the times of each round, then its rate and losses
         for (round, pairs) in cell.nanos_times.iter().enumerate() {
             let figure = |metric| cell.rounds(metric).get(round).copied().unwrap_or(0.0);
             for (nanos, times) in pairs {
@@ -53,7 +55,7 @@ pub fn csv(entries: &[Entry], size: usize) -> String {
     text
 }
 
-/// The round trips of one pacing as rows of a study, one for each.
+/// Returns the round trips of one pacing as rows of a study, one for each round trip.
 pub fn of_study(entries: &[Entry], size: usize, pacing: Pacing, format: Format) -> String {
     let mut text = format!("{HEADER}\n");
     let cases = entries.iter().filter_map(|e| Some((e, e.scenario.raw()?)));
@@ -85,20 +87,21 @@ pub fn of_study(entries: &[Entry], size: usize, pacing: Pacing, format: Format) 
     text
 }
 
-/// Reads rows back.
+/// A reader of rows.
 pub struct Reader {
-    /// Whose rows.
+    /// The format of the rows.
     pub format: Format,
-    /// The pacing of rows that do not say theirs.
+    /// The pacing of rows that do not contain one.
     pub pacing: Pacing,
-    /// Only rows with messages of this size are read; that of the first row if none is given.
+    /// The size of the messages to read; if not given, the size in the first row.
     pub size: Option<usize>,
-    /// What has been read, cell by cell.
+    /// The entries read so far.
     pub entries: Vec<Entry>,
 }
 
 impl Reader {
-    /// Adds the rows of a file. Each run of rows with the same case, up to its losses, is a round of it.
+    /// Adds the rows of a file. Each run of rows with the same case, up to its losses, is a round
+    /// of that case.
     pub fn read(&mut self, file: &Path, text: &str) -> Result<(), Failure> {
         let mut open: Option<Open> = None;
         for (number, line) in text.lines().enumerate() {
@@ -108,17 +111,20 @@ impl Reader {
             let wrong = |why: String| {
                 Failure::Run(format!("{}:{}: {why}: {line}", file.display(), number + 1))
             };
+            // rows of another size are skipped
             let row = Row::parse(line, self.format).map_err(wrong)?;
             let (framework, case, test) = self.case(&row).map_err(wrong)?;
             if row.payload != *self.size.get_or_insert(row.payload) {
                 continue;
             }
+            // another case ends the open round
             if open
                 .as_ref()
                 .is_some_and(|o| (o.framework, o.case) != (framework, case))
             {
                 self.close(open.take());
             }
+            // add the row to the round, which a row of losses ends
             let round = open.get_or_insert_with(|| Open::new(framework, case));
             match test {
                 Test::Sample => round.samples.push(row.value as u64),
@@ -134,7 +140,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The cell of a row, and what it says of it.
+    /// Returns the cell of a row, and the kind of its figure.
     fn case(&self, row: &Row<'_>) -> Result<(&'static str, Raw, Test), String> {
         let name = row.framework;
         let framework = framework(name).ok_or_else(|| format!("unknown framework {name}"))?;
@@ -143,6 +149,7 @@ impl Reader {
             "tcp" | "icmp" => Transport::Tcp,
             other => return Err(format!("unknown transport {other}")),
         };
+        // older rows have no pacing in the name of the test
         let (kind, pacing) = row.test.split_once('-').unwrap_or((row.test, ""));
         let test = match (kind, pacing) {
             ("rtt", "") => Test::Sample,
@@ -172,6 +179,7 @@ impl Reader {
         if round.nanos_times.is_empty() {
             return;
         }
+        // the round belongs to an existing entry or a new one
         let is_it = |e: &&mut Entry| {
             e.system.name == open.framework && e.scenario.raw() == Some(&open.case)
         };
@@ -186,20 +194,20 @@ impl Reader {
     }
 }
 
-/// What a row says.
+/// The kind of figure in a row.
 #[derive(Clone, Copy, Debug)]
 enum Test {
     /// One round trip.
     Sample,
-    /// So many round trips of the same time.
+    /// This many round trips of the same time.
     Times,
     /// The rate of a round.
     Throughput,
-    /// The losses of a round, which they end.
+    /// The losses of a round, which end it.
     Lost,
 }
 
-/// A round that is being read.
+/// A round in progress of being read.
 struct Open {
     framework: &'static str,
     case: Raw,

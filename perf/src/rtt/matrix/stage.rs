@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One measurement: starts pong, waits for its address, starts ping, takes its result, ends both.
+//! One measurement: starts pong, waits for its address, starts ping, takes its result, and ends
+//! both.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -20,46 +21,47 @@ use crate::rtt::place::machine_busy;
 use crate::scenario::raw::{Raw, Transport};
 use crate::system::Span;
 
-/// Beyond the time of the measurement itself, for starting and slow machines.
+/// Time in addition to the measurement itself, for start and slow machines.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Seconds after which a message is lost. A thousand threads on one processor take their time.
+/// Seconds after which a message is lost. A thousand threads on one processor need this time.
 const TIMEOUT: u32 = 5;
-/// The warm-up that ping makes by itself.
+/// The default warm-up of ping.
 const WARM_UP: f64 = 0.1;
-/// Round trips that a slow rate is given time for.
+/// The number of round trips for which a slow rate is measured.
 const SAMPLES: f64 = 12.0;
 
-/// What all cells have in common.
+/// The common settings of all cells.
 #[derive(Debug)]
 pub struct Setting {
-    /// This program.
+    /// The executable of both sides.
     pub executable: PathBuf,
     /// Bytes of a message.
     pub size: usize,
-    /// How long to measure, if that is enough for the rate.
+    /// Duration of the measurement, extended for slow rates.
     pub seconds: f64,
-    /// Share of a processor that the tasks use together; without it they only have timers.
+    /// The share of a processor that the tasks use together; without it they only have timers.
     pub cpu_work: Option<f64>,
     /// Processor of pong and of ping.
     pub cpus: Option<(usize, usize)>,
     /// Flags for both sides.
     pub flags: Vec<String>,
-    /// Two networks of their own, instead of loopback.
+    /// Two networks, used instead of loopback.
     pub namespaces: Option<Namespaces>,
 }
 
-/// The processor of a side, among those of [`Setting::cpus`].
+/// A function that selects the processor of a side from [`Setting::cpus`].
 type Side = fn(&(usize, usize)) -> usize;
 
 impl Setting {
-    /// How long a cell is measured.
+    /// Returns the duration of a cell.
     pub fn span(&self, case: &Raw) -> Span {
         Span::new(WARM_UP, self.seconds.max(SAMPLES * case.interval()))
     }
 
-    /// Measures one cell, and how many processors other programs used meanwhile.
+    /// Measures one cell, and the processor time that other programs used during it.
     pub fn measure(&self, entry: &Entry, interrupt: &Interrupt) -> Result<Round, Failure> {
         let case = entry.scenario.raw().expect("a matrix has no others");
+        // the kernel's echo needs no pong
         let mut address = format!("{}:0", self.host());
         let mut pong = None;
         if entry.system.name != ECHO {
@@ -67,6 +69,7 @@ impl Setting {
             address = ready(&mut process)?.concat();
             pong = Some(process);
         }
+        // processor time before, the measurement, processor time after
         let used = |process: Option<&Process>| {
             let used = process.and_then(|process| coarse_cpu_time(process.pid()));
             used.unwrap_or_default().as_secs_f64()
@@ -99,7 +102,7 @@ impl Setting {
     }
 
     fn ping(&self, entry: &Entry, case: &Raw, address: &str) -> Program {
-        // beside the kernel's echo there is no runtime for them
+        // there is no runtime for background tasks with the kernel's echo
         let tasks = match entry.system.name == ECHO {
             true => 0,
             false => case.tasks,
@@ -155,7 +158,7 @@ fn flags<const N: usize>(of: [(&str, String); N]) -> Vec<String> {
     words.collect()
 }
 
-/// What ping prints when it has measured for that span.
+/// Returns ping's output at the end of its span.
 fn outcome(ping: &mut Process, span: Span) -> Result<Outcome, Failure> {
     let patience = PATIENCE + Duration::from_secs_f64(span.seconds * 3.0);
     ping.reply(
@@ -165,7 +168,7 @@ fn outcome(ping: &mut Process, span: Span) -> Result<Outcome, Failure> {
     )
 }
 
-/// The figures of a run, and how many processors other programs used meanwhile.
+/// Returns the figures of a run, and the number of processors that other programs used during it.
 fn round(outcome: Outcome, others: Option<f64>) -> Round {
     let histogram = histogram_of(outcome.nanos_times.iter().copied());
     let mut round = Round::of_latencies(outcome.nanos_times);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tables in the article's form: a row for each rate, a column for each backend. They can be pasted
+//! Tables in the article's form: a row for each rate, a column for each backend. They can be pasted
 //! into a Markdown page.
 
 use crate::campaign::Entry;
@@ -11,10 +11,10 @@ use crate::scenario::rates::Pace;
 use crate::scenario::raw::Raw;
 use crate::table::or_none;
 
-/// Other programs used more than this much of a processor: the figures are flagged.
+/// The share of a processor that other programs may use before the figures are flagged.
 const DISTURBED: f64 = 0.25;
 
-/// All of them, of messages of `size` bytes.
+/// Returns all tables, of messages of `size` bytes.
 pub fn tables(entries: &[Entry], size: usize) -> String {
     let kind = |entry: &Entry| {
         let rate = Pace::BackToBack;
@@ -39,7 +39,7 @@ pub fn tables(entries: &[Entry], size: usize) -> String {
     text
 }
 
-/// How the tables are to be read, whatever was measured.
+/// Returns the explanation of the tables.
 pub fn reading() -> String {
     format!(
         "exact: an absolute schedule, no sleep at inf; seed: the runtime's own sleep after each round \

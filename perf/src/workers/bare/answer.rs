@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The yardstick of a round trip, the answering side.
+//! The answering side of the round trip yardstick.
 
 use std::io::{self, Read, Write};
 
@@ -9,7 +9,7 @@ use super::{Side, is_end};
 /// Bytes read at a time by the answering side.
 const BLOCK: usize = 1 << 20;
 
-/// Sends back what comes.
+/// Sends back every message.
 pub fn pong(side: &Side) -> io::Result<()> {
     let mut stream: Wire = side.open_one()?;
     let mut block = vec![0; BLOCK];

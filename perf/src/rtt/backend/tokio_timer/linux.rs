@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A fine timer for tokio: the kernel's own, which the runtime waits for as for a socket.
+//! A fine timer for tokio: a kernel timer that the runtime polls like a socket.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use tokio::io::unix::AsyncFd;
 
 use crate::rtt::native::Clock;
 
-/// One timer of the kernel.
+/// A kernel timer.
 pub struct Timer(AsyncFd<OwnedFd>);
 
 impl Timer {
@@ -41,7 +41,7 @@ impl Timer {
 }
 
 impl Clock for Timer {
-    // the call is deprecated for descriptors that are not their owner's alone; this one is
+    // the call is deprecated for shared descriptors; this one is owned
     #[allow(deprecated)]
     fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -50,7 +50,7 @@ impl Clock for Timer {
     }
 
     async fn sleep(&mut self, duration: Duration) {
-        // zero would disarm it
+        // zero would disarm the timer
         if !duration.is_zero() && self.wait(duration).await.is_err() {
             tokio::task::yield_now().await;
         }

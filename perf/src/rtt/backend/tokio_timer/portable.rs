@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A fine timer for tokio where the kernel lends none: tokio's own for what is well above its grain of a
-//! millisecond, and other tasks' turns for the rest.
+//! A fine timer for tokio on systems without a kernel timer: tokio's own for waits well above its
+//! resolution of a millisecond, and yields for shorter ones.
 
 use std::io;
 use std::time::Duration;
 
 use crate::rtt::native::Clock;
 
-/// tokio's timer may take this much longer.
+/// The delay that tokio's timer may add.
 const GRAIN: Duration = Duration::from_millis(2);
 
-/// tokio's own timer, used with care.
+/// tokio's timer, used for long waits only.
 pub struct Timer;
 
 impl Clock for Timer {
