@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One message at a time: first warm, then recorded, then over. [`ClosedLoop`] is driven by answers, [`go_round`] by the thread
-//! that calls it.
+//! The closed loop: one message at a time, first as warm-up, then recorded. Answers drive a
+//! [`ClosedLoop`]; the calling thread drives [`go_round`].
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::timing::{Timing, wait_until};
 use crate::event::Event;
 use crate::histogram::{histogram, pairs};
 
-/// One message at a time.
+/// A loop with one message at a time.
 pub struct ClosedLoop {
     stamper: Stamper,
     warm_up: Duration,
@@ -26,20 +26,20 @@ pub struct ClosedLoop {
     is_over: bool,
 }
 
-/// What follows from an answer.
+/// The step that follows an answer.
 pub enum Step {
-    /// The next message is to be sent.
+    /// Send the next message.
     Next(ZBytes),
-    /// The next message is to be sent, and recorded like all that follow.
+    /// Send the next message, and record it and all later ones.
     First(ZBytes),
-    /// Everything is recorded.
+    /// The recording is finished.
     Over(Report),
-    /// Nothing: it was not the answer that is waited for, or all is over.
+    /// No step: the answer was not the expected one, or the loop is finished.
     Nothing,
 }
 
 impl ClosedLoop {
-    /// To be begun by [`ClosedLoop::message`].
+    /// Creates a loop, which [`ClosedLoop::message`] begins.
     pub fn new(stamper: Stamper, timing: &Timing) -> Self {
         let now = Instant::now();
         ClosedLoop {
@@ -53,14 +53,14 @@ impl ClosedLoop {
         }
     }
 
-    /// The next message, which is sent now.
+    /// Returns the next message, to be sent now.
     pub fn message(&mut self) -> ZBytes {
         let payload = self.stamper.payload();
         self.sent = Instant::now();
         payload
     }
 
-    /// Takes an answer that came at `now`.
+    /// Handles an answer that arrived at `now`.
     pub fn answered(&mut self, payload: &[u8], now: Instant) -> Step {
         self.recorder.answered(payload, self.sent, now);
         let awaited = Answer::To(self.stamper.made().wrapping_sub(1));
@@ -85,17 +85,17 @@ impl ClosedLoop {
     }
 }
 
-/// A message that has come back.
+/// A message that has returned.
 pub struct Trip {
-    /// When it was sent.
+    /// The time at which it was sent.
     pub sent: Instant,
-    /// When its answer came.
+    /// The time at which its answer arrived.
     pub came: Instant,
     /// The beginning of the answer.
     pub stamp: [u8; STAMP],
 }
 
-/// Goes round on this thread, back to back or with a pause, and records.
+/// Makes round trips on this thread, back to back or with a pause, and records them.
 pub fn go_round<E>(
     timing: &Timing,
     mut round_trip: impl FnMut(u64) -> Result<Trip, E>,
@@ -109,10 +109,12 @@ pub fn go_round<E>(
             wait_until(due);
             due += interval;
         }
+        // one round trip
         let trip = round_trip(number)?;
         recorder.answered(&trip.stamp, trip.sent, trip.came);
         number += 1;
         let elapsed = trip.came.saturating_duration_since(begun);
+        // the end of the warm-up, or of the recording
         if !recorder.counts() && elapsed >= timing.warm_up {
             Event::Measuring.say();
             recorder.count_from(number);
@@ -124,15 +126,15 @@ pub fn go_round<E>(
     }
 }
 
-/// A message that was sent one way.
+/// A message sent one way.
 pub struct Way {
-    /// When it was sent.
+    /// The time at which it was sent.
     pub sent: Instant,
-    /// When it came, if it was not lost.
+    /// The time at which it arrived, if it was not lost.
     pub came: Option<Instant>,
 }
 
-/// The messages of a run one way: first warm, then recorded.
+/// The messages of a run one way: first the warm-up, then the recording.
 pub struct Ways {
     timing: Timing,
     recorded: Histogram<u64>,
@@ -142,7 +144,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// None yet; the warm-up begins now.
+    /// Starts the warm-up.
     pub fn new(timing: &Timing) -> Self {
         Ways {
             timing: *timing,
@@ -153,10 +155,11 @@ impl Ways {
         }
     }
 
-    /// Takes the next one; the report when all is recorded.
+    /// Adds a message; returns the report when the recording is finished.
     pub fn add(&mut self, way: Way) -> Option<Report> {
         let now = way.came.unwrap_or_else(Instant::now);
         let elapsed = now.saturating_duration_since(self.begun);
+        // the warm-up
         if !self.is_warm {
             if elapsed >= self.timing.warm_up {
                 Event::Measuring.say();
@@ -164,6 +167,7 @@ impl Ways {
             }
             return None;
         }
+        // the recording
         self.sent += 1;
         if let Some(came) = way.came {
             let took = came.saturating_duration_since(way.sent).as_nanos();
@@ -178,7 +182,8 @@ impl Ways {
     }
 }
 
-/// Sends one message after the other on this thread, each when the one before has come, and records.
+/// Sends one message after the other on this thread, each when the previous one has arrived, and
+/// records them.
 pub fn go_one_way<E>(
     timing: &Timing,
     mut way: impl FnMut() -> Result<Way, E>,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The publisher and the subscriber of `perf thr`, on the public API as any application would be, and
-//! its router, the node of `zonda router`. They obey the [`Order`]s of the process that started them, so that exactly the messages between `go` and
-//! `stop` are offered, and nobody is missing when they begin.
+//! The publisher and the subscriber of `perf thr`, on the public API like any application, and its
+//! router, the node of `zonda router`. They obey the [`Order`]s of the process that started them,
+//! so that exactly the messages between `go` and `stop` are offered, and all subscribers are
+//! connected when these begin.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,11 +27,11 @@ use super::timing::Pacer;
 use crate::event::Event;
 use crate::scenario::flow::Service;
 
-/// Key of a declared publisher; those put to in turn are below it.
+/// The key of a declared publisher; keys put to in turn are below it.
 const KEY: &str = "test/thr";
-/// Time between two greetings.
+/// Interval of the greetings.
 const GREET: Duration = Duration::from_millis(5);
-/// How often a waiting subscriber looks at its counts.
+/// The polling interval of a waiting subscriber.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The workers.
@@ -48,7 +49,7 @@ pub enum Worker {
 }
 
 impl Worker {
-    /// Does its work until its input ends.
+    /// Runs the worker until its input ends.
     pub fn run(&self) -> Result<(), Failure> {
         match self {
             Worker::Sub(options) => subscribe(options),
@@ -102,7 +103,7 @@ pub struct Publish {
     pub connection: Connection,
 }
 
-/// The key expression that matches what is published.
+/// Returns the key expression that matches all published keys.
 pub fn key_of_all(keys: bool) -> &'static str {
     if keys { "test/thr/*" } else { KEY }
 }
@@ -112,6 +113,7 @@ fn subscribe(options: &Subscribe) -> Result<(), Failure> {
     let orders = Orders::listen();
     let door = Door::open(&options.connection, options.node)?;
     let check = Arc::new(SequenceCheck::new(options.publishers));
+    // count and check messages in the callback
     let counted = Arc::clone(&check);
     let period = Duration::from_millis(options.period);
     let reporter = Reporter::start(options.size, period, move || counted.messages());
@@ -124,6 +126,7 @@ fn subscribe(options: &Subscribe) -> Result<(), Failure> {
     })?;
     door.ready();
     let mut heard = 0;
+    // report contact, and the tally when it is ordered
     loop {
         if heard < u64::from(options.publishers) && check.heard() > heard {
             heard = check.heard();
@@ -137,7 +140,7 @@ fn subscribe(options: &Subscribe) -> Result<(), Failure> {
     }
 }
 
-/// Waits until all is there, or until nothing has come for so long.
+/// Waits until all messages have arrived, or until none has arrived for `quiet`.
 fn settle(check: &SequenceCheck, offered: &[u64], quiet: Duration) {
     let all: u64 = offered.iter().sum();
     let (mut messages, mut since) = (check.messages(), Instant::now());
@@ -150,7 +153,7 @@ fn settle(check: &SequenceCheck, offered: &[u64], quiet: Duration) {
     }
 }
 
-/// Publishes as fast as the node takes it, from the order to go until the one to stop.
+/// Publishes as fast as the node accepts messages, from the order to go to the order to stop.
 fn publish(options: &Publish) -> Result<(), Failure> {
     let orders = Orders::listen();
     let door = Door::open(&options.connection, options.node)?;
@@ -180,8 +183,8 @@ fn publish(options: &Publish) -> Result<(), Failure> {
     }
 }
 
-/// Where messages go. A trait and not a closure, since only a function can be marked to be expanded in
-/// place: a payload that is made in registers and handed over in memory holds the processor up.
+/// A way to publish. This is a trait and not a closure, because only a function can be marked to be
+/// inlined: a payload that is made in registers and passed in memory stalls the processor.
 trait Outlet {
     fn put(&mut self, payload: ZBytes) -> Result<Outcome, PublishError>;
 }
@@ -238,6 +241,7 @@ fn flow(
     mut outlet: impl Outlet,
 ) -> Result<(), Failure> {
     door.ready();
+    // greet until the order to stop that
     loop {
         outlet.put(ZBytes::from(greeting(options.number)))?;
         if orders.next_within(GREET) == Some(Order::Hush) {
@@ -247,6 +251,7 @@ fn flow(
     let before = dropped(&door.links());
     Event::Hushed.say();
     orders.until(&Order::Go);
+    // publish between the orders to go and to stop
     let mut stamper = Stamper::new(options.number, options.size);
     let mut pacer = Pacer::new(options.service.pace);
     while !orders.is_stopped.load(Relaxed) {
@@ -259,7 +264,7 @@ fn flow(
     orders.wait()
 }
 
-/// Messages that a node did not send because a queue was full, once for each peer.
+/// The number of messages that a node did not send because a queue was full, once for each peer.
 fn dropped(links: &[LinkStatus]) -> u64 {
     links.iter().map(|link| link.sent.dropped).sum()
 }

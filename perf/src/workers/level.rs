@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The two levels at which workers use a node: by a session as applications do, or by the node's own calls below it.
-//! What the one costs more than the other is the price of the session.
+//! The two levels at which workers use a node: by a session as applications do, or by the node's
+//! own calls below it. The difference is the cost of the session.
 
 use zonda::bytes::ZBytes;
 use zonda::handlers::Callback;
@@ -15,17 +15,17 @@ use crate::event::Event;
 
 /// An open node, at one of the levels.
 pub enum Door {
-    /// By a session.
+    /// A session.
     Session(Session),
-    /// By its own calls.
+    /// A node without a session.
     Node(Node),
 }
 
 /// A subscriber, until it is dropped.
 pub enum Subscriber {
-    /// The session's.
+    /// A subscriber of the session.
     Session(#[expect(dead_code, reason = "kept until dropped")] pubsub::Subscriber<Handler>),
-    /// The node's.
+    /// A subscriber of the node.
     Node(#[expect(dead_code, reason = "kept until dropped")] node::Subscriber),
 }
 
@@ -33,14 +33,14 @@ type Handler = <Callback<Sample> as zonda::handlers::IntoHandler<Sample>>::Handl
 
 /// A publisher.
 pub enum Publisher {
-    /// The session's.
+    /// A publisher of the session.
     Session(pubsub::Publisher<'static>),
-    /// The node's.
+    /// A publisher of the node.
     Node(node::Publisher),
 }
 
 impl Door {
-    /// Opens a node as the flags say, without a session above it if that is asked for.
+    /// Opens a node as the flags request, with or without a session above it.
     pub fn open(connection: &Connection, is_node: bool) -> Result<Door, Failure> {
         match is_node {
             false => connection.open().map(Door::Session),
@@ -48,7 +48,7 @@ impl Door {
         }
     }
 
-    /// The session, at that level.
+    /// The session, if there is one.
     pub fn session(&self) -> Option<&Session> {
         match self {
             Door::Session(session) => Some(session),
@@ -56,7 +56,7 @@ impl Door {
         }
     }
 
-    /// Prints where to connect to.
+    /// Prints the addresses to connect to.
     pub fn ready(&self) {
         let locators = match self {
             Door::Session(session) => session.info().locators().into(),
@@ -74,7 +74,7 @@ impl Door {
         }
     }
 
-    /// Calls a function with each payload that comes in on a key, on the task that reads the link.
+    /// Calls a function with each payload received on a key, on the task that reads the link.
     pub fn subscribe(
         &self,
         key: &'static str,
@@ -132,10 +132,10 @@ impl Publisher {
     }
 }
 
-/// Publishes bytes of the session by the node: few as they are, many without a copy.
+/// Publishes bytes of the session by the node: short ones are copied, longer ones shared.
 #[inline(always)]
 pub fn put_by_node(publisher: &node::Publisher, payload: ZBytes) -> Result<Outcome, PublishError> {
-    /// Shorter ones have no memory of their own to share.
+    /// Size from which payloads have memory that can be shared.
     const SHARED_BYTES_MIN: usize = 64;
     if payload.len() < SHARED_BYTES_MIN {
         publisher.put_value(Value::Borrowed(payload.as_slice()))

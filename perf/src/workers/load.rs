@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A second publisher of the asking session that keeps its link full of large samples, at the priority that everybody
-//! has who does not ask for one.
+//! A second publisher of the asking session that keeps its link full of large samples, at the
+//! default priority.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use zonda::qos::{CongestionControl, Priority};
 use zonda::{Session, Wait};
 use zonda_program::{Failure, pattern};
 
-/// Where the load goes.
+/// The key of the load.
 pub const KEY_LOAD: &str = "test/load";
 
 /// A load that lasts as long as the process.
@@ -21,7 +21,7 @@ pub struct Load {
     samples: Arc<AtomicU64>,
 }
 
-/// A reading of how much has been moved.
+/// A reading of the amount of load.
 pub struct Mark {
     at: Instant,
     samples: u64,
@@ -41,7 +41,7 @@ impl Load {
         thread::Builder::new()
             .name("load".into())
             .spawn(move || {
-                // the session ends with the process, and so does this
+                // the session ends with the process, and with it this thread
                 while publisher.put(payload.clone()).wait().is_ok() {
                     done.fetch_add(1, Ordering::Relaxed);
                 }
@@ -51,7 +51,7 @@ impl Load {
         Ok(Load { size, samples })
     }
 
-    /// Reads now.
+    /// Reads the amount of load.
     pub fn mark(&self) -> Mark {
         Mark {
             at: Instant::now(),
@@ -59,7 +59,7 @@ impl Load {
         }
     }
 
-    /// Bytes per second that the link has taken since `mark`.
+    /// The bytes per second that the link has taken since `mark`.
     pub fn rate_since(&self, mark: &Mark) -> f64 {
         let now = self.mark();
         let bytes = (now.samples - mark.samples) * self.size;

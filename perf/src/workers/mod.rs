@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The workers: sub-commands that the help does not list, by which a measurement starts this executable again for each part
-//! that is to be a process of its own.
+//! The workers: hidden sub-commands with which a measurement starts this executable again for each
+//! part that runs as a process.
 
 mod answer;
 mod ask;
@@ -50,9 +50,9 @@ pub enum Worker {
 }
 
 impl Worker {
-    /// Does it.
+    /// Runs the worker.
     pub fn run(self) -> ExitCode {
-        // those of a flow read their input themselves
+        // workers of a flow read their input themselves
         if !matches!(self, Worker::Flow(_)) {
             end_with_parent();
         }
@@ -68,7 +68,8 @@ impl Worker {
     }
 }
 
-/// A worker ends when its standard input does: then the process that started it has gone, however that happened.
+/// Ends this process when its standard input ends: then the process that started it has ended, for
+/// whatever reason.
 pub fn end_with_parent() {
     thread::spawn(|| {
         let mut nothing = [0; 64];

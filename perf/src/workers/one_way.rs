@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One way by two sessions of one process: one publishes, the other takes the message from its subscriber's queue. Without
-//! `--runtime` both live on a runtime of this thread, so that nothing stands between the two but the link; with it, on that
-//! runtime's threads.
+//! One way between two sessions of one process: one publishes, the other receives the message from
+//! its subscriber's queue. Without `--runtime` both use a runtime of the calling thread, so that
+//! only the link is between the two; with it, that runtime's threads.
 
 use std::time::{Duration, Instant};
 
@@ -17,11 +17,11 @@ use super::closed_loop::{Way, go_one_way};
 use super::report::Report;
 use super::timing::Timing;
 
-/// A message that has not come by then is lost, where it may be.
+/// The time after which a message is lost on a lossy link.
 const LOST: Duration = Duration::from_millis(200);
-/// A first message that does not come is sent again after this long.
+/// The time after which a first message is repeated.
 const RETRY: Duration = Duration::from_millis(50);
-/// How long the two sessions may take to meet.
+/// The time limit for the contact of the two sessions.
 const CONTACT: Duration = Duration::from_secs(15);
 
 /// Flags of the worker.
@@ -36,7 +36,7 @@ pub struct OneWay {
     connection: Connection,
 }
 
-/// Measures, and hands the result over.
+/// Measures, and prints the result.
 pub fn measure(options: &OneWay) -> Result<(), Failure> {
     let report = match options.connection.runtime {
         Some(_) => between_threads(options),
@@ -46,7 +46,7 @@ pub fn measure(options: &OneWay) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The configuration of the session that connects to the other.
+/// Returns the configuration of the session that connects to the other one.
 fn connecting(options: &OneWay, to: Vec<String>) -> Result<Config, Failure> {
     let mut connection = options.connection.clone();
     connection.listen.clear();
@@ -58,7 +58,7 @@ fn texts(locators: &[Locator]) -> Vec<String> {
     locators.iter().map(ToString::to_string).collect()
 }
 
-/// By calls that block the thread while others work.
+/// Measures with blocking calls, while other threads run the nodes.
 fn between_threads(options: &OneWay) -> Result<Report, Failure> {
     let receiving = options.connection.open()?;
     let to = receiving.info().locators();
@@ -80,7 +80,7 @@ fn between_threads(options: &OneWay) -> Result<Report, Failure> {
     go_one_way(&options.timing, || way(LOST))
 }
 
-/// Sends until a message comes.
+/// Sends until a message arrives.
 fn meet(mut way: impl FnMut() -> Result<Way, Failure>) -> Result<(), Failure> {
     let start = Instant::now();
     while way()?.came.is_none() {
@@ -91,7 +91,7 @@ fn meet(mut way: impl FnMut() -> Result<Way, Failure>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// By tasks of a runtime that this thread runs.
+/// Measures with tasks of a runtime that this thread runs.
 #[cfg(feature = "tokio")]
 fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
     use tokio::runtime::Builder;
@@ -105,6 +105,7 @@ fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
         let to = texts(&session.info().locators());
         Ok::<_, Failure>((session, to))
     })?;
+    // both sessions run on this thread's runtime
     let sending = connecting(options, to)?.with_runtime_handle(on());
     let (_sending, messages, publisher) = runtime.block_on(async {
         let sending = zonda::open(sending).await?;
@@ -115,7 +116,7 @@ fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
             .await?;
         Ok::<_, Failure>((sending, messages, publisher))
     })?;
-    // A timer costs a part of what is measured.
+    // a timer would add to the measured time, so only lossy links get one
     let is_lossy = options
         .connection
         .listen
@@ -128,19 +129,20 @@ fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
         patience: is_lossy.then_some(LOST),
     };
     meet(|| runtime.block_on(sending_task.way(Some(RETRY))))?;
-    // As a task, as in an application: for the future that `block_on` itself polls tokio asks the system once more.
+    // as a task, like in an application: for the future of `block_on` itself tokio makes an
+    // additional system call
     let ways = runtime.spawn(sending_task.go(options.timing));
     let ended = runtime.block_on(ways);
     ended.map_err(|error| Failure::Run(error.to_string()))?
 }
 
-/// What publishes and receives on one thread.
+/// The task that publishes and receives on one thread.
 #[cfg(feature = "tokio")]
 struct SendingTask {
     publisher: zonda::pubsub::Publisher<'static>,
     messages: zonda::pubsub::Subscriber<zonda::handlers::FifoChannelHandler<zonda::sample::Sample>>,
     payload: ZBytes,
-    /// How long a message may take, where one may be lost.
+    /// The time limit of a message, on lossy links.
     patience: Option<Duration>,
 }
 
@@ -175,7 +177,8 @@ impl SendingTask {
     }
 }
 
-/// This build has no runtime that a thread of its own could run.
+/// Measures with other threads, because this build has no runtime that the calling thread could
+/// run.
 #[cfg(not(feature = "tokio"))]
 fn on_this_thread(options: &OneWay) -> Result<Report, Failure> {
     between_threads(options)

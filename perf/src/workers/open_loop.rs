@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The open loop: each message leaves when it is due, whether or not earlier ones have been answered. A late sender
-//! sends what has become due meanwhile at once.
+//! The open loop: each message leaves when it is due, whether or not earlier ones have been
+//! answered. A late sender sends all due messages at once.
 
 use std::ops::Range;
 use std::thread;
@@ -11,32 +11,32 @@ use super::report::Report;
 use super::timing::Timing;
 use crate::schedule::{Rest, Schedule, Timetable};
 
-/// At most so many messages are sent between two looks at the clock.
+/// The maximum number of messages sent between two readings of the clock.
 const BURST_MAX: u64 = 64;
 
-/// A schedule with at least this many messages in its warm-up is its own warm-up.
+/// The number of messages in the warm-up from which a schedule is its own warm-up.
 const LEAD_MIN: f64 = 10.0;
-/// An answer that has not come so long after the one before it is lost.
+/// The time without any answer after which the missing ones are lost.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long messages may be late at the least before they are not sent any more.
+/// The minimum time that messages may be late before they are not sent any more.
 const GRACE: Duration = Duration::from_millis(500);
-/// How often it is looked whether all answers are there.
+/// The polling interval of the wait for answers.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Time, as the loop sees it.
+/// A source of time for the loop.
 pub trait Clock {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Instant;
 
-    /// Rests.
+    /// Rests by the decision of a schedule.
     fn rest(&self, rest: Rest);
 }
 
-/// The real time. The thread that uses it lets others have the processor when the rest is too short to sleep.
+/// The real time. Its thread yields the processor when the rest is too short to sleep.
 pub struct RealTime(());
 
 impl RealTime {
-    /// Makes the sleeps of this thread as exact as the system can.
+    /// Makes the sleeps of this thread as exact as the system permits.
     pub fn on_this_thread() -> Self {
         exact_sleeps();
         RealTime(())
@@ -57,17 +57,18 @@ impl Clock for RealTime {
     }
 }
 
-/// By default Linux lets the end of a sleep slip by 50 us.
+/// Sets the timer slack of this thread to 1 ns; by default Linux ends sleeps up to 50 us late.
 #[cfg(target_os = "linux")]
 fn exact_sleeps() {
-    // where it is refused, messages leave somewhat later, which their latency shows
+    // if the system refuses it, messages leave somewhat later, which their latency includes
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
 #[cfg(not(target_os = "linux"))]
 fn exact_sleeps() {}
 
-/// How long a schedule runs before recording begins; zero for a slow one, which is warmed up back to back.
+/// Returns the time that a schedule runs before recording begins; zero for a slow one, whose
+/// warm-up is back to back.
 fn lead(rate: f64, warm_up: Duration) -> Duration {
     match rate * warm_up.as_secs_f64() >= LEAD_MIN {
         true => warm_up,
@@ -75,7 +76,7 @@ fn lead(rate: f64, warm_up: Duration) -> Duration {
     }
 }
 
-/// Waits until as many `answers` have come as messages were `sent`, or no more come.
+/// Waits until as many `answers` have arrived as messages were `sent`, or no more arrive.
 pub fn settle(sent: u64, answers: impl Fn() -> u64) {
     let mut so_far = 0;
     let mut last = Instant::now();
@@ -94,19 +95,19 @@ pub fn settle(sent: u64, answers: impl Fn() -> u64) {
 /// The messages of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// When each is due.
+    /// The due time of each message.
     pub table: Timetable,
-    /// How many there are.
+    /// The number of messages.
     planned: u64,
-    /// Those that could not leave by then are not sent any more.
+    /// The time after which no more messages are sent.
     cutoff: Instant,
-    /// The first that is recorded; those before it warm up.
+    /// The first message that is recorded; earlier ones are the warm-up.
     pub first: u64,
 }
 
 impl Run {
-    /// The messages of an asking worker that begins now, and the recorder of their answers. Calls `warm` again and again before
-    /// where the schedule is too slow to be its own warm-up.
+    /// Plans the messages of an asking worker that begins now, and the recorder of their answers.
+    /// Before that, calls `warm` repeatedly if the schedule is too slow to be its own warm-up.
     pub fn begin<E>(
         timing: &Timing,
         rate: f64,
@@ -125,15 +126,16 @@ impl Run {
         Ok((run, recorder))
     }
 
-    /// What the answers come to, if the last of `sent` messages left at `end`.
+    /// Reports the answers, if the last of `sent` messages left at `end`.
     pub fn report(&self, recorder: &Recorder, sent: u64, end: Instant) -> Report {
-        // the wait for what is lost is no part of the run
+        // the wait for lost answers is not part of the run
         let over = recorder.last().map_or(end, |last| last.max(end));
         recorder.report(self.planned, sent, self.length(sent, over))
     }
 
-    /// From `start` on, `rate` messages a second for so long, and one at least. Those that are late have half of that time
-    /// beyond its end, and [`GRACE`]: a stall near the end shows too, and a link that is too slow does not go on for ever.
+    /// Plans `rate` messages a second from `start` for `length`, at least one. Late ones may leave
+    /// up to half of that time and [`GRACE`] after its end: this includes a stall near the end, and
+    /// ends a run on a link that is too slow.
     fn new(start: Instant, rate: f64, length: Duration) -> Self {
         let planned = ((length.as_secs_f64() * rate) as u64).max(1);
         let table = Timetable::new(start, rate);
@@ -145,14 +147,15 @@ impl Run {
         }
     }
 
-    /// How long it went on from the first recorded message on, after `sent` messages, the last answer of which came at `over`: to the
-    /// end of the last message's interval at least.
+    /// Returns the time from the first recorded message, after `sent` messages whose last answer
+    /// arrived at `over`; it extends at least to the end of the last message's interval.
     fn length(&self, sent: u64, over: Instant) -> Duration {
         let end = over.max(self.table.due(sent));
         end.saturating_duration_since(self.table.due(self.first))
     }
 
-    /// Calls `send` with the numbers of the messages that are due, again and again; how many were sent.
+    /// Calls `send` repeatedly with the numbers of the due messages; returns the number of messages
+    /// sent.
     pub fn send<E>(
         &self,
         clock: &impl Clock,
@@ -185,7 +188,7 @@ mod tests {
     use super::super::sequence_check::stamp;
     use super::*;
 
-    /// Time that passes only when somebody rests or works.
+    /// A clock that advances only by rests and by explicit calls.
     struct FakeTime(Cell<Instant>);
 
     impl FakeTime {
@@ -208,7 +211,8 @@ mod tests {
 
     const MILLI: Duration = Duration::from_millis(1);
 
-    /// A second of 1000 messages a second with answers after 10 us; the way stands still once, for `stall`.
+    /// Runs a second of 1000 messages a second with answers after 10 us; one message stalls for
+    /// `stall`.
     fn with_stall(stall: Duration) -> (Recorder, u64) {
         let time = FakeTime(Cell::new(Instant::now()));
         let run = Run::new(time.now(), 1000.0, MILLI * 1000);
@@ -249,7 +253,7 @@ mod tests {
         };
         let longest = report.nanos_times.last().expect("a thousand").0;
         assert!((50_000_000..50_200_000).contains(&longest), "{longest}");
-        // messages became due each millisecond of it, and each waited for the rest of it
+        // a message became due in each millisecond of the stall, and waited for its end
         assert_eq!((above(1_000_000), above(25_500_000)), (50, 25));
     }
 
@@ -258,7 +262,7 @@ mod tests {
         let time = FakeTime(Cell::new(Instant::now()));
         let run = Run::new(time.now(), 1e6, MILLI * 1000);
         let sent = run.send(&time, |numbers| {
-            // each message takes ten times as long as the schedule allows it
+            // each message takes ten times as long as the schedule allows
             time.pass(Duration::from_micros(10) * (numbers.end - numbers.start) as u32);
             Ok::<(), ()>(())
         });
@@ -273,7 +277,7 @@ mod tests {
         let start = Instant::now();
         let mut run = Run::new(start, 10.0, MILLI * 1000);
         assert_eq!(run.length(10, start + MILLI * 1500), MILLI * 1500);
-        // with messages that could not be sent, it ends with those that could
+        // with messages that could not be sent, the run ends with the last one sent
         assert_eq!(run.length(5, start + MILLI * 300), MILLI * 500);
         run.first = 2;
         assert_eq!(run.length(10, start + MILLI * 905), MILLI * 800);

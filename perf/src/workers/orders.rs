@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a worker reads on its standard input, one line each. The end of its input ends a worker: then the process that
-//! started it has gone.
+//! The orders on a worker's standard input, one per line. The end of the input ends the worker,
+//! because the process that started it has then ended.
 
 use std::io;
 use std::sync::Arc;
@@ -9,24 +9,25 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Any time, where nothing is to be done meanwhile.
+/// A long wait without any other work.
 pub const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// One line to a worker.
+/// An order to a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// To a publisher: no more greetings.
+    /// To a publisher: stop greeting.
     Hush,
     /// To a publisher: begin.
     Go,
-    /// To a publisher: end, and say how much it was.
+    /// To a publisher: end, and report the number of messages.
     Stop,
-    /// To a subscriber: so many messages were sent by each publisher; say what came of them once they
-    /// are here, or once nothing comes any more for so long. To a router: say what it dropped.
+    /// To a subscriber: this many messages were sent by each publisher; report the received ones
+    /// once they have arrived, or once no more arrive for `quiet`. To a router: report the dropped
+    /// messages.
     Report {
-        /// By each publisher.
+        /// Messages, by publisher.
         offered: Vec<u64>,
-        /// How long nothing must come.
+        /// The silence that ends the wait.
         quiet: Duration,
     },
 }
@@ -45,7 +46,7 @@ impl Order {
         }
     }
 
-    /// Reads a line; `None` for anything else.
+    /// Parses a line; `None` if it is no order.
     pub fn parse(line: &str) -> Option<Order> {
         let mut words = line.split_whitespace();
         match words.next()? {
@@ -61,15 +62,15 @@ impl Order {
     }
 }
 
-/// The orders as they come.
+/// The queue of received orders.
 pub struct Orders {
     orders: Receiver<Order>,
-    /// Set by [`Order::Stop`], for those who have no time to look for orders.
+    /// Set by [`Order::Stop`], for a worker that is too busy to read orders.
     pub is_stopped: Arc<AtomicBool>,
 }
 
 impl Orders {
-    /// Reads standard input from now on. Its end ends the process.
+    /// Starts to read standard input. Its end ends the process.
     pub fn listen() -> Self {
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&is_stopped);
@@ -91,17 +92,17 @@ impl Orders {
         Orders { orders, is_stopped }
     }
 
-    /// The next order, if one comes so soon.
+    /// Returns the next order, if there is one within `time`.
     pub fn next_within(&self, time: Duration) -> Option<Order> {
         match self.orders.recv_timeout(time) {
             Ok(order) => Some(order),
             Err(RecvTimeoutError::Timeout) => None,
-            // the reader ends with the process only
+            // the reader only ends with the process
             Err(RecvTimeoutError::Disconnected) => std::process::exit(0),
         }
     }
 
-    /// Waits for an order; others are passed over.
+    /// Waits for an order; other orders are skipped.
     pub fn until(&self, wanted: &Order) {
         while self.next_within(PATIENCE).as_ref() != Some(wanted) {}
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the asking side records of the answers: how late each was, and whether one is missing, came twice or out of order. Pure: it gets the time as an argument.
+//! The record of answers on the asking side: their latency, and whether any is missing, duplicated
+//! or out of order. Pure: it receives the time as an argument.
 
 use std::time::{Duration, Instant};
 
@@ -9,26 +10,26 @@ use super::report::Report;
 use super::sequence_check::SequenceCheck;
 use crate::histogram::{histogram, pairs};
 
-/// Stamps of this publisher are on messages that are measured.
+/// The publisher number in stamps of measured messages.
 pub const COUNTED: u16 = 0;
-/// And of this one on those before.
+/// The publisher number in stamps of warm-up messages.
 pub const WARM: u16 = 1;
 /// Bits of a message's number in its stamp.
 const NUMBER_BITS: u32 = 48;
 
-/// What an answer is to.
+/// The message that an answer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// To a message before the measurement.
+    /// A message before the measurement.
     Warm,
-    /// To the measured message of this number.
+    /// The measured message of this number.
     To(u64),
-    /// To nothing that was asked.
+    /// No message that was sent.
     Strange,
 }
 
 impl Answer {
-    /// Reads the stamp.
+    /// Reads the stamp of a payload.
     pub fn read(payload: &[u8]) -> Answer {
         let stamp = payload
             .first_chunk()
@@ -41,18 +42,18 @@ impl Answer {
     }
 }
 
-/// The answers of one run.
+/// The record of one run's answers.
 pub struct Recorder {
     check: SequenceCheck,
     recorded: Histogram<u64>,
-    /// The number of the first message that is recorded; those before it are only looked at for losses.
+    /// The number of the first recorded message; earlier ones are only checked for losses.
     first: u64,
     strange: u64,
     last: Option<Instant>,
 }
 
 impl Default for Recorder {
-    /// Empty: nothing is recorded yet.
+    /// Creates an empty record that does not record yet.
     fn default() -> Self {
         Recorder {
             check: SequenceCheck::new(1),
@@ -70,12 +71,13 @@ impl Recorder {
         self.first = first;
     }
 
-    /// Whether it records already.
+    /// Returns true if it records.
     pub fn counts(&self) -> bool {
         self.first < u64::MAX
     }
 
-    /// The answer with this payload came at `now`; its message was due, or sent, at `since`.
+    /// Adds the answer with this payload, which arrived at `now`; its message was due, or sent, at
+    /// `since`.
     pub fn answered(&mut self, payload: &[u8], since: Instant, now: Instant) {
         match Answer::read(payload) {
             Answer::To(number) => {
@@ -91,18 +93,18 @@ impl Recorder {
         }
     }
 
-    /// How many measured messages have been answered, each counted once.
+    /// The number of measured messages that have been answered, each counted once.
     pub fn answers(&self) -> u64 {
         let seen = self.check.seen().into_iter().next().unwrap_or_default();
         seen.next - seen.missing
     }
 
-    /// When the last recorded answer came.
+    /// The time of the last recorded answer.
     pub fn last(&self) -> Option<Instant> {
         self.last
     }
 
-    /// What it comes to after `sent` messages of the `planned`, recorded for `length`.
+    /// Returns the report after `sent` messages of the `planned` ones, recorded for `length`.
     pub fn report(&self, planned: u64, sent: u64, length: Duration) -> Report {
         let seen = self.check.seen().into_iter().next().unwrap_or_default();
         Report {
@@ -140,7 +142,7 @@ mod tests {
             recorder.answered(&stamp(COUNTED, number), start, micros(500));
         }
         recorder.count_from(2);
-        // 4 is before 3, 5 comes twice, 6 and 9 never; one that nobody asked for
+        // 4 is before 3, 5 is duplicated, 6 and 9 are missing; one answer belongs to no message
         for (number, took) in [
             (2, 10),
             (4, 20),

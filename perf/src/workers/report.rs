@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The outcome of round trips that an asking worker prints in one line of JSON. The reference's ping of `peers/zenoh` has the
-//! same, and `perf rtt` one with more in it.
+//! The result of round trips, which an asking worker prints as one line of JSON. The reference's
+//! ping in `peers/zenoh` prints the same, and `perf rtt` a line with more fields.
 
 use std::thread;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use zonda_program::print;
 
-/// How long a worker stays after its report.
+/// The time a worker stays after its report.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// The line.
+/// The line of a report.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Line {
@@ -19,32 +19,32 @@ enum Line {
     Latency(Report),
 }
 
-/// The outcome of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// How long was recorded.
+    /// Duration of the recording.
     pub seconds: f64,
-    /// Messages of the schedule; back to back as many as were sent.
+    /// Messages of the schedule; back to back, the messages sent.
     #[serde(default)]
     pub planned: u64,
     /// Messages that left.
     pub sent: u64,
-    /// Those of them that were not answered.
+    /// Messages sent that were not answered.
     pub lost: u64,
-    /// Answers that came again, or to nothing that was asked.
+    /// Answers that were repeated, or that belong to no message.
     #[serde(default)]
     pub duplicated: u64,
-    /// Answers that came after a later one.
+    /// Answers that arrived after a later one.
     #[serde(default)]
     pub reordered: u64,
-    /// (nanoseconds, how often), ascending.
+    /// Pairs of nanoseconds and count, ascending.
     pub nanos_times: Vec<(u64, u64)>,
-    /// What the load on the same link moved meanwhile, if there was one.
+    /// The rate of the load on the same link, if there was one.
     pub load_bytes_per_second: Option<f64>,
 }
 
 impl Report {
-    /// Of samples that follow each other at once.
+    /// Creates the report of samples that follow each other at once.
     pub fn of_samples(nanos_times: Vec<(u64, u64)>, seconds: f64) -> Self {
         Report {
             seconds,
@@ -59,26 +59,27 @@ impl Report {
         serde_json::to_string(&Line::Latency(self.clone())).unwrap_or_default()
     }
 
-    /// Reads a line; `None` for any other.
+    /// Parses a line; `None` if it is no report.
     pub fn parse(line: &str) -> Option<Report> {
         let Line::Latency(report) = serde_json::from_str(line).ok()?;
         Some(report)
     }
 
-    /// Prints the line, and stays for a while: the process that started this worker now reads what it and the others have
-    /// used, which the system forgets with the process, and then ends it.
+    /// Prints the line, and stays for a while: the process that started this worker first reads the
+    /// resources that it and the other programs have used, which the system discards with the
+    /// process, and then ends it.
     pub fn hand_over(&self) {
         print(format_args!("{}", self.to_line()));
         thread::sleep(LINGER);
     }
 
-    /// Answers recorded per second.
+    /// Recorded answers per second.
     pub fn rate(&self) -> f64 {
         let answers: u64 = self.nanos_times.iter().map(|(_, times)| times).sum();
         answers as f64 / self.seconds
     }
 
-    /// What was wrong with the messages, if anything. What a link may lose is no fault.
+    /// Returns the faults with messages, if any. Losses on a lossy link are no fault.
     pub fn fault(&self, is_lossy: bool) -> Option<String> {
         let (lost, twice, late) = (self.lost, self.duplicated, self.reordered);
         (twice + late > 0 || lost > 0 && !is_lossy)

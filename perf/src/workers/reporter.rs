@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tells the starting process how many messages a receiver has got, so that telling costs the receiver
-//! next to nothing and distorts no figure: small messages are counted by a thread of its own from time to
-//! time; large ones tell themselves as they arrive, since a count taken between two of them would be off
-//! by a good part of one.
+//! Counts of a receiver for the process that started it, at a negligible cost that distorts no
+//! figure: a separate thread reports the count of small messages periodically; large messages are
+//! reported as they arrive, because a count between two of them would be wrong by a large part of
+//! one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -10,24 +10,24 @@ use std::time::{Duration, Instant};
 
 use crate::event::{Count, Event};
 
-/// Messages of this many bytes tell themselves: there, looking at the clock is nothing.
+/// The size from which messages are reported as they arrive: reading the clock is then negligible.
 const LARGE: usize = 64 * 1024;
 
-/// Time between two counts if there is one receiver.
+/// Interval of the counts of a single receiver.
 pub const PERIOD: Duration = Duration::from_millis(10);
 
-/// Reports a count at most once in a period.
+/// A reporter that prints a count at most once in a period.
 pub struct Reporter {
     start: Instant,
     period: Duration,
     last: Mutex<Option<Instant>>,
 }
 
-/// Calls this after each message.
+/// The reporter to call after each large message.
 pub type Arrived = Option<Arc<Reporter>>;
 
 impl Reporter {
-    /// Starts reporting `count`. For large messages it hands out what has to be reported of each.
+    /// Starts to report `count`. For large messages, returns the reporter to call after each.
     pub fn start(
         size: usize,
         period: Duration,
@@ -50,7 +50,7 @@ impl Reporter {
         None
     }
 
-    /// A large message has arrived, and so many altogether.
+    /// Reports that a large message has arrived; `count` is the total.
     pub fn arrived(&self, count: impl FnOnce() -> u64) {
         let now = Instant::now();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The check that never rests: every payload of at least 8 bytes begins with a stamp, the number of its
-//! publisher and its place in that publisher's sequence. The subscriber compares each with the one it
-//! expects next and keeps exact counts of what is missing, came twice or came late.
+//! The permanent check: every payload of at least 8 bytes begins with a stamp, the number of its
+//! publisher and its place in that publisher's sequence. The subscriber compares each stamp with
+//! the expected one, and keeps exact counts of missing, duplicated and late messages.
 //!
 //! ```text
 //! bit 63      48 47                                 0
@@ -10,8 +10,8 @@
 //! +-------------+-----------------------------------+
 //! ```
 //!
-//! The last place of all is no message but a greeting, sent until every subscriber has heard it, so that
-//! nothing is counted before all are connected.
+//! The last place is not a message but a greeting, sent until every subscriber has received it, so
+//! that no message is counted before all are connected.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,48 +23,49 @@ use serde::{Deserialize, Serialize};
 const PLACE_BITS: u32 = 48;
 /// The place of a greeting.
 const GREETING: u64 = (1 << PLACE_BITS) - 1;
-/// Gaps that are remembered in order to recognise what comes late. When there are more, what comes for
-/// the oldest counts as a duplicate, and as missing all the same.
+/// The maximum number of gaps that are remembered to recognize late messages. Beyond it, a late
+/// message of the oldest gap counts as a duplicate, and remains missing.
 const GAPS: usize = 100_000;
 /// Bytes of a stamp.
 pub const STAMP: usize = 8;
-/// Publishers that stamps can tell apart.
+/// The number of publishers that stamps can distinguish.
 pub const PUBLISHERS_MAX: u16 = 1024;
 
-/// The stamp of a message.
+/// Returns the stamp of a message.
 pub fn stamp(publisher: u16, place: u64) -> [u8; STAMP] {
     (u64::from(publisher) << PLACE_BITS | place).to_le_bytes()
 }
 
-/// The stamp of a greeting.
+/// Returns the stamp of a greeting.
 pub fn greeting(publisher: u16) -> [u8; STAMP] {
     stamp(publisher, GREETING)
 }
 
-/// What a subscriber has seen of one publisher.
+/// The messages that a subscriber has received from one publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// The place that is expected next: one more than the highest seen.
+    /// The expected place: one more than the highest received.
     pub next: u64,
-    /// Places below it that have not come.
+    /// Places below it that were not received.
     pub missing: u64,
-    /// Messages that came again.
+    /// Repeated messages.
     pub duplicated: u64,
-    /// Messages that came after a later one.
+    /// Messages that were received after a later one.
     pub reordered: u64,
 }
 
-/// Counts of a subscriber. Each publisher's messages come through one link and so from one thread at a
-/// time; different publishers may come from different threads.
+/// Counts of a subscriber. One link, and so one thread at a time, receives each publisher's
+/// messages; different threads may receive those of different publishers.
 pub struct SequenceCheck {
     publishers: Vec<Account>,
     unstamped: AtomicU64,
 }
 
-/// One publisher. Alone on its cache lines: another thread may count the next one.
+/// The counts of one publisher, alone on their cache lines, because another thread may update the
+/// next ones.
 #[repr(align(128))]
 struct Account {
-    /// The whole stamp that is expected next.
+    /// The whole expected stamp.
     next: AtomicU64,
     greeted: AtomicU64,
     irregular: Mutex<Irregular>,
@@ -72,7 +73,7 @@ struct Account {
 
 #[derive(Default)]
 struct Irregular {
-    /// First missing place and the one after the last, of each gap.
+    /// The first missing place of each gap, and the one after its last.
     gaps: BTreeMap<u64, u64>,
     missing: u64,
     duplicated: u64,
@@ -80,7 +81,7 @@ struct Irregular {
 }
 
 impl SequenceCheck {
-    /// Nothing seen yet of so many publishers.
+    /// Creates empty counts of this many publishers.
     pub fn new(publishers: u16) -> Self {
         let account = |number: u16| Account {
             next: AtomicU64::new(u64::from(number) << PLACE_BITS),
@@ -93,11 +94,11 @@ impl SequenceCheck {
         }
     }
 
-    /// Looks at a message: one comparison for the one that is expected.
+    /// Checks a message: one comparison if it is the expected one.
     #[inline]
     pub fn receive(&self, payload: &[u8]) {
         let Some(stamp) = payload.first_chunk() else {
-            // too short for a stamp, from one publisher: a plain count
+            // too short for a stamp, from one publisher: only counted
             self.unstamped
                 .store(self.unstamped.load(Relaxed) + 1, Relaxed);
             return;
@@ -113,7 +114,7 @@ impl SequenceCheck {
         }
     }
 
-    /// Messages received so far, greetings left out.
+    /// The number of messages received so far, without greetings.
     pub fn messages(&self) -> u64 {
         let of = |account: &Account| {
             let seen = account.seen();
@@ -122,7 +123,7 @@ impl SequenceCheck {
         self.unstamped.load(Relaxed) + self.publishers.iter().map(of).sum::<u64>()
     }
 
-    /// How many publishers have greeted.
+    /// The number of publishers whose greeting was received.
     pub fn heard(&self) -> u64 {
         self.publishers
             .iter()
@@ -130,12 +131,12 @@ impl SequenceCheck {
             .sum()
     }
 
-    /// What came of each publisher.
+    /// The messages received, by publisher.
     pub fn seen(&self) -> Vec<Seen> {
         self.publishers.iter().map(Account::seen).collect()
     }
 
-    /// Messages that were too short for a stamp.
+    /// The number of messages too short for a stamp.
     pub fn unstamped(&self) -> u64 {
         self.unstamped.load(Relaxed)
     }
@@ -176,7 +177,7 @@ impl Account {
 }
 
 impl Irregular {
-    /// Places from `from` on did not come before `to`.
+    /// Adds a gap: the places from `from` on were not received before `to`.
     fn gap(&mut self, from: u64, to: u64) {
         self.missing += to - from;
         self.gaps.insert(from, to);
@@ -185,7 +186,7 @@ impl Irregular {
         }
     }
 
-    /// A message came whose place has passed.
+    /// Counts a message whose place is below the expected one.
     fn late(&mut self, place: u64) {
         let gap = self.gaps.range(..=place).next_back();
         let Some((&from, &to)) = gap.filter(|(_, to)| place < **to) else {
@@ -232,7 +233,7 @@ mod tests {
         let (seen, messages) = after(&[0, 1, 3, 4, 8]);
         assert_eq!((seen.next, seen.missing), (9, 4));
         assert_eq!((seen.duplicated, seen.reordered, messages), (0, 0, 5));
-        // the first one too
+        // also if it is the first one
         assert_eq!(after(&[1, 2]).0.missing, 1);
     }
 
@@ -248,7 +249,7 @@ mod tests {
         let (seen, messages) = after(&[0, 4, 2, 1, 3, 5]);
         assert_eq!((seen.next, seen.missing), (6, 0));
         assert_eq!((seen.duplicated, seen.reordered, messages), (0, 3, 6));
-        // and again it is a duplicate
+        // a repeated one is a duplicate
         let (seen, _) = after(&[0, 2, 1, 1]);
         assert_eq!((seen.duplicated, seen.reordered), (1, 1));
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Payloads with stamps that cost next to nothing. A short one is made in place. Longer ones overlap: a
-//! block of memory begins with the stamps of many messages, and each message is the part of it that
-//! begins with its stamp, so that all share one memory as the copies of a single payload would, however
-//! long they are. When all are used, the block is stamped anew, if the node has let go of it; else
-//! another takes its place.
+//! Payloads with stamps at a negligible cost. A short payload is made in place. Longer ones
+//! overlap: a block of memory begins with the stamps of many messages, and each message is the part
+//! of it that begins with its stamp, so that all share one memory like copies of a single payload,
+//! whatever their length. When all stamps are used, the block is stamped again, if the node has
+//! released it; otherwise another block replaces it.
 //!
 //! ```text
 //! +---------+---------+---------+-- .. --+----------------------+
@@ -20,12 +20,12 @@ use zonda_program::pattern;
 
 use super::sequence_check::{STAMP, stamp};
 
-/// Longest payload that needs no block.
+/// The longest payload that needs no block.
 const IN_PLACE: usize = 32;
-/// Messages of one block. Their stamps stay in the nearest cache.
+/// Messages per block. Their stamps stay in the first-level cache.
 const MESSAGES: usize = 2048;
 
-/// Makes one payload after another.
+/// A source of payloads.
 pub struct Stamper {
     publisher: u16,
     size: usize,
@@ -39,15 +39,15 @@ enum Source {
 }
 
 struct Blocks {
-    /// The block in use, and where the next message begins.
+    /// The block in use, and the position of the next message.
     block: Payload,
     at: usize,
-    /// Every block there is. One of which nobody else has a share can be written again.
+    /// All blocks. A block without other owners can be written again.
     all: Vec<Bytes>,
 }
 
 impl Stamper {
-    /// Payloads of `size` bytes from place 0 on.
+    /// Creates a source of payloads of `size` bytes from place 0 on.
     pub fn new(publisher: u16, size: usize) -> Self {
         let source = if size <= IN_PLACE {
             let mut bytes = [0; IN_PLACE];
@@ -70,12 +70,12 @@ impl Stamper {
         }
     }
 
-    /// How many payloads were made.
+    /// The number of payloads made.
     pub fn made(&self) -> u64 {
         self.next
     }
 
-    /// The next payload. One too short for a stamp has none.
+    /// Returns the next payload. A payload too short for a stamp has none.
     #[inline(always)]
     pub fn payload(&mut self) -> ZBytes {
         let place = self.next;
@@ -102,7 +102,7 @@ impl Stamper {
 }
 
 impl Blocks {
-    /// Takes a block that nobody has a share of, or a new one, and stamps its messages from `place` on.
+    /// Takes a block without other owners, or a new one, and stamps its messages from `place` on.
     #[cold]
     fn renew(&mut self, size: usize, publisher: u16, mut place: u64) {
         self.block = Payload::empty();
@@ -120,7 +120,7 @@ impl Blocks {
         self.at = 0;
     }
 
-    /// A block to write to, and its place among all.
+    /// Returns a writable block, and its index among all.
     fn free(&mut self, size: usize) -> (usize, BytesMut) {
         for (at, kept) in self.all.iter_mut().enumerate() {
             match std::mem::take(kept).try_into_mut() {
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(blocks(&stamper), 1);
         let kept: Vec<ZBytes> = (0..=MESSAGES).map(|_| stamper.payload()).collect();
         assert_eq!(blocks(&stamper), 2);
-        // and what was kept stays as it was
+        // payloads that are kept do not change
         let first = (5 * MESSAGES) as u64;
         for (payload, place) in kept.iter().zip(first..) {
             assert_eq!(&payload.as_slice()[..STAMP], stamp(0, place));

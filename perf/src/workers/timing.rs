@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long an asking worker records, and how often it asks.
+//! Duration of the recording, and pace of the messages.
 
 use std::hint;
 use std::thread;
@@ -10,7 +10,7 @@ use zonda_program::seconds;
 
 use crate::scenario::rates::rate;
 
-/// A sleep may last about this much longer than asked; the rest of a pause is spun away.
+/// The time that a sleep may take longer than requested; the rest of a pause is a busy wait.
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
 
 /// How long, and how often.
@@ -30,14 +30,14 @@ pub struct Timing {
     pub interval: Option<Duration>,
 }
 
-/// Lets one message go after the other at a pace.
+/// A pace for messages.
 pub struct Pacer {
     interval: Option<Duration>,
     due: Instant,
 }
 
 impl Pacer {
-    /// So many messages a second from now on; `None` is as fast as can be.
+    /// Creates a pace of this many messages a second from now on; `None` is unlimited.
     pub fn new(pace: Option<u32>) -> Self {
         Pacer {
             interval: pace.map(|pace| Duration::from_secs(1) / pace.max(1)),
@@ -45,7 +45,7 @@ impl Pacer {
         }
     }
 
-    /// Waits until the next message is due. What is later than [`SLEEP_SLACK`] is not made up for.
+    /// Waits until the next message is due. A delay beyond [`SLEEP_SLACK`] is not caught up.
     #[inline]
     pub fn wait(&mut self) {
         if let Some(interval) = self.interval {
@@ -56,7 +56,7 @@ impl Pacer {
     }
 }
 
-/// Waits until then, at the end actively.
+/// Waits until a time, with a busy wait at the end.
 pub fn wait_until(when: Instant) {
     let left = when.saturating_duration_since(Instant::now());
     if left > SLEEP_SLACK {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The yardstick: the asking worker of bare blocking sockets. On the wire a message is its payload, whose size both sides
-//! know. Back to back it writes and reads in turns; on a schedule a second thread reads. A late writer sends what has
-//! become due in one go, as any sender would.
+//! The yardstick: the asking worker of bare blocking sockets. A message on the wire is its payload,
+//! whose size both sides know. Back to back the worker writes and reads in turns; on a schedule a
+//! second thread reads. A late writer sends all due messages at once, as any sender would.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -24,7 +24,7 @@ use crate::workers::report::Report;
 use crate::workers::sequence_check::stamp;
 use crate::workers::timing::Timing;
 
-/// Bytes that the reading thread takes at a time, and one message at least.
+/// Bytes that the reading thread reads at a time; at least one message.
 const BLOCK: usize = 64 * 1024;
 
 /// Flags of the asking worker of bare sockets.
@@ -39,7 +39,7 @@ pub struct Asking {
     timing: Timing,
 }
 
-/// Measures as the flags say, and hands the result over.
+/// Measures as the flags request, and prints the result.
 pub fn ask(asking: &Asking) -> io::Result<()> {
     let mut sides = Sides {
         stream: asking.side.open_one()?,
@@ -62,14 +62,14 @@ pub fn ask(asking: &Asking) -> io::Result<()> {
 
 struct Sides {
     stream: Wire,
-    /// Bytes written at a time at most, unless a message alone is larger.
+    /// Maximum number of bytes per write, unless a single message is larger.
     batch: usize,
     message: Vec<u8>,
     answer: Vec<u8>,
 }
 
 impl Sides {
-    /// There and back, once; gives the time at which the message left.
+    /// Makes one round trip; returns the time at which the message left.
     fn round_trip(&mut self, publisher: u16, number: u64) -> io::Result<Instant> {
         set_stamp(&mut self.message, publisher, number);
         let sent = Instant::now();
@@ -79,6 +79,7 @@ impl Sides {
     }
 
     fn on_schedule(&mut self, timing: &Timing, rate: f64) -> io::Result<Report> {
+        // warm up, then a second thread records the answers
         let (run, recorder) = Run::begin(timing, rate, || self.round_trip(WARM, 0).map(drop))?;
         let clock = RealTime::on_this_thread();
         let recorder = Arc::new(Mutex::new(recorder));
@@ -93,6 +94,7 @@ impl Sides {
             .name("answers".into())
             .spawn(move || reader.read())?;
         let mut batch = Vec::new();
+        // send each message when it is due
         let sent = run.send(&clock, |numbers| {
             if numbers.contains(&run.first) {
                 Event::Measuring.say();
@@ -101,12 +103,13 @@ impl Sides {
         })?;
         let end = Instant::now();
         settle(sent, || lock(&recorder).answers());
-        // the connection stays, and with it the reader: what the other programs have used is still to be looked at
+        // the connection is kept, and with it the reader: the starting process has yet to read the
+        // usage of all programs
         let recorder = lock(&recorder);
         Ok(run.report(&recorder, sent, end))
     }
 
-    /// Writes what is due: a large message from where it lies, small ones together.
+    /// Writes the due messages: a large one without a copy, small ones together.
     fn write(&mut self, numbers: Range<u64>, batch: &mut Vec<u8>) -> io::Result<()> {
         batch.clear();
         for number in numbers {
@@ -138,7 +141,7 @@ fn lock(recorder: &Mutex<Recorder>) -> MutexGuard<'_, Recorder> {
     recorder.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The thread that takes the answers.
+/// The thread that reads the answers.
 struct Reader {
     stream: Wire,
     size: usize,
@@ -147,7 +150,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Until the connection ends.
+    /// Reads until the connection ends.
     fn read(mut self) {
         let mut block = vec![0; BLOCK.max(self.size)];
         let mut filled = 0;

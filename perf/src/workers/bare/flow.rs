@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The yardstick of throughput for any number of senders and receivers, with the messages of [`framing`](super::framing).
-//! Every sender reaches every receiver by a connection of its own, so that a message is never cut; through the relay a
-//! receiver has one connection for each sender, and the relay copies the bytes of a sender to its connection of every
-//! receiver.
+//! The yardstick of throughput for any number of senders and receivers, with the messages of
+//! [`framing`](super::framing). Every sender has a separate connection to every receiver, so that a
+//! message is never cut; through the relay a receiver has one connection for each sender, and the
+//! relay copies the bytes of a sender to its connection of every receiver.
 
 use std::io;
 use std::sync::Arc;
@@ -55,14 +55,14 @@ pub struct Publish {
     means: Means,
 }
 
-/// Sends messages to every address until one of them leaves.
+/// Sends messages to every address until one of the receivers leaves.
 pub fn publish(options: &Publish) -> io::Result<()> {
     let connect = |to| options.means.connect(to);
     let wires = options.connect.iter().map(connect);
     let mut wires = wires.collect::<io::Result<Vec<_>>>()?;
     announce(&[])?;
     let batch = options.connect.iter().find_map(|to| to.link.batch());
-    // at a pace, no message waits for others
+    // at a pace, no message waits for another one
     let batch = options.pace.map_or(batch, |_| Some(0));
     let mut outgoing = Outgoing::new(options.size, batch)?;
     let mut pacer = Pacer::new(options.pace);
@@ -92,6 +92,7 @@ pub fn subscribe(options: &Subscribe) -> io::Result<()> {
     let arrived = Reporter::start(options.size, period, move || sum(&counted));
     let size = options.stream.then_some(options.size);
     let threads: Vec<_> = wires
+        // one thread for each connection
         .into_iter()
         .enumerate()
         .map(|(at, wire)| {
@@ -103,13 +104,13 @@ pub fn subscribe(options: &Subscribe) -> io::Result<()> {
         })
         .collect();
     for thread in threads {
-        // a thread that panicked has said so itself
+        // a thread that panicked has reported it
         thread.join().unwrap_or(Ok(()))?;
     }
     Ok(())
 }
 
-/// Messages of one connection, alone on its cache lines.
+/// The message count of one connection, alone on its cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counter(AtomicU64);
@@ -118,7 +119,7 @@ fn sum(counters: &[Counter]) -> u64 {
     counters.iter().map(|c| c.0.load(Relaxed)).sum()
 }
 
-/// Counts the bytes of a stream, `size` of which are a message.
+/// Counts the bytes of a stream in messages of `size` bytes.
 fn count_bytes(mut wire: Wire, counter: &Counter, size: usize) -> io::Result<()> {
     let (mut block, mut bytes) = (vec![0; size], 0);
     loop {
@@ -171,9 +172,9 @@ pub struct Forward {
     means: Means,
 }
 
-/// Listens twice on a place and beside it, for the senders (front) and for the receivers (back), and copies what
-/// comes from each sender to every receiver. Receivers connect one after another, each once for every
-/// sender.
+/// Listens on a place for the senders (front) and on a second one of the same kind for the
+/// receivers (back), and copies the bytes of each sender to every receiver. Receivers connect one
+/// after another, each once for every sender.
 pub fn forward(options: &Forward) -> io::Result<()> {
     let front = options.means.listen(&options.place)?;
     let back = options.means.listen(&options.place.beside())?;
@@ -192,7 +193,7 @@ pub fn forward(options: &Forward) -> io::Result<()> {
         })
         .collect::<io::Result<_>>()?;
     for thread in threads {
-        // a thread that panicked has said so itself
+        // a thread that panicked has reported it
         thread.join().unwrap_or(Ok(()))?;
     }
     Ok(())

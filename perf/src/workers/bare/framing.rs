@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The yardstick of throughput. On the wire a message is a tag (4 bytes), a length (4 bytes) and the
-//! payload, nothing more:
+//! The yardstick of throughput. A message on the wire is a tag (4 bytes), a length (4 bytes) and
+//! the payload:
 //!
 //! ```text
 //! +--------+------------+-----------------+
@@ -8,9 +8,9 @@
 //! +--------+------------+-----------------+
 //! ```
 //!
-//! The sender packs small messages into blocks, copying each as any publisher must, and writes a large
-//! one without a copy. Where the protocol below has messages of its own, each of these is one block. The receiver finds every
-//! message and looks at its first byte.
+//! The sender packs small messages into blocks, copying each as any publisher must, and writes a
+//! large one without a copy. Where the protocol below has messages, each of them is one block. The
+//! receiver finds every message and reads its first byte.
 
 use std::hint::black_box;
 use std::io::{self, IoSlice, Write};
@@ -20,29 +20,30 @@ use super::wire::Wire;
 /// Bytes before the payload of a message.
 pub const HEADER: usize = 8;
 const TAG: [u8; 4] = [0x7a, 1, 0, 1];
-/// Bytes of small messages written at a time.
+/// Bytes of small messages per write.
 const BLOCK: usize = 64 * 1024;
-/// A message of at least this size is written from where it lies.
+/// The size from which a message is written without a copy.
 const LARGE: usize = 32 * 1024;
-/// Bytes of large messages written at a time.
+/// Bytes of large messages per write.
 const VECTORED: usize = 512 * 1024;
-/// A message of at least this size is read exactly to its end.
+/// The size from which a message is read exactly to its end.
 const HUGE: usize = 256 * 1024;
-/// What the receiver reads at most at a time.
+/// The maximum size of a read.
 const READ: usize = 1 << 20;
 
-/// Messages of one size on their way.
+/// Outgoing messages of one size.
 pub struct Outgoing {
     header: [u8; HEADER],
     payload: Vec<u8>,
     block: Vec<u8>,
-    /// Bytes of a block at most, unless a message alone is larger.
+    /// The maximum size of a block, unless a single message is larger.
     room: usize,
     is_packed: bool,
 }
 
 impl Outgoing {
-    /// Messages of `size` bytes, packed into blocks of `batch` bytes at most where each block is a message to the link.
+    /// Creates messages of `size` bytes, packed into blocks of at most `batch` bytes where each
+    /// block is a message of the link.
     pub fn new(size: usize, batch: Option<usize>) -> io::Result<Self> {
         Ok(Outgoing {
             header: header(size)?,
@@ -53,7 +54,7 @@ impl Outgoing {
         })
     }
 
-    /// Packs a block of small messages; large ones are left where they are.
+    /// Packs a block of small messages; large ones are not copied.
     pub fn fill(&mut self) {
         let size = self.payload.len();
         if !self.is_packed {
@@ -69,7 +70,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes what is packed, or large messages.
+    /// Writes the packed block, or large messages.
     pub fn write_to(&self, wire: &mut Wire) -> io::Result<()> {
         match self.is_packed {
             true => wire.write_all(&self.block),
@@ -78,7 +79,7 @@ impl Outgoing {
     }
 }
 
-/// What stands before a message of `size` bytes.
+/// Returns the header of a message of `size` bytes.
 pub fn header(size: usize) -> io::Result<[u8; HEADER]> {
     let length = u32::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut header = [0; HEADER];
@@ -87,7 +88,7 @@ pub fn header(size: usize) -> io::Result<[u8; HEADER]> {
     Ok(header)
 }
 
-/// Writes as many messages at a time as make up a good piece of work for the kernel.
+/// Writes as many large messages at a time as make an efficient system call.
 fn write_large(wire: &mut Wire, header: &[u8], payload: &[u8]) -> io::Result<()> {
     let messages = (VECTORED / payload.len()).max(1);
     let mut parts: Vec<IoSlice<'_>> = (0..messages)
@@ -103,7 +104,7 @@ fn write_large(wire: &mut Wire, header: &[u8], payload: &[u8]) -> io::Result<()>
     Ok(())
 }
 
-/// The bytes received and not yet looked at: `bytes[head..tail]`, of which the first message needs
+/// Received bytes that are not processed yet: `bytes[head..tail]`, of which the first message needs
 /// `wanted`.
 pub struct Window {
     bytes: Vec<u8>,
@@ -113,7 +114,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Nothing received yet.
+    /// Creates an empty window.
     pub fn new() -> Self {
         Window {
             bytes: vec![0; READ],
@@ -123,12 +124,13 @@ impl Window {
         }
     }
 
-    /// Where to read to. A huge message that has begun is read exactly to its end, so that the next
-    /// one starts in an empty window and nothing is ever moved.
+    /// Returns the space for the next read. A huge message in progress is read exactly to its end,
+    /// so that the next one starts in an empty window and no byte is ever moved.
     pub fn room(&mut self) -> &mut [u8] {
         if self.head == self.tail {
             (self.head, self.tail) = (0, 0);
         }
+        // make room for the whole message
         let end = self.head + self.wanted;
         if end > self.bytes.len() {
             self.bytes.copy_within(self.head..self.tail, 0);
@@ -136,6 +138,7 @@ impl Window {
             let needed = self.wanted.max(self.bytes.len());
             self.bytes.resize(needed, 0);
         }
+        // a huge message ends the read
         let end = if self.wanted >= HUGE {
             self.head + self.wanted
         } else {
@@ -144,12 +147,12 @@ impl Window {
         &mut self.bytes[self.tail..end]
     }
 
-    /// So many bytes were read into the room.
+    /// Adds `bytes` bytes that were read into the room.
     pub fn filled(&mut self, bytes: usize) {
         self.tail += bytes;
     }
 
-    /// Looks at the first byte of every whole message, and counts them.
+    /// Reads the first byte of every whole message, and returns their number.
     pub fn look_through(&mut self) -> u64 {
         let (mut seen, mut messages) = (0, 0);
         while let Some(payload) = self.next() {
@@ -160,7 +163,7 @@ impl Window {
         messages
     }
 
-    /// The next whole message.
+    /// Returns the next whole message.
     fn next(&mut self) -> Option<&[u8]> {
         let filled = &self.bytes[self.head..self.tail];
         self.wanted = HEADER;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The yardstick: what blocking sockets reach with the least framing that a message can have, and with the protocol of the
-//! link that is measured: TLS by rustls, WebSocket by tungstenite, plain datagrams. No keys, no routing, no protocol of the
-//! nodes; a node can come close to this but not pass it by much.
+//! The yardstick: the speed of blocking sockets with the least framing that a message can have, and
+//! with the protocol of the measured link: TLS by rustls, WebSocket by tungstenite, plain
+//! datagrams. There are no keys, no routing and no protocol of the nodes; a node can come close to
+//! this but hardly exceed it.
 
 mod answer;
 mod ask;
@@ -55,7 +56,7 @@ pub enum Worker {
 }
 
 impl Worker {
-    /// Does its work until the others leave.
+    /// Runs the worker until the other programs leave.
     pub fn run(&self) -> io::Result<()> {
         match self {
             Worker::Sub(options) => flow::subscribe(options),
@@ -91,7 +92,7 @@ struct End {
 }
 
 impl Side {
-    /// So many connections, and the line that says the worker is there.
+    /// Opens this many connections, and prints that the worker is ready.
     pub fn open(&self, links: u16) -> io::Result<Vec<Wire>> {
         let all = 0..links;
         match (&self.end.listen, &self.end.connect) {
@@ -109,13 +110,13 @@ impl Side {
         }
     }
 
-    /// The only connection.
+    /// Opens the only connection.
     pub fn open_one(&self) -> io::Result<Wire> {
         let only = self.open(1)?.pop();
         only.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// How many bytes are written at once at most, where that is a message to the link.
+    /// The maximum size of a write on a link where each write is one message.
     pub fn batch(&self) -> Option<usize> {
         let place = self.end.listen.as_ref().or(self.end.connect.as_ref());
         place.and_then(|place| place.link.batch())
@@ -131,7 +132,7 @@ fn announce(listeners: &[&Listener]) -> io::Result<()> {
     Ok(())
 }
 
-/// True for the errors by which a connection ends when the other process is gone.
+/// Returns true for the errors by which a connection ends when the other process is gone.
 fn is_end(error: &io::Error) -> bool {
     use io::ErrorKind::{
         BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof,

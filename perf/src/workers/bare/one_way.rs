@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The yardstick of one way: both ends of a connection on one thread, which sends a message and then reads it.
+//! The yardstick of one way: both ends of a connection on one thread, which sends a message and
+//! then reads it.
 
 use std::io::{self, Read, Write};
 use std::thread;
@@ -29,16 +30,17 @@ pub struct OneWay {
     timing: Timing,
 }
 
-/// Measures, and hands the result over.
+/// Measures, and prints the result.
 pub fn measure(options: &OneWay) -> io::Result<()> {
     let means = options.means.clone();
     let listener = means.listen(&options.listen)?;
     let to = listener.place()?;
-    // handshakes take two
+    // a handshake needs two threads
     let sender = thread::spawn(move || means.connect(&to));
     let mut receiver = listener.accept()?;
     let sender = sender.join();
     let mut sender = sender.unwrap_or_else(|_| Err(io::ErrorKind::NotConnected.into()))?;
+    // the link's own messages need no header
     let has_own_messages = options.listen.link.batch().is_some();
     let head = match options.stream || has_own_messages {
         true => Vec::new(),
@@ -46,6 +48,7 @@ pub fn measure(options: &OneWay) -> io::Result<()> {
     };
     let message = [head, vec![7; options.size]].concat();
     let mut came = vec![0; message.len()];
+    // measure
     let report = go_one_way(&options.timing, || {
         let sent = Instant::now();
         sender.write_all(&message)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The yardstick of a router: bytes in, the same bytes out, both ways, between two connections.
+//! The yardstick of a router: copies bytes in both directions between two connections.
 
 use std::io::{self, Read, Write};
 use std::thread;
@@ -7,11 +7,11 @@ use std::thread;
 use super::wire::{Means, Place, Wire};
 use super::{announce, is_end};
 
-/// Bytes moved at a time.
+/// Bytes per read and write.
 const BLOCK: usize = 256 * 1024;
 
-/// Listens twice on a place and beside it, first for the sender (front), then for the receiver (back), and copies
-/// between the two until one leaves.
+/// Listens on a place and on a second one of the same kind, first for the sender (front), then for
+/// the receiver (back), and copies between the two until one leaves.
 pub fn relay(place: &Place, means: &Means) -> io::Result<()> {
     let front = means.listen(place)?;
     let back = means.listen(&place.beside())?;
@@ -23,7 +23,7 @@ pub fn relay(place: &Place, means: &Means) -> io::Result<()> {
     copy(sender, vec![to_receiver])
 }
 
-/// Copies what comes from one connection to all others, until one of them leaves.
+/// Copies bytes from one connection to all the others, until one of them leaves.
 pub fn copy(mut from: Wire, mut to: Vec<Wire>) -> io::Result<()> {
     let mut block = vec![0; BLOCK];
     loop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stands where QUIC is not compiled in.
+//! The stand-in for QUIC where it is not compiled in.
 
 use std::convert::Infallible;
 use std::io;
@@ -7,29 +7,29 @@ use std::net::SocketAddr;
 
 use super::Wire;
 
-/// It is not.
+/// Compile-time flag: QUIC is not compiled in.
 pub const AVAILABLE: bool = false;
 
-/// There is none.
+/// A listener without values.
 pub struct Door(Infallible);
 
-/// Refuses.
+/// Fails: QUIC is not compiled in.
 pub fn bind(_: SocketAddr, _: &[String]) -> io::Result<Door> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Refuses.
+/// Fails: QUIC is not compiled in.
 pub fn connect(_: SocketAddr, _: &[String]) -> io::Result<Wire> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 impl Door {
-    /// Never asked.
+    /// Never called: no value exists.
     pub fn address(&self) -> io::Result<SocketAddr> {
         match self.0 {}
     }
 
-    /// Never asked.
+    /// Never called: no value exists.
     pub fn accept(&self) -> io::Result<Wire> {
         match self.0 {}
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! UDP as a connection: a greeting that is answered from a socket of its own, then datagrams between the two. What does not
-//! arrive is lost.
+//! UDP as a connection: a greeting that the listener answers from a separate socket, then datagrams
+//! between the two. A datagram that does not arrive is lost.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -12,34 +12,35 @@ use super::{Duplex, Wire};
 
 /// The greeting, and the answer to it.
 const HELLO: &[u8] = b"hello";
-/// A greeting without an answer is sent again after this long.
+/// The time after which an unanswered greeting is repeated.
 const RETRY: Duration = Duration::from_millis(200);
-/// How long the other side may take to show up.
+/// The time limit for the other side's answer.
 const CONTACT: Duration = Duration::from_secs(15);
-/// Bytes that wait in the system, if it permits so many; as a node asks for.
+/// The size of the system's buffers, if it permits that; the same as for a node.
 const ROOM: usize = 4 << 20;
 
-/// One end.
+/// One end of the connection.
 struct Datagrams(UdpSocket);
 
-/// A socket at `address` that others can share.
+/// Binds a shareable socket to `address`.
 pub fn bind(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
     socket.set_reuse_address(true)?;
-    // what the system permits is what there is
+    // the system may permit less
     let _ = socket.set_recv_buffer_size(ROOM);
     let _ = socket.set_send_buffer_size(ROOM);
     socket.bind(&address.into())?;
     Ok(socket)
 }
 
-/// Where it is bound.
+/// The address of a socket.
 pub fn address(socket: &Socket) -> io::Result<SocketAddr> {
     let address = socket.local_addr()?.as_socket();
     address.ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
 }
 
-/// Waits for a greeting, and answers it from a socket that gets what this peer sends from now on.
+/// Waits for a greeting, and answers it from a socket that receives this peer's datagrams from now
+/// on.
 pub fn accept(listener: &Socket) -> io::Result<Wire> {
     let shared: UdpSocket = listener.try_clone()?.into();
     let mut greeting = [0; 16];
@@ -54,7 +55,7 @@ pub fn accept(listener: &Socket) -> io::Result<Wire> {
     }
 }
 
-/// Greets until there is an answer.
+/// Sends greetings until one is answered.
 pub fn connect(to: SocketAddr) -> io::Result<Wire> {
     let any: SocketAddr = match to {
         SocketAddr::V4(_) => ([0; 4], 0).into(),
@@ -77,11 +78,11 @@ pub fn connect(to: SocketAddr) -> io::Result<Wire> {
 }
 
 impl Read for Datagrams {
-    /// One datagram.
+    /// Reads one datagram.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let n = self.0.recv(buffer)?;
-            // a greeting that was repeated
+            // skip a repeated greeting
             if buffer.get(..n) != Some(HELLO) {
                 return Ok(n);
             }
@@ -90,7 +91,7 @@ impl Read for Datagrams {
 }
 
 impl Write for Datagrams {
-    /// One datagram.
+    /// Writes one datagram.
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         self.0.send(buffer)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What bare workers send through: blocking sockets, and on them the protocol of the link without any node. All look like a
-//! stream; where the protocol has messages of its own, each write is one of them.
+//! The transports of bare workers: blocking sockets, and the protocol of the link on them, without
+//! any node. All look like a stream; where the protocol has messages, each write is one of them.
 
 mod datagrams;
 #[cfg_attr(not(all(feature = "quic", feature = "tokio")), path = "absent_quic.rs")]
@@ -23,14 +23,14 @@ use crate::link::Link;
 
 /// One end of a connection.
 pub trait Duplex: Read + Write + Send {
-    /// A second handle. From then on it alone writes, and the first one reads.
+    /// Returns a second handle. From then on only that one writes, and the first one reads.
     fn writer(&self) -> io::Result<Wire>;
 }
 
 /// One end of a connection, of any kind.
 pub type Wire = Box<dyn Duplex>;
 
-/// Where to listen or to connect to, as endpoints are written; without a kind it is TCP.
+/// The place to listen on or to connect to, in the notation of endpoints; TCP if it names no kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The kind of link.
@@ -65,7 +65,7 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// Another place of the same kind on the same host.
+    /// Returns another place of the same kind on the same host.
     pub fn beside(&self) -> Place {
         let at = match self.at.parse::<SocketAddr>() {
             Ok(address) => SocketAddr::new(address.ip(), 0).to_string(),
@@ -89,7 +89,7 @@ pub struct Means {
 }
 
 impl Means {
-    /// Connects.
+    /// Connects to a place.
     pub fn connect(&self, to: &Place) -> io::Result<Wire> {
         let tcp = || -> io::Result<TcpStream> {
             let stream = TcpStream::connect(to.address()?)?;
@@ -107,7 +107,7 @@ impl Means {
         }
     }
 
-    /// Listens.
+    /// Listens on a place.
     pub fn listen(&self, at: &Place) -> io::Result<Listener> {
         let socket = match at.link {
             #[cfg(unix)]
@@ -125,7 +125,7 @@ impl Means {
     }
 }
 
-/// Whether this build has it.
+/// Returns true if this build has the link.
 pub fn is_available(link: Link) -> bool {
     match link {
         Link::Tls => tls::AVAILABLE,
@@ -151,7 +151,7 @@ enum Socket {
 }
 
 impl Listener {
-    /// Where it listens, with the port that was chosen.
+    /// The place of the listener, with the port that the system chose.
     pub fn place(&self) -> io::Result<Place> {
         let at = match &self.socket {
             Socket::Tcp(listener) => listener.local_addr()?.to_string(),
@@ -163,7 +163,7 @@ impl Listener {
         Ok(Place { at, ..self.place })
     }
 
-    /// The next connection.
+    /// Accepts the next connection.
     pub fn accept(&self) -> io::Result<Wire> {
         let tcp = match &self.socket {
             Socket::Tcp(listener) => listener.accept()?.0,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! QUIC by quinn: one stream of one connection, by calls that block. The thread that waits runs quinn's tasks itself.
+//! QUIC by quinn: one stream of one connection, by blocking calls. The waiting thread runs quinn's
+//! tasks itself.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -11,13 +12,13 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{Duplex, Wire, tls};
 
-/// It is compiled in.
+/// Compile-time flag: QUIC is compiled in.
 pub const AVAILABLE: bool = true;
 
-/// A stream is there for the peer once something was sent on it.
+/// The first bytes on a stream, without which the peer does not see it.
 const HELLO: [u8; 1] = [1];
 
-/// What all connections of the process live on, as long as some thread waits for one.
+/// Returns the runtime of all connections of the process, which runs while a thread waits for one.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
@@ -30,15 +31,15 @@ fn runtime() -> io::Result<&'static Runtime> {
 /// A listening endpoint.
 pub struct Door(Endpoint);
 
-/// One end. Dropping it ends the connection.
+/// One end of the connection. Dropping it ends the connection.
 struct Stream {
     receiving: Option<RecvStream>,
     sending: Arc<Mutex<SendStream>>,
-    /// Kept, for both end with their last handles.
+    /// Kept alive, because both end with their last handles.
     _connection: (Endpoint, Connection),
 }
 
-/// Listens.
+/// Listens on an address.
 pub fn bind(at: SocketAddr, settings: &[String]) -> io::Result<Door> {
     let crypto = QuicServerConfig::try_from(tls::server(settings)?).map_err(io::Error::other)?;
     let config = ServerConfig::with_crypto(Arc::new(crypto));
@@ -46,7 +47,7 @@ pub fn bind(at: SocketAddr, settings: &[String]) -> io::Result<Door> {
     Endpoint::server(config, at).map(Door)
 }
 
-/// Connects.
+/// Connects to an address.
 pub fn connect(to: SocketAddr, settings: &[String]) -> io::Result<Wire> {
     let crypto = QuicClientConfig::try_from(tls::client(settings)?).map_err(io::Error::other)?;
     runtime()?.block_on(async {
@@ -65,12 +66,12 @@ pub fn connect(to: SocketAddr, settings: &[String]) -> io::Result<Wire> {
 }
 
 impl Door {
-    /// Where it listens.
+    /// The address of the listener.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }
 
-    /// The next connection.
+    /// Accepts the next connection.
     pub fn accept(&self) -> io::Result<Wire> {
         runtime()?.block_on(async {
             let incoming = self.0.accept().await;

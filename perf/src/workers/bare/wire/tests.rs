@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every protocol that is compiled in is a connection whose two ends read and write at the same time.
+//! Tests: both ends of every protocol that is compiled in read and write at the same time.
 
 use clap::ValueEnum;
 
@@ -28,7 +28,7 @@ fn every_link_carries_both_ways_at_once() {
                     break;
                 }
             }
-            // kept until all was read: what ends a connection may overtake what was sent
+            // kept until all was read: the end of a connection may overtake the data
             (wire, writer)
         });
         let mut wire = means.connect(&to).expect("connect");

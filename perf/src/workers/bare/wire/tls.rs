@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! TLS by rustls on a blocking socket. Two threads may share a connection, one that reads and one that writes: neither holds
-//! the lock while it waits for the socket.
+//! TLS by rustls on a blocking socket. Two threads may share a connection, one that reads and one
+//! that writes: neither holds the lock while it waits for the socket.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,29 +16,29 @@ use rustls::{
 use super::{Duplex, Wire};
 use crate::link::pem;
 
-/// It is compiled in.
+/// Compile-time flag: TLS is compiled in.
 pub const AVAILABLE: bool = true;
 
-/// Bytes read from the socket at a time.
+/// Bytes per read from the socket.
 const READ: usize = 256 * 1024;
 
-/// One end.
+/// One end of the connection.
 struct Secured {
     tcp: TcpStream,
     tls: Arc<Mutex<Connection>>,
-    /// What was read from the socket, of which the range is still to be looked at.
+    /// Bytes read from the socket; those in the range are not processed yet.
     raw: Vec<u8>,
     unread: Range<usize>,
 }
 
-/// Connects to who shows a certificate of the authority for this address.
+/// Connects to a server with a certificate of the authority for this address.
 pub fn connect(tcp: TcpStream, to: SocketAddr, settings: &[String]) -> io::Result<Wire> {
     let name = ServerName::IpAddress(to.ip().into());
     let tls = ClientConnection::new(Arc::new(client(settings)?), name).map_err(io::Error::other)?;
     introduce(tcp, tls.into())
 }
 
-/// Trusts the authority and no other.
+/// Returns a configuration that trusts only the authority.
 pub fn client(settings: &[String]) -> io::Result<ClientConfig> {
     let mut trusted = RootCertStore::empty();
     for certificate in certificates(settings, "root_ca_certificate")? {
@@ -53,14 +53,14 @@ pub fn client(settings: &[String]) -> io::Result<ClientConfig> {
     Ok(config)
 }
 
-/// Shows the certificate.
+/// Accepts a connection with the server's certificate.
 pub fn accept(tcp: TcpStream, settings: &[String]) -> io::Result<Wire> {
     let config = Arc::new(server(settings)?);
     let tls = ServerConnection::new(config).map_err(io::Error::other)?;
     introduce(tcp, tls.into())
 }
 
-/// Shows the certificate to everybody.
+/// Returns a configuration with the server's certificate, without authentication of clients.
 pub fn server(settings: &[String]) -> io::Result<ServerConfig> {
     let chain = certificates(settings, "listen_certificate")?;
     let key = PrivateKeyDer::from_pem_slice(&text(settings, "listen_private_key")?);
@@ -114,7 +114,7 @@ impl Read for Secured {
             }
             let mut records = self.raw.get(self.unread.clone()).unwrap_or_default();
             let mut tls = lock(&self.tls);
-            // no bytes are the end of the connection, which the next turn says
+            // no bytes are the end of the connection, which the next iteration returns
             self.unread.start += tls.read_tls(&mut records)?;
             tls.process_new_packets().map_err(io::Error::other)?;
         }

@@ -10,25 +10,25 @@ use tungstenite::{Error, Message, WebSocket};
 
 use super::{Duplex, Wire};
 
-/// It is compiled in.
+/// Compile-time flag: WebSocket is compiled in.
 pub const AVAILABLE: bool = true;
 
-/// One end.
+/// One end of the connection.
 struct Messages {
     socket: WebSocket<TcpStream>,
     role: Role,
-    /// The rest of the last message.
+    /// The unread rest of the last message.
     unread: Bytes,
 }
 
-/// As large as they come.
+/// Returns a configuration without size limits.
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(None)
         .max_frame_size(None)
 }
 
-/// Asks for a WebSocket.
+/// Connects to a WebSocket server.
 pub fn connect(tcp: TcpStream, to: SocketAddr, _: &[String]) -> io::Result<Wire> {
     let url = format!("ws://{to}/");
     let asked = tungstenite::client::client_with_config(url, tcp, Some(config()));
@@ -36,7 +36,7 @@ pub fn connect(tcp: TcpStream, to: SocketAddr, _: &[String]) -> io::Result<Wire>
     Ok(messages(socket, Role::Client))
 }
 
-/// Gives one.
+/// Accepts a WebSocket connection.
 pub fn accept(tcp: TcpStream, _: &[String]) -> io::Result<Wire> {
     let given = tungstenite::accept_with_config(tcp, Some(config()));
     Ok(messages(given.map_err(io::Error::other)?, Role::Server))
@@ -50,7 +50,7 @@ fn messages(socket: WebSocket<TcpStream>, role: Role) -> Wire {
     })
 }
 
-/// As the socket below would say it.
+/// Converts an error to the equivalent one of a plain socket.
 fn plain(error: Error) -> io::Error {
     match error {
         Error::Io(error) => error,
