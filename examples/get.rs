@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Asks once and prints the replies.
+//! Sends one query and prints the replies.
 //!
 //! ```text
 //! cargo run --example get -- -m client -e tcp/127.0.0.1:7447 -s 'demo/example/**?unit=celsius'

@@ -39,7 +39,8 @@ fn get(cli: Cli) -> Result<(), Failure> {
         .get(&cli.key)
         .timeout(Duration::from_millis(cli.timeout))
         .wait()?;
-    // the replies end when everybody has answered, or with an error when the time is over
+    // the replies end when every queryable has answered, or with an error when the timeout has
+    // passed
     while let Ok(reply) = replies.recv() {
         match reply.result() {
             Ok(sample) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Is alive on a key until Ctrl-C.
+//! Declares a liveliness token until Ctrl-C.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Puts one value and leaves.
+//! Puts one value and exits.
 //!
 //! ```text
 //! cargo run --example put -- -m client -e tcp/127.0.0.1:7447 -k demo/greeting -p hello

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Asks the same again and again and prints the replies.
+//! Sends one query repeatedly and prints the replies.
 //!
 //! ```text
 //! cargo run --example querier -- -m client -e tcp/127.0.0.1:7447 -s 'demo/example/**' -n 3

@@ -123,7 +123,7 @@ fn main() -> ExitCode {
 mod tests {
     use super::*;
 
-    /// Every indented line below every help, with the name of its command.
+    /// Returns every indented line below every help, with the name of its command.
     fn examples(command: &clap::Command) -> Vec<(String, String)> {
         let help = command.get_after_help().map(ToString::to_string);
         let help = help.unwrap_or_default();

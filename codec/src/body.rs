@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The user's data inside network messages: what is put, deleted, asked and answered.
+//! Data of users inside network messages: puts, deletions, queries and replies.
 
 mod del;
 mod err;
@@ -52,7 +52,7 @@ fn write_source_info(
 /// The change of a key by a push or a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushBody<'a> {
-    /// Gives it a value.
+    /// A put of a value.
     Put(Put<'a>),
     /// Deletes it.
     Del(Del<'a>),
@@ -151,7 +151,7 @@ impl Consolidation {
         })
     }
 
-    /// `flag` if the field is written at all.
+    /// Returns `flag` if the field is written at all.
     fn flag(self, flag: u8) -> u8 {
         if self == Consolidation::Auto { 0 } else { flag }
     }

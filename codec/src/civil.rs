@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Days of the calendar.
 
-/// The year, month and day that is so many days after 1970-01-01. Years are counted from March on, so that the day that is
-/// sometimes there is the last one.
+/// Returns the year, month and day that is so many days after 1970-01-01. Years start in March, so
+/// that the leap day is the last day.
 #[must_use]
 pub const fn date(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;

@@ -76,7 +76,7 @@ impl<'a> Encoding<'a> {
         }
     }
 
-    /// The length of the wire form.
+    /// Returns the length of the wire form.
     #[inline]
     pub(crate) fn wire_len(&self) -> usize {
         let number = vle_len(u64::from(self.id) << 1);
@@ -87,12 +87,12 @@ impl<'a> Encoding<'a> {
     }
 }
 
-/// The name of a well-known encoding.
+/// Returns the name of a well-known encoding.
 pub fn name(id: u16) -> Option<&'static str> {
     NAMES.get(usize::from(id)).copied()
 }
 
-/// The number of a well-known encoding.
+/// Returns the number of a well-known encoding.
 pub fn id(name: &str) -> Option<u16> {
     NAMES
         .iter()

@@ -46,7 +46,7 @@ pub struct Extension<'a> {
 }
 
 impl Extension<'_> {
-    /// The id in the low four bits of the key.
+    /// Returns the id in the low four bits of the key.
     pub const fn id(&self) -> u8 {
         self.key & 0x0f
     }
@@ -105,7 +105,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// A chain that hangs on the message header written at `header`.
+    /// Creates a chain behind the message header written at `header`.
     #[inline(always)]
     pub(crate) fn after(header: usize) -> Self {
         Chain { previous: header }
@@ -120,13 +120,13 @@ impl Chain {
         Ok(())
     }
 
-    /// An extension without body.
+    /// Writes an extension without body.
     #[inline]
     pub(crate) fn unit(&mut self, writer: &mut Writer<'_>, key: u8) -> Result<(), EncodeError> {
         self.header(writer, key)
     }
 
-    /// An extension that carries a number.
+    /// Writes an extension with a number.
     #[inline(always)]
     pub(crate) fn number(
         &mut self,
@@ -138,7 +138,7 @@ impl Chain {
         writer.vle(value)
     }
 
-    /// An extension that carries bytes.
+    /// Writes an extension with bytes.
     #[inline]
     pub(crate) fn bytes(
         &mut self,
@@ -150,7 +150,7 @@ impl Chain {
         writer.bytes_vle_at_most(bytes, u64::from(u32::MAX))
     }
 
-    /// The header and length of an extension whose `length` bytes the caller writes next.
+    /// Writes the header and length of an extension whose `length` bytes the caller writes next.
     #[inline]
     pub(crate) fn section(
         &mut self,
@@ -216,7 +216,8 @@ impl<'a> RawExtensions<'a> {
         RawExtensions { chain, known }
     }
 
-    /// All extensions of a chain in wire form: each header but the last with its "more" bit set.
+    /// Takes all extensions of a chain in wire form: each header but the last with its "more" bit
+    /// set.
     ///
     /// # Errors
     /// If the bytes are not exactly one chain.
@@ -237,7 +238,7 @@ impl<'a> RawExtensions<'a> {
         self.chain.is_empty() || self.iter().next().is_none()
     }
 
-    /// The extensions in the order received.
+    /// Returns the extensions in the order received.
     pub fn iter(&self) -> impl Iterator<Item = Extension<'a>> + use<'a> {
         let known = self.known;
         let mut reader = Reader::new(self.chain);

@@ -48,7 +48,7 @@ pub struct ZenohId {
 }
 
 impl ZenohId {
-    /// The id with these little-endian bytes; high zero bytes are trimmed.
+    /// Creates the id with these little-endian bytes; high zero bytes are trimmed.
     ///
     /// # Errors
     /// If the number is zero or there are more than 16 bytes.
@@ -75,8 +75,8 @@ impl ZenohId {
         })
     }
 
-    /// Another id each time, of random numbers that the standard library draws for hash tables: unlike any other, but no
-    /// secret.
+    /// Creates a new id from random numbers that the standard library draws for hash tables: unlike
+    /// any other, but no secret.
     ///
     /// ```
     /// use zonda_codec::ZenohId;
@@ -88,7 +88,7 @@ impl ZenohId {
         Self::random_from(half() << 64 | half())
     }
 
-    /// The id for a random number; zero, which is no id, becomes one.
+    /// Creates the id of a random number; zero, which is no id, becomes one.
     pub fn random_from(number: u128) -> Self {
         let number = number.max(1);
         ZenohId {
@@ -97,13 +97,13 @@ impl ZenohId {
         }
     }
 
-    /// The bytes as they travel: little-endian, 1 to 16 of them.
+    /// Returns the bytes as they travel: little-endian, 1 to 16 of them.
     #[inline]
     pub fn as_le_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length()).unwrap_or(&self.bytes)
     }
 
-    /// The little-endian bytes with high zero bytes up to 16.
+    /// Returns the little-endian bytes with high zero bytes up to 16.
     #[inline]
     pub fn to_le_bytes(&self) -> [u8; 16] {
         self.bytes
@@ -121,7 +121,8 @@ impl ZenohId {
         usize::from(self.length.get())
     }
 
-    /// The byte that announces the id in message headers: its length less one above four `low` bits.
+    /// Returns the byte that announces the id in message headers: its length less one above four
+    /// `low` bits.
     #[inline]
     pub(crate) fn header(&self, low: u8) -> u8 {
         (self.length.get() - 1) << 4 | low
@@ -159,7 +160,7 @@ impl ZenohId {
         writer.bytes(self.as_le_bytes())
     }
 
-    /// The length of that form.
+    /// Returns the length of that form.
     #[inline]
     pub(crate) fn sized_len(&self) -> usize {
         1 + self.length()
@@ -229,13 +230,13 @@ pub enum WhatAmI {
 }
 
 impl WhatAmI {
-    /// The number in INIT, JOIN and HELLO: 0, 1, 2.
+    /// Returns the number in INIT, JOIN and HELLO: 0, 1, 2.
     #[inline]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The role with this [`code`](Self::code).
+    /// Returns the role with this [`code`](Self::code).
     #[inline]
     pub const fn from_code(code: u8) -> Option<Self> {
         match code {
@@ -246,13 +247,13 @@ impl WhatAmI {
         }
     }
 
-    /// The bit in SCOUT and link states: 1, 2, 4.
+    /// Returns the bit in SCOUT and link states: 1, 2, 4.
     #[inline]
     pub const fn bit(self) -> u8 {
         1 << self as u8
     }
 
-    /// The role with this [`bit`](Self::bit).
+    /// Returns the role with this [`bit`](Self::bit).
     #[inline]
     pub const fn from_bit(bit: u8) -> Option<Self> {
         match bit {
@@ -269,7 +270,7 @@ impl WhatAmI {
         Self::from_code(header & 0b11).ok_or_else(|| reader.invalid("role", u64::from(header & 3)))
     }
 
-    /// The name used in configuration and output.
+    /// Returns the name used in configuration and output.
     pub const fn as_str(self) -> &'static str {
         match self {
             WhatAmI::Router => "router",
@@ -321,7 +322,7 @@ impl FromStr for WhatAmI {
     }
 }
 
-/// A set of roles, as SCOUT asks for them.
+/// A set of roles, as in SCOUT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Roles(u8);
 
@@ -329,17 +330,17 @@ impl Roles {
     /// Routers, peers and clients.
     pub const ALL: Roles = Roles(0b111);
 
-    /// The set with these bits (1 router, 2 peer, 4 client); further bits are dropped.
+    /// Returns the set with these bits (1 router, 2 peer, 4 client); further bits are dropped.
     pub const fn from_bits(bits: u8) -> Self {
         Roles(bits & 0b111)
     }
 
-    /// The bits of the set.
+    /// Returns the bits of the set.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// The set with `role` added.
+    /// Returns the set with `role` added.
     #[must_use]
     pub const fn with(self, role: WhatAmI) -> Self {
         Roles(self.0 | role.bit())
@@ -365,24 +366,24 @@ impl Roles {
 /// assert_eq!(servers.to_str(), "router|peer");
 /// ```
 impl Roles {
-    /// No role.
+    /// Creates an empty set.
     pub const fn empty() -> Self {
         Roles(0)
     }
 
-    /// The set with routers added.
+    /// Adds routers.
     #[must_use]
     pub const fn router(self) -> Self {
         self.with(WhatAmI::Router)
     }
 
-    /// The set with peers added.
+    /// Adds peers.
     #[must_use]
     pub const fn peer(self) -> Self {
         self.with(WhatAmI::Peer)
     }
 
-    /// The set with clients added.
+    /// Adds clients.
     #[must_use]
     pub const fn client(self) -> Self {
         self.with(WhatAmI::Client)
@@ -393,7 +394,7 @@ impl Roles {
         self.contains(role)
     }
 
-    /// The names joined by `|`.
+    /// Returns the names joined by `|`.
     pub const fn to_str(self) -> &'static str {
         match self.0 {
             0b001 => "router",
@@ -453,17 +454,17 @@ pub struct EntityGlobalId {
 }
 
 impl EntityGlobalId {
-    /// The node.
+    /// Returns the node.
     pub const fn zid(&self) -> ZenohId {
         self.zid
     }
 
-    /// The entity's number within the node.
+    /// Returns the entity's number within the node.
     pub const fn eid(&self) -> u32 {
         self.eid
     }
 
-    /// `u8 (zidlen-1)<<4 | zid | v32 eid`.
+    /// Reads `u8 (zidlen-1)<<4 | zid | v32 eid`.
     #[inline]
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let header = reader.u8()?;
@@ -496,7 +497,8 @@ pub struct SourceInfo {
 }
 
 impl SourceInfo {
-    /// The message of this number from this entity. The publisher keeps the count.
+    /// Creates the source info of the message of this number from this entity. The publisher keeps
+    /// the count.
     pub const fn new(source_id: EntityGlobalId, source_sn: u32) -> Self {
         SourceInfo {
             id: source_id,
@@ -504,7 +506,7 @@ impl SourceInfo {
         }
     }
 
-    /// The entity that published.
+    /// Returns the entity that published.
     pub const fn source_id(&self) -> &EntityGlobalId {
         &self.id
     }

@@ -165,7 +165,7 @@ impl<'a> Numbers<'a> {
         self.len() == 0
     }
 
-    /// The numbers.
+    /// Returns the numbers.
     pub fn iter(&self) -> impl Iterator<Item = u64> + use<'a> {
         let (bytes, mask, numbers): (&[u8], u64, &[u64]) = match self.0 {
             List::Wire { bytes, mask, .. } => (bytes, mask, &[]),
@@ -184,7 +184,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Each number takes at least a byte, so a count that lies ends with the input.
+    /// Reads numbers. Each takes at least a byte, so a count that is too large ends with the input.
     fn read(announced: u64, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let start = *reader;
         let mut count = 0;
@@ -256,7 +256,7 @@ impl<'a> LinkStateList<'a> {
         self.count == 0
     }
 
-    /// The states in the order sent.
+    /// Returns the states in the order sent.
     pub fn iter(&self) -> impl Iterator<Item = LinkState<'a>> + use<'a> {
         let mut reader = Reader::new(self.bytes);
         core::iter::from_fn(move || LinkState::read(&mut reader).ok())

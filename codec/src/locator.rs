@@ -139,13 +139,13 @@ pub enum EndpointError {
 crate::debug_as_text!(EndpointError);
 
 impl Endpoint {
-    /// The normalised text.
+    /// Returns the normalised text.
     #[inline]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// An endpoint of its parts; of metadata and local options there may be none.
+    /// Creates an endpoint of its parts; metadata and local options may be empty.
     ///
     /// # Errors
     /// The parts do not make an endpoint.
@@ -172,17 +172,17 @@ impl Endpoint {
         text.parse()
     }
 
-    /// The protocol, such as `tcp`.
+    /// Returns the protocol, such as `tcp`.
     pub fn proto(&self) -> &str {
         Parts::of(&self.0).protocol
     }
 
-    /// The protocol, such as `tcp`; the reference's name.
+    /// Returns the protocol, such as `tcp`, by the reference's name.
     pub fn protocol(&self) -> Part<'_> {
         Part(Parts::of(&self.0).protocol)
     }
 
-    /// The address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
+    /// Returns the address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
     pub fn address(&self) -> Part<'_> {
         Part(Parts::of(&self.0).address)
     }
@@ -192,12 +192,12 @@ impl Endpoint {
         Options(Parts::of(&self.0).metadata.unwrap_or(""))
     }
 
-    /// The options of the local side.
+    /// Returns the options of the local side.
     pub fn config(&self) -> Options<'_> {
         Options(Parts::of(&self.0).config.unwrap_or(""))
     }
 
-    /// Protocol, address, metadata and local options.
+    /// Returns protocol, address, metadata and local options.
     pub fn split(&self) -> (Part<'_>, Part<'_>, Options<'_>, Options<'_>) {
         (
             self.protocol(),
@@ -207,7 +207,7 @@ impl Endpoint {
         )
     }
 
-    /// The reference's name of [`locator`](Self::locator).
+    /// Calls [`locator`](Self::locator), by the reference's name.
     pub fn to_locator(&self) -> Locator {
         self.locator()
     }
@@ -234,7 +234,7 @@ impl Endpoint {
 }
 
 impl Locator {
-    /// A locator without metadata.
+    /// Creates a locator without metadata.
     ///
     /// # Errors
     /// The parts do not make a locator.
@@ -248,22 +248,22 @@ impl Locator {
         &self.0
     }
 
-    /// The protocol, such as `tcp`.
+    /// Returns the protocol, such as `tcp`.
     pub fn proto(&self) -> &str {
         Parts::of(&self.0).protocol
     }
 
-    /// The protocol, such as `tcp`; the reference's name.
+    /// Returns the protocol, such as `tcp`, by the reference's name.
     pub fn protocol(&self) -> Part<'_> {
         Part(Parts::of(&self.0).protocol)
     }
 
-    /// The address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
+    /// Returns the address in the protocol's own form, such as `127.0.0.1:7447`; never empty.
     pub fn address(&self) -> Part<'_> {
         Part(Parts::of(&self.0).address)
     }
 
-    /// The metadata.
+    /// Returns the metadata.
     pub fn metadata(&self) -> Options<'_> {
         Options(Parts::of(&self.0).metadata.unwrap_or(""))
     }
@@ -279,7 +279,7 @@ impl Locator {
 pub struct Part<'a>(&'a str);
 
 impl<'a> Part<'a> {
-    /// The text.
+    /// Returns the text.
     pub const fn as_str(&self) -> &'a str {
         self.0
     }
@@ -328,7 +328,7 @@ impl fmt::Debug for Part<'_> {
 pub struct Options<'a>(&'a str);
 
 impl<'a> Options<'a> {
-    /// The text.
+    /// Returns the text.
     pub const fn as_str(&self) -> &'a str {
         self.0
     }
@@ -338,19 +338,20 @@ impl<'a> Options<'a> {
         self.0.is_empty()
     }
 
-    /// The value of a key; empty for a key without `=`. Lists are joined by `|`. The first of equal keys counts.
+    /// Returns the value of a key; empty for a key without `=`. Lists are joined by `|`. The first
+    /// of equal keys counts.
     pub fn get(&self, key: &str) -> Option<&'a str> {
         self.iter()
             .find_map(|(found, value)| (found == key).then_some(value))
     }
 
-    /// The values of the list that a key has.
+    /// Returns the values of the list that a key has.
     pub fn values(&self, key: &str) -> impl DoubleEndedIterator<Item = &'a str> {
         let list = self.get(key).unwrap_or("").split('|');
         list.filter(|value| !value.is_empty())
     }
 
-    /// All of them.
+    /// Returns all keys with their values.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&'a str, &'a str)> + Clone {
         pairs(self.0)
     }
@@ -362,7 +363,7 @@ impl AsRef<str> for Options<'_> {
     }
 }
 
-/// For people: private keys that stand in it are left out.
+/// Formats for people: without the private keys in it.
 impl fmt::Display for Options<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&masked(self.0))
@@ -533,13 +534,13 @@ fn split_mark(text: &str, mark: char) -> (&str, Option<&str>) {
         .map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
-/// The `key=value` entries of metadata or configuration, without the empty ones.
+/// Returns the `key=value` entries of metadata or configuration, without the empty ones.
 fn pairs(parameters: &str) -> impl DoubleEndedIterator<Item = (&str, &str)> + Clone {
     let entries = parameters.split(';').filter(|entry| !entry.is_empty());
     entries.map(|entry| entry.split_once('=').unwrap_or((entry, "")))
 }
 
-/// The text as errors show it: quoted, control characters escaped, shortened.
+/// Returns the text as errors show it: quoted, control characters escaped, shortened.
 fn quoted(text: &str) -> Box<str> {
     let text = masked(text);
     let shown = shortened(&text, 96);
@@ -547,7 +548,7 @@ fn quoted(text: &str) -> Box<str> {
     format!("{shown:?}{more}").into()
 }
 
-/// At most `bytes_max` bytes from the start of the text.
+/// Returns at most `bytes_max` bytes from the start of the text.
 fn shortened(text: &str, bytes_max: usize) -> &str {
     let mut end = text.len().min(bytes_max);
     while !text.is_char_boundary(end) {
@@ -610,7 +611,7 @@ impl AsRef<str> for Locator {
     }
 }
 
-/// For people: private keys that stand in it are left out, which [`Endpoint::as_str`] has.
+/// Formats for people: without the private keys in it, which [`Endpoint::as_str`] has.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&masked(&self.0))

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 const HIDDEN: &str = "(hidden)";
 
-/// A text with the private keys left out that stand in its endpoints: what is behind such an option, up to the next option or the
-/// end of a quotation.
+/// Returns a text without the private keys in its endpoints: the text behind such an option, up to
+/// the next option or the end of a quotation.
 ///
 /// ```
 /// let text = "tls/[::]:7447#connect_private_key_raw=MIGH;listen_private_key_base64=TUlH";
@@ -31,7 +31,7 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     shown
 }
 
-/// The name of the option that ends here.
+/// Returns the name of the option that ends here.
 fn name_before(text: &str) -> &str {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.rsplit(|c| !is_part(c)).next().unwrap_or("")

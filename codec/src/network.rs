@@ -108,7 +108,7 @@ impl<'a> NetworkMessage<'a> {
         Self::decode_any(header, reader)
     }
 
-    /// Everything but the usual push, out of its way.
+    /// Reads any message but the usual push; a separate function keeps that path short.
     #[inline(never)]
     fn decode_any(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         match header & id::MASK {
@@ -130,7 +130,8 @@ impl<'a> NetworkMessage<'a> {
     }
 }
 
-/// One function per kind of message, in which the message is built where it is returned.
+/// Reads one kind of message: a function for each, in which the message is built where it is
+/// returned.
 #[inline(never)]
 fn read_as<'a, T>(
     header: u8,
@@ -155,7 +156,7 @@ impl Encode for NetworkMessage<'_> {
 }
 
 impl NetworkMessage<'_> {
-    /// Everything but a push, out of its way.
+    /// Writes any message but a push; a separate function keeps that path short.
     #[inline(never)]
     fn encode_any(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {

@@ -26,19 +26,19 @@ use crate::{SliceBuffer, ZSlice};
 pub struct Payload(ZSlice);
 
 impl Payload {
-    /// No bytes; allocates nothing after the first call in the process.
+    /// Returns no bytes; allocates nothing after the first call in the process.
     pub fn empty() -> Self {
         static EMPTY: OnceLock<ZSlice> = OnceLock::new();
         Self(EMPTY.get_or_init(ZSlice::empty).clone())
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         self.0.as_slice()
     }
 
-    /// The bytes as text.
+    /// Returns the bytes as text.
     ///
     /// # Errors
     /// The bytes are not UTF-8.
@@ -46,19 +46,20 @@ impl Payload {
         std::str::from_utf8(self)
     }
 
-    /// The shared slice itself.
+    /// Returns the shared slice itself.
     #[inline]
     pub fn as_zslice(&self) -> &ZSlice {
         &self.0
     }
 
-    /// A part of the payload that shares its buffer; `None` when the range is not inside it.
+    /// Returns a part of the payload that shares its buffer; `None` when the range is not inside
+    /// it.
     pub fn subslice(&self, range: impl RangeBounds<usize>) -> Option<Self> {
         self.0.subslice(range).map(Self)
     }
 }
 
-/// The part of `block` that is `part`, sharing the block's buffer.
+/// Returns the part of `block` that is `part`, sharing the block's buffer.
 ///
 /// `part` is expected to be borrowed from `block`, as decoded messages are; then nothing is copied. Any other slice is
 /// copied into a buffer of its own.
@@ -74,7 +75,7 @@ pub fn shared_part(block: &ZSlice, part: &[u8]) -> ZSlice {
     Block::new(block).part(part)
 }
 
-/// A block of which many parts are shared: where it lies is asked once.
+/// A block of which many parts are shared: its address is determined once.
 #[derive(Clone, Copy)]
 pub struct Block<'a> {
     slice: &'a ZSlice,
@@ -82,7 +83,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The block in this buffer.
+    /// Creates the block of this buffer.
     #[inline]
     pub fn new(slice: &'a ZSlice) -> Self {
         let address = slice.as_slice().as_ptr().addr();
@@ -104,7 +105,7 @@ fn copied(part: &[u8]) -> ZSlice {
     ZSlice::from(part.to_vec())
 }
 
-/// Lets a `Bytes` be the buffer of a payload.
+/// A `Bytes` as the buffer of a payload.
 #[derive(Debug)]
 struct BytesBuffer(Bytes);
 
@@ -114,7 +115,7 @@ impl SliceBuffer for BytesBuffer {
     }
 }
 
-/// Lets the slice of a payload own the memory of a `Bytes`.
+/// The slice of a payload as the owner of the memory of a `Bytes`.
 struct SliceOwner(ZSlice);
 
 impl AsRef<[u8]> for SliceOwner {
@@ -225,7 +226,7 @@ impl<T: AsRef<[u8]> + ?Sized> PartialEq<T> for Payload {
 
 impl Eq for Payload {}
 
-/// At most this many bytes of a payload are shown by `Debug`.
+/// Limit of the bytes of a payload that `Debug` shows.
 const SHOWN_BYTES_MAX: usize = 32;
 
 impl fmt::Debug for Payload {

@@ -49,7 +49,7 @@ impl Priority {
         Priority::Background,
     ];
 
-    /// The priority in the low three bits.
+    /// Returns the priority in the low three bits.
     #[inline]
     pub const fn from_low_bits(bits: u8) -> Self {
         match bits & 7 {
@@ -139,7 +139,7 @@ impl Qos {
 
     pub(crate) const KEY: u8 = 0x21;
 
-    /// The byte for these wishes.
+    /// Creates the byte of these settings.
     #[inline]
     pub const fn new(priority: Priority, congestion: CongestionControl, express: bool) -> Self {
         let congestion = match congestion {
@@ -151,19 +151,19 @@ impl Qos {
         Qos(priority as u8 | congestion | express)
     }
 
-    /// The byte as received.
+    /// Creates it from the byte as received.
     #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         Qos(bits)
     }
 
-    /// The byte as sent.
+    /// Returns the byte as sent.
     #[inline]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// The priority.
+    /// Returns the priority.
     #[inline]
     pub const fn priority(self) -> Priority {
         Priority::from_low_bits(self.0)

@@ -18,7 +18,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the start of `bytes`.
+    /// Creates a reader at the start of `bytes`.
     #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Reader {
@@ -45,26 +45,26 @@ impl<'a> Reader<'a> {
         self.end - self.rest.len()
     }
 
-    /// The next byte, left unread.
+    /// Returns the next byte, left unread.
     #[inline]
     pub fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }
 
-    /// The next `N` bytes, not consumed.
+    /// Returns the next `N` bytes, not consumed.
     #[inline(always)]
     pub fn front<const N: usize>(&self) -> Option<&'a [u8; N]> {
         self.rest.first_chunk()
     }
 
-    /// The bytes read since `mark`, an earlier copy of this reader; empty if it is not one.
+    /// Returns the bytes read since `mark`, an earlier copy of this reader; empty if it is not one.
     #[inline]
     pub fn since(&self, mark: Reader<'a>) -> &'a [u8] {
         let length = mark.rest.len().saturating_sub(self.rest.len());
         mark.rest.get(..length).unwrap_or_default()
     }
 
-    /// One byte.
+    /// Reads one byte.
     #[inline(always)]
     pub fn u8(&mut self) -> Result<u8, DecodeError> {
         match self.rest.split_first() {
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Two bytes, low one first.
+    /// Reads two bytes, low one first.
     #[inline]
     pub fn u16_le(&mut self) -> Result<u16, DecodeError> {
         match self.rest.split_first_chunk::<2>() {
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     #[inline(always)]
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         match self.rest.split_at_checked(count) {
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Everything that is left.
+    /// Reads everything that is left.
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         let (bytes, rest) = self.rest.split_at(self.rest.len());
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         bytes
     }
 
-    /// A VLE number of up to 64 bits.
+    /// Reads a VLE number of up to 64 bits.
     #[inline(always)]
     pub fn z64(&mut self) -> Result<u64, DecodeError> {
         match self.rest.split_first() {
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A VLE number in its longest form, nine bytes; nothing is read if it has another.
+    /// Reads a VLE number in its longest form, nine bytes; nothing is read if it has another.
     #[inline(always)]
     pub(crate) fn z64_full(&mut self) -> Option<u64> {
         let (word, rest) = self.rest.split_first_chunk()?;
@@ -139,40 +139,40 @@ impl<'a> Reader<'a> {
         Some(join_groups(word) | u64::from(last) << 56)
     }
 
-    /// A VLE number that must fit 32 bits.
+    /// Reads a VLE number that must fit 32 bits.
     #[inline(always)]
     pub fn z32(&mut self) -> Result<u32, DecodeError> {
         let value = self.z64()?;
         u32::try_from(value).map_err(|_| self.too_large(value, u64::from(u32::MAX)))
     }
 
-    /// A VLE number that must fit 16 bits.
+    /// Reads a VLE number that must fit 16 bits.
     #[inline(always)]
     pub fn z16(&mut self) -> Result<u16, DecodeError> {
         let value = self.z64()?;
         u16::try_from(value).map_err(|_| self.too_large(value, u64::from(u16::MAX)))
     }
 
-    /// A VLE number that must fit 8 bits.
+    /// Reads a VLE number that must fit 8 bits.
     #[inline]
     pub fn z8(&mut self) -> Result<u8, DecodeError> {
         let value = self.z64()?;
         u8::try_from(value).map_err(|_| self.too_large(value, u64::from(u8::MAX)))
     }
 
-    /// The low 32 bits of a VLE number.
+    /// Reads the low 32 bits of a VLE number.
     #[inline]
     pub fn v32(&mut self) -> Result<u32, DecodeError> {
         Ok(self.z64()? as u32)
     }
 
-    /// The low 16 bits of a VLE number.
+    /// Reads the low 16 bits of a VLE number.
     #[inline]
     pub fn v16(&mut self) -> Result<u16, DecodeError> {
         Ok(self.z64()? as u16)
     }
 
-    /// A byte string whose length is a VLE of up to 64 bits.
+    /// Reads a byte string whose length is a VLE of up to 64 bits.
     #[inline]
     pub fn bytes_z64(&mut self) -> Result<&'a [u8], DecodeError> {
         let length = self.z64()?;
@@ -180,56 +180,57 @@ impl<'a> Reader<'a> {
         self.take(usize::try_from(length).unwrap_or(usize::MAX))
     }
 
-    /// A byte string whose length must fit 32 bits.
+    /// Reads a byte string whose length must fit 32 bits.
     #[inline(always)]
     pub fn bytes_z32(&mut self) -> Result<&'a [u8], DecodeError> {
         let length = self.z32()?;
         self.take(usize::try_from(length).unwrap_or(usize::MAX))
     }
 
-    /// A byte string whose length must fit 16 bits.
+    /// Reads a byte string whose length must fit 16 bits.
     #[inline]
     pub fn bytes_z16(&mut self) -> Result<&'a [u8], DecodeError> {
         let length = self.z16()?;
         self.take(usize::from(length))
     }
 
-    /// A byte string whose length must fit 8 bits.
+    /// Reads a byte string whose length must fit 8 bits.
     #[inline]
     pub fn bytes_z8(&mut self) -> Result<&'a [u8], DecodeError> {
         let length = self.z8()?;
         self.take(usize::from(length))
     }
 
-    /// A UTF-8 text with a length of up to 64 bits.
+    /// Reads a UTF-8 text with a length of up to 64 bits.
     #[inline]
     pub fn str_z64(&mut self) -> Result<&'a str, DecodeError> {
         let bytes = self.bytes_z64()?;
         self.text(bytes)
     }
 
-    /// A UTF-8 text whose length must fit 16 bits.
+    /// Reads a UTF-8 text whose length must fit 16 bits.
     #[inline]
     pub fn str_z16(&mut self) -> Result<&'a str, DecodeError> {
         let bytes = self.bytes_z16()?;
         self.text(bytes)
     }
 
-    /// A UTF-8 text whose length must fit 8 bits.
+    /// Reads a UTF-8 text whose length must fit 8 bits.
     #[inline]
     pub fn str_z8(&mut self) -> Result<&'a str, DecodeError> {
         let bytes = self.bytes_z8()?;
         self.text(bytes)
     }
 
-    /// Everything that is left, as UTF-8 text.
+    /// Reads everything that is left, as UTF-8 text.
     #[inline]
     pub fn str_rest(&mut self) -> Result<&'a str, DecodeError> {
         let bytes = self.rest();
         self.text(bytes)
     }
 
-    /// A reader of the next byte string (length within 32 bits) alone, whose positions continue this one's.
+    /// Returns a reader of the next byte string (length within 32 bits) alone, whose positions
+    /// continue this one's.
     #[inline]
     pub fn section_z32(&mut self) -> Result<Reader<'a>, DecodeError> {
         let bytes = self.bytes_z32()?;
@@ -280,7 +281,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A value without meaning in `field`, found just before the current position.
+    /// Creates the error of a value without meaning in `field`, found just before the current
+    /// position.
     #[cold]
     pub(crate) fn invalid(self, field: &'static str, value: u64) -> DecodeError {
         DecodeError::Invalid {
@@ -290,7 +292,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An id that names no `kind`, found just before the current position.
+    /// Creates the error of an id that names no `kind`, found just before the current position.
     #[cold]
     pub(crate) fn unknown_id(self, kind: &'static str, id: u8) -> DecodeError {
         DecodeError::UnknownId {
@@ -303,7 +305,7 @@ impl<'a> Reader<'a> {
 
 const CONTINUE: u64 = 0x8080_8080_8080_8080;
 
-/// A VLE of any length at the start of `input`, and what follows it.
+/// Reads a VLE of any length at the start of `input`, and returns also the bytes that follow it.
 #[inline(never)]
 fn long_vle(input: &[u8]) -> Option<(u64, &[u8])> {
     let Some((word, rest)) = input.split_first_chunk::<8>() else {
@@ -322,7 +324,7 @@ fn long_vle(input: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, rest))
 }
 
-/// The low seven bits of each of the eight bytes, pushed together into 56 bits.
+/// Joins the low seven bits of each of the eight bytes into 56 bits.
 #[inline]
 fn join_groups(word: u64) -> u64 {
     let pairs = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);

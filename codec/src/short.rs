@@ -8,7 +8,7 @@ use bytemuck::cast_slice;
 /// The bytes in words: what is written in words and moved in words does not hold the processor up.
 const WORDS: usize = 4;
 
-/// Up to 32 bytes.
+/// Bytes, up to 32.
 ///
 /// ```
 /// use zonda_codec::short::Short;
@@ -34,7 +34,7 @@ impl Short {
         words: [0; WORDS],
     };
 
-    /// `None` if there are more than [`Short::BYTES_MAX`].
+    /// Copies the bytes; `None` if there are more than [`Short::BYTES_MAX`].
     #[inline(always)]
     pub fn new(bytes: &[u8]) -> Option<Short> {
         (bytes.len() <= Short::BYTES_MAX).then(|| Short {
@@ -43,8 +43,8 @@ impl Short {
         })
     }
 
-    /// The first `len` bytes of `front`; `None` if it has not so many. Cheaper than [`Short::new`], as it copies the rest as
-    /// well.
+    /// Copies the first `len` bytes of `front`; `None` if it has not so many. Cheaper than
+    /// [`Short::new`], as it copies the rest as well.
     ///
     /// ```
     /// use zonda_codec::short::Short;
@@ -63,7 +63,7 @@ impl Short {
         })
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline(always)]
     pub fn as_slice(&self) -> &[u8] {
         cast_slice(&self.words).get(..self.len).unwrap_or(&[])
@@ -84,8 +84,8 @@ impl fmt::Debug for Short {
     }
 }
 
-/// Up to 32 bytes as words, the rest zero. Worked out in registers: no call, and no byte is written that is read again
-/// as part of a word.
+/// Converts up to 32 bytes to words, the rest zero. Worked out in registers: no call, and no byte
+/// is written that is read again as part of a word.
 #[inline(always)]
 fn words(bytes: &[u8]) -> [u64; WORDS] {
     let (full, rest) = bytes.as_chunks::<8>();

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 /// A type whose bytes slices can share.
 pub trait SliceBuffer: Any + fmt::Debug + Send + Sync {
-    /// The bytes. A slice keeps its range of them: an implementation that returns fewer bytes later makes the slice empty.
+    /// Returns the bytes. A slice keeps its range of them: an implementation that returns fewer
+    /// bytes later makes the slice empty.
     fn as_slice(&self) -> &[u8];
 }
 
@@ -60,19 +61,19 @@ impl ZSlice {
         Ok(ZSlice { buffer, start, end })
     }
 
-    /// No bytes.
+    /// Returns an empty slice.
     pub fn empty() -> ZSlice {
         ZSlice::from(Vec::new())
     }
 
-    /// The buffer, if it is a `T`.
+    /// Returns the buffer, if it is a `T`.
     #[inline]
     pub fn downcast_ref<T: SliceBuffer>(&self) -> Option<&T> {
         let buffer: &dyn Any = &*self.buffer;
         buffer.downcast_ref()
     }
 
-    /// Number of bytes.
+    /// Returns the number of bytes.
     #[inline]
     pub const fn len(&self) -> usize {
         self.end - self.start
@@ -84,7 +85,7 @@ impl ZSlice {
         self.start == self.end
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         // The range was checked when the slice was made; a buffer that has shrunk since then must not be a panic.
@@ -94,7 +95,8 @@ impl ZSlice {
         }
     }
 
-    /// A part of the slice that shares its buffer; `None` if the range does not lie inside the slice.
+    /// Returns a part of the slice that shares its buffer; `None` if the range does not lie inside
+    /// the slice.
     #[inline]
     pub fn subslice(&self, range: impl RangeBounds<usize>) -> Option<ZSlice> {
         let start = match range.start_bound() {
@@ -118,7 +120,8 @@ impl ZSlice {
     }
 }
 
-/// The bytes of a slice whose buffer has shrunk. Apart, so that a slice that is whole costs two comparisons.
+/// Returns the bytes of a slice whose buffer has shrunk: none. A separate function, so that a slice
+/// that is whole costs two comparisons.
 #[cold]
 #[inline(never)]
 fn shrunk() -> &'static [u8] {
@@ -126,7 +129,7 @@ fn shrunk() -> &'static [u8] {
 }
 
 impl<T: SliceBuffer> From<Arc<T>> for ZSlice {
-    /// All bytes of the buffer.
+    /// Makes a slice of all bytes of the buffer.
     fn from(buffer: Arc<T>) -> ZSlice {
         let end = buffer.as_slice().len();
         ZSlice {
@@ -138,7 +141,7 @@ impl<T: SliceBuffer> From<Arc<T>> for ZSlice {
 }
 
 impl<T: SliceBuffer> From<T> for ZSlice {
-    /// All bytes of the buffer, which the slice takes over.
+    /// Makes a slice of all bytes of the buffer, which it owns.
     fn from(buffer: T) -> ZSlice {
         ZSlice::from(Arc::new(buffer))
     }

@@ -18,8 +18,8 @@ use crate::{
 pub struct Ntp64(pub u64);
 
 impl Ntp64 {
-    /// The time this long after the start of 1970, rounded up to the next 2^-32 s so that nanoseconds
-    /// survive; beyond the year 2106 it stays at the last second.
+    /// Returns the time this long after the start of 1970, rounded up to the next 2^-32 s so that
+    /// nanoseconds survive; beyond the year 2106 it stays at the last second.
     pub const fn from_unix(since_1970: Duration) -> Self {
         let seconds = since_1970.as_secs();
         let seconds = if seconds > u32::MAX as u64 {
@@ -31,7 +31,7 @@ impl Ntp64 {
         Ntp64(seconds << 32 | fraction)
     }
 
-    /// The time elapsed since the start of 1970.
+    /// Returns the time elapsed since the start of 1970.
     pub const fn to_unix(self) -> Duration {
         let nanoseconds = ((self.0 & u32::MAX as u64) * 1_000_000_000) >> 32;
         Duration::new(self.0 >> 32, nanoseconds as u32)
@@ -45,7 +45,7 @@ impl Ntp64 {
         self.0
     }
 
-    /// Whole seconds since 1970.
+    /// Returns the whole seconds since 1970.
     pub const fn as_secs(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -61,22 +61,22 @@ impl Ntp64 {
         time.as_secs() * 1_000_000_000 + time.subsec_nanos() as u64
     }
 
-    /// The nanoseconds after the whole second.
+    /// Returns the nanoseconds after the whole second.
     pub const fn subsec_nanos(self) -> u32 {
         self.to_unix().subsec_nanos()
     }
 
-    /// The time elapsed since the start of 1970.
+    /// Returns the time elapsed since the start of 1970.
     pub const fn to_duration(self) -> Duration {
         self.to_unix()
     }
 
-    /// The time by the system's clock.
+    /// Returns the time by the system's clock.
     pub fn to_system_time(self) -> SystemTime {
         SystemTime::UNIX_EPOCH + self.to_unix()
     }
 
-    /// The time in UTC, to the nanosecond: `2024-07-01T13:51:12.129693000Z`.
+    /// Returns the time in UTC, to the nanosecond: `2024-07-01T13:51:12.129693000Z`.
     pub fn to_string_rfc3339_lossy(self) -> String {
         let time = self.to_unix();
         let (days, rest) = (time.as_secs() / 86_400, time.as_secs() % 86_400);
@@ -122,30 +122,30 @@ pub struct Timestamp {
 impl Timestamp {
     pub(crate) const KEY: u8 = 0x42;
 
-    /// The time `time` on the clock of `id`.
+    /// Creates the timestamp of `time` on the clock of `id`.
     #[inline]
     pub const fn new(time: Ntp64, id: ZenohId) -> Self {
         Timestamp { time, id }
     }
 
-    /// The time.
+    /// Returns the time.
     #[inline]
     pub const fn time(&self) -> Ntp64 {
         self.time
     }
 
-    /// The node whose clock gave it.
+    /// Returns the node whose clock gave it.
     #[inline]
     pub const fn id(&self) -> ZenohId {
         self.id
     }
 
-    /// The reference's name of [`time`](Self::time).
+    /// Calls [`time`](Self::time), by the reference's name.
     pub const fn get_time(&self) -> &Ntp64 {
         &self.time
     }
 
-    /// The reference's name of [`id`](Self::id).
+    /// Calls [`id`](Self::id), by the reference's name.
     pub const fn get_id(&self) -> &ZenohId {
         &self.id
     }
@@ -155,7 +155,7 @@ impl Timestamp {
         Ntp64(self.time.0.saturating_sub(earlier.time.0)).to_unix()
     }
 
-    /// The time in UTC to the nanosecond, and the id: `2024-07-01T13:51:12.129693000Z/33`.
+    /// Returns the time in UTC to the nanosecond, and the id: `2024-07-01T13:51:12.129693000Z/33`.
     ///
     /// ```
     /// let timestamp: zonda_codec::Timestamp = "7386690599959157260/33".parse()?;
@@ -189,7 +189,7 @@ impl Timestamp {
         self.id.write_sized(writer)
     }
 
-    /// The length of the wire form, 3 to 26 bytes.
+    /// Returns the length of the wire form, 3 to 26 bytes.
     #[inline]
     pub fn wire_len(&self) -> usize {
         vle_len(self.time.0) + self.id.sized_len()

@@ -55,11 +55,11 @@ pub mod id {
     pub const JOIN: u8 = 0x07;
 }
 
-/// In INIT and OPEN: the accepting side speaks.
+/// Flag of INIT and OPEN: the acceptor sends it.
 const FLAG_ACK: u8 = 0x20;
-/// In FRAME and FRAGMENT: the channel is reliable.
+/// Flag of FRAME and FRAGMENT: the channel is reliable.
 const FLAG_RELIABLE: u8 = 0x20;
-/// In INIT and JOIN: resolution and batch size are present.
+/// Flag of INIT and JOIN: resolution and batch size are present.
 const FLAG_SIZES: u8 = 0x40;
 /// The key of the priority extension of FRAME, FRAGMENT and OAM.
 const KEY_QOS: u8 = 0x31;
@@ -77,7 +77,7 @@ pub enum TransportMessage<'a> {
     OpenAck(OpenAck<'a>),
     /// The end.
     Close(Close),
-    /// Still here.
+    /// A keep-alive.
     KeepAlive,
     /// Network messages follow.
     Frame(FrameHeader),
@@ -181,7 +181,7 @@ fn lease(value: u64, in_seconds: bool) -> Duration {
     }
 }
 
-/// A lease as a number and whether it counts seconds, which it does when it can.
+/// Returns a lease as a number, and true if it counts seconds, which it does when it can.
 fn lease_value(lease: Duration) -> (u64, bool) {
     let milliseconds = lease.as_millis();
     if milliseconds.is_multiple_of(1000) {

@@ -38,7 +38,7 @@ pub(crate) const FLAG_SUFFIX: u8 = 0x20;
 pub(crate) const FLAG_SENDER: u8 = 0x40;
 
 impl<'a> WireExpr<'a> {
-    /// A whole key expression as text.
+    /// Creates a whole key expression as text.
     #[inline]
     pub const fn full(text: &'a str) -> Self {
         WireExpr {
@@ -48,7 +48,7 @@ impl<'a> WireExpr<'a> {
         }
     }
 
-    /// A declared id without suffix.
+    /// Creates a declared id without suffix.
     #[inline]
     pub const fn scoped(scope: u16, mapping: Mapping) -> Self {
         WireExpr {
@@ -64,7 +64,7 @@ impl<'a> WireExpr<'a> {
         self.scope == 0 && self.suffix.is_empty()
     }
 
-    /// The flags N and M of the enclosing header.
+    /// Returns the flags N and M of the enclosing header.
     #[inline(always)]
     pub(crate) fn flags(&self) -> u8 {
         let suffix = if self.suffix.is_empty() {

@@ -21,7 +21,8 @@ pub trait Encode {
     /// [`EncodeError`] if it does not fit or has no wire form; the writer's position is then unchanged.
     fn encode(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError>;
 
-    /// The wire form in a vector of its own: for tests, cookies and messages larger than a batch.
+    /// Returns the wire form in a vector of its own: for tests, cookies and messages larger than a
+    /// batch.
     ///
     /// # Errors
     /// [`EncodeError::TooLong`] if the message has no wire form.
@@ -59,7 +60,7 @@ pub struct Writer<'b> {
 }
 
 impl<'b> Writer<'b> {
-    /// A writer at the start of `buffer`.
+    /// Creates a writer at the start of `buffer`.
     #[inline]
     pub fn new(buffer: &'b mut [u8]) -> Self {
         Writer {
@@ -112,7 +113,7 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// One byte.
+    /// Writes one byte.
     #[inline(always)]
     pub fn u8(&mut self, value: u8) -> Result<(), EncodeError> {
         let slot = self
@@ -124,13 +125,13 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// Two bytes, low one first.
+    /// Writes two bytes, low one first.
     #[inline]
     pub fn u16_le(&mut self, value: u16) -> Result<(), EncodeError> {
         self.bytes(&value.to_le_bytes())
     }
 
-    /// The bytes as they are.
+    /// Writes the bytes as they are.
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
         let room = self
@@ -143,8 +144,8 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// The first `len` bytes of a short block. Where the room allows it the whole block is copied, which takes no
-    /// branch and no call.
+    /// Writes the first `len` bytes of a short block. Where the room allows it the whole block is
+    /// copied, which takes no branch and no call.
     #[inline(always)]
     pub(crate) fn front_of<const N: usize>(
         &mut self,
@@ -208,7 +209,7 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// A variable-length number.
+    /// Writes a variable-length number.
     #[inline(always)]
     pub fn vle(&mut self, value: u64) -> Result<(), EncodeError> {
         if value < 0x80 {
@@ -238,7 +239,7 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
-    /// A byte string: its length as a variable-length number, then the bytes.
+    /// Writes a byte string: its length as a variable-length number, then the bytes.
     #[inline]
     pub fn bytes_vle(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
         let start = self.position;
@@ -246,7 +247,7 @@ impl<'b> Writer<'b> {
         self.bytes(bytes).inspect_err(|_| self.position = start)
     }
 
-    /// A byte string whose length the protocol limits to `max`.
+    /// Writes a byte string whose length the protocol limits to `max`.
     ///
     /// # Errors
     /// [`EncodeError::TooLong`] above that limit, whatever room there is.
@@ -276,14 +277,14 @@ pub(crate) struct LongNumber {
 }
 
 impl LongNumber {
-    /// `None` if fewer bytes will do.
+    /// Encodes the number; `None` if fewer bytes will do.
     #[inline(always)]
     pub fn new(value: u64) -> Option<Self> {
         let groups = split_groups(value) | CONTINUE;
         (value >> 56 != 0).then_some(LongNumber { value, groups })
     }
 
-    /// The number after this one; the largest stays.
+    /// Returns the number after this one; the largest stays.
     #[inline(always)]
     #[must_use]
     pub fn next(self) -> Self {
@@ -304,7 +305,7 @@ impl LongNumber {
     }
 }
 
-/// The length of a number's variable-length form: 1 to 9 bytes.
+/// Returns the length of a number's variable-length form: 1 to 9 bytes.
 #[inline]
 pub const fn vle_len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;
@@ -341,7 +342,7 @@ fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Writes a number of two or more groups at `position`; gives the position behind it.
+/// Writes a number of two or more groups at `position`, and returns the position behind it.
 #[inline(never)]
 fn long_vle(buffer: &mut [u8], position: usize, value: u64) -> Result<usize, EncodeError> {
     let length = vle_len(value);
@@ -361,7 +362,7 @@ fn long_vle(buffer: &mut [u8], position: usize, value: u64) -> Result<usize, Enc
     Ok(end)
 }
 
-/// The low 56 bits in groups of seven, one per byte.
+/// Returns the low 56 bits in groups of seven, one per byte.
 #[inline]
 fn split_groups(value: u64) -> u64 {
     let halves = (value & 0x0fff_ffff) | ((value & 0x00ff_ffff_f000_0000) << 4);
@@ -372,7 +373,7 @@ fn split_groups(value: u64) -> u64 {
 /// "More follows", in each byte.
 const CONTINUE: u64 = 0x8080_8080_8080_8080;
 
-/// The "more" bit in every byte but the last of a number of `length` (2 to 9) bytes.
+/// Returns the "more" bit in every byte but the last of a number of `length` (2 to 9) bytes.
 #[inline]
 fn continue_bits(length: usize) -> u64 {
     CONTINUE >> (8 * (9 - length.clamp(2, 9)))

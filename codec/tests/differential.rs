@@ -61,7 +61,7 @@ fn compare<'a, T: Encode>(
     ours.to_vec().expect("it has a wire form")
 }
 
-/// Their random keys all have the receiver's mapping.
+/// Sets the sender's mapping, as their random keys all have the receiver's.
 fn set_sender_mapping(message: &mut their_network::NetworkMessage) {
     match &mut message.body {
         NetworkBody::Push(push) => push.wire_expr.mapping = TheirMapping::Sender,
@@ -89,7 +89,7 @@ fn network_messages_of_the_reference() {
     }
 }
 
-/// Makes a random transport message one that a node could mean: no bits without meaning.
+/// Turns a random transport message into one that a node can send: no bits without meaning.
 fn make_meaningful(message: &mut their_transport::TransportMessage) {
     let bound = |ext: &mut Option<ZExtZ64<{ their_transport::open::ext::RemoteBound::ID }>>| {
         if let Some(ext) = ext {

@@ -13,7 +13,7 @@ use zonda_codec::{
     ScoutingMessage, Timestamp, TransportMessage, WireExpr,
 };
 
-/// The bytes of all golden vectors that hold messages.
+/// Returns the bytes of all golden vectors that hold messages.
 fn vectors() -> &'static [Vec<u8>] {
     static VECTORS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     VECTORS.get_or_init(|| {
@@ -61,8 +61,8 @@ fn survive(bytes: &[u8]) {
     cut_through(bytes);
 }
 
-/// The raw body of a push is the body, and a new head in front of it, with or without another timestamp, changes nothing
-/// else.
+/// Checks that the raw body of a push is the body, and that a new head in front of it, with or
+/// without another timestamp, changes nothing else.
 fn cut_through(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
     let Ok((push, raw)) = Push::decode_with_raw(&mut reader) else {

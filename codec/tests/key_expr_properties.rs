@@ -20,7 +20,7 @@ fn compare(a: &str, b: &str) {
     assert_eq!(cover, x.includes(y), "{a} covers {b}: reference");
 }
 
-/// Every list of 1 to `most` of the parts, joined.
+/// Returns every list of 1 to `most` of the parts, joined.
 fn all_joined(parts: &[&str], joint: &str, most: usize) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut last = vec![String::new()];
@@ -138,7 +138,7 @@ fn key(most: usize) -> impl Strategy<Value = String> {
         .prop_map(|chunks| canonize(&chunks.join("/")).unwrap().into_owned())
 }
 
-/// A concrete name, sometimes with verbatim chunks.
+/// Returns a concrete name, sometimes with verbatim chunks.
 fn name() -> impl Strategy<Value = String> {
     let chunk = prop_oneof![
         4 => Just("a"), 3 => Just("b"), 2 => Just("aab"), 1 => Just("abéb"), 1 => Just("@a"), 1 => Just("@b"),
@@ -146,7 +146,7 @@ fn name() -> impl Strategy<Value = String> {
     prop::collection::vec(chunk, 1..=6).prop_map(|chunks| chunks.join("/"))
 }
 
-/// A key and another one made from it, so that they are often related.
+/// Returns a key and another one made from it, so that they are often related.
 fn related_keys() -> impl Strategy<Value = (String, String)> {
     let change = (any::<prop::sample::Index>(), chunk(), 0u8..3);
     (key(6), prop::collection::vec(change, 0..3)).prop_map(|(a, changes)| {

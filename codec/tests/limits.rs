@@ -9,7 +9,7 @@ use zonda_codec::{
 
 const LONGEST: usize = u16::MAX as usize;
 
-/// One byte less has a wire form; this has none, in a buffer of any size.
+/// Checks that one byte less has a wire form, and that this has none, in a buffer of any size.
 #[track_caller]
 fn just_too_long(fits: &dyn Encode, exceeds: &dyn Encode) {
     assert!(fits.to_vec().is_ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every message in every spelling: it is read, as the reference reads it, to the same fields as its shortest form. What
-//! the recogniser of runs brings is what reading one by one brings.
+//! Every message in every spelling: it is read, as the reference reads it, to the fields of its
+//! shortest form. Runs yield the messages that reading one by one yields.
 
 #[path = "../../fuzz/src/alike.rs"]
 #[allow(dead_code, reason = "the fuzz targets use the rest")]
@@ -116,7 +116,8 @@ fn runs_are_what_one_by_one_would_be_in_every_spelling() {
     assert!(share > 30, "{share} % of the messages came by runs");
 }
 
-/// A PUSH of the source info `section`, with `length` as its length field, and of the value "x".
+/// Returns a PUSH of the source info `section`, with `length` as its length field, and of the value
+/// "x".
 fn with_source_info(length: u8, section: &[u8]) -> Vec<u8> {
     let head = [0x1d, 1, 0x81, 0x41, length];
     [&head, section, &[1, b'x']].concat()

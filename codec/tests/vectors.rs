@@ -151,7 +151,7 @@ fn network() {
     }
 }
 
-/// A network message with the link states in it spelled out, as the captures do.
+/// Converts a network message with the link states in it spelled out, as the captures do.
 fn network_with_link_states(message: &NetworkMessage<'_>) -> Value {
     let mut value = json::network(message);
     if let NetworkMessage::Oam(Oam {
@@ -166,7 +166,7 @@ fn network_with_link_states(message: &NetworkMessage<'_>) -> Value {
     value
 }
 
-/// One transport message, a frame with the network messages in it.
+/// Reads one transport message, a frame with the network messages in it.
 fn transport_message(
     reader: &mut Reader<'_>,
     network: fn(&NetworkMessage<'_>) -> Value,

@@ -59,7 +59,7 @@ pub struct Round {
 }
 
 impl Rounds {
-    /// The rounds that the flags ask for.
+    /// Creates the rounds of these flags.
     pub fn new(counting: &Counting) -> Self {
         // one less than nothing: the first message is not counted, it starts the clock
         Rounds {

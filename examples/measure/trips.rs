@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 use zonda_program::{self as program, Failure, Interrupt};
 
-/// A sleep may last about this much longer than asked; the rest of a pause is spun away.
+/// The time by which a sleep may last longer than requested; the rest of a pause is spun away.
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
 /// A first message without an answer is sent again after this long.
 const RETRY: Duration = Duration::from_millis(200);
@@ -47,7 +47,8 @@ pub trait RoundTrip {
 }
 
 impl Trips {
-    /// Waits until `other` answers, warms up, measures, and prints each round trip and what they have in common.
+    /// Waits until `other` answers, warms up, measures, and prints each round trip and their
+    /// summary.
     pub fn measure(
         &self,
         trip: &impl RoundTrip,
@@ -119,7 +120,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// One round trip each `interval` from now on; without one, back to back.
+    /// Starts one round trip each `interval` from now on; without one, back to back.
     fn start(interval: Option<Duration>) -> Self {
         Schedule {
             start: Instant::now(),
@@ -200,7 +201,7 @@ fn print_summary(
     }
 }
 
-/// The smallest sample that at least `share` (0 to 1) of the sorted samples do not exceed.
+/// Returns the smallest sample that at least `share` (0 to 1) of the sorted samples do not exceed.
 fn percentile(sorted: &[Duration], share: f64) -> Duration {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or_default()

@@ -31,7 +31,7 @@ fn parsed(code: &str) -> TokenStream {
     code.parse().expect("what is written here is Rust")
 }
 
-/// The text of a literal. Escapes have no place in a format.
+/// Returns the text of a literal. Escapes have no place in a format.
 fn text_of(literal: &TokenTree) -> Result<String, String> {
     let source = match literal {
         TokenTree::Group(group) => group.stream().to_string(),
@@ -207,7 +207,7 @@ const FUNCTIONS: &str = "
     }
 ";
 
-/// The code with the path where [`PATH`] stands.
+/// Returns the code with the path where [`PATH`] stands.
 fn with_path(code: String, path: &TokenTree) -> TokenStream {
     replaced(parsed(&code), path)
 }

@@ -20,8 +20,8 @@ pub struct Certificate {
     pub key: String,
 }
 
-/// Makes an authority, and what it signs: a certificate for a node that listens and is reached as one of `hosts`, and one for a
-/// node that connects. Valid from an hour ago on, as clocks differ.
+/// Makes an authority and the certificates it signs: one for a node that listens and is reached as
+/// one of `hosts`, and one for a node that connects. Valid from an hour ago on, as clocks differ.
 ///
 /// # Errors
 /// One of the hosts can be in no certificate; the text has the reason.

@@ -11,7 +11,7 @@ use zonda_router::daemon::terminal;
 
 use crate::{Failure, print, values::endpoint};
 
-/// The help of `--runtime`, with the names that this program knows.
+/// Returns the help of `--runtime`, with the names that this program knows.
 fn runtime_help() -> String {
     let (names, default) = (RuntimeKind::available_names(), RuntimeKind::default());
     format!("What the node's tasks run on, of {names} [default: {default}]")
@@ -69,8 +69,8 @@ impl Connection {
             })
     }
 
-    /// The configuration that results from the file, the environment and the flags. With `--check-config` or
-    /// `--print-config` the program ends here.
+    /// Returns the configuration that results from the file, the environment and the flags. With
+    /// `--check-config` or `--print-config` the program ends here.
     pub fn to_config(&self) -> Result<Config, Failure> {
         let sources = self.sources();
         if self.check_config {

@@ -14,7 +14,7 @@ const BELOW: usize = 6;
 /// Characters before the explanation of an example.
 const COMMENT: &str = "  # ";
 
-/// The command with what stands below its help, and that of its sub-commands, in lines that fit.
+/// Wraps the texts below the help of a command and of its sub-commands into lines that fit.
 pub fn fitted(command: Command) -> Command {
     let below = command.get_after_help().map(|help| fit(&help.to_string()));
     let command = match below {
@@ -108,7 +108,8 @@ impl<'t> Entry<'t> {
     }
 }
 
-/// A paragraph in lines that fit. Lines with an indent keep their form, as commands and drawings do.
+/// Wraps a paragraph into lines that fit. Lines with an indent keep their form, as commands and
+/// drawings do.
 fn wrapped_prose(line: &str) -> Vec<String> {
     if line.starts_with(' ') || line.chars().count() <= WIDTH {
         return vec![line.to_owned()];

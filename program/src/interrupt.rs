@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ctrl-C. The first SIGINT or SIGTERM asks the program to finish, a second one ends it at once.
+//! Ctrl-C: the first SIGINT or SIGTERM requests the program to finish, a second one ends it at
+//! once.
 
 use std::io;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes over SIGINT and SIGTERM.
+    /// Installs the handlers of SIGINT and SIGTERM.
     pub fn listen() -> io::Result<Self> {
         let interrupt = Interrupt::default();
         for signal in [SIGINT, SIGTERM] {
@@ -37,17 +38,17 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Asks the program to end, as the first signal would.
+    /// Requests the end of the program, as the first signal would.
     pub fn raise(&self) {
         self.raised.store(true, Ordering::Relaxed);
     }
 
-    /// True from the first signal on, or once raised.
+    /// Returns true from the first signal on, or once raised.
     pub fn happened(&self) -> bool {
         self.signalled.load(Ordering::Relaxed) || self.raised.load(Ordering::Relaxed)
     }
 
-    /// A failure if the program was asked to end.
+    /// Fails if the program was requested to end.
     pub fn check(&self) -> Result<(), Failure> {
         match self.happened() {
             true => Err(Failure::Run("interrupted".into())),
@@ -55,7 +56,7 @@ impl Interrupt {
         }
     }
 
-    /// Blocks until `when`; a failure if the program was asked to end before.
+    /// Blocks until `when`; fails if the program was requested to end before.
     pub fn rest_until(&self, when: Instant) -> Result<(), Failure> {
         self.wait_until(when);
         self.check()

@@ -4,8 +4,9 @@
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error};
 
-/// The long option that was probably meant, if one is a slip of the fingers away from what was given: one character more, less
-/// or other, or two neighbours in each other's place. `arguments` are those of the command line, without the program.
+/// Returns the long option that was probably meant, if one is a slip of the fingers away from the
+/// given one: one character more, less or other, or two neighbours swapped. `arguments` are those
+/// of the command line, without the program.
 pub fn meant(
     error: &Error,
     command: &Command,
@@ -24,7 +25,8 @@ pub fn meant(
     near.next().map(|long| format!("--{long}"))
 }
 
-/// Takes names of hidden sub-commands out of what an error proposes: they are the processes of a measurement.
+/// Removes names of hidden sub-commands from the proposals of an error: they are the processes of a
+/// measurement.
 pub fn leave_out_hidden(
     error: &mut Error,
     command: &Command,

@@ -140,7 +140,7 @@ impl Receive for Function {
     }
 }
 
-/// The payload of a delivery, sharing the buffer that it came in; empty for a deletion.
+/// Returns the payload of a delivery, sharing the buffer that it came in; empty for a deletion.
 #[inline]
 pub fn payload(delivery: &Delivery<'_>) -> Payload {
     match &delivery.push.body {

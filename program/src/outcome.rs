@@ -26,7 +26,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A failure at run time, with what was being done when `error` happened.
+    /// Creates a failure at run time from `error` and the action that failed.
     pub fn doing(what: impl fmt::Display, error: impl fmt::Display) -> Self {
         Failure::Run(format!("{what}: {error}"))
     }
@@ -79,8 +79,8 @@ pub fn finish(result: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// The command line as `P`. Help and version are printed in full and end the program; anything wrong
-/// ends it with one line and exit code 2.
+/// Parses the command line as `P`. Help and version are printed in full and end the program;
+/// anything wrong ends it with one line and exit code 2.
 pub fn parse<P: Parser>() -> P {
     let mut command = fitted(P::command());
     let parsed = command.try_get_matches_from_mut(env::args_os());

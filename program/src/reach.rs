@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Destinations of a publication. The endpoints that were given are an audience that was asked for, so not to
-//! reach one is a failure; to be alone without one is only worth a line.
+//! Destinations of a publication. The given endpoints are a requested audience, so not to reach one
+//! is a failure; to be alone without one is only worth a line.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,8 +29,8 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Waits until each endpoint was reached or has refused once. A failure if no node at all is connected although
-    /// an endpoint was given: nothing should be published then that will be gone.
+    /// Waits until each endpoint was reached or has refused once. Fails if no node at all is
+    /// connected although an endpoint was given: a publication would be lost.
     pub fn insist(session: &Session) -> Result<Reach, Failure> {
         await_attempts(session);
         if session.info().links().is_empty() {
@@ -63,8 +63,8 @@ impl Reach {
         is_alone
     }
 
-    /// To be called at the end, before the session is closed: a failure if an endpoint was never reached, or no node was connected
-    /// when something was to be sent to one.
+    /// Fails if an endpoint was never reached, or no node was connected when a message was to be
+    /// sent to one. To be called at the end, before the session is closed.
     pub fn finish(self, session: &Session) -> Result<(), Failure> {
         check(session)?;
         let endpoints = session.info().endpoints();
@@ -88,7 +88,7 @@ pub fn await_attempts(session: &Session) {
     }
 }
 
-/// A line for a node that looks for no other ones only because of its environment.
+/// Returns a warning for a node that does not scout only because of its environment.
 pub fn kept_from_scouting(session: &Session) -> Option<&'static str> {
     let is_off = std::env::var("ZONDA_MULTICAST_SCOUTING").is_ok_and(|value| value == "off");
     let is_kept = is_off && session.info().discovery().scouting.is_none();

@@ -4,7 +4,7 @@
 use zonda::bytes::ZBytes;
 use zonda::query::Reply;
 
-/// `>> Received ('<key>': '<payload>')`, or the error.
+/// Formats as `>> Received ('<key>': '<payload>')`, or the error.
 pub fn received(reply: &Reply) -> String {
     let text = |bytes: &ZBytes| String::from_utf8_lossy(bytes.as_slice()).into_owned();
     match reply.result() {

@@ -6,7 +6,8 @@ use std::ops::RangeBounds;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
-/// A table of `rows` below a `header`. The columns `numbers`, counted from 0, are aligned to the right.
+/// Formats a table of `rows` below a `header`. The columns `numbers`, counted from 0, are aligned
+/// to the right.
 pub fn table(
     header: impl IntoIterator<Item = impl Into<String>>,
     rows: impl IntoIterator<Item = impl IntoIterator<Item = String>>,

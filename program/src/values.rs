@@ -10,7 +10,7 @@ use zonda::query::{ConsolidationMode, QueryTarget, Selector};
 /// The longest time a flag takes, in seconds: ten days.
 const LONGEST: f64 = 864_000.0;
 
-/// A time in seconds, with decimals.
+/// Parses a time in seconds, with decimals.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(s) if (0.0..=LONGEST).contains(&s) => Ok(Duration::from_secs_f64(s)),
@@ -18,7 +18,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time in seconds, with decimals, that is not none.
+/// Parses a time in seconds, with decimals, that is not 0.
 pub fn some_seconds(text: &str) -> Result<Duration, String> {
     match seconds(text)? {
         Duration::ZERO => Err("nothing can be measured in no time".into()),
@@ -26,17 +26,17 @@ pub fn some_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// An endpoint, such as `tcp/127.0.0.1:7447`, as it was written.
+/// Checks an endpoint, such as `tcp/127.0.0.1:7447`, and returns it as it was written.
 pub fn endpoint(text: &str) -> Result<String, String> {
     zonda::config::parse_endpoint(text).map(|_| text.to_owned())
 }
 
-/// A key expression, such as `demo/*/temperature`.
+/// Parses a key expression, such as `demo/*/temperature`.
 pub fn key_expr(text: &str) -> Result<KeyExpr<'static>, String> {
     KeyExpr::try_from(text.to_owned()).map_err(|e| e.to_string())
 }
 
-/// A selector, such as `demo/*?unit=celsius`.
+/// Parses a selector, such as `demo/*?unit=celsius`.
 pub fn selector(text: &str) -> Result<Selector<'static>, String> {
     text.parse().map_err(|e: zonda::KeyExprError| e.to_string())
 }
@@ -62,7 +62,7 @@ pub fn consolidation(text: &str) -> Result<ConsolidationMode, String> {
     }
 }
 
-/// A priority: 1 (most urgent) to 7 (least).
+/// Parses a priority: 1 (most urgent) to 7 (least).
 pub fn priority(text: &str) -> Result<Priority, String> {
     let number: u8 = text.parse().map_err(|_| "expected 1 to 7".to_owned())?;
     // 0 is the protocol's own
@@ -72,7 +72,7 @@ pub fn priority(text: &str) -> Result<Priority, String> {
     }
 }
 
-/// `size` bytes with some variety in them.
+/// Returns `size` bytes with some variety in them.
 pub fn pattern(size: usize) -> Vec<u8> {
     (0..size).map(|i| (i % 251) as u8).collect()
 }

@@ -65,7 +65,7 @@ struct Reach {
 }
 
 impl Reach {
-    /// Does it once.
+    /// Performs the action once.
     fn act(&self, deed: Deed) {
         if self.begun.swap(true, Ordering::SeqCst) {
             return;
@@ -137,7 +137,7 @@ fn publish_until(session: &Session, what: &str, done: impl Fn() -> bool) {
     });
 }
 
-/// Puts the deed in its place.
+/// Makes the place perform the action.
 fn arrange(subscribing: &Session, reach: &Arc<Reach>, place: Place, deed: Deed) {
     match place {
         Place::Inline => {

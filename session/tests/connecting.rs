@@ -12,7 +12,8 @@ use zonda::{Config, OpenError, Operation, Session, Wait};
 
 const QUICK: &str = "{ period_init_ms: 10, period_max_ms: 20 }";
 
-/// An endpoint without a listener, which no other process can take as long as the socket is held.
+/// Returns an endpoint without a listener, which no other process can take as long as the socket is
+/// held.
 pub fn nobody() -> (Socket, String) {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
@@ -21,7 +22,7 @@ pub fn nobody() -> (Socket, String) {
     (socket, format!("tcp/{address}"))
 }
 
-/// A peer that listens nowhere.
+/// Configures a peer that listens nowhere.
 fn quiet(connect: &str) -> Config {
     Config::peer()
         .listen([] as [&str; 0])
@@ -33,7 +34,7 @@ fn opened(config: Config) -> Result<Session, OpenError> {
     zonda::open(config).typed().wait()
 }
 
-/// Gives the port that `held` listens on back, a while after the call.
+/// Releases the port that `held` listens on, a while after the call.
 fn released_later(held: TcpListener) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         std::thread::park_timeout(Duration::from_millis(100));
@@ -41,7 +42,7 @@ fn released_later(held: TcpListener) -> std::thread::JoinHandle<()> {
     })
 }
 
-/// A peer that listens at `endpoint`, which `held` holds, a while after the call.
+/// Opens a peer that listens at `endpoint`, which `held` holds, a while after the call.
 fn there_later(held: Socket, endpoint: &str) -> std::thread::JoinHandle<Session> {
     let config = Config::peer().listen([endpoint]);
     std::thread::spawn(move || {

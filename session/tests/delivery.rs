@@ -21,7 +21,7 @@ use zonda::{Outcome, Wait};
 /// Small, a batch, more than a queue holds, and much more.
 const SIZES: [usize; 4] = [8, 64 << 10, 600 << 10, 10 << 20];
 
-/// Each call under each congestion control with each size.
+/// Returns each call under each congestion control with each size.
 fn offers() -> impl Iterator<Item = Offer> {
     let controls = CONTROLS.iter().flat_map(|(control, _)| {
         let calls = CALLS.iter().map(|(call, _)| (*control, *call));
@@ -36,7 +36,7 @@ fn offers() -> impl Iterator<Item = Offer> {
     })
 }
 
-/// Makes the offer and compares what comes of it with the table.
+/// Makes the offer and compares its result with the table.
 fn check(scene: &mut Scene, offer: Offer, state: State) {
     compare(&scene.offer(offer), offer, state);
 }

@@ -69,7 +69,7 @@ thread_local! {
     static OWN: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
-/// The work of a child; gives the last line before it ends by itself.
+/// Does the work of a child.
 fn child(case: &str, kind: RuntimeKind) {
     match case {
         // The program never closes or drops it.
@@ -101,7 +101,7 @@ fn child(case: &str, kind: RuntimeKind) {
     }
 }
 
-/// Not a test of its own: what this program does as a child.
+/// The program as a child; not a test of its own.
 #[test]
 fn as_a_child() {
     let Ok(told) = std::env::var(CASE) else {

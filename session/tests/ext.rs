@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Advanced publishers and subscribers of two sessions. A publisher whose messages go to its own session only stands for
-//! a link that loses them: its cache, its heartbeats and its token are heard all the same.
+//! Advanced publishers and subscribers of two sessions. A publisher whose messages go to its own
+//! session only stands for a link that loses them: its cache, its heartbeats and its token reach
+//! the other session all the same.
 
 use std::time::Duration;
 
@@ -60,7 +61,7 @@ fn send(session: &Session, publisher: &AdvancedPublisher<'_>, sn: u32, payload: 
     session.put(KEY, payload).source_info(info).wait().unwrap();
 }
 
-/// Asks for what is missing.
+/// Declares a subscriber that queries missing samples.
 fn recovering(session: &Session) -> AdvancedSubscriber {
     session
         .declare_subscriber(KEY)
@@ -69,14 +70,14 @@ fn recovering(session: &Session) -> AdvancedSubscriber {
         .unwrap()
 }
 
-/// A publisher without subscribers has four samples, and the first is sent.
+/// Publishes four samples while there is no subscriber, and sends the first.
 fn first_of_four(session: &Session, publisher: &AdvancedPublisher<'_>) {
     known(session);
     put_all(publisher, &["0", "1", "2", "3"]);
     send(session, publisher, 0, "0");
 }
 
-/// Waits until this node knows of a publisher's cache: what is not known yet is not asked.
+/// Waits until this node knows of a publisher's cache: an unknown one gets no query.
 fn until_cached(session: &Session) {
     let querier = session.declare_querier(format!("{KEY}/@adv/**"));
     let querier = querier.wait().unwrap();
@@ -378,7 +379,7 @@ fn nothing_goes_on_behind_the_end() {
             .expect("a periodic question");
     }
     subscriber.undeclare().wait().unwrap();
-    // A question of another kind, sent after the end, arrives behind the last of them.
+    // A query of another kind, sent after the end, arrives behind the last of them.
     let last = far.get("ext/key/@adv/last").wait().unwrap();
     let is_last = || {
         let question = asked.recv_timeout(LONG).unwrap().expect("the last one");

@@ -13,12 +13,13 @@ use zonda::{Session, Wait};
 
 const FOR_EVER: Duration = Duration::MAX;
 
-/// More than a queue and a socket hold, so that the second put finds no room.
+/// Returns more than a queue and a socket hold, so that the second put finds no room.
 fn large() -> ZBytes {
     ZBytes::from(vec![0; 8 << 20])
 }
 
-/// Two sessions, the second of which reads nothing from `demo` before it gets a word through what is returned.
+/// Opens two sessions, the second of which reads nothing from `demo` before the returned sender
+/// sends or is dropped.
 fn stopped() -> (Session, Session, mpsc::Sender<()>) {
     let (a, b) = pair();
     let (go, waits) = mpsc::channel::<()>();

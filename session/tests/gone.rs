@@ -64,7 +64,8 @@ fn here_and_there(case: impl Fn(&Session, &Session)) {
     case(&called, &acting);
 }
 
-/// Puts on another thread, as callbacks of the same session run on the thread that puts, until it is noticed.
+/// Puts on another thread, as callbacks of a session run on the thread that puts, until the
+/// callback is called.
 fn put(session: &Session, key: &'static str, slow: &Slow) {
     let publisher = session.declare_publisher(key).wait().unwrap();
     crate::pair::until_matched(&publisher);
@@ -74,7 +75,7 @@ fn put(session: &Session, key: &'static str, slow: &Slow) {
     drop(putting);
 }
 
-/// Asks on another thread.
+/// Queries on another thread.
 fn ask(session: &Session, key: &'static str, slow: &Slow) {
     until_answered(session, key);
     let session = session.clone();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Multicast groups on loopback: what is said by one is heard by all, whatever else is said there.
+//! Multicast groups on loopback: each member receives the messages of the other ones, whatever else
+//! is sent there.
 
 use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
 use std::time::Duration;
@@ -49,12 +50,12 @@ impl Group {
         members
     }
 
-    /// A member that is no node.
+    /// Returns a member that is no node.
     fn stranger(&self) -> Stranger {
         self.stranger_at([127, 0, 0, 1])
     }
 
-    /// One at another address of this machine.
+    /// Returns a member at another address of this machine.
     fn stranger_at(&self, at: [u8; 4]) -> Stranger {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None);
         let socket = socket.expect("a socket");
@@ -80,12 +81,12 @@ impl Stranger {
         self.socket.send_to(datagram, self.to).expect("sent");
     }
 
-    /// A JOIN: role 0 is a router, 1 a peer, 2 a client; the lease is in seconds.
+    /// Sends a JOIN: role 0 is a router, 1 a peer, 2 a client; the lease is in seconds.
     fn joins(&self, role: u8, id: u8, lease: u8) {
         self.says(&[0xa7, 9, role, id, lease, 5, 5, 0x27, 1]);
     }
 
-    /// A frame with a put of `x` on `test/x`.
+    /// Sends a frame with a put of `x` on `test/x`.
     fn puts(&self, sn: u8) {
         let key = b"test/x";
         let mut frame = vec![0x25, sn, 0x7d, 0, key.len() as u8];
@@ -115,7 +116,8 @@ fn next(subscriber: &Subscriber) -> Sample {
     received.expect("a sample in time")
 }
 
-/// Until there is one of `key` with this payload: what came before may have been lost, or said before it was heard.
+/// Puts until `to` gets a sample with this payload: earlier ones may have been lost, or sent before
+/// it could receive.
 fn until_heard(from: &Session, to: &Subscriber, key: &str, value: &str) {
     until("it is heard", || {
         from.put(key, value).wait().expect("it is sent");
@@ -299,7 +301,7 @@ fn members_have_priorities_and_hear_those_who_have_none() {
     until_heard(&plain, &subscriber, "test/b", "plain");
 }
 
-/// A node that is in the group and listens, and where.
+/// Opens a node that is in the group and listens, and returns also its endpoint.
 fn bridge(group: &Group, config: Config) -> (Session, String) {
     let config = config
         .listen([group.endpoint(), "tcp/127.0.0.1:0".to_owned()])

@@ -12,7 +12,7 @@ use zonda::{Config, Operation, Session, Wait};
 
 use crate::pair::{LONG, alone, connected_to, until};
 
-/// Two peers that give timestamps.
+/// Opens two peers that stamp their samples.
 fn stamping_pair() -> (Session, Session) {
     let stamping = |config: Config| config.with("timestamping/enabled", "true");
     let first = Config::peer().listen(["tcp/127.0.0.1:0"]);

@@ -60,7 +60,7 @@ fn client(of: &Session, settings: &[(&str, &str)]) -> Result<Session, String> {
     opened.map_err(|error| error.to_string())
 }
 
-/// Small and large messages, in both directions.
+/// Exchanges small and large messages, in both directions.
 fn exchange(a: &Session, b: &Session, largest: usize) {
     for (from, to) in [(a, b), (b, a)] {
         let (sent, arrived) = std::sync::mpsc::channel();

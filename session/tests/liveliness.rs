@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Liveliness: tokens, subscribers and questions, within one session, between peers, and through a router.
+//! Liveliness: tokens, subscribers and gets, within one session, between peers, and through a
+//! router.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +30,7 @@ fn listening(session: &Session, key: &str, history: bool) -> Subscriber {
     subscriber.history(history).wait().expect("a subscriber")
 }
 
-/// The next change, as `+key` or `-key`.
+/// Returns the next change, as `+key` or `-key`.
 fn next(subscriber: &FifoChannelHandler<Sample>) -> String {
     let sample = subscriber.recv_timeout(LONG).expect("it is open");
     line(&sample.expect("a change"))
@@ -44,7 +45,7 @@ fn line(sample: &Sample) -> String {
     format!("{sign}{}", sample.key_expr())
 }
 
-/// All that is alive, sorted; each once.
+/// Returns all live keys, sorted; each once.
 fn alive(session: &Session, key: &str) -> Vec<String> {
     let replies = session.liveliness().get(key.to_owned()).timeout(LONG);
     let replies = replies.wait().expect("a question");
@@ -76,8 +77,8 @@ fn quick_client() -> Config {
     Config::client(NOWHERE).with("connect/retry", "{ period_init_ms: 10, period_max_ms: 50 }")
 }
 
-/// Two sessions that can see each other, and what stands between them: peers; a peer and its client, both ways; clients
-/// of a router; a client and its router, both ways.
+/// Runs a case in pairs of sessions that can reach each other: peers; a peer and its client, both
+/// ways; clients of a router; a client and its router, both ways.
 fn worlds(case: impl Fn(&str, &Session, &Session)) {
     let case = |world: &str, here: &Session, there: &Session| {
         // shown where it fails

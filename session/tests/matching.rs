@@ -30,7 +30,7 @@ fn router() -> Session {
     zonda::open(config).wait().expect("a router")
 }
 
-/// Two sessions that can reach each other.
+/// Runs a case in pairs of sessions that can reach each other.
 fn worlds(case: impl Fn(&str, &Session, &Session)) {
     let (first, second) = pair();
     case("peers", &first, &second);

@@ -33,7 +33,7 @@ fn listener(settings: &[(&str, &str)]) -> Session {
         .expect("a listening peer opens")
 }
 
-/// A peer that connects to the other one through each relay.
+/// Opens a peer that connects to the other one through each relay.
 fn through(relays: &[&Relay], settings: &[(&str, &str)]) -> Session {
     let endpoints: Vec<&str> = relays.iter().map(|relay| &*relay.endpoint).collect();
     let config = peer(settings).listen([] as [&str; 0]).connect(endpoints);
@@ -44,7 +44,7 @@ fn count(session: &Session) -> usize {
     session.info().links().len()
 }
 
-/// The two ends of each link.
+/// Returns the two ends of each link.
 fn places(session: &Session) -> Vec<(String, String)> {
     let links = session.info().links();
     links

@@ -11,7 +11,7 @@ fn within(namespace: &str, other: &Session) -> Session {
     connected_to(other, config.with("namespace", &format!("'{namespace}'")))
 }
 
-/// The key and the payload of the next sample.
+/// Returns the key and the payload of the next sample.
 fn next(subscriber: &Subscriber) -> (String, String) {
     let sample = subscriber.recv_timeout(LONG).unwrap().expect("a sample");
     let payload = sample.payload().to_bytes();
@@ -114,7 +114,7 @@ fn a_namespace_has_no_wildcards() {
     }
 }
 
-/// The keys of the samples in the replies.
+/// Returns the keys of the samples in the replies.
 fn keys(replies: impl IntoIterator<Item = zonda::query::Reply>) -> Vec<String> {
     let key = |reply: zonda::query::Reply| {
         let sample = reply.into_result().expect("a sample");

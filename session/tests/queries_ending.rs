@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Every way a get can end, within one session, between two over loopback, and through a router.
+//! Ends of a get, within one session, between two over loopback, and through a router.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -106,7 +106,7 @@ fn a_link_that_is_lost_ends_its_gets_at_once() {
     drop(query);
     let texts = texts(&replies);
     let (reason, when) = told.recv_timeout(LONG).unwrap();
-    // The goodbye may have come after the last answer, or instead of it.
+    // The close may have come after the last answer, or instead of it.
     if reason != EndReason::Complete {
         assert_eq!(reason, EndReason::LinkLost { peer });
         assert_eq!(

@@ -21,11 +21,11 @@ const ROUNDS: usize = 5;
 /// Position of the lost link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lost {
-    /// From peer to peer.
+    /// The link from peer to peer.
     Only,
-    /// From the asking session to the router.
+    /// The link from the asking session to the router.
     Near,
-    /// From the router to the answering session.
+    /// The link from the router to the answering session.
     Far,
 }
 

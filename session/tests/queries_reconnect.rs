@@ -14,7 +14,7 @@ use crate::pair::{LONG, alone, until};
 use zonda::query::{EndReason, Query, Queryable};
 use zonda::{Config, RecvError, Session, Wait};
 
-/// A place that leads to a session, or turns everybody away.
+/// A place that leads to a session, or refuses every connection.
 struct Gate {
     endpoint: String,
     leads_to: Arc<Mutex<Option<String>>>,
@@ -39,7 +39,7 @@ impl Gate {
         Gate { endpoint, leads_to }
     }
 
-    /// From now on it leads to this session, which has declared everything it has to.
+    /// Opens the gate to this session, which has made all its declarations.
     fn open_to(&self, session: &Session) {
         let there = locator(session);
         let there = there.strip_prefix("tcp/").unwrap().to_owned();

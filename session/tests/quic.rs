@@ -181,7 +181,8 @@ fn a_certificate_is_renewed_without_a_restart() {
     });
 }
 
-/// The first datagram of a connection, as the library makes it, is taken from a socket that never answers.
+/// Returns the first datagram of a connection, as the library makes it: the test receives it at a
+/// socket that never answers.
 fn first_datagram() -> Vec<u8> {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     socket.set_read_timeout(Some(LONG)).expect("a time");

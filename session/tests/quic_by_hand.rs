@@ -23,7 +23,7 @@ use crate::pair::{LONG, until};
 use crate::quic::{HOSTS, dial, listening};
 use crate::traffic::{check_each, check_traffic, port};
 
-/// A client of QUIC that is no node.
+/// Returns a client of QUIC that is no node.
 pub fn stranger(ca: &str, speaks: &[u8]) -> quinn::Endpoint {
     client(config(ca, speaks))
 }
@@ -113,7 +113,7 @@ impl Hand {
         hand
     }
 
-    /// The next batch of the first stream, or the next datagram.
+    /// Returns the next batch of the first stream, or the next datagram.
     async fn answer(&mut self) -> Vec<u8> {
         match &mut self.carrier {
             Carrier::Streams(_, back) => read_batch(back).await,
@@ -182,7 +182,7 @@ impl Hand {
         }
     }
 
-    /// A frame with this message.
+    /// Returns a frame with this message.
     fn frame(&mut self, priority: Priority, message: &impl Encode) -> Vec<u8> {
         let sn = &mut self.next_sn[priority as usize];
         let header = FrameHeader {
@@ -194,7 +194,7 @@ impl Hand {
         [bytes(&header), bytes(message)].concat()
     }
 
-    /// A frame with a message on the key of an id.
+    /// Returns a frame with a message on the key of an id.
     fn push_on(&mut self, id: u16, priority: Priority, payload: &[u8]) -> Vec<u8> {
         let expr = WireExpr {
             scope: id,
@@ -277,7 +277,7 @@ impl Scene {
         Hand::connect(&self.authority.ca(), self.to, speaks).await
     }
 
-    /// The listener has no link but that of the honest one.
+    /// Checks that the listener has no link but that of the honest one.
     fn is_rid_of_others(&self) {
         let zid = self.near.zid();
         until("only the honest one is there", || {
@@ -447,7 +447,7 @@ fn who_misuses_its_streams_costs_only_itself() {
             let batch = wrong.push(priority);
             wrong.send(3, &batch).await;
         }
-        // Of no use to anybody, and no harm.
+        // Useless, and harmless.
         wrong.stream(4).finish().expect("open");
         let mut unfinished = scene.hand(b"zenoh-ms").await;
         send(unfinished.stream(6), &60_000_u16.to_le_bytes()).await;

@@ -92,7 +92,7 @@ fn take<T>(slot: &Slot<T>) -> Option<T> {
 }
 
 impl Reach {
-    /// Does it once.
+    /// Performs the action once.
     fn act(&self) {
         if !self.is_ready.load(Ordering::SeqCst) || self.has_begun.swap(true, Ordering::SeqCst) {
             return;
@@ -166,7 +166,7 @@ fn declare_everything(session: &Session) {
     drop((publisher, token, live, events));
 }
 
-/// Declares what is called; a get is asked by [`trigger`].
+/// Declares the callback; a get is sent by [`trigger`].
 fn arrange(session: &Session, kind: Kind, reach: &Arc<Reach>) -> Option<Handle> {
     let acting = reach.clone();
     let act = move || acting.act();
@@ -203,7 +203,8 @@ fn arrange(session: &Session, kind: Kind, reach: &Arc<Reach>) -> Option<Handle> 
     })
 }
 
-/// Makes the callback be called, if it still is, and returns. `near` is its session, as long as there is one.
+/// Causes a call of the callback, if it still exists, and returns. `near` is its session, as long
+/// as there is one.
 fn trigger(near: Option<Session>, far: &Session, kind: Kind, reach: &Arc<Reach>) {
     let acting = reach.clone();
     let act = move || acting.act();
@@ -253,7 +254,7 @@ fn answers(session: &Session, key: &'static str) {
     declared.background().wait().unwrap();
 }
 
-/// A session that is neither closed nor gone does what it did before.
+/// Checks that a session that is neither closed nor gone works as before.
 fn goes_on(near: &Session, far: &Session, name: &str) {
     assert!(!near.is_closed(), "{name}");
     assert_eq!(near.info().links().len(), 1, "{name}");

@@ -16,7 +16,7 @@ use zonda::handlers::CallbackDrop;
 use zonda::query::{ConsolidationMode, EndReason, GetEnd, Query, Queryable, Reply};
 use zonda::{Session, Wait};
 
-/// Asks on `case` until `done`, a get at a time.
+/// Sends gets on `case` one at a time until `done`.
 fn ask_until(session: &Session, what: &str, done: impl Fn() -> bool) {
     until(what, || {
         // A case may close the asking session too.
@@ -27,7 +27,7 @@ fn ask_until(session: &Session, what: &str, done: impl Fn() -> bool) {
     });
 }
 
-/// The texts of a get's replies, once it has ended.
+/// Returns the texts of a get's replies, once it has ended.
 fn ended(told: &Receiver<String>) -> Vec<String> {
     std::iter::from_fn(|| told.recv_timeout(LONG).ok()).collect()
 }

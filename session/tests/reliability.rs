@@ -13,7 +13,7 @@ const FRAME: u8 = 0x05;
 const FRAGMENT: u8 = 0x06;
 const RELIABLE: u8 = 0x20;
 
-/// Two sessions with a proxy between them.
+/// Opens two sessions with a proxy between them.
 fn watched() -> (Session, Session, Proxy) {
     let b = alone();
     let proxy = Proxy::before(b.info().locators().remove(0).as_ref());
@@ -27,7 +27,7 @@ fn watched() -> (Session, Session, Proxy) {
     (a, b, proxy)
 }
 
-/// The channels of the batches of one kind in which `filler` stands 30 times in a row.
+/// Returns the channels of the batches of one kind in which `filler` stands 30 times in a row.
 fn channels(proxy: &Proxy, kind: u8, filler: u8) -> Vec<Reliability> {
     let is_it = |batch: &&Vec<u8>| {
         batch[0] & 0x1f == kind && batch.windows(30).any(|w| w.iter().all(|b| *b == filler))

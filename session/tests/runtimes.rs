@@ -29,7 +29,7 @@ fn client(kind: RuntimeKind) -> Config {
     Config::client(NOWHERE).with_runtime(kind)
 }
 
-/// Every operation with `.await`.
+/// Performs every operation with `.await`.
 async fn awaited(first: Config, second: Config) {
     let a = zonda::open(first).await.unwrap();
     let address = a.info().locators().remove(0);
@@ -61,7 +61,8 @@ async fn awaited(first: Config, second: Config) {
     drop(a);
 }
 
-/// Every operation of queries with `.await`: a callback answers `a`, a queue and another task `b`.
+/// Performs every operation of queries with `.await`: a callback answers `a`, a queue and another
+/// task `b`.
 async fn asked_awaiting(a: &Session, b: &Session) {
     let echo = b
         .declare_queryable("ask/echo")
@@ -120,7 +121,7 @@ async fn asked_awaiting(a: &Session, b: &Session) {
     queue.undeclare().await.unwrap();
 }
 
-/// Every operation of queries with `.wait()`.
+/// Performs every operation of queries with `.wait()`.
 fn asked_waiting(a: &Session, b: &Session) {
     let queue = b.declare_queryable("ask/**").wait().unwrap();
     let querier = a.declare_querier("ask/it").wait().unwrap();
@@ -150,7 +151,7 @@ fn asked_waiting(a: &Session, b: &Session) {
     assert_eq!(replies.recv_timeout(LONG).err(), Some(RecvError::Closed));
 }
 
-/// Every operation with `.wait()`.
+/// Performs every operation with `.wait()`.
 fn waited(first: Config, second: Config) {
     let a = zonda::open(first).wait().unwrap();
     let b = connected_to(&a, second);
@@ -185,7 +186,8 @@ fn called_from(context: Context, kind: RuntimeKind) {
     });
 }
 
-/// Every operation inside of a callback, on a thread that drives the session it belongs to.
+/// Performs every operation inside of a callback, on a thread that drives the session it belongs
+/// to.
 fn called_from_a_callback(kind: RuntimeKind) {
     let a = zonda::open(listening(kind)).wait().unwrap();
     let b = connected_to(&a, client(kind));
@@ -265,7 +267,7 @@ fn carries_large_messages(kind: RuntimeKind) {
     }
 }
 
-/// Tokens come and go, a question is answered, and a publisher learns of its subscribers: from tasks of this runtime.
+/// Declares and drops tokens, gets live ones, and matches a publisher: from tasks of this runtime.
 fn tells_who_is_there(kind: RuntimeKind) {
     let a = zonda::open(listening(kind)).wait().unwrap();
     let b = connected_to(&a, client(kind));
@@ -306,7 +308,7 @@ fn tells_who_is_there(kind: RuntimeKind) {
     }
 }
 
-/// A link between this runtime on one end and each other one on the other end.
+/// Links this runtime on one end with each other one on the other end.
 fn linked_to_each_other_runtime(kind: RuntimeKind) {
     for other in RuntimeKind::available() {
         waited(listening(kind), client(other));

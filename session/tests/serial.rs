@@ -70,7 +70,7 @@ impl Wire {
         format!("serial/{}#baudrate=115200", self.devices[end])
     }
 
-    /// Two sessions, one at each end.
+    /// Opens two sessions, one at each end.
     fn sessions(&self, runtime: RuntimeKind) -> (Session, Session) {
         let far = Config::peer().listen([self.endpoint(0)]);
         let far = zonda::open(far.with_runtime(runtime)).wait();

@@ -43,7 +43,7 @@ fn next(queue: &FifoChannelHandler<Sample>) -> Carried {
     )
 }
 
-/// One with the rules, one that is connected to it.
+/// Opens a session with the rules, and one that is connected to it.
 fn told() -> (Session, Session) {
     let other = alone();
     let mut config = Config::peer().listen([] as [&str; 0]);
@@ -52,7 +52,7 @@ fn told() -> (Session, Session) {
     (session, other)
 }
 
-/// A put and a delete of the session on `key`, as the program asks for them: for itself alone.
+/// Sets the service that the program asks for on a put or a delete: for its own session alone.
 macro_rules! asked {
     ($publication:expr) => {
         $publication

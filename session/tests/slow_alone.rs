@@ -14,7 +14,7 @@ use zonda::{Config, Session, Wait};
 
 const STALL_MS: u64 = 100;
 
-/// A router that waits shortly for a slow neighbour and parks little for it.
+/// Opens a router that waits shortly for a slow neighbour and parks little for it.
 fn router() -> Session {
     let config = Config::router()
         .listen(["tcp/127.0.0.1:0#so_sndbuf=65536"])

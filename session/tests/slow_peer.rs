@@ -13,7 +13,7 @@ use zonda::pubsub::Publisher;
 use zonda::qos::{CongestionControl, Priority};
 use zonda::{CloseError, Operation, Outcome, PublishError, Session, Wait};
 
-/// Two peers; the second's callback on `demo` waits until the sender is dropped.
+/// Opens two peers; the second's callback on `demo` waits until the sender is dropped.
 fn stuck() -> (Session, Session, mpsc::Sender<()>) {
     let (a, b) = pair();
     let (release, held) = mpsc::channel::<()>();
@@ -29,7 +29,7 @@ fn stuck() -> (Session, Session, mpsc::Sender<()>) {
     (a, b, release)
 }
 
-/// A publisher to the stuck peer, after so many puts that nothing moves any more.
+/// Declares a publisher to the stuck peer, and puts until nothing moves any more.
 fn stuffed<'a>(a: &Session, payload: &ZBytes) -> Publisher<'a> {
     let publisher = a
         .declare_publisher("demo")
@@ -209,7 +209,8 @@ fn the_owner_of_a_payload_may_publish_when_it_is_out() {
     assert_eq!(told.recv_timeout(LONG), Ok(true));
 }
 
-/// A subscriber in `b` whose first message takes it that long, and how many it has got.
+/// Declares a subscriber in `b` whose first message takes it that long, and returns the count of
+/// its messages.
 fn dozing(b: &Session, first: Duration) -> Arc<AtomicU64> {
     let received = Arc::new(AtomicU64::new(0));
     let seen = Arc::clone(&received);

@@ -15,7 +15,7 @@ use zonda::{Config, Session, Wait};
 
 const MESSAGES: u32 = 20_000;
 
-/// A router that puts timestamps on what has none, or not.
+/// Opens a router that stamps samples without a timestamp, or not.
 fn router(stamps: bool) -> Session {
     let config = Config::router().listen(["tcp/127.0.0.1:0"]).with(
         "timestamping/enabled",
@@ -31,7 +31,7 @@ fn client() -> Config {
 /// A key whose samples only show that the link is open.
 const GREETING: &str = "stream/greeting";
 
-/// Every sample that comes in, kept.
+/// The received samples.
 #[derive(Clone, Default)]
 struct Kept {
     samples: Arc<Mutex<Vec<Sample>>>,
@@ -64,7 +64,8 @@ impl Kept {
     }
 }
 
-/// The payload of message `number`: its number, and as many bytes as make small, middle-sized and large ones.
+/// Returns the payload of message `number`: its number, and as many bytes as make small,
+/// middle-sized and large ones.
 fn payload(number: u32) -> Vec<u8> {
     let len = match number % 50 {
         0 => 3_000,
@@ -246,7 +247,7 @@ fn a_timestamp_of_the_publisher_stays_on_every_message_of_a_stream() {
     }
 }
 
-/// A subscriber that leaves with its 101st message, and the count of what it gets.
+/// Declares a subscriber that ends with its 101st message, and returns the count of its messages.
 fn leaving_within(session: &Session) -> Arc<AtomicUsize> {
     let seen = Arc::new(AtomicUsize::new(0));
     let own = Arc::new(OnceLock::new());

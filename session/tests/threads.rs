@@ -11,7 +11,7 @@ use pair::{LONG, connected_to, until, until_matched};
 use zonda::config::RuntimeKind;
 use zonda::{Config, Wait};
 
-/// The names of this process's threads that the node started, in order.
+/// Returns the names of this process's threads that the node started, in order.
 fn threads() -> Vec<String> {
     let threads = std::fs::read_dir("/proc/self/task").expect("Linux tells");
     let mut names: Vec<String> = threads

@@ -29,7 +29,7 @@ fn next(subscriber: &Subscriber) -> Sample {
     subscriber.recv_timeout(LONG).unwrap().expect("a sample")
 }
 
-/// A time that is so far from now, in the name of another node.
+/// Returns a timestamp at this distance from now, in the name of another node.
 fn ahead(by: Duration) -> Timestamp {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     Timestamp::new(Ntp64::from_unix(now + by), "abc".parse().unwrap())

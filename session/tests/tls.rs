@@ -346,8 +346,8 @@ fn openssl_finds_what_the_listener_shows() {
     refused.expect_err("it shows no certificate");
 }
 
-/// OpenSSL as the one that is dialled: what it finds in the handshake of a node with these settings. `None` where it is not
-/// installed.
+/// Runs OpenSSL as a listener, and returns its output about the handshake of a node with these
+/// settings. `None` where it is not installed.
 fn openssl_listens(shown: &Pair, more: &[&str], settings: &[(&str, &str)]) -> Option<String> {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = free.local_addr().expect("bound");

@@ -11,7 +11,7 @@ use zonda::{Config, Session, Wait};
 
 const HOSTS: &[&str] = &["localhost", "127.0.0.1"];
 
-/// The end of an endpoint at which both ends show a certificate of the authority.
+/// Returns the end of an endpoint at which both ends show a certificate of the authority.
 fn options(authority: &Authority, side: &str, shown: &Pair) -> String {
     let (ca, Pair { certificate, key }) = (authority.ca(), shown);
     format!(

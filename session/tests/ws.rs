@@ -118,7 +118,8 @@ fn what_answers_otherwise_is_said() {
 const REQUEST: &str = "GET /any?path HTTP/1.1\r\nHost: somewhere\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\
                        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-/// A client that is not of this project: it has asked for a WebSocket and sent this right behind.
+/// Connects a client that is not of this project: it has requested a WebSocket and sent `behind`
+/// right after that.
 fn stranger(to: &Session, behind: &[u8]) -> TcpStream {
     let at: SocketAddr = ([127, 0, 0, 1], port(to)).into();
     let mut stream = TcpStream::connect(at).expect("it listens");
@@ -127,7 +128,7 @@ fn stranger(to: &Session, behind: &[u8]) -> TcpStream {
     stream
 }
 
-/// A frame of a client whose mask is 0.
+/// Returns a frame of a client whose mask is 0.
 fn frame(first: u8, content: &[u8]) -> Vec<u8> {
     let length = u8::try_from(content.len()).expect("a short one");
     [&[first, 0x80 | length, 0, 0, 0, 0], content].concat()

@@ -8,7 +8,7 @@ use zonda::{Config, Session, Wait};
 
 const HOSTS: &[&str] = &["localhost", "127.0.0.1"];
 
-/// An endpoint with the options that are texts as they are.
+/// Returns an endpoint whose options are the texts themselves.
 fn listen_at(shown: &Pair, more: &str) -> String {
     let Pair { certificate, key } = shown;
     format!(

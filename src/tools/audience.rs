@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// Time within which its word is noticed.
 const NOTICE: Duration = Duration::from_millis(1);
 
-/// Waits until it is known whether anybody subscribes to what is published.
+/// Waits until it is known if there is a subscriber to the publications.
 pub fn settle(publisher: &Publisher<'_>) {
     let deadline = Instant::now() + LONGEST;
     while publisher.has_route() && !has_subscriber(publisher) && Instant::now() < deadline {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use zonda::session::{ConnectionEvent, EndpointStatus, Link, Loss, Refusal, TurnedAway};
 
-/// A link.
+/// Formats a link as JSON.
 pub fn link(link: &Link) -> Value {
     json!({
         "zid": link.zid.to_string(),
@@ -18,7 +18,7 @@ pub fn link(link: &Link) -> Value {
     })
 }
 
-/// A configured endpoint.
+/// Formats a configured endpoint as JSON.
 pub fn endpoint(endpoint: &EndpointStatus) -> Value {
     json!({
         "endpoint": endpoint.endpoint.to_string(),
@@ -38,7 +38,7 @@ pub fn turned_away(known: &TurnedAway) -> Value {
     })
 }
 
-/// An event, on one line.
+/// Formats an event, on one line.
 pub fn event(event: &ConnectionEvent) -> Value {
     let mut object = match event {
         ConnectionEvent::Connected(open) => json!({ "link": link(open) }),

@@ -24,7 +24,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The bytes that are meant.
+    /// Decodes the written bytes.
     ///
     /// # Errors
     /// The fault of the text, and its place.
@@ -72,7 +72,7 @@ fn from_hex(written: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// In base64, with the usual alphabet and padding.
+/// Encodes in base64, with the usual alphabet and padding.
 pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda get`: asks once and prints the replies.
+//! `zonda get`: sends one query and prints the replies.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -75,7 +75,7 @@ struct Shown {
 }
 
 impl Get {
-    /// Asks and prints.
+    /// Sends the query and prints the replies.
     pub fn run(self) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
         const NO_SELECTOR: &str =

@@ -69,7 +69,7 @@ fn table_of(limits: &Value) -> String {
     table(HEADER, rows, 1..4)
 }
 
-/// The facts in lines that begin with what they are about.
+/// Formats the facts in lines that begin with their subject.
 fn for_people(facts: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
     let texts = |value: &Value| each_of(value, text).join(", ");
@@ -175,7 +175,7 @@ impl Info {
         reached
     }
 
-    /// The routers to ask; `None` for the own node.
+    /// Returns the routers to query; `None` for the own node.
     fn whom(&self, session: &Session) -> Option<Whom> {
         match (&self.router, self.own) {
             (Some(whom), _) => Some(whom.clone()),

@@ -24,13 +24,13 @@ pub struct OnKey {
 }
 
 impl OnKey {
-    /// The key; without one all keys.
+    /// Returns the key; without one all keys.
     pub fn or_all(&self) -> Result<KeyExpr<'static>, Failure> {
         let given = self.required();
         given.or_else(|_| key_expr("**").map_err(Failure::Usage))
     }
 
-    /// The key.
+    /// Returns the key.
     ///
     /// # Errors
     /// Bad usage without one.
@@ -58,7 +58,7 @@ pub struct KeyAndValue {
 }
 
 impl KeyAndValue {
-    /// The key.
+    /// Returns the key.
     ///
     /// # Errors
     /// Bad usage without one, with two, or with one that is none.
@@ -75,13 +75,13 @@ impl KeyAndValue {
         }
     }
 
-    /// The value, if the command line gives one; see [`Given::value`].
+    /// Returns the value, if the command line gives one; see [`Given::value`].
     pub fn value(&self) -> Result<Option<Vec<u8>>, Failure> {
         let first = self.first.as_ref().filter(|_| self.key.is_some());
         self.given.value(first.or(self.second.as_ref()))
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Errors
     /// Gives [`KeyAndValue::value`]; bad usage without one.
@@ -114,7 +114,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// The value, if there is one: this word, or that of the flags. A file is read here.
+    /// Returns the value, if there is one: this word, or that of the flags. A file is read here.
     ///
     /// # Blocking
     /// Until standard input ends, if that is the file.
@@ -136,7 +136,7 @@ impl Given {
         self.decode(written).map(Some)
     }
 
-    /// The bytes that are meant by a value which is written like this.
+    /// Decodes the bytes of a value that is written in this form.
     ///
     /// # Errors
     /// Bad usage if it does not have the form of the flags.
@@ -154,7 +154,7 @@ impl Given {
         }
     }
 
-    /// The encoding by which a receiver reads the value.
+    /// Returns the encoding by which a receiver reads the value.
     pub fn encoding(&self) -> Encoding {
         let is_text = self.file.is_none() && self.form() == Form::Plain;
         self.named_encoding().unwrap_or(match is_text {
@@ -163,13 +163,13 @@ impl Given {
         })
     }
 
-    /// The encoding that the command line names.
+    /// Returns the encoding that the command line names.
     pub fn named_encoding(&self) -> Option<Encoding> {
         self.encoding.as_deref().map(Encoding::from)
     }
 }
 
-/// Complaint of a tool that needs a key.
+/// Creates the failure of a tool that needs a key.
 fn no_key() -> Failure {
     Failure::Usage("there is no key: give it as the first word, or by -k".to_owned())
 }

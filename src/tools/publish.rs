@@ -150,7 +150,7 @@ impl Publish {
         Ok(())
     }
 
-    /// The value in the next line; `None` at the end of the input or after Ctrl-C.
+    /// Reads the value in the next line; `None` at the end of the input or after Ctrl-C.
     fn next_line(
         &self,
         lines: &Receiver<io::Result<Vec<u8>>>,

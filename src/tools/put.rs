@@ -44,7 +44,7 @@ pub struct Put {
 }
 
 impl Put {
-    /// Puts it.
+    /// Puts the value.
     pub fn run(self) -> Result<(), Failure> {
         let (key, value) = (self.what.key()?, self.what.required_value()?);
         let session = self.connection.open()?;

@@ -33,7 +33,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of a recording that begins now.
+    /// Creates the head of a recording that begins now.
     pub fn new(key: &KeyExpr<'_>) -> Self {
         let now = humantime::format_rfc3339_micros(SystemTime::now());
         Head {
@@ -97,7 +97,7 @@ fn usual_priority() -> u8 {
 }
 
 impl Message {
-    /// A sample that came so many seconds after the beginning.
+    /// Records a sample that came so many seconds after the beginning.
     pub fn new(sample: &Sample, at: f64) -> Self {
         let bytes = sample.payload().to_bytes();
         let text = std::str::from_utf8(&bytes).ok();

@@ -14,10 +14,10 @@ use zonda_program::{Failure, Interrupt, complain, print};
 /// Time that a router has for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Between two looks at the events of a router.
+/// Time between two looks at the events of a router.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// The routers that are asked.
+/// The routers that get the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whom {
     /// Each router that is reached.
@@ -40,7 +40,7 @@ impl FromStr for Whom {
 }
 
 impl Whom {
-    /// The router that a session is connected to, if it is the only neighbour.
+    /// Returns the router that a session is connected to, if it is the only neighbour.
     pub fn only_neighbour(session: &Session) -> Option<Whom> {
         let links: Vec<_> = session.info().links().into_iter().collect();
         let first = links.first()?;
@@ -48,7 +48,7 @@ impl Whom {
         (is_only && first.whatami == WhatAmI::Router).then_some(Whom::Node(first.zid))
     }
 
-    /// The reports of that name, each with the id of its node.
+    /// Queries the reports of this name, each with the id of its node.
     ///
     /// # Blocking
     /// Until all have answered, five seconds at most.
@@ -74,7 +74,7 @@ impl Whom {
         Ok(found)
     }
 
-    /// The reports of that name; a failure if there is none.
+    /// Queries the reports of this name; fails if there is none.
     pub fn insist(&self, session: &Session, name: &str) -> Result<Vec<(String, String)>, Failure> {
         let found = self.reports(session, name)?;
         if !found.is_empty() {
@@ -125,14 +125,14 @@ struct Known {
 
 /// The routers whose events are printed.
 struct Followed {
-    /// The id of the node that asks. Its own link is no news.
+    /// The id of the querying node, whose own link is no news.
     own: String,
     as_json: bool,
     routers: BTreeMap<String, Known>,
 }
 
 impl Followed {
-    /// Only what comes after this report is printed.
+    /// Begins behind this report: only later events are printed.
     fn begin(&mut self, zid: &str, text: &str) {
         let report: Value = serde_json::from_str(text).unwrap_or_default();
         let known = Known {
@@ -143,7 +143,7 @@ impl Followed {
         self.routers.insert(zid.to_owned(), known);
     }
 
-    /// The links that a router describes.
+    /// Prints the links that a router describes.
     fn show_open(&self, zid: &str, text: &str) {
         let root: Value = serde_json::from_str(text).unwrap_or_default();
         for open in root["sessions"].as_array().into_iter().flatten() {

@@ -69,7 +69,7 @@ impl Replay {
                 "standard input can be read once: --times needs a file".to_owned(),
             ));
         }
-        // A file that is none is said before anybody is connected.
+        // An invalid file is reported before the session connects.
         let mut recording = Recording::open(&self.file)?;
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
@@ -194,7 +194,7 @@ impl Recording {
         (at - *self.first.get_or_insert(at)).max(0.0)
     }
 
-    /// The next message.
+    /// Reads the next message.
     fn next(&mut self) -> Result<Option<Message>, Failure> {
         let message: Option<Message> = self.read()?;
         match message {
@@ -216,7 +216,7 @@ impl Recording {
         }
     }
 
-    /// A failure because of the line that was read last.
+    /// Creates a failure because of the line that was read last.
     fn wrong(&self, what: impl std::fmt::Display) -> Failure {
         Failure::Run(format!("{}:{}: {what}", self.name, self.line))
     }

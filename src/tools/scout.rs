@@ -51,7 +51,7 @@ const SETTLED: Duration = Duration::from_millis(500);
 type Seen = HashMap<ZenohId, Vec<Hello>>;
 
 impl Scout {
-    /// Looks until the time is over or Ctrl-C.
+    /// Searches until the time is over or Ctrl-C.
     pub fn run(self) -> Result<(), Failure> {
         let Connection {
             connect, listen, ..
@@ -159,7 +159,8 @@ impl Scout {
     }
 }
 
-/// Compares two answers: they name one set of addresses. A node orders them by the network that the question came from.
+/// Returns true if two answers name one set of addresses. A node orders them by the network that
+/// the scout came from.
 fn says_the_same(one: &Hello, other: &Hello) -> bool {
     let sorted = |hello: &Hello| {
         let locators = hello.locators().iter().map(|l| l.as_str().to_owned());
@@ -196,7 +197,7 @@ fn in_words(interface: &InterfaceReport) -> String {
     )
 }
 
-/// One question, two questions.
+/// Formats a count: one question, two questions.
 fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")

@@ -87,7 +87,8 @@ impl Man {
         }
     }
 
-    /// The directory in `zonda man DIR`, as earlier versions have it for `--out DIR`: a single word that is a path and no command.
+    /// Returns the directory in `zonda man DIR`, as earlier versions have it for `--out DIR`: a
+    /// single word that is a path and no command.
     fn directory_by_word(&self, zonda: &Command) -> Option<&Path> {
         let [word] = self.command.as_slice() else {
             return None;

@@ -15,7 +15,7 @@ use super::form::{base64, dump, text};
 /// Time within which Ctrl-C is noticed.
 pub const NOTICE: Duration = Duration::from_millis(50);
 
-/// Shows each value that `next` gives within a time, until Ctrl-C or so many of them.
+/// Shows each value that `next` returns within a time, until Ctrl-C or so many of them.
 pub fn each<T, E>(
     number: Option<u64>,
     interrupt: &Interrupt,
@@ -72,7 +72,7 @@ impl Look {
     }
 }
 
-/// A sample in JSON.
+/// Formats a sample as JSON.
 pub fn sample(sample: &Sample) -> Value {
     let mut line = json!({
         "kind": sample.kind().to_string(),
@@ -86,7 +86,7 @@ pub fn sample(sample: &Sample) -> Value {
     line
 }
 
-/// The time of a timestamp as people write it, in UTC.
+/// Formats the time of a timestamp for people, in UTC.
 pub fn time(stamp: &Timestamp) -> String {
     let time = SystemTime::UNIX_EPOCH + stamp.time().to_unix();
     humantime::format_rfc3339_micros(time).to_string()
@@ -102,7 +102,7 @@ pub fn add_bytes(line: &mut Value, name: &str, bytes: Option<&ZBytes>) {
     }
 }
 
-/// An attachment behind everything else.
+/// Formats an attachment behind everything else.
 pub fn behind(attachment: Option<&ZBytes>) -> String {
     attachment.map_or(String::new(), |a| format!(" ({})", text(a)))
 }

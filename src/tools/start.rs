@@ -23,7 +23,7 @@ pub struct Start<'s> {
 enum Said {
     Nothing,
     Waits,
-    /// To which nodes it is connected, and not yet which endpoints were not reached.
+    /// The nodes are printed, but not yet the endpoints that were not reached.
     Connected,
     All,
 }
@@ -59,7 +59,7 @@ impl<'s> Start<'s> {
         locators.iter().map(ToString::to_string).collect()
     }
 
-    /// To be called again and again while the tool waits.
+    /// Prints new states. To be called repeatedly while the tool waits.
     pub fn look(&mut self) {
         match self.said {
             Said::All => return,
@@ -94,7 +94,7 @@ impl<'s> Start<'s> {
         }
     }
 
-    /// The nodes at the other ends of the links.
+    /// Returns the nodes at the other ends of the links.
     fn connected(&self) -> String {
         let links: Vec<_> = self.session.info().links().into_iter().collect();
         let each = links

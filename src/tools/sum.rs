@@ -16,7 +16,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// The publisher's counts so far.
+    /// Returns the publisher's counts so far.
     pub fn of(publisher: &Publisher<'_>) -> Sum {
         Sum {
             counts: publisher.counters(),
@@ -24,7 +24,7 @@ impl Sum {
         }
     }
 
-    /// The number of messages that were to be published.
+    /// Returns the number of messages that were to be published.
     pub fn published(&self) -> u64 {
         self.counts.offered
     }

@@ -40,7 +40,7 @@ pub struct Init {
 }
 
 impl Tls {
-    /// Does what is asked for.
+    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Tls::Init(init) => init.run(),
@@ -92,7 +92,7 @@ impl Init {
     }
 }
 
-/// Next steps with the files.
+/// Returns the next steps with the files.
 fn lines(at: &Path, hosts: &[String]) -> String {
     let at = std::path::absolute(at).unwrap_or_else(|_| at.to_owned());
     let at = at.display();

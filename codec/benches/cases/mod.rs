@@ -39,7 +39,7 @@ impl Case {
         Case::Request,
     ];
 
-    /// The name on the command line and in reports.
+    /// Returns the name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Case::Push8 => "push8",
@@ -50,7 +50,7 @@ impl Case {
         }
     }
 
-    /// The case of that name.
+    /// Returns the case of that name.
     #[allow(dead_code, reason = "the benchmark runs all cases")]
     pub fn named(name: &str) -> Option<Case> {
         Case::ALL.into_iter().find(|case| case.name() == name)
@@ -156,7 +156,7 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Our side of a case.
+    /// Prepares our side of a case.
     pub fn new(case: Case) -> Self {
         let message = case.ours();
         Ours {
@@ -192,7 +192,7 @@ pub struct Theirs {
 }
 
 impl Theirs {
-    /// The reference's side of a case.
+    /// Prepares the reference's side of a case.
     pub fn new(case: Case) -> Self {
         let message = case.theirs();
         let mut bytes = Vec::new();

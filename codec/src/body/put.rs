@@ -50,7 +50,7 @@ impl<'a> Put<'a> {
     /// Flag in the header byte of a PUT in wire form: a timestamp is next.
     pub(crate) const FLAG_TIMESTAMP: u8 = 0x20;
 
-    /// A value without any other field.
+    /// Creates a value without any other field.
     #[inline]
     pub const fn new(payload: &'a [u8]) -> Self {
         Put {
@@ -91,7 +91,7 @@ impl<'a> Put<'a> {
         Ok(put)
     }
 
-    /// Everything up to the payload's length.
+    /// Reads the fields up to the payload's length.
     #[inline]
     fn read_head(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut put = Put::new(&[]);
@@ -111,7 +111,7 @@ impl<'a> Put<'a> {
         Some(reader.position())
     }
 
-    /// Everything between header and payload.
+    /// Reads the fields between header and payload.
     #[inline(never)]
     fn read_options(&mut self, header: u8, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
         if header & Self::FLAG_TIMESTAMP != 0 {
@@ -180,7 +180,7 @@ impl<'a> Put<'a> {
             && self.unknown.is_empty()
     }
 
-    /// The whole of a PUT that [is plain](Self::is_plain).
+    /// Writes the whole of a PUT that [is plain](Self::is_plain).
     #[inline(always)]
     pub(crate) fn write_plain(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         if u32::try_from(self.payload.len()).is_err() {
@@ -191,7 +191,7 @@ impl<'a> Put<'a> {
         writer.bytes(self.payload)
     }
 
-    /// The header and everything between it and the payload.
+    /// Writes the header and the fields between it and the payload.
     #[inline(never)]
     fn write_options(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let mut header = id::PUT;
@@ -227,8 +227,8 @@ impl Encode for Put<'_> {
     }
 }
 
-/// Gives a PUT in wire form a timestamp without decoding it: writes its header with the timestamp behind
-/// it and returns what of `raw` is still to be appended.
+/// Adds a timestamp to a PUT in wire form without decoding it: writes its header with the timestamp
+/// behind it and returns the rest of `raw`, which is still to be appended.
 ///
 /// `raw` is to be a PUT without timestamp; other bytes are returned whole and nothing is written.
 ///

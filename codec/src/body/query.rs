@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! QUERY: a question about keys.
+//! QUERY: a query of keys.
 //!
 //! ```text
 //!  7 6 5 4 3 2 1 0
@@ -41,7 +41,7 @@ pub struct QueryBody<'a> {
     pub payload: &'a [u8],
 }
 
-/// A question about keys.
+/// A query of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Query<'a> {
     /// The merge of the replies by the querier.
@@ -134,7 +134,7 @@ impl Query<'_> {
         })
     }
 
-    /// Header, consolidation, parameters and source info.
+    /// Writes header, consolidation, parameters and source info.
     fn write_options(&self, writer: &mut Writer<'_>) -> Result<Chain, EncodeError> {
         let mut header = id::QUERY | self.consolidation.flag(FLAG_CONSOLIDATION);
         if !self.parameters.is_empty() {

@@ -80,7 +80,7 @@ impl keyexpr {
         Ok(Self::of(text))
     }
 
-    /// A key that is known when the program is compiled; what [`ke!`](crate::ke) is made of.
+    /// Checks a key that is known when the program is compiled; [`ke!`](crate::ke) calls it.
     ///
     /// # Panics
     /// The text is not a canonical key expression: in a constant, the program then does not
@@ -93,14 +93,14 @@ impl keyexpr {
         Self::of(text)
     }
 
-    /// A key of text that the caller knows to be a canonical key expression. With other text the answers of the relations
-    /// mean nothing, and neighbours may refuse what is sent with it. (With the reference a call of this is `unsafe`; here the
-    /// block around it does nothing.)
+    /// Creates a key of a text that the caller knows to be a canonical key expression. With another
+    /// text the relations have no meaning, and neighbours may refuse messages with it. (With the
+    /// reference a call of this is `unsafe`; here the block around it does nothing.)
     pub const fn from_str_unchecked(text: &str) -> &keyexpr {
         Self::of(text)
     }
 
-    /// The text.
+    /// Returns the text.
     #[inline]
     pub const fn as_str(&self) -> &str {
         &self.0
@@ -145,12 +145,12 @@ impl keyexpr {
         KeyExpr::autocanonize(format!("{self}/{}", tail.as_ref()))
     }
 
-    /// The chunks between its `/`, each a key.
+    /// Returns the chunks between its `/`, each a key.
     pub fn chunks(&self) -> impl DoubleEndedIterator<Item = &keyexpr> {
         self.0.split('/').map(Self::of)
     }
 
-    /// The chunks before the first one with a wildcard; `None` if the first one has one.
+    /// Returns the chunks before the first one with a wildcard; `None` if the first one has one.
     pub fn get_nonwild_prefix(&self) -> Option<&keyexpr> {
         let (prefix, _) = super::literal_prefix(&self.0);
         (!prefix.is_empty()).then(|| Self::of(prefix))

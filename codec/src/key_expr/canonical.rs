@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use super::KeyExprError;
 use super::validate::{Form, scan};
 
-/// The canonical spelling of `key`: runs of `$*` become one, a chunk `$*` becomes `*`, and in a run of `*` and `**`
-/// chunks the `*` come first and `**` at most once. Borrows when nothing has to change.
+/// Returns the canonical spelling of `key`: runs of `$*` become one, a chunk `$*` becomes `*`, and
+/// in a run of `*` and `**` chunks the `*` come first and `**` at most once. Borrows when nothing
+/// has to change.
 ///
 /// # Errors
 /// A fault that no respelling repairs, such as an empty chunk; see [`KeyExprError`].
@@ -57,7 +58,7 @@ fn is_any_chunk(chunk: &str) -> bool {
 /// assert_eq!(text, "a/*/**");
 /// ```
 pub trait Canonize {
-    /// Gives the text its [canonical spelling](canonize); text that has none is left alone.
+    /// Replaces the text by its [canonical spelling](canonize); a text that has none is unchanged.
     fn canonize(&mut self);
 }
 

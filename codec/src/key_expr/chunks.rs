@@ -22,7 +22,7 @@ pub(super) enum End {
 }
 
 impl End {
-    /// The chunk at this end and the list without it.
+    /// Returns the chunk at this end and the list without it.
     #[inline]
     pub(super) fn split<'a, T: Tally>(
         self,
@@ -106,7 +106,7 @@ pub(super) enum Peeled<'a, 'b> {
     Open(&'a str, &'b str),
 }
 
-/// Takes chunks off the front, then off the back of two lists, as long as nothing is decided.
+/// Removes chunks from the front, then from the back of two lists, as long as nothing is decided.
 #[inline]
 pub(super) fn peel_ends<'a, 'b, T: Tally>(
     mut a: &'a str,

@@ -33,7 +33,8 @@ enum Chunk {
     Wrong,
 }
 
-/// The chunk that begins `at` this byte, and where the next one begins; `None` if it is empty.
+/// Returns the chunk that begins `at` this byte, and where the next one begins; `None` if it is
+/// empty.
 const fn chunk(text: &[u8], at: usize) -> Option<(Chunk, usize)> {
     let mut end = at;
     let (mut is_wrong, mut stars) = (false, 0);

@@ -49,7 +49,7 @@ pub enum KeyExprError {
         /// Offset of the fault in bytes.
         at: usize,
     },
-    /// Not canonical: `$*$*`.
+    /// A repeated `$*`, which is not canonical.
     #[error(
         "key expression {key} is not canonical, `$*` is repeated at byte {at}: write it once, or canonize the key"
     )]
@@ -59,7 +59,7 @@ pub enum KeyExprError {
         /// Offset of the fault in bytes.
         at: usize,
     },
-    /// Not canonical: a chunk that is just `$*`.
+    /// A chunk that is just `$*`, which is not canonical.
     #[error(
         "key expression {key} is not canonical, a chunk is just `$*` at byte {at}: write `*`, or canonize the key"
     )]
@@ -69,7 +69,7 @@ pub enum KeyExprError {
         /// Offset of the fault in bytes.
         at: usize,
     },
-    /// Not canonical: `**` followed by `*` or `**`.
+    /// A `**` followed by `*` or `**`, which is not canonical.
     #[error(
         "key expression {key} is not canonical, `**` is followed by `*` or `**` at byte {at}: put `*` first and `**` once, or canonize the key"
     )]
@@ -101,10 +101,10 @@ pub enum KeyExprError {
 
 crate::debug_as_text!(KeyExprError);
 
-/// At most this many bytes of a key are shown in an error.
+/// Limit of the bytes of a key that an error shows.
 const SHOWN_BYTES_MAX: usize = 96;
 
-/// The text as errors show it: quoted, control characters escaped, shortened.
+/// Returns the text as errors show it: quoted, control characters escaped, shortened.
 pub(super) fn quoted(text: &str) -> Box<str> {
     if text.len() <= SHOWN_BYTES_MAX {
         return format!("{text:?}").into();

@@ -28,12 +28,12 @@ pub fn includes(a: &str, b: &str) -> bool {
     a == b || (is_wild(a) && counted(a, b, &mut ()))
 }
 
-/// The relation without the shortcuts of `includes`.
+/// Returns true if `a` includes `b`, computed without the shortcuts of `includes`.
 pub(super) fn counted<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
     in_parts(a, b, tally, part_includes)
 }
 
-/// Inclusion of two lists without verbatim chunks.
+/// Returns true if one list includes the other, both without verbatim chunks.
 fn part_includes<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
     let (a, b) = match peel_ends(a, b, tally, peel) {
         Peeled::Decided(answer) => return answer,
@@ -44,7 +44,7 @@ fn part_includes<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
     })
 }
 
-/// Takes chunks off one end of both lists up to a `**` of the pattern `a`.
+/// Removes chunks from one end of both lists up to a `**` of the pattern `a`.
 fn peel<'a, 'b, T: Tally>(
     mut a: &'a str,
     mut b: &'b str,

@@ -26,12 +26,12 @@ pub fn intersects(a: &str, b: &str) -> bool {
     a == b || ((is_wild(a) || is_wild(b)) && counted(a, b, &mut ()))
 }
 
-/// The relation without the shortcuts of `intersects`.
+/// Returns true if the keys intersect, computed without the shortcuts of `intersects`.
 pub(super) fn counted<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
     in_parts(a, b, tally, parts_intersect)
 }
 
-/// Intersection of two lists without verbatim chunks.
+/// Returns true if two lists without verbatim chunks intersect.
 fn parts_intersect<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
     let (a, b) = match peel_ends(a, b, tally, peel) {
         Peeled::Decided(answer) => return answer,
@@ -45,7 +45,7 @@ fn parts_intersect<T: Tally>(a: &str, b: &str, tally: &mut T) -> bool {
     }
 }
 
-/// Takes chunks off one end of both lists as long as they meet one to one.
+/// Removes chunks from one end of both lists as long as they meet one to one.
 fn peel<'a, 'b, T: Tally>(
     mut a: &'a str,
     mut b: &'b str,

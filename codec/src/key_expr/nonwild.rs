@@ -43,8 +43,8 @@ impl nonwild_keyexpr {
         key.try_into()
     }
 
-    /// A key of text that the caller knows to be a canonical key expression without wildcards, as
-    /// [`keyexpr::from_str_unchecked`].
+    /// Creates a key of a text that the caller knows to be a canonical key expression without
+    /// wildcards, as [`keyexpr::from_str_unchecked`].
     pub fn from_str_unchecked(text: &str) -> &nonwild_keyexpr {
         Self::of(keyexpr::from_str_unchecked(text))
     }

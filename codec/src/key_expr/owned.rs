@@ -14,8 +14,9 @@ use crate::short::Short;
 
 /// A canonical key expression.
 ///
-/// Borrowed from the caller, or shared behind a reference count: cloning never copies the text. Equality, order and hash
-/// are those of the text, so a map keyed by `KeyExpr` can be asked with a `&str`.
+/// Borrowed from the caller, or shared behind a reference count: cloning never copies the text.
+/// Equality, order and hash are those of the text, so a `&str` can look up a map keyed by
+/// `KeyExpr`.
 ///
 /// ```
 /// use zonda_codec::KeyExpr;
@@ -79,9 +80,9 @@ impl<'a> KeyExpr<'a> {
         Ok(Self(Text::Shared(text)))
     }
 
-    /// A key of text that the caller knows to be a canonical key expression. With other text the answers of the relations
-    /// mean nothing, and neighbours may refuse what is sent with it. (With the reference a call of this is `unsafe`; here the
-    /// block around it does nothing.)
+    /// Creates a key of a text that the caller knows to be a canonical key expression. With another
+    /// text the relations have no meaning, and neighbours may refuse messages with it. (With the
+    /// reference a call of this is `unsafe`; here the block around it does nothing.)
     pub const fn from_str_unchecked(text: &'a str) -> Self {
         Self(Text::Borrowed(text))
     }
@@ -101,7 +102,7 @@ impl<'a> KeyExpr<'a> {
         Self(Text::Shared(text))
     }
 
-    /// For text that was just checked.
+    /// Creates a key of a text that was just checked.
     fn trusted(text: Cow<'a, str>) -> Self {
         Self(match text {
             Cow::Borrowed(text) => Text::Borrowed(text),
@@ -109,7 +110,7 @@ impl<'a> KeyExpr<'a> {
         })
     }
 
-    /// The text.
+    /// Returns the text.
     #[inline]
     pub fn as_str(&self) -> &str {
         match &self.0 {
@@ -138,7 +139,7 @@ impl<'a> KeyExpr<'a> {
         }
     }
 
-    /// The key by itself, if it has [the form](KeyExpr::into_cloneable) that is copied.
+    /// Returns a copy of the key, if it has [the form](KeyExpr::into_cloneable) that is copied.
     #[inline]
     pub fn short(&self) -> Option<ShortKey> {
         match self.0 {
@@ -147,12 +148,12 @@ impl<'a> KeyExpr<'a> {
         }
     }
 
-    /// The key as the type of borrowed keys.
+    /// Returns the key as the type of borrowed keys.
     pub fn as_keyexpr(&self) -> &keyexpr {
         self
     }
 
-    /// The reference's name of [`borrowed`](Self::borrowed).
+    /// Calls [`borrowed`](Self::borrowed), by the reference's name.
     pub fn borrowing_clone(&'a self) -> Self {
         self.borrowed()
     }

@@ -42,7 +42,7 @@ fn measured(a: &str, b: &str) -> u64 {
     most
 }
 
-/// `part` repeated, joined by `/`.
+/// Returns `part` repeated, joined by `/`.
 fn chunks(part: &str, times: usize) -> String {
     vec![part; times].join("/")
 }

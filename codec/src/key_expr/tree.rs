@@ -48,7 +48,7 @@ pub struct KeBoxTree<Weight, Wildness = bool, Children = KeyedSetProvider> {
 
 type Below<Weight> = BTreeMap<Box<str>, Node<Weight>>;
 
-/// A place in a [`KeBoxTree`], with or without a value.
+/// A node of a [`KeBoxTree`], with or without a value.
 #[derive(Debug, Clone)]
 pub struct Node<Weight> {
     key: OwnedKeyExpr,
@@ -68,32 +68,32 @@ impl<Weight> Node<Weight> {
         }
     }
 
-    /// The key of the place.
+    /// Returns the key of the node.
     pub fn keyexpr(&self) -> OwnedKeyExpr {
         self.key.clone()
     }
 
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     pub fn weight(&self) -> Option<&Weight> {
         self.weight.as_ref()
     }
 
-    /// The value, to be changed.
+    /// Returns the value, mutably.
     pub fn weight_mut(&mut self) -> Option<&mut Weight> {
         self.weight.as_mut()
     }
 
-    /// Takes the value out.
+    /// Removes and returns the value.
     pub fn take_weight(&mut self) -> Option<Weight> {
         self.weight.take()
     }
 
-    /// Puts a value in, and gives the one that was there.
+    /// Inserts a value, and returns the previous one.
     pub fn insert_weight(&mut self, weight: Weight) -> Option<Weight> {
         self.weight.replace(weight)
     }
 
-    /// The places one chunk below this one.
+    /// Returns the nodes one chunk below this one.
     pub fn children(&self) -> Children<'_, Weight> {
         Children(&self.below)
     }
@@ -125,7 +125,7 @@ impl<'a, Weight> Children<'a, Weight> {
     }
 }
 
-/// A place in a [`KeBoxTree`] whose value may be changed while the places below it are visited.
+/// A node of a [`KeBoxTree`] whose value may be changed while the places below it are visited.
 #[derive(Debug)]
 pub struct NodeMut<'a, Weight> {
     key: &'a OwnedKeyExpr,
@@ -148,7 +148,7 @@ impl<Weight> NodeMut<'_, Weight> {
         self.weight.as_mut()
     }
 
-    /// Takes the value out.
+    /// Removes and returns the value.
     pub fn take_weight(&mut self) -> Option<Weight> {
         self.weight.take()
     }
@@ -166,75 +166,75 @@ pub trait IKeyExprTree<'a, Weight: 'a> {
     /// A place in the tree.
     type Node: 'a;
 
-    /// The place of this key, if it was ever made; the key is no pattern here.
+    /// Returns the node of this key, if it was ever made; the key is no pattern here.
     fn node(&'a self, key: &keyexpr) -> Option<&'a Self::Node>;
 
-    /// The value of this key; the key is no pattern here.
+    /// Returns the value of this key; the key is no pattern here.
     fn weight_at(&'a self, key: &keyexpr) -> Option<&'a Weight>;
 
-    /// Every place, also those without a value.
+    /// Returns every node, also without a value.
     fn tree_iter(&'a self) -> impl Iterator<Item = &'a Self::Node>;
 
-    /// Every key that has a value, with it.
+    /// Returns every key that has a value, with it.
     fn key_value_pairs(&'a self) -> impl Iterator<Item = (OwnedKeyExpr, &'a Weight)>;
 
-    /// The places whose keys meet `key`, also those without a value.
+    /// Returns the nodes whose keys intersect `key`, also without a value.
     fn intersecting_nodes(&'a self, key: &'a keyexpr) -> impl Iterator<Item = &'a Self::Node>;
 
-    /// The keys that have a value and meet `key`.
+    /// Returns the keys that have a value and intersect `key`.
     fn intersecting_keys(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr>;
 
-    /// The places whose keys belong to `key`, also those without a value.
+    /// Returns the nodes whose keys `key` includes, also without a value.
     fn included_nodes(&'a self, key: &'a keyexpr) -> impl Iterator<Item = &'a Self::Node>;
 
-    /// The keys that have a value and belong to `key`.
+    /// Returns the keys that have a value and that `key` includes.
     fn included_keys(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr>;
 
-    /// The places whose keys contain `key`, also those without a value.
+    /// Returns the nodes whose keys include `key`, also without a value.
     fn nodes_including(&'a self, key: &'a keyexpr) -> impl Iterator<Item = &'a Self::Node>;
 
-    /// The keys that have a value and contain `key`.
+    /// Returns the keys that have a value and include `key`.
     fn keys_including(&'a self, key: &'a keyexpr) -> impl Iterator<Item = OwnedKeyExpr>;
 }
 
 /// Write access to a tree of keys.
 pub trait IKeyExprTreeMut<'a, Weight: 'a>: IKeyExprTree<'a, Weight> {
-    /// The place of this key, if it was ever made; the key is no pattern here.
+    /// Returns the node of this key, if it was ever made; the key is no pattern here.
     fn node_mut<'b>(&'b mut self, key: &keyexpr) -> Option<&'b mut Self::Node>;
 
-    /// The value of this key, to be changed.
+    /// Returns the value of this key, mutably.
     fn weight_at_mut<'b>(&'b mut self, key: &keyexpr) -> Option<&'b mut Weight>
     where
         'a: 'b;
 
-    /// The place of this key, which is made if it is not there.
+    /// Returns the node of this key, which is created if it is absent.
     fn node_mut_or_create<'b>(&'b mut self, key: &keyexpr) -> &'b mut Self::Node;
 
-    /// Every place, also those without a value, for changing values.
+    /// Returns every node, also without a value, for changing values.
     fn tree_iter_mut(&'a mut self) -> impl Iterator<Item = NodeMut<'a, Weight>>;
 
-    /// The places whose keys meet `key`, also those without a value, for changing values.
+    /// Returns the nodes whose keys intersect `key`, also without a value, for changing values.
     fn intersecting_nodes_mut(
         &'a mut self,
         key: &'a keyexpr,
     ) -> impl Iterator<Item = NodeMut<'a, Weight>>;
 
-    /// The places whose keys belong to `key`, also those without a value, for changing values.
+    /// Returns the nodes whose keys `key` includes, also without a value, for changing values.
     fn included_nodes_mut(
         &'a mut self,
         key: &'a keyexpr,
     ) -> impl Iterator<Item = NodeMut<'a, Weight>>;
 
-    /// The places whose keys contain `key`, also those without a value, for changing values.
+    /// Returns the nodes whose keys include `key`, also without a value, for changing values.
     fn nodes_including_mut(
         &'a mut self,
         key: &'a keyexpr,
     ) -> impl Iterator<Item = NodeMut<'a, Weight>>;
 
-    /// Puts a value in, and gives the one that the key had.
+    /// Inserts a value, and returns the previous one of the key.
     fn insert(&mut self, key: &keyexpr, weight: Weight) -> Option<Weight>;
 
-    /// Takes the value of this key out. Its place is there until [`prune`](Self::prune).
+    /// Removes the value of this key. Its node stays until [`prune`](Self::prune).
     fn remove(&mut self, key: &keyexpr) -> Option<Weight>;
 
     /// Removes nodes for which the predicate returns true and which have no child; lowest first.
@@ -245,7 +245,7 @@ pub trait IKeyExprTreeMut<'a, Weight: 'a>: IKeyExprTree<'a, Weight> {
 }
 
 impl<Weight, Wildness, Children> KeBoxTree<Weight, Wildness, Children> {
-    /// Nothing.
+    /// Creates an empty tree.
     pub fn new() -> Self {
         Self::default()
     }
@@ -271,7 +271,7 @@ impl<Weight, Wildness, Children> KeBoxTree<Weight, Wildness, Children> {
     }
 }
 
-/// Goes through the places that can meet a key, or all, each before those below it.
+/// Iterator over the nodes that can intersect a key, or over all, each before those below it.
 struct Walk<'a, Weight> {
     key: Option<&'a keyexpr>,
     open: Vec<std::collections::btree_map::Values<'a, Box<str>, Node<Weight>>>,

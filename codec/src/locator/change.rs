@@ -7,7 +7,7 @@ use std::fmt;
 use super::{Endpoint, EndpointError, Options, Part, quoted};
 
 impl Endpoint {
-    /// The protocol, to be replaced.
+    /// Returns the protocol, to be replaced.
     pub fn protocol_mut(&mut self) -> PartMut<'_> {
         PartMut {
             endpoint: self,
@@ -15,7 +15,7 @@ impl Endpoint {
         }
     }
 
-    /// The address, to be replaced.
+    /// Returns the address, to be replaced.
     pub fn address_mut(&mut self) -> PartMut<'_> {
         PartMut {
             endpoint: self,
@@ -23,7 +23,7 @@ impl Endpoint {
         }
     }
 
-    /// The metadata, to be changed.
+    /// Returns the metadata, to be changed.
     ///
     /// ```
     /// use zonda_codec::Endpoint;
@@ -43,7 +43,7 @@ impl Endpoint {
         }
     }
 
-    /// The options of the local side, to be changed.
+    /// Returns the options of the local side, to be changed.
     pub fn config_mut(&mut self) -> OptionsMut<'_> {
         OptionsMut {
             endpoint: self,
@@ -72,7 +72,7 @@ impl PartMut<'_> {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         self.part().as_str()
     }
@@ -138,7 +138,7 @@ impl OptionsMut<'_> {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         self.options().as_str()
     }

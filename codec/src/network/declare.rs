@@ -65,7 +65,8 @@ pub struct QueryableInfo {
 /// The `key` of an end is only needed where ids are not used (between routers); `None` is the null form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Declaration<'a> {
-    /// From now on `id` stands for the key. Declare with scope 0 and the full text.
+    /// A declaration of `id`, which stands for the key from now on. Declare with scope 0 and the
+    /// full text.
     KeyExpr {
         /// The id, 1 to 65535.
         id: u16,
@@ -141,7 +142,7 @@ pub struct Declare<'a> {
 }
 
 impl<'a> Declare<'a> {
-    /// A declaration with the usual treatment, answering nothing.
+    /// Creates a declaration with the usual quality of service that answers no interest.
     pub const fn new(body: Declaration<'a>) -> Self {
         Declare {
             interest_id: None,
@@ -346,7 +347,7 @@ fn write_entity(
     wire_expr.write(writer)
 }
 
-/// The end of an entity: its id and, in an extension, its key.
+/// Reads the end of an entity: its id and, in an extension, its key.
 fn read_end<'a>(
     header: u8,
     reader: &mut Reader<'a>,

@@ -28,7 +28,8 @@ pub struct PushHead<'a> {
 }
 
 impl<'a> PushHead<'a> {
-    /// With the key as the neighbour reads it, and the routing context it is to see: 0 unless both are routers.
+    /// Creates a head with the key as the neighbour reads it, and the routing context it is to see:
+    /// 0 unless both are routers.
     #[inline]
     pub const fn new(wire_expr: WireExpr<'a>, qos: Qos, node_id: u16) -> Self {
         PushHead {
@@ -49,8 +50,8 @@ impl<'a> PushHead<'a> {
         }
     }
 
-    /// Of `push`, which passes through; `raw_body` is its body as it came. A `stamp` becomes the timestamp of a PUT; a DEL
-    /// keeps what it has.
+    /// Returns the head of `push`, which is forwarded; `raw_body` is its body as it came. A `stamp`
+    /// becomes the timestamp of a PUT; a DEL keeps its own.
     #[inline]
     pub fn passing(
         self,
@@ -71,8 +72,8 @@ impl<'a> PushHead<'a> {
         }
     }
 
-    /// Of many PUTs like `put`, which differ in their payloads only. `None` if it is too long to be copied as a block, as
-    /// one with a key in full is.
+    /// Prepares the head of many PUTs like `put`, which differ in their payloads only. `None` if it
+    /// is too long to be copied as a block, as one with a key in full is.
     pub fn prepare(self, put: &Put<'_>) -> Option<PreparedHead> {
         PreparedHead::new(&self, put)
     }
@@ -84,8 +85,9 @@ impl<'a> PushHead<'a> {
         NumberedHead::new(self, put, source)
     }
 
-    /// Of the messages of `run`, which pass through. They get times in steps of 1 from `first` on if there is one: then
-    /// they must not have any. Payloads of `payload_max` bytes and more are left to be sent from where they lie.
+    /// Prepares the heads of the messages of `run`, which are forwarded. They get times in steps of
+    /// 1 from `first` on if there is one: then they must not have any. Payloads of `payload_max`
+    /// bytes and more are left to the caller, which sends them without a copy.
     pub fn stencil(
         self,
         first: Option<Timestamp>,
@@ -95,7 +97,7 @@ impl<'a> PushHead<'a> {
         Stencil::new(self, first, payload_max, run)
     }
 
-    /// Everything before the body.
+    /// Writes the fields before the body.
     #[inline(always)]
     fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         Push::encode_head(&self.wire_expr, self.qos, self.node_id, writer)
@@ -171,7 +173,7 @@ impl Encode for PassedHead<'_> {
     }
 }
 
-/// A body as it came without the payload that it ends with.
+/// Returns a body as it came, without the payload that it ends with.
 #[inline]
 fn front_of<'a>(raw_body: &'a [u8], payload: &[u8]) -> &'a [u8] {
     let len = raw_body.len().saturating_sub(payload.len());

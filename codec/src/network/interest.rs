@@ -37,7 +37,7 @@ pub enum InterestMode {
     Current,
     /// Future declarations.
     Future,
-    /// Both.
+    /// Present and future declarations.
     CurrentFuture,
 }
 
@@ -58,12 +58,12 @@ impl InterestOptions {
     /// One declaration on the interest's own key stands for all.
     pub const AGGREGATE: InterestOptions = InterestOptions(0x80);
 
-    /// The options with these bits; unknown bits are dropped.
+    /// Creates the options with these bits; unknown bits are dropped.
     pub const fn from_bits(bits: u8) -> Self {
         InterestOptions(bits & 0x8f)
     }
 
-    /// The bits.
+    /// Returns the bits.
     pub const fn bits(self) -> u8 {
         self.0
     }

@@ -42,7 +42,7 @@ pub struct Push<'a> {
 }
 
 impl<'a> Push<'a> {
-    /// A sample with default quality of service and no optional field.
+    /// Creates a sample with default quality of service and no optional field.
     #[inline]
     pub const fn new(wire_expr: WireExpr<'a>, body: PushBody<'a>) -> Self {
         Push {
@@ -55,8 +55,8 @@ impl<'a> Push<'a> {
         }
     }
 
-    /// Reads a push and gives the raw bytes of its body as well, from the body's header to the payload's
-    /// end: what a router copies when it forwards.
+    /// Reads a push, and returns also the raw bytes of its body, from the body's header to the
+    /// payload's end, which a router copies when it forwards.
     ///
     /// # Errors
     /// If the bytes are not a PUSH; the reader then stands inside it.
@@ -191,7 +191,7 @@ impl Push<'_> {
         })
     }
 
-    /// Everything before the body. On an error part of it may have been written.
+    /// Writes the fields before the body. On an error part of them may have been written.
     pub(crate) fn write_head(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let mut chain = Chain::after(writer.position());
         writer.u8(id::PUSH | self.wire_expr.flags())?;

@@ -56,7 +56,7 @@ impl Target {
 pub struct Request<'a> {
     /// The number that responses repeat; unique per face and direction.
     pub rid: u32,
-    /// The keys asked for.
+    /// The keys of the query.
     pub wire_expr: WireExpr<'a>,
     /// Quality of service; usually [`Qos::REQUEST`].
     pub qos: Qos,
@@ -74,12 +74,12 @@ pub struct Request<'a> {
     pub ts_stack: Option<TsStack<'a>>,
     /// The querier understands an error reply that stands for the replies of a node whose link was lost.
     pub hears_of_losses: bool,
-    /// The question.
+    /// The query.
     pub body: Query<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// A query with the usual treatment and defaults elsewhere.
+    /// Creates a query with the usual quality of service and defaults elsewhere.
     pub const fn new(rid: u32, wire_expr: WireExpr<'a>, body: Query<'a>) -> Self {
         Request {
             rid,
@@ -96,7 +96,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Reads a request and gives the raw bytes of its body as well: what a router passes on.
+    /// Reads a request, and returns also the raw bytes of its body, which a router forwards.
     ///
     /// # Errors
     /// If the bytes are not a REQUEST; the reader then stands inside it.

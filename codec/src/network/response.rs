@@ -48,7 +48,7 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// Reads a response and gives the raw bytes of its body as well: what a router passes on.
+    /// Reads a response, and returns also the raw bytes of its body, which a router forwards.
     ///
     /// # Errors
     /// If the bytes are not a RESPONSE; the reader then stands inside it.
@@ -88,7 +88,7 @@ pub struct ResponseHead<'a> {
 }
 
 impl<'a> ResponseHead<'a> {
-    /// The response with this head and `body`.
+    /// Returns the response with this head and `body`.
     #[inline(always)]
     pub const fn with_body(self, body: ResponseBody<'a>) -> Response<'a> {
         Response {
@@ -153,7 +153,7 @@ impl Encode for ResponseHead<'_> {
 }
 
 impl Response<'_> {
-    /// Everything before the body.
+    /// Returns the fields before the body.
     #[inline]
     pub const fn head(&self) -> ResponseHead<'_> {
         ResponseHead {

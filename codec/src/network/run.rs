@@ -26,7 +26,7 @@ pub struct Again<'a> {
 }
 
 impl<'a> Again<'a> {
-    /// A copy of the value, if it is short.
+    /// Returns a copy of the value, if it is short.
     #[inline(always)]
     pub fn short(&self) -> Option<Short> {
         match self.front {
@@ -35,7 +35,7 @@ impl<'a> Again<'a> {
         }
     }
 
-    /// Makes `push`, an earlier message of the run, into this one.
+    /// Turns `push`, an earlier message of the run, into this one.
     #[inline(always)]
     pub fn write_to(&self, push: &mut Push<'a>) {
         if let PushBody::Put(put) = &mut push.body {
@@ -66,7 +66,7 @@ impl<'a> Again<'a> {
 #[derive(Debug, Clone)]
 pub struct PushRun<'a> {
     like: Likeness<'a>,
-    /// Of the message that was read last.
+    /// Timestamp of the message that was read last.
     timestamp: Option<Timestamp>,
     reader: Reader<'a>,
     left: usize,
@@ -129,7 +129,7 @@ impl<'a> PushRun<'a> {
         self.left
     }
 
-    /// Behind the last message that it brought.
+    /// Returns a reader behind the last message that it yielded.
     #[inline]
     pub fn reader(&self) -> Reader<'a> {
         self.reader

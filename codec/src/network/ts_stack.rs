@@ -48,19 +48,20 @@ impl<'a> TsStack<'a> {
         })
     }
 
-    /// The points at which times are collected: bit 0 send, 1 route, 2 receive.
+    /// Returns the points at which times are collected: bit 0 send, 1 route, 2 receive.
     pub fn conf(&self) -> u8 {
         self.raw.first().copied().unwrap_or_default()
     }
 
-    /// The collected entries: flags (bits 0-2 the point, bit 7 custom) and the bytes of the time.
+    /// Returns the collected entries: flags (bits 0-2 the point, bit 7 custom) and the bytes of the
+    /// time.
     pub fn entries(&self) -> impl Iterator<Item = (u8, &'a [u8])> + use<'a> {
         let mut reader = Reader::new(self.raw);
         let count = reader.u8().and_then(|_| reader.z64()).unwrap_or(0);
         (0..count).map_while(move |_| Some((reader.u8().ok()?, reader.bytes_z64().ok()?)))
     }
 
-    /// The body in wire form.
+    /// Returns the body in wire form.
     pub fn as_bytes(&self) -> &'a [u8] {
         self.raw
     }

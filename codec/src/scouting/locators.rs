@@ -47,7 +47,7 @@ impl<'a> Locators<'a> {
         self.len() == 0
     }
 
-    /// The texts of the locators.
+    /// Returns the texts of the locators.
     pub fn iter(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let (bytes, texts): (&[u8], &[&str]) = match self.0 {
             List::Wire { bytes, .. } => (bytes, &[]),

@@ -23,7 +23,7 @@ use crate::{
 pub mod reason {
     /// No particular reason; a user's close.
     pub const GENERIC: u8 = 0;
-    /// Something asked for is not supported.
+    /// A requested feature is not supported.
     pub const UNSUPPORTED: u8 = 1;
     /// The peer broke the protocol.
     pub const INVALID: u8 = 2;

@@ -31,7 +31,7 @@ use crate::{
 pub struct Resolution(u8);
 
 impl Resolution {
-    /// The resolution with these bits; the upper four mean nothing and are dropped.
+    /// Creates the resolution with these bits; the upper four have no meaning and are dropped.
     #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         Resolution(bits & 0x0f)
@@ -43,19 +43,20 @@ impl Resolution {
         self.0
     }
 
-    /// The bits of frame sequence numbers: 8, 16, 32 or 64.
+    /// Returns the bits of frame sequence numbers: 8, 16, 32 or 64.
     #[inline]
     pub const fn frame_sn_bits(self) -> u8 {
         8 << (self.0 & 0b11)
     }
 
-    /// The bits of request ids: 8, 16, 32 or 64.
+    /// Returns the bits of request ids: 8, 16, 32 or 64.
     #[inline]
     pub const fn request_id_bits(self) -> u8 {
         8 << (self.0 >> 2)
     }
 
-    /// The mask of frame sequence numbers. Variable-length encoding leaves 7 of 8 bits for the number.
+    /// Returns the mask of frame sequence numbers. Variable-length encoding leaves 7 of 8 bits for
+    /// the number.
     #[inline]
     pub const fn frame_sn_mask(self) -> u32 {
         match self.0 & 0b11 {
@@ -66,7 +67,7 @@ impl Resolution {
         }
     }
 
-    /// The smaller of each field.
+    /// Returns the smaller of each field.
     #[must_use]
     pub const fn min(self, other: Self) -> Self {
         let (frame, other_frame) = (self.0 & 0b0011, other.0 & 0b0011);
@@ -86,7 +87,7 @@ impl Resolution {
 }
 
 impl Default for Resolution {
-    /// 32 bits for both.
+    /// Returns 32 bits for both.
     fn default() -> Self {
         Resolution(0x0a)
     }
@@ -132,7 +133,7 @@ pub struct InitAck<'a> {
 }
 
 impl<'a> InitSyn<'a> {
-    /// An offer of the default sizes without features.
+    /// Creates an offer of the default sizes without features.
     pub fn new(whatami: WhatAmI, zid: ZenohId) -> Self {
         InitSyn {
             version: PROTOCOL_VERSION,
@@ -167,7 +168,7 @@ impl<'a> InitAck<'a> {
     }
 }
 
-/// The fields that both kinds begin with.
+/// Reads the fields that both kinds begin with.
 fn read_fixed<'a>(header: u8, reader: &mut Reader<'a>) -> Result<InitSyn<'a>, DecodeError> {
     let version = reader.u8()?;
     let identity = reader.u8()?;

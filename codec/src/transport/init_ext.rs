@@ -36,8 +36,8 @@ const HAS_PRIORITIES: u64 = 0b010;
 const HAS_RELIABILITY: u64 = 0b100;
 
 impl QosLink {
-    /// A link that carries the priorities from the first to the second, both included, and one
-    /// reliability; `None` where nothing is said.
+    /// Creates a link that carries the priorities from the first to the second, both included, and
+    /// one reliability; `None` where nothing is known.
     pub fn new(priorities: Option<(Priority, Priority)>, reliability: Option<Reliability>) -> Self {
         let mut bits = 0;
         if let Some((first, last)) = priorities {
@@ -49,17 +49,17 @@ impl QosLink {
         QosLink(if bits == 0 { 1 } else { bits })
     }
 
-    /// The number as received.
+    /// Creates it from the number as received.
     pub const fn from_bits(bits: u64) -> Self {
         QosLink(bits)
     }
 
-    /// The number as sent.
+    /// Returns the number as sent.
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// The first and the last priority as numbers; a hostile peer's may exceed 7.
+    /// Returns the first and the last priority as numbers; a hostile peer's may exceed 7.
     pub const fn priorities(self) -> Option<(u8, u8)> {
         if self.0 & HAS_PRIORITIES == 0 {
             return None;
@@ -67,7 +67,7 @@ impl QosLink {
         Some(((self.0 >> 3) as u8, (self.0 >> 11) as u8))
     }
 
-    /// The reliability.
+    /// Returns the reliability.
     pub const fn reliability(self) -> Option<Reliability> {
         if self.0 & HAS_RELIABILITY == 0 {
             None

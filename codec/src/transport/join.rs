@@ -40,9 +40,9 @@ const DEFAULT_BATCH_SIZE: u16 = 8192;
 /// The next sequence numbers of a reliable and a best-effort channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct NextSn {
-    /// On the reliable channel.
+    /// Number of the reliable channel.
     pub reliable: u32,
-    /// On the best-effort channel.
+    /// Number of the best-effort channel.
     pub best_effort: u32,
 }
 

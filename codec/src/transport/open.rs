@@ -34,7 +34,7 @@ const KEY_LOW_LATENCY: u8 = 0x05;
 const KEY_COMPRESSION: u8 = 0x06;
 const KEY_REMOTE_BOUND: u8 = 0x27;
 
-/// On which side of a gateway the other node lies.
+/// Side of a gateway on which the other node lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemoteBound {
     /// Upstream.

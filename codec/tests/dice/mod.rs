@@ -28,7 +28,7 @@ impl<'a> Dice<'a> {
         self.byte() & 1 == 1
     }
 
-    /// A number of any magnitude: half of them are small.
+    /// Returns a number of any magnitude: half of them are small.
     fn number(&mut self) -> u64 {
         let width = self.byte() % 9;
         (0..width).fold(0, |number, _| number << 8 | u64::from(self.byte()))
@@ -41,7 +41,7 @@ impl<'a> Dice<'a> {
         bytes
     }
 
-    /// A text: the random bytes up to the first that is not ASCII.
+    /// Returns a text: the random bytes up to the first that is not ASCII.
     fn text(&mut self, most: usize) -> &'a str {
         let bytes = self.bytes(most);
         let ascii = bytes.iter().take_while(|byte| byte.is_ascii()).count();

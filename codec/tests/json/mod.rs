@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use zonda_codec::extension::ExtensionBody;
 use zonda_codec::*;
 
-/// Lower-case hex.
+/// Formats as lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of a hex text.
+/// Returns the bytes of a hex text.
 pub fn unhex(text: &str) -> Vec<u8> {
     assert!(text.len().is_multiple_of(2), "odd hex {text}");
     (0..text.len() / 2)
@@ -383,7 +383,7 @@ fn join(join: &Join<'_>) -> Value {
     })
 }
 
-/// A transport message; a frame's `payload` is for the caller to fill.
+/// Converts a transport message; the caller fills a frame's `payload`.
 pub fn transport(message: &TransportMessage<'_>) -> Value {
     let is_reliable = |reliability| reliability == Reliability::Reliable;
     match message {
@@ -472,7 +472,7 @@ pub fn scouting(message: &ScoutingMessage<'_>) -> Value {
     }
 }
 
-/// A link state; `options` follows from the other fields.
+/// Converts a link state; `options` follows from the other fields.
 pub fn link_state(state: &LinkState<'_>) -> Value {
     let mut options = 0;
     for (bit, present) in [

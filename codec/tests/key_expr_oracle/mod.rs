@@ -12,7 +12,8 @@ pub fn includes(a: &str, b: &str) -> bool {
     list_covers(&split(a), &split(b))
 }
 
-/// The canonical spelling, if there is one, found by rewriting one step at a time until nothing changes.
+/// Returns the canonical spelling, if there is one, found by rewriting one step at a time until
+/// nothing changes.
 pub fn canonize(text: &str) -> Option<String> {
     let mut chunks: Vec<String> = text.split('/').map(str::to_owned).collect();
     for chunk in &mut chunks {
@@ -37,7 +38,7 @@ pub fn canonize(text: &str) -> Option<String> {
     is_canonical(&canonical).then_some(canonical)
 }
 
-/// The grammar, rule by rule.
+/// Returns true if the text follows the grammar, rule by rule.
 pub fn is_canonical(text: &str) -> bool {
     let chunks = split(text);
     let pairs_fit = chunks
@@ -126,7 +127,7 @@ fn globs_meet(x: &[u8], y: &[u8]) -> bool {
     }
 }
 
-/// `y` is taken letter by letter.
+/// Returns true if `x` covers `y`, which is taken letter by letter.
 fn glob_covers(x: &[u8], y: &[u8]) -> bool {
     match (x, y) {
         ([b'$', b'*', x_rest @ ..], _) => {

@@ -50,7 +50,7 @@ fn encoding(encoding: &Encoding) -> Value {
     json!({"id": encoding.id, "schema": schema})
 }
 
-/// The byte is private; the extension it converts to shows it.
+/// Formats a quality of service by the extension it converts to, as its byte is private.
 fn qos<const ID: u8>(qos: QoSType<ID>) -> Value {
     let bits = zenoh_protocol::common::ZExtZ64::<ID>::from(qos).value;
     json!({

@@ -32,10 +32,10 @@ type Fetch = fn(Box<dyn Fn(Reply) + Send + Sync>) -> zonda::Result<()>;
 /// Stand-in of an item that does not exist.
 struct Absent;
 
-/// Takes what a probe gives.
+/// Uses the value of a probe.
 fn used<T>(_: T) {}
 
-/// A value of whatever type is wanted; nothing of this is run.
+/// Returns a value of any type; nothing of this is run.
 fn any<T>() -> T {
     unreachable!("only compiled")
 }

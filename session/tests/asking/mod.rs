@@ -35,7 +35,7 @@ pub fn until_answered(asking: &Session, key: &str) {
     });
 }
 
-/// A queryable that answers on its key with this text.
+/// Declares a queryable that answers on its key with this text.
 pub fn answers(session: &Session, key: &'static str, text: &'static str) -> Queryable<()> {
     let declared = session
         .declare_queryable(key)
@@ -46,7 +46,7 @@ pub fn answers(session: &Session, key: &'static str, text: &'static str) -> Quer
     declared.unwrap()
 }
 
-/// The texts of all replies, which end in time.
+/// Returns the texts of all replies, which end in time.
 pub fn texts(replies: &FifoChannelHandler<Reply>) -> Vec<String> {
     let mut texts = Vec::new();
     loop {
@@ -58,7 +58,7 @@ pub fn texts(replies: &FifoChannelHandler<Reply>) -> Vec<String> {
     }
 }
 
-/// The text of a reply.
+/// Returns the text of a reply.
 pub fn text(reply: &Reply) -> String {
     match reply.result() {
         Ok(sample) => sample.payload().try_to_string().unwrap().into_owned(),
@@ -66,7 +66,7 @@ pub fn text(reply: &Reply) -> String {
     }
 }
 
-/// A get, its replies and how it ended.
+/// Runs a get, and returns its replies and its end.
 pub fn asked<'a>(get: SessionGetBuilder<'a, 'a>) -> (Vec<String>, GetEnd) {
     let (tell, told) = channel();
     let replies = get

@@ -45,24 +45,24 @@ impl Authority {
         path.to_str().expect("text").to_owned()
     }
 
-    /// The file of the authority's own certificate.
+    /// Returns the file of the authority's own certificate.
     pub fn ca(&self) -> String {
         self.path("ca.pem")
     }
 
-    /// A certificate for these hosts, which is valid now.
+    /// Signs a certificate for these hosts, which is valid now.
     pub fn sign(&self, name: &str, hosts: &[&str]) -> Pair {
         self.sign_with(name, hosts, |_| {})
     }
 
-    /// A certificate that has expired.
+    /// Signs a certificate that has expired.
     pub fn sign_expired(&self, name: &str, hosts: &[&str]) -> Pair {
         self.sign_with(name, hosts, |params| {
             params.not_after = date_time_ymd(2020, 1, 1);
         })
     }
 
-    /// A certificate that expires so many seconds from now.
+    /// Signs a certificate that expires so many seconds from now.
     pub fn sign_for(&self, name: &str, hosts: &[&str], seconds: u64) -> Pair {
         self.sign_with(name, hosts, |params| {
             let end = SystemTime::now() + Duration::from_secs(seconds);

@@ -21,13 +21,14 @@ pub fn here_and_remote(case: impl Fn(&Session, &Session)) {
 /// A place from which a callback can drop an object of its session.
 pub type Slot<T> = Arc<Mutex<Option<T>>>;
 
-/// Takes what is in it out first, so that the test's own lock is not held while that is dropped; false if nothing was.
+/// Empties the slot, and drops the value when the test's own lock is free; returns false if there
+/// was none.
 pub fn empty<T>(slot: &Slot<T>) -> bool {
     let taken = slot.lock().unwrap().take();
     taken.is_some()
 }
 
-/// A count of calls, for the test and for the callback.
+/// Returns a count of calls, for the test and for the callback.
 pub fn counter() -> (Arc<AtomicUsize>, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     (count.clone(), count)

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Never passes in a test that works.
+/// Limit that no working test exceeds.
 pub const LONG: Duration = Duration::from_secs(20);
 
 /// The calling context.
@@ -59,7 +59,7 @@ pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The output of a future that is ready in time.
+/// Returns the output of a future that is ready in time.
 pub async fn in_time<F: Future>(future: F) -> F::Output {
     let mut future = std::pin::pin!(future);
     let mut limit = std::pin::pin!(async_io::Timer::after(LONG));

@@ -29,7 +29,7 @@ pub struct Offer {
 pub mod call {
     use super::*;
 
-    /// The future of a put of a message that is never published.
+    /// Returns the future of a put of a message that is never published.
     pub async fn future(publisher: &Publisher<'_>, size: usize) -> Published {
         let put = publisher.put(vec![0; size]).timeout(LONG);
         put.outcome().await
@@ -48,7 +48,7 @@ pub struct Scene {
     /// Messages that were accepted.
     pub accepted: u64,
     numbers: u64,
-    /// Their sizes.
+    /// Sizes of the messages.
     sizes: Vec<usize>,
     /// The numbers of the refused messages.
     refused: Vec<u64>,
@@ -154,7 +154,7 @@ impl Scene {
         self.numbers
     }
 
-    /// A payload with the next number.
+    /// Returns a payload with the next number.
     pub fn next_payload(&mut self, size: usize) -> ZBytes {
         let mut bytes = vec![7; size.max(8)];
         // Every other one gets no shorter when it is compressed.
@@ -279,7 +279,7 @@ impl Scene {
             .collect()
     }
 
-    /// Each message has one outcome.
+    /// Checks that each message has one outcome.
     pub fn settle_publisher(&self) {
         let mut offered = 0;
         for (control, publisher) in &self.publishers {

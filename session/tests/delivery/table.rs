@@ -73,7 +73,7 @@ impl Table {
         Table(rows)
     }
 
-    /// The entry of a case.
+    /// Returns the entry of a case.
     pub fn says(&self, control: CongestionControl, call: Call, state: State) -> &str {
         let control = CONTROLS.iter().find(|(one, _)| *one == control).unwrap().1;
         let call = CALLS.iter().find(|(one, _)| *one == call).unwrap().1;
@@ -86,7 +86,7 @@ impl Table {
     }
 }
 
-/// A result in the words of the table.
+/// Returns a result in the words of the table.
 pub fn in_words(result: &Result<Outcome, PublishError>) -> &'static str {
     match result {
         Ok(Outcome::Sent | Outcome::Queued) => "accepted",

@@ -10,7 +10,7 @@ use super::place::Place;
 use crate::pair::{LONG, until};
 use crate::traffic::{check_each, check_question, check_traffic};
 
-/// Without fragments, with fragments, without again.
+/// Sizes without fragments, with fragments, without again.
 const SIZES: &[usize] = &[0, 8, 70_000, 9];
 
 const HAS_COMPRESSION: bool = cfg!(feature = "compression");
@@ -19,12 +19,12 @@ fn open(config: Config) -> Session {
     zonda::open(config).wait().expect("it opens")
 }
 
-/// A session that listens at the place.
+/// Opens a session that listens at the place.
 fn listening(place: &Place, runtime: RuntimeKind, config: Config) -> Session {
     listening_at(&place.listen, place, runtime, config)
 }
 
-/// A session that listens at this endpoint, once the previous session has left it.
+/// Opens a session that listens at this endpoint, once the previous session has left it.
 fn listening_at(at: &str, place: &Place, runtime: RuntimeKind, config: Config) -> Session {
     let config = place.settled(config.listen([at]), runtime);
     let mut opened = None;
@@ -39,7 +39,7 @@ fn locator(of: &Session) -> String {
     of.info().locators().remove(0).to_string()
 }
 
-/// A session that is connected to `to`; returns when both know.
+/// Opens a session that is connected to `to`; returns when both know.
 fn dialling(place: &Place, runtime: RuntimeKind, config: Config, to: &Session) -> Session {
     let session = open(place.settled(config.connect([&locator(to)]), runtime));
     let linked = |a: &Session, b: &Session| a.info().links().iter().any(|l| l.zid == b.zid());

@@ -10,7 +10,7 @@ mod place;
 use place::Place;
 use zonda::config::RuntimeKind;
 
-/// Every case of each kind as a test of its own, on each runtime in turn.
+/// Defines every case of each kind as a test of its own, on each runtime in turn.
 macro_rules! of_each_kind {
     ($($(#[$condition:meta])* $kind:ident)+) => {
         $($(#[$condition])*

@@ -28,7 +28,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Any free port, without any settings.
+    /// Returns any free port, without any settings.
     fn port(kind: &'static str) -> Place {
         Place {
             kind,
@@ -57,7 +57,7 @@ impl Place {
         Place::port("ws")
     }
 
-    /// Between a machine and itself, where the kernel has that.
+    /// Returns an endpoint between a machine and itself, where the kernel has that.
     #[cfg(target_os = "linux")]
     pub fn vsock() -> Place {
         let is_there = connects_to_itself();
@@ -86,7 +86,7 @@ impl Place {
         }
     }
 
-    /// The listening end shows a certificate.
+    /// Returns a place whose listening end shows a certificate.
     #[cfg(feature = "tls")]
     pub fn tls() -> Place {
         let authority = Authority::new();
@@ -108,7 +108,7 @@ impl Place {
         }
     }
 
-    /// QUIC with the certificate of [`Place::tls`] at the listening end.
+    /// Returns QUIC with the certificate of [`Place::tls`] at the listening end.
     #[cfg(feature = "quic")]
     pub fn quic() -> Place {
         let listen = Place::port("quic").listen;
@@ -119,7 +119,7 @@ impl Place {
         }
     }
 
-    /// QUIC where each batch is a datagram.
+    /// Returns QUIC where each batch is a datagram.
     #[cfg(feature = "quic")]
     pub fn quic_datagrams() -> Place {
         let quic = Place::quic();
@@ -130,7 +130,7 @@ impl Place {
         }
     }
 
-    /// Both ends show one.
+    /// Returns a place whose ends both show a certificate.
     #[cfg(feature = "tls")]
     pub fn mtls() -> Place {
         let mut place = Place::tls();
@@ -154,7 +154,7 @@ impl Place {
         place
     }
 
-    /// The listening end shows a certificate, and frames what it sends.
+    /// Returns a place whose listening end shows a certificate, and frames its messages.
     #[cfg(feature = "wss")]
     pub fn wss() -> Place {
         let tls = Place::tls();
@@ -165,7 +165,7 @@ impl Place {
         }
     }
 
-    /// Gives a configuration what both ends need.
+    /// Adds the settings of both ends to a configuration.
     pub fn settled(&self, config: Config, runtime: RuntimeKind) -> Config {
         let settings = self.settings.iter();
         settings.fold(config.with_runtime(runtime), |config, (key, json)| {

@@ -10,24 +10,24 @@ use zonda::pubsub::Publisher;
 use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 
-/// Never passes in a test that works.
+/// Limit that no working test exceeds.
 pub const LONG: Duration = Duration::from_secs(20);
 
-/// A peer that listens on a free loopback port.
+/// Opens a peer that listens on a free loopback port.
 pub fn alone() -> Session {
     zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"]))
         .wait()
         .expect("a lone peer opens")
 }
 
-/// Two peers, the second connected to the first.
+/// Opens two peers, the second connected to the first.
 pub fn pair() -> (Session, Session) {
     let first = alone();
     let second = connected_to(&first, Config::peer().listen([] as [&str; 0]));
     (first, second)
 }
 
-/// A session with this configuration, connected to `other`; returns when both know.
+/// Opens a session with this configuration, connected to `other`; returns when both know.
 pub fn connected_to(other: &Session, config: Config) -> Session {
     let address = other.info().locators().remove(0);
     let session = zonda::open(config.connect([&address]))
@@ -40,7 +40,7 @@ pub fn connected_to(other: &Session, config: Config) -> Session {
     session
 }
 
-/// A publisher on `demo` under Block, once its node knows a subscriber.
+/// Declares a publisher on `demo` under Block, and waits until its node knows a subscriber.
 pub fn blocking(session: &Session) -> Publisher<'static> {
     let publisher = session
         .declare_publisher("demo")

@@ -35,7 +35,7 @@ pub struct Proxy {
 const SEEN_BYTES_MAX: usize = 1 << 20;
 
 impl Proxy {
-    /// A proxy before `target`, for one connection.
+    /// Opens a proxy before `target`, for one connection.
     pub fn before(target: &str) -> Proxy {
         let target = target.trim_start_matches("tcp/").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -70,12 +70,12 @@ impl Proxy {
         proxy
     }
 
-    /// The endpoint to connect to.
+    /// Returns the endpoint to connect to.
     pub fn endpoint(&self) -> String {
         format!("tcp/{}", self.address)
     }
 
-    /// The batches that came for the listening session, without their length prefixes.
+    /// Returns the batches that came for the listening session, without their length prefixes.
     pub fn batches(&self) -> Vec<Vec<u8>> {
         let seen = self.seen.lock().unwrap();
         let mut batches = Vec::new();
@@ -91,12 +91,12 @@ impl Proxy {
         batches
     }
 
-    /// Lets nothing more through to the listening session; bytes from it pass on.
+    /// Holds the messages to the listening session; messages from it pass.
     pub fn hold(&self) {
         self.set(Gate::Held);
     }
 
-    /// Lets through what was held up, and what comes.
+    /// Releases the held messages, and passes new ones.
     pub fn release(&self) {
         self.set(Gate::Open);
     }
@@ -133,8 +133,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(&[u8]) -> bool
     let _ = from.shutdown(Shutdown::Both);
 }
 
-/// A session of this configuration, a peer that it has connected to, and the way between them: held up, and the session has
-/// queued as much for the peer as it may.
+/// Opens a session of this configuration, a peer that it has connected to, and a held proxy between
+/// them; the session has queued as much for the peer as it may.
 pub fn held_up(config: Config) -> (Session, Session, Proxy) {
     let peer = alone();
     let proxy = Proxy::before(peer.info().locators().remove(0).as_ref());

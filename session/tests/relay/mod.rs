@@ -14,7 +14,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay to this endpoint, on a port of its own.
+    /// Opens a relay to this endpoint, on a port of its own.
     pub fn to(target: &str) -> Relay {
         let target = target.strip_prefix("tcp/").expect("tcp").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");

@@ -7,7 +7,7 @@ use zonda::{Session, Wait};
 
 use crate::pair::{LONG, until, until_matched};
 
-/// The port that a session listens on.
+/// Returns the port that a session listens on.
 #[cfg(any(feature = "tls", feature = "ws", feature = "quic"))]
 pub fn port(of: &Session) -> u16 {
     let locator = of.info().locators().remove(0).to_string();
@@ -81,7 +81,7 @@ pub fn check_each(first: &Session, second: &Session, sizes: &[usize]) {
     }
 }
 
-/// A question of the first, which the second answers.
+/// Checks a query of the first session, which the second answers.
 pub fn check_question(first: &Session, second: &Session) {
     let _queryable = second
         .declare_queryable("test/question")

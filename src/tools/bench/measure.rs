@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Round trips, in nanoseconds, ascending.
 pub struct Trips(Vec<u64>);
 
-/// Asks again and again for so long.
+/// Measures round trips for a time.
 pub fn trips(
     session: &Session,
     ping: &str,
@@ -84,14 +84,14 @@ pub fn trips(
 }
 
 impl Trips {
-    /// The time at a percentile, in microseconds.
+    /// Returns the time at a percentile, in microseconds.
     fn micros(&self, percentile: f64) -> f64 {
         let last = self.0.len().saturating_sub(1);
         let at = (percentile / 100.0 * last as f64).round() as usize;
         self.0.get(at).map_or(0.0, |nanos| *nanos as f64 / 1e3)
     }
 
-    /// In a line.
+    /// Formats in a line.
     pub fn line(&self) -> String {
         let [median, p90, p99, max] = [50.0, 90.0, 99.0, 100.0].map(|p| self.micros(p));
         let count = self.0.len();
@@ -100,7 +100,7 @@ impl Trips {
         )
     }
 
-    /// Gives them in JSON, in microseconds.
+    /// Formats as JSON, in microseconds.
     pub fn to_json(&self) -> Value {
         json!({
             "payload": TRIP,
@@ -188,14 +188,14 @@ impl Flow {
         self.rate() * self.size as f64 * 8.0 / 1e6
     }
 
-    /// In a line.
+    /// Formats in a line.
     pub fn line(&self) -> String {
         let (size, rate, bits) = (self.size, self.rate(), self.megabits());
         let rate = thousands(rate.round() as u64);
         format!("{size} B: {rate} messages a second, {bits:.1} Mbit/s")
     }
 
-    /// A row of the table.
+    /// Returns a row of the table.
     pub fn row(&self) -> [String; 5] {
         [
             self.size.to_string(),
@@ -206,7 +206,7 @@ impl Flow {
         ]
     }
 
-    /// Gives it in JSON.
+    /// Formats as JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "payload": self.size,

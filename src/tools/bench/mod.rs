@@ -84,7 +84,7 @@ struct Told {
 struct Count {
     messages: u64,
     bytes: u64,
-    /// From the first to the last.
+    /// Time from the first to the last message.
     nanos: u64,
 }
 
@@ -139,7 +139,7 @@ impl Bench {
         }
     }
 
-    /// The id of a node that serves.
+    /// Finds a node that serves, and returns its id.
     fn find(&self, session: &Session, interrupt: &Interrupt) -> Result<String, Failure> {
         let alive = key_expr(&format!("{}/*/alive", self.key)).map_err(Failure::Usage)?;
         let end = Instant::now() + self.wait;

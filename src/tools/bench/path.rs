@@ -23,7 +23,7 @@ pub struct Neighbour {
     pub remote: String,
 }
 
-/// The links of this node.
+/// Returns the links of this node.
 pub fn neighbours(session: &Session) -> Vec<Neighbour> {
     let links = session.info().links();
     let of = links.into_iter().map(|link| Neighbour {
@@ -41,7 +41,7 @@ type Known = BTreeMap<String, Vec<Neighbour>>;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Path(Vec<Neighbour>);
 
-/// The shortest way to the node of that id and those links.
+/// Returns the shortest path to the node with this id and these links.
 pub fn path(session: &Session, to: &str, links: &[Neighbour]) -> Path {
     let own = session.zid().to_string();
     let mut known = Known::from([(own.clone(), neighbours(session))]);
@@ -112,7 +112,7 @@ fn shortest(known: &Known, from: &str, to: &str) -> Option<Path> {
 }
 
 impl Path {
-    /// In words.
+    /// Formats in words.
     pub fn words(&self) -> String {
         if self.0.is_empty() {
             return "by a way that no admin space tells".to_owned();

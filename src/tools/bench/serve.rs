@@ -30,7 +30,7 @@ impl Counters {
         self.0[at].add(sample);
     }
 
-    /// Makes room for a flow; where it is.
+    /// Inserts a flow, and returns its index.
     fn begin(&mut self, run: &str) -> usize {
         if self.0.len() == FLOWS {
             self.0.pop_front();

@@ -7,7 +7,8 @@ use super::{FormatError, FormatSetError, KeFormat};
 use crate::key_expr::borrowed::keyexpr;
 use crate::key_expr::owned::KeyExpr;
 
-/// Takes values for the parts of a format, and builds keys of them; made by [`KeFormat::formatter`].
+/// Collector of values for the parts of a format, which builds keys of them; made by
+/// [`KeFormat::formatter`].
 #[derive(Clone)]
 pub struct KeFormatter<'s> {
     format: &'s KeFormat<'s>,
@@ -22,7 +23,7 @@ impl<'s> KeFormatter<'s> {
         }
     }
 
-    /// The format.
+    /// Returns the format.
     pub fn format(&self) -> &KeFormat<'s> {
         self.format
     }
@@ -33,14 +34,14 @@ impl<'s> KeFormatter<'s> {
         self
     }
 
-    /// The value that a part was given.
+    /// Returns the value that was set for a part.
     pub fn get(&self, id: &str) -> Option<&str> {
         let value = self.values.get(self.format.position(id)?)?;
         value.as_deref()
     }
 
-    /// Gives a part a value, as it is displayed: a key expression that the part's pattern includes, or nothing where that is
-    /// `**`.
+    /// Sets the value of a part, as it is displayed: a key expression that the part's pattern
+    /// includes, or nothing where that is `**`.
     ///
     /// # Errors
     /// No part has this name, or its pattern does not include the value; then the part has no
@@ -69,7 +70,7 @@ impl<'s> KeFormatter<'s> {
         Ok(self)
     }
 
-    /// The key that the values make, with the defaults of parts that were given none. The values stay.
+    /// Builds the key of the values, with the defaults of parts without one. The values stay.
     ///
     /// # Errors
     /// A part has neither.

@@ -128,7 +128,7 @@ impl<'s> KeFormat<'s> {
         })
     }
 
-    /// The parts, each with what stands before it.
+    /// Returns the parts, each with the text before it.
     pub fn segments(&self) -> &[Segment<'s>] {
         &self.segments
     }
@@ -152,13 +152,13 @@ impl<'s> KeFormat<'s> {
 }
 
 impl<'s> Segment<'s> {
-    /// The key before the part, without the `/` around it.
+    /// Returns the key before the part, without the `/` around it.
     pub fn prefix(&self) -> Option<&'s keyexpr> {
         let prefix = self.prefix.trim_matches('/');
         (!prefix.is_empty()).then(|| keyexpr::from_str_unchecked(prefix))
     }
 
-    /// The part's name.
+    /// Returns the part's name.
     pub fn id(&self) -> &'s str {
         self.spec.id
     }
@@ -174,7 +174,7 @@ impl<'s> Segment<'s> {
     }
 }
 
-/// The format that a text is, or what is wrong with it.
+/// Parses a format, or returns its fault.
 fn read(format: &str) -> Result<KeFormat<'_>, String> {
     let mut segments: Vec<Segment> = Vec::new();
     let (mut from, mut at) = (0, 0);
@@ -231,7 +231,7 @@ fn check_between(prefix: &str, is_first: bool) -> Result<(), String> {
     }
 }
 
-/// A key without wildcards.
+/// Checks a key without wildcards.
 fn check_plain(key: &str) -> Result<(), String> {
     match super::validate(key) {
         Ok(()) if key.contains('*') => Err("wildcards stand in patterns only".into()),

@@ -38,7 +38,7 @@ impl<'s> Parsed<'s> {
         }
     }
 
-    /// The value of a part; empty where a pattern `**` stands for no chunk.
+    /// Returns the value of a part; empty where a pattern `**` stands for no chunk.
     ///
     /// # Errors
     /// No part has this name.
@@ -51,12 +51,13 @@ impl<'s> Parsed<'s> {
         Ok(value.map_or("", keyexpr::as_str))
     }
 
-    /// The value of each part, from left to right; `None` where a pattern `**` stands for no chunk.
+    /// Returns the value of each part, from left to right; `None` where a pattern `**` stands for
+    /// no chunk.
     pub fn values(&self) -> &[Option<&'s keyexpr>] {
         &self.values
     }
 
-    /// The parts with their values.
+    /// Returns the parts with their values.
     pub fn iter(&self) -> Iter<'_> {
         Iter(self.format.segments.iter().zip(&self.values))
     }

@@ -42,9 +42,9 @@ impl<const N: usize> Encode for HeadBlock<N> {
 /// The head of PUTs that differ in their payloads only. The payload's length is its last field.
 #[derive(Debug, Clone, Copy)]
 pub struct PreparedHead {
-    /// Up to the payload's length.
+    /// The bytes up to the payload's length.
     front: ShortHead,
-    /// With the length that was asked for last.
+    /// The bytes with the last completed length.
     whole: ShortHead,
 }
 
@@ -83,7 +83,7 @@ type SourceBlock = HeadBlock<48>;
 /// its lowest seven bits, are the last that [`complete`](Self::complete) got.
 #[derive(Debug, Clone, Copy)]
 pub struct NumberedHead {
-    /// Up to the number.
+    /// The bytes up to the number.
     front: SourceBlock,
     /// Offset of the length of the source info.
     length_at: usize,

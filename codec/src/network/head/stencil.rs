@@ -21,8 +21,8 @@ const TEXT_BYTES_MAX: usize = 96;
 #[derive(Debug, Clone, Copy)]
 pub struct Stencil<'f> {
     head: PushHead<'f>,
-    /// The timestamp of the first message, if the node gives them. Those of the next ones follow in
-    /// steps of 1.
+    /// The timestamp of the first message, if the node gives them. The next ones follow in steps of
+    /// 1.
     first: Option<Timestamp>,
     form: Form,
 }
@@ -85,7 +85,7 @@ impl<'f> Stencil<'f> {
         }
     }
 
-    /// The head of the message that has the place `number` in the run.
+    /// Returns the head of the message that has the place `number` in the run.
     pub fn one<'m>(&'m self, message: &Again<'m>, number: u64) -> PassedHead<'m> {
         let stamp = |first: &Timestamp| Timestamp::new(Ntp64(time(first, number)), first.id());
         PassedHead {
@@ -97,14 +97,14 @@ impl<'f> Stencil<'f> {
     }
 }
 
-/// The header byte that the PUTs of a run have behind them once they have a timestamp.
+/// Returns the header byte that the PUTs of a run have behind them once they have a timestamp.
 fn stamped_header(run: &PushRun<'_>) -> u8 {
     let next = run.clone().next();
     let header = next.and_then(|message| message.raw_body.first().copied());
     header.unwrap_or_default() | Put::FLAG_TIMESTAMP
 }
 
-/// The time of the message at this place in the run.
+/// Returns the time of the message at this place in the run.
 #[inline(always)]
 fn time(first: &Timestamp, number: u64) -> u64 {
     first.time().0.saturating_add(number)
@@ -122,7 +122,8 @@ struct Block<const N: usize> {
 }
 
 impl<const N: usize> Block<N> {
-    /// `None` if it is too long, or if the time is one of the early ones that are shorter.
+    /// Creates the block; `None` if it is too long, or if the time is one of the early ones that
+    /// are shorter.
     fn new(
         head: &PushHead<'_>,
         stamp: Option<(Timestamp, u8)>,
@@ -185,7 +186,7 @@ impl<const N: usize> Block<N> {
     }
 }
 
-/// Has `copy` write the messages of `run` until it cannot write one or one is too long.
+/// Calls `copy` for the messages of `run` until it cannot write one or one is too long.
 #[inline(always)]
 fn copy_each<'a>(
     mut number: u64,

@@ -48,7 +48,7 @@ fn push(payload: &[u8], (stamped, encoded): (bool, bool)) -> Push<'_> {
     Push::new(WireExpr::full("here/it/has/this/key"), PushBody::Put(put))
 }
 
-/// `push` as a neighbour with `head` is to get it.
+/// Returns `push` as a neighbour with `head` is to get it.
 fn expected(mut push: Push<'_>, head: &PushHead<'static>, stamp: Option<Timestamp>) -> Vec<u8> {
     push.wire_expr = head.wire_expr;
     push.node_id = head.node_id;
@@ -58,7 +58,7 @@ fn expected(mut push: Push<'_>, head: &PushHead<'static>, stamp: Option<Timestam
     push.to_vec().expect("it has a form")
 }
 
-/// The messages of `bytes` after the first.
+/// Returns the messages of `bytes` after the first.
 fn run(bytes: &[u8]) -> Option<PushRun<'_>> {
     let start = Reader::new(bytes);
     let mut reader = start;
@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// With and without what makes it necessary to write a message anew, and in any room.
+/// Messages with and without the fields that make it necessary to write them anew, and in any room.
 #[test]
 fn a_message_that_passes_through_differs_in_key_node_id_and_timestamp_alone() {
     let del = Del {

@@ -32,7 +32,7 @@ pub(super) struct Likeness<'a> {
     /// A timestamp stands between the head and the payload.
     pub stamped: bool,
     pub size: Size<'a>,
-    /// Of a run with timestamps, if they have the usual form.
+    /// The usual stamp of a run with timestamps.
     pub stamp: Option<Stamp>,
 }
 
@@ -47,7 +47,7 @@ impl Word {
     /// Nothing begins like this.
     const NEVER: Word = Word { bytes: 1, mask: 0 };
 
-    /// Up to `len` bytes of `front`.
+    /// Creates a word of up to `len` bytes of `front`.
     fn new(front: u128, len: usize) -> Word {
         let mask = u128::MAX >> (8 * WORD_BYTES.saturating_sub(len));
         Word {
@@ -87,7 +87,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// Of what stands between the head and the payload.
+    /// Creates the stamp from the bytes between the head and the payload.
     fn of(between: &[u8], id: ZenohId) -> Option<Stamp> {
         let mut reader = Reader::new(between);
         reader.z64_full()?;

@@ -59,7 +59,7 @@ fn push(pick: (u8, u8, u8), time: u64, payload: &[u8]) -> Push<'_> {
     push
 }
 
-/// Whatever runs there are in these bytes, they bring what is read without them.
+/// Checks that the runs in these bytes yield the messages that are read one by one.
 fn assert_read_alike(bytes: &[u8]) -> Result<(), TestCaseError> {
     let mut reader = Reader::new(bytes);
     while !reader.is_empty() {
@@ -190,7 +190,7 @@ fn a_limit_ends_it_and_can_be_raised() {
     assert_eq!(run.reader().remaining(), bytes.len() / 10);
 }
 
-/// No run follows the first of these messages, and one by one they are `payloads`.
+/// Checks that no run follows the first of these messages, and that one by one they are `payloads`.
 fn assert_no_run(bytes: &[u8], payloads: &[&[u8]]) {
     let mut reader = Reader::new(bytes);
     let mut read = Vec::new();
@@ -207,7 +207,7 @@ fn assert_no_run(bytes: &[u8], payloads: &[&[u8]]) {
     assert_eq!(read, payloads);
 }
 
-/// A number in more bytes than it needs: `pad` of them.
+/// Returns a number in `pad` bytes more than it needs.
 fn padded(number: u64, pad: usize) -> Vec<u8> {
     let mut bytes = vec![0; 9];
     let mut writer = crate::writer::Writer::new(&mut bytes);
