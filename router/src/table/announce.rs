@@ -75,8 +75,7 @@ impl ForwardingTable {
 
     /// Forgets an entity without sources, and sends its undeclaration to every face that has an id
     /// for it. A face whose interest has ended receives the undeclaration too: its next interest in
-    /// the key may be under way, and the face counts earlier declarations as answers to that
-    /// interest.
+    /// the key may be under way, and the face counts earlier declarations as answers to that interest.
     pub(super) fn forget_entity(
         &mut self,
         EntityRef { kind, index }: EntityRef,
@@ -93,8 +92,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Undeclares a token to a face that has no id for it, since its interest was in later changes
-    /// only.
+    /// Undeclares a token to a face that has no id for it, since its interest was in later changes only.
     pub(super) fn end_unannounced(&mut self, slot: u32, key: &str, actions: &mut Vec<Action>) {
         if let Some(face) = self.topology.at(slot) {
             let spelling = face.ids.spell_declared(key);

@@ -193,8 +193,7 @@ impl Announcements {
         again
     }
 
-    /// Returns the slot of the next face to be checked for few interests, and the key of the
-    /// entity.
+    /// Returns the slot of the next face to be checked for few interests, and the key of the entity.
     pub(super) fn few_at(&self, entity: EntityRef) -> Option<(u32, Arc<str>)> {
         let waiting = self.waiting.get(&entity)?;
         Some((waiting.few_at?, Arc::clone(&waiting.key)))

@@ -146,8 +146,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Announces the end of a token to faces it was not declared to, with its key, as a gateway
-    /// does.
+    /// Announces the end of a token to faces it was not declared to, with its key, as a gateway does.
     pub(super) fn end_unannounced_key(&mut self, key: &str, actions: &mut Vec<Action>) {
         let (mut search, steps) = (self.search_in_interests(), Steps::unlimited());
         let (concerned, _) = self.next_concerned(Kind::Token, key, &mut search, &steps);
@@ -191,8 +190,7 @@ impl ForwardingTable {
             self.announce_to_few(slot, entity, actions);
             return !self.announcing.is_empty();
         }
-        // Then the interests that the search reaches in this slice, by the state of the entity
-        // now.
+        // Then the interests that the search reaches in this slice, by the state of the entity now.
         let Some(mut one) = self.announcing.take(slot) else {
             return false;
         };
@@ -221,8 +219,7 @@ impl ForwardingTable {
         !self.announcing.is_empty()
     }
 
-    /// Announces a change that the face at `slot` made to a slice of the faces that have few
-    /// interests.
+    /// Announces a change that the face at `slot` made to a slice of the faces that have few interests.
     fn announce_to_few(&mut self, slot: u32, entity: EntityRef, actions: &mut Vec<Action>) {
         let Some((mut at, key)) = self.announcing.few_at(entity) else {
             return self.announcing.end_few(slot);
@@ -230,8 +227,7 @@ impl ForwardingTable {
         let steps = Steps::new(self.limits.announce_steps_max.max(1));
         let (pattern, mut concerned) = (Pattern::new(&key), Vec::new());
         let end = self.topology.places();
-        // Collect the interests that cover the key, face by face, for as long as the slice
-        // lasts.
+        // Collect the interests that cover the key, face by face, for as long as the slice lasts.
         while at < end && !steps.are_over() {
             if self.interests.count(at) <= FEW {
                 for (interest, kept) in self.interests.of(at) {
@@ -280,8 +276,7 @@ impl ForwardingTable {
     ) {
         let EntityRef { kind, index } = entity;
         let is_gone = self.entities(kind).sources(index).is_empty();
-        // A face with an interest in changes only receives the end of a token that it has no id
-        // for.
+        // A face with an interest in changes only receives the end of a token that it has no id for.
         if kind == Kind::Token && is_gone && is_late && !self.is_announced(slot, entity) {
             let face = self.topology.at(slot);
             if face.is_some_and(|face| !self.topology.leaves(kind, by, face)) {
@@ -289,7 +284,8 @@ impl ForwardingTable {
             }
             return;
         }
-        // Entities of a group are announced with the group, new ones only if the interest covers them.
+        // Entities of a group are announced with the group; an interest in changes only gets no entity
+        // that existed before.
         let hears = match awaits.0.filter(|_| came == Came::Answer) {
             _ if group.is_some() || is_late && !came.is_for(slot) => Hears::Known,
             Some(interest) => Hears::Answer(interest),
@@ -309,10 +305,10 @@ impl ForwardingTable {
         search: &mut Search,
         steps: &Steps,
     ) -> (Vec<Concerned>, bool) {
-        // Collects an interest that is in this kind and, where the search has not compared the
-        // keys, covers the key.
         let pattern = Pattern::new(key);
         let mut all = Vec::new();
+        // Collects an interest that is in this kind and, where the search has not compared the
+        // keys, covers the key.
         let mut note = |interest: InterestRef, meets: Option<&Pattern<'_>>| {
             let kept = self.interests.get(interest);
             let Some(kept) = kept.filter(|kept| kept.options.contains(kind.option())) else {

@@ -42,8 +42,7 @@ impl Slice {
 
 impl ForwardingTable {
     /// Continues an answer that was too long for one slice; true if more is left. While it is, no
-    /// other message of this neighbour should be handled: an interest would wait for the whole
-    /// answer.
+    /// other message of this neighbour should be handled: an interest would wait for the whole answer.
     pub fn answer_on(&mut self, face: FaceId, actions: &mut Vec<Action>) -> bool {
         if self.face(face).is_none() {
             return false;
@@ -103,8 +102,7 @@ impl ForwardingTable {
         slice: &mut Slice,
         actions: &mut Vec<Action>,
     ) -> bool {
-        // The first slice of a kind chooses between the group of the interest and the list of
-        // entities.
+        // The first slice of a kind chooses between the group of the interest and the list of entities.
         let asking = &answer.asking;
         let rest = match &mut answer.rest {
             Some(rest) => rest,
@@ -219,8 +217,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Ends an answer when everything that this node has was sent; gateways may still have to
-    /// answer.
+    /// Ends an answer when everything that this node has was sent; gateways may still have to answer.
     fn end_answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
         let id = asking.id;
         let relation = self.relation(face);

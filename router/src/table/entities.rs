@@ -26,8 +26,7 @@ pub(super) struct Entities {
 pub(super) struct Declarations {
     /// Entities by the face's ids.
     by_id: PerKind<IdMap>,
-    /// Entities whose id the face declared again on another key: they stay until the face is
-    /// removed.
+    /// Entities whose id the face declared again on another key: they stay until the face is removed.
     orphans: PerKind<Vec<u32>>,
 }
 
@@ -122,8 +121,7 @@ impl Entities {
         taken
     }
 
-    /// Removes and returns the ids of a face that is gone. The caller removes the entities one by
-    /// one.
+    /// Removes and returns the ids of a face that is gone. The caller removes the entities one by one.
     pub(super) fn remove_face(&mut self, slot: u32) -> Declarations {
         self.faces.remove(&slot).unwrap_or_default()
     }

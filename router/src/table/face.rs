@@ -102,8 +102,7 @@ impl Face {
         self.id_memory
     }
 
-    /// Returns the bytes of memory of the keys that the face declared, and of what was declared to
-    /// it.
+    /// Returns the bytes of memory of the keys that the face declared, and of what was declared to it.
     pub(super) fn memory(&self) -> usize {
         self.key_memory + self.announced.len() * ANNOUNCED_BYTES
     }
@@ -251,8 +250,7 @@ impl Face {
     }
 
     /// Returns true if this face delivers to the other one itself, as the two are linked directly.
-    /// The link states of this face decide; those of the other face count if this one never sent
-    /// any.
+    /// The link states of this face decide; those of the other face count if this one never sent any.
     pub(super) fn is_linked_to(&self, other: &Face) -> bool {
         let is_silent = self.known_nodes.is_empty();
         self.neighbours.contains(&other.info.zid)

@@ -60,11 +60,9 @@ pub enum FaceKind {
     /// A multicast group: a message sent to it reaches all its members.
     Group,
     /// A router of the mesh, a neighbour or further off: owner of its declarations, whichever link
-    /// they came by. Messages are sent not to this face but to the neighbour that leads to the
-    /// router.
+    /// they came by. Messages are sent not to this face but to the neighbour that leads to the router.
     Beyond,
-    /// All other routers of the mesh together: the entities of this node's own side are declared to
-    /// them.
+    /// All other routers of the mesh together: the entities of this node's own side are declared to them.
     Mesh,
 }
 

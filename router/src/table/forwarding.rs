@@ -36,8 +36,7 @@ const QUERY_BYTES: usize = 160;
 /// Declarations and interests of all neighbours, and hence the destinations of each message.
 ///
 /// The table owns the parts that hold this state and passes changes between them: a declaration of
-/// a neighbour is announced to the faces whose interests cover it, and ends the routes that it
-/// changes.
+/// a neighbour is announced to the faces whose interests cover it, and ends the routes that it changes.
 ///
 /// Calls for a face that is gone do nothing. No input of a neighbour makes a call fail: invalid
 /// input is ignored and counted ([`counters`](Self::counters)).
@@ -115,8 +114,7 @@ impl ForwardingTable {
         &self.admin_key
     }
 
-    /// Returns the approximate bytes of memory that it holds: declarations, interests and announced
-    /// ids.
+    /// Returns the approximate bytes of memory that it holds: declarations, interests and announced ids.
     pub fn memory(&self) -> usize {
         let keys = self.interests.memory() + self.wants.memory() + self.topology.id_memory();
         self.entities.memory() + keys + self.kept.memory() + self.mesh.memory()

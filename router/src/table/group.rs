@@ -24,8 +24,7 @@ const EVERYTHING: &str = "**";
 const SUBSCRIBER: u32 = 0;
 
 impl ForwardingTable {
-    /// Adds a group that this node has joined. The group receives no initial declarations or
-    /// interests.
+    /// Adds a group that this node has joined. The group receives no initial declarations or interests.
     pub fn add_group(&mut self, info: FaceInfo, actions: &mut Vec<Action>) -> FaceId {
         let kind = FaceKind::Group;
         let group = self.add_face(FaceInfo { kind, ..info }, actions);

@@ -154,8 +154,7 @@ impl KeyIds {
         }
     }
 
-    /// Records that the neighbour has answered an interest, which confirms all ids declared before
-    /// it.
+    /// Records that the neighbour has answered an interest, which confirms all ids declared before it.
     pub(super) fn note_answered(&mut self, interest: u32) {
         let Some(heard) = &mut self.heard else {
             return;
@@ -193,8 +192,7 @@ impl KeyIds {
         }
     }
 
-    /// Returns the spelling of a key in a declaration: by an id for its whole [`beginning`], or in
-    /// full.
+    /// Returns the spelling of a key in a declaration: by an id for its whole [`beginning`], or in full.
     pub(super) fn spell_declared(&self, key: &str) -> Spelling {
         let best = self.spell_with(key, |_| true);
         if best.skip >= beginning(key).len() {
@@ -205,8 +203,7 @@ impl KeyIds {
     }
 }
 
-/// Returns the part of a key that an id is declared for: all before its first chunk with a
-/// wildcard.
+/// Returns the part of a key that an id is declared for: all before its first chunk with a wildcard.
 pub(super) fn beginning(key: &str) -> &str {
     key_expr::literal_prefix(key).0
 }

@@ -275,8 +275,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Searches for another example of a group, now as far as the steps reach, and else
-    /// [later](Self::seek_on).
+    /// Searches for another example of a group, now as far as the steps reach, and else [later](Self::seek_on).
     fn seek_another(&mut self, slot: u32, group: &GroupKey, sought: Sought, steps: &Steps) {
         let mut search = Search::except(slot);
         if let Some(found) = self.seek(slot, group, sought, &mut search, steps) {
@@ -312,8 +311,7 @@ impl ForwardingTable {
         done.then_some(example)
     }
 
-    /// Returns true if an entity that matches the key of a group is an example of the kind that is
-    /// sought.
+    /// Returns true if an entity that matches the key of a group is an example of the kind that is sought.
     fn is_example(
         &self,
         slot: u32,

@@ -145,8 +145,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         self.longest_prefix_with(key, |_| true)
     }
 
-    /// Returns the longest beginning of `key` with at least one value that `accepts` returns true
-    /// for.
+    /// Returns the longest beginning of `key` with at least one value that `accepts` returns true for.
     pub fn longest_prefix_with(
         &self,
         key: &str,

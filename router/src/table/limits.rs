@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Limits of the memory that one neighbour may take on this node, and counts of the input that was
-//! ignored.
+//! Limits of the memory that one neighbour may take on this node, and counts of the input that was ignored.
 
 use std::time::Duration;
 

@@ -30,8 +30,7 @@ pub(super) struct Listener {
 pub(super) enum Topic {
     /// Tokens that are declared or undeclared.
     Tokens {
-        /// Interests whose answers are tokens that were alive before, which the listener did not
-        /// request.
+        /// Interests whose answers are tokens that were alive before, which the listener did not request.
         quiet: Vec<(FaceId, u32)>,
     },
     /// The tokens that are alive, until all are delivered.

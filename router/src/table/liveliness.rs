@@ -55,8 +55,7 @@ impl ForwardingTable {
         let user = WantUser::Listener(own);
         let what = WantKey::lasting(Kind::Token, Arc::clone(&key));
         self.ask_for(user, what, actions);
-        // Gateways are asked for the tokens that are alive in any case, to know whose end to
-        // deliver.
+        // Gateways are asked for the tokens that are alive in any case, to know whose end to deliver.
         let quiet = match self.wants.of(user) {
             Some(want) if !history => self.open_answers(want),
             _ => Vec::new(),

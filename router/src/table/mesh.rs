@@ -114,8 +114,7 @@ impl ForwardingTable {
     }
 
     /// Follows a change of the network: removes the faces of routers that are gone and adds those
-    /// of new ones at once, as their declarations come right behind. The trees follow when they are
-    /// due.
+    /// of new ones at once, as their declarations come right behind. The trees follow when they are due.
     fn follow_network(&mut self, actions: &mut Vec<Action>) {
         // Faces first: routes to routers that are gone end, new routers can declare.
         let followed = self.mesh.follow();
@@ -221,8 +220,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Returns the number that names the router where a message from `source` entered the mesh to a
-    /// neighbour.
+    /// Returns the number that names the router where a message from `source` entered the mesh to a neighbour.
     pub(super) fn node_id(&self, source: &Face, to: &Face) -> u16 {
         match (source.relation, to.relation) {
             (Relation::Routed, Relation::RouterToRouter) => self.mesh.number(&source.info.zid),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Forwarding table of a node: declarations and interests of its neighbours, and the routes of
-//! messages.
+//! Forwarding table of a node: declarations and interests of its neighbours, and the routes of messages.
 //!
 //! Sans-IO: plain functions of (state, message, now) that change the table and append [`Action`]s
 //! for the node to carry out. No socket, no clock, no thread. The session of the node is a face

@@ -44,8 +44,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Ends the routes that intersect `key`, on which a subscriber was declared, undeclared or
-    /// changed.
+    /// Ends the routes that intersect `key`, on which a subscriber was declared, undeclared or changed.
     pub(super) fn outdate(&mut self, key: &str) {
         self.kept.end_meeting(key);
     }

@@ -12,8 +12,7 @@ use crate::table::face_id::{FaceInfo, FaceKind};
 pub enum Relation {
     /// The node's own session.
     Local,
-    /// This node is its gateway: it declares its entities, sends interests, and gets what they
-    /// cover.
+    /// This node is its gateway: it declares its entities, sends interests, and gets what they cover.
     Served,
     /// A gateway of this node: the mirror image of [`Relation::Served`].
     Upstream,

@@ -161,8 +161,7 @@ impl ForwardingTable {
     }
 
     fn look_for_route(&self, search: &mut RouteSearch) -> Option<Route> {
-        // No route begins at a peer that another gateway forwards for, or where the mesh drops the
-        // message.
+        // No route begins at a peer that another gateway forwards for, or where the mesh drops the message.
         let source = self.face(search.from);
         let is_heard =
             |source: &&Face| source.relation.conduct().open && !source.gateways.is_left();
@@ -239,8 +238,7 @@ impl ForwardingTable {
         slots
     }
 
-    /// Returns true if `face` gets data because it has not declared (enough of) its subscribers
-    /// yet.
+    /// Returns true if `face` gets data because it has not declared (enough of) its subscribers yet.
     fn sends_unfiltered(
         &self,
         source: &Face,

@@ -22,12 +22,10 @@ use crate::table::{
 /// Steps of one slice, some tenths of a millisecond.
 pub const SLICE_STEPS: usize = 4096;
 
-/// Steps in the tree to list all matches. If they do not suffice, entities are visited one after
-/// another.
+/// Steps in the tree to list all matches. If they do not suffice, entities are visited one after another.
 const LIST_STEPS: usize = 20_000;
 
-/// Number of entities of a list that are visited in a slice, with long keys counting for more than
-/// one.
+/// Number of entities of a list that are visited in a slice, with long keys counting for more than one.
 pub(super) const SLICE_LOOKS: usize = 10_000;
 
 /// Rest of a list of entities whose keys match, in the order of their numbers. An entity that

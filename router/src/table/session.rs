@@ -110,8 +110,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Updates routes and listeners after a change of entities on `key` that only the session
-    /// reaches.
+    /// Updates routes and listeners after a change of entities on `key` that only the session reaches.
     fn private_changed(&mut self, kind: Kind, key: &str, actions: &mut Vec<Action>) {
         self.outdate(key);
         self.rematch(kind, key, None, actions);

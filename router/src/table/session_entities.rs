@@ -137,8 +137,7 @@ impl SessionEntities {
         ids
     }
 
-    /// Returns true if the session itself reaches any entity on exactly `key` that other nodes
-    /// know.
+    /// Returns true if the session itself reaches any entity on exactly `key` that other nodes know.
     pub(super) fn serves_session(&self, kind: Kind, key: &str, complete_only: bool) -> bool {
         let mut ids = self.shared.of(kind).get(key).iter();
         ids.any(|id| {

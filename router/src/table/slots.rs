@@ -8,8 +8,7 @@
 
 use std::collections::BTreeSet;
 
-/// Places of a page, as a power of two: so many that allocators return the memory of a page to the
-/// system.
+/// Places of a page, as a power of two: so many that allocators return the memory of a page to the system.
 const PAGE_BITS: u32 = 12;
 const PAGE: usize = 1 << PAGE_BITS;
 

@@ -264,8 +264,7 @@ impl Topology {
             peer.gateways.list(routers.map(|node| node.zid));
             peer.neighbours = linked.iter().map(|node| node.zid).collect();
         }
-        // The first state of a peer makes its own links count instead of those that other peers
-        // list.
+        // The first state of a peer makes its own links count instead of those that other peers list.
         let spoke = was_silent && !peer.known_nodes.is_empty();
         match peer.gateways.has_listed() {
             true => self.listing.insert(face.index),

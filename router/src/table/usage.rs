@@ -23,8 +23,7 @@ pub struct Most {
     pub queries: usize,
     /// Nodes that it listed as its neighbours.
     pub neighbours: usize,
-    /// Declarations and interests of all neighbours that were ignored because of one of these
-    /// limits.
+    /// Declarations and interests of all neighbours that were ignored because of one of these limits.
     pub declarations_refused: u64,
     /// Queries of all neighbours that ended at once because of their limit.
     pub questions_refused: u64,

@@ -218,8 +218,7 @@ impl Wants {
         users.filter(is_of).collect()
     }
 
-    /// Waits for an answer of `face` to this interest. The time begins with the next call of
-    /// `overdue`.
+    /// Waits for an answer of `face` to this interest. The time begins with the next call of `overdue`.
     pub(super) fn wait_for(&mut self, face: FaceId, interest: u32) {
         self.unanswered.insert((face, interest), None);
     }
@@ -253,8 +252,7 @@ impl Wants {
         overdue
     }
 
-    /// Returns the times at which answers are overdue, one by one; `None` if the time has not
-    /// begun.
+    /// Returns the times at which answers are overdue, one by one; `None` if the time has not begun.
     pub(super) fn deadlines(&self) -> impl Iterator<Item = Option<Instant>> {
         self.unanswered.values().copied()
     }

@@ -144,8 +144,7 @@ impl Gossip {
         }
     }
 
-    /// Sets the locators that this node listens on, and its machine. Sends them if they have
-    /// changed.
+    /// Sets the locators that this node listens on, and its machine. Sends them if they have changed.
     pub fn set_own(&mut self, listening: Vec<Locator>, host: Host, actions: &mut Vec<Action>) {
         if self.listening == listening && self.host == host {
             return;

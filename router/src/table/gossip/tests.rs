@@ -167,8 +167,7 @@ fn a_new_link_hears_of_all_and_routers_hear_of_links() {
             ]
         )]
     );
-    // a third one: the router receives the link, the peer receives the node once it has sent its
-    // locators
+    // a third one: the router receives the link, the peer receives the node once it has sent its locators
     node.link(2, 0xc3, WhatAmI::Peer, "10.0.0.3");
     let router = &node.said()[0];
     assert_eq!(router.0, face(1));

@@ -261,8 +261,7 @@ mod tests {
     }
 
     proptest! {
-        /// A search finds all values that another face has, and a face's own values cost it no
-        /// steps.
+        /// A search finds all values that another face has, and a face's own values cost it no steps.
         #[test]
         fn a_search_passes_over_what_one_face_has_alone(
             toggles in vec((0..64_u32, 0..3_u32), 1..200)

@@ -88,8 +88,7 @@ fn removing_everything_leaves_nothing() {
     assert_eq!((tree.nodes.len(), tree.edges.len()), (0, 0));
 }
 
-/// The test checks the step counts: a backtracking search would need more steps than there are
-/// atoms.
+/// The test checks the step counts: a backtracking search would need more steps than there are atoms.
 #[test]
 fn hostile_keys_cost_at_most_a_look_at_each_node() {
     let mut tree = KeyTree::new();

@@ -96,8 +96,7 @@ pub(super) struct Network {
     /// Routers by number; this node is the first.
     nodes: Vec<Option<Node>>,
     numbers: HashMap<ZenohId, u16>,
-    /// Routers that were reachable before. A neighbour that lists one again need not repeat its
-    /// state.
+    /// Routers that were reachable before. A neighbour that lists one again need not repeat its state.
     lost: HashMap<ZenohId, Lost>,
     /// Number of routers that were lost so far.
     losses: u64,
@@ -109,19 +108,16 @@ pub(super) struct Network {
     listed: usize,
     /// Claims about routers, by their numbers.
     claims: BTreeMap<u16, Claim>,
-    /// Neighbours whose states this node has corrected lately, and the time of the first
-    /// correction.
+    /// Neighbours whose states this node has corrected lately, and the time of the first correction.
     vouched: BTreeSet<u16>,
     vouched_since: Option<Instant>,
     /// Time in ms, if it is known.
     clock: Option<u64>,
     /// True if a router was added or removed.
     is_peopled: bool,
-    /// True if a link that both its ends list was added or removed, or leads over another
-    /// connection.
+    /// True if a link that both its ends list was added or removed, or leads over another connection.
     is_reshaped: bool,
-    /// Number of states that were ignored because too many routers are known or a number is too
-    /// large.
+    /// Number of states that were ignored because too many routers are known or a number is too large.
     over_limit: u64,
 }
 

@@ -61,8 +61,7 @@ impl Shape {
         children.iter().filter_map(|child| self.zid(*child))
     }
 
-    /// Returns the neighbour below this node that leads from the tree of a router towards another
-    /// one.
+    /// Returns the neighbour below this node that leads from the tree of a router towards another one.
     pub(super) fn towards(&self, root: &ZenohId, to: &ZenohId) -> Option<ZenohId> {
         let (root, to) = (self.number(root)?, self.number(to)?);
         self.zid(self.trees.towards(root, to)?)

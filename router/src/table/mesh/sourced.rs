@@ -246,8 +246,7 @@ impl ForwardingTable {
         message::declare_of(link, number, body, actions);
     }
 
-    /// Declares an entity of this node's own side, or its end, to the other routers, if that has
-    /// changed.
+    /// Declares an entity of this node's own side, or its end, to the other routers, if that has changed.
     pub(in crate::table) fn refresh_in_mesh(
         &mut self,
         entity: EntityRef,

@@ -248,8 +248,7 @@ impl Mesh {
         let mut roots = VecDeque::from([self.network.own_zid()]);
         roots.extend(self.routers().into_iter().map(|(zid, _)| zid));
         for root in self.unheard.begin(roots) {
-            // The previous trees were not used for this router, so the links below this node are
-            // unknown.
+            // The previous trees were not used for this router, so the links below this node are unknown.
             self.heard.remove(&root);
         }
         if let Some(root) = self.unheard.under_way() {
@@ -444,7 +443,7 @@ impl Mesh {
                 silent.push(*other);
             }
         }
-        // It no longer counts as theirs.
+        // The declaration no longer counts as the link's.
         for link in silent.as_slice() {
             router.charges.take(*link, item);
             self.charges.take(*link, item);

@@ -60,8 +60,7 @@ impl ForwardingTable {
             bytes: SLICE_BYTES,
             weighed: actions.len(),
         };
-        // Unfinished declarations come first, then further trees, then repeated ends, then expired
-        // entities.
+        // Unfinished declarations come first, then further trees, then repeated ends, then expired entities.
         while !slice.is_over() {
             if let Some(mut job) = self.mesh.unheard.take_job() {
                 self.tell_some(&mut job, &mut slice, actions);
@@ -195,8 +194,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Records the end of all entities of a router that is gone. It may return before other routers
-    /// notice.
+    /// Records the end of all entities of a router that is gone. It may return before other routers notice.
     pub(super) fn note_endings(&mut self, router: FaceId) {
         let Some(root) = self.face(router).map(|face| face.info.zid) else {
             return;

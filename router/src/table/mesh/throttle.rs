@@ -6,8 +6,7 @@
 //! other routers a bounded share of their time.
 //!
 //! Messages over a link that this node has lost go nowhere until trees are computed, so that change
-//! does not wait. A neighbour that connects and disconnects is accepted at most four times a
-//! second.
+//! does not wait. A neighbour that connects and disconnects is accepted at most four times a second.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Shortest-path trees: one for each router as the root. All routers of a mesh compute the same
-//! trees from the same links, and a message goes down the tree of the router where it entered the
-//! mesh.
+//! trees from the same links, and a message goes down the tree of the router where it entered the mesh.
 //!
 //! A tree is computed when it is first used. In a large mesh all of them together take longer than
 //! the table may be locked.
@@ -75,8 +74,7 @@ pub(super) struct Trees {
 }
 
 impl Trees {
-    /// Returns the trees over nodes whose numbers are below `size`. Numbers without a node have no
-    /// links.
+    /// Returns the trees over nodes whose numbers are below `size`. Numbers without a node have no links.
     pub(super) fn over(size: usize, edges: &[Edge]) -> Trees {
         let mut links: Vec<Vec<(u16, f64)>> = vec![Vec::new(); size];
         for &Edge { ends, weight } in edges {

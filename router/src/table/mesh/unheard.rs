@@ -54,8 +54,7 @@ impl Unheard {
         self.roots.is_empty() && self.job.is_none() && self.ended.is_empty()
     }
 
-    /// Begins a round over these routers. Returns the routers that the previous round did not
-    /// reach.
+    /// Begins a round over these routers. Returns the routers that the previous round did not reach.
     pub(super) fn begin(&mut self, roots: VecDeque<ZenohId>) -> Vec<ZenohId> {
         let all: HashSet<ZenohId> = roots.iter().copied().collect();
         self.roots.retain(|root| all.contains(root));

@@ -29,8 +29,7 @@ pub(super) struct Destination {
     id: FaceId,
     /// Distance of its nearest complete queryable whose key includes the query's.
     complete_at: Option<u32>,
-    /// True if it declared a matching queryable; false if it has not declared (enough of) its
-    /// queryables.
+    /// True if it declared a matching queryable; false if it has not declared (enough of) its queryables.
     pub(super) is_known: bool,
     /// True if it is a gateway that may know a queryable.
     pub(super) is_gateway: bool,
@@ -102,8 +101,7 @@ impl ForwardingTable {
         Some(self.destinations_among(source, new, found))
     }
 
-    /// Selects the destinations by the target of the query, from the faces with a matching
-    /// queryable.
+    /// Selects the destinations by the target of the query, from the faces with a matching queryable.
     fn destinations_among(
         &self,
         source: &Face,
@@ -235,8 +233,7 @@ impl ForwardingTable {
         }
     }
 
-    /// Returns true if `face` gets the query because it has not declared (enough of) its queryables
-    /// yet.
+    /// Returns true if `face` gets the query because it has not declared (enough of) its queryables yet.
     fn is_asked_unfiltered(
         &self,
         source: &Face,

@@ -231,8 +231,7 @@ impl Queries {
         }
     }
 
-    /// Ends up to `slice` queries and branches of neighbours that are gone; false if there were
-    /// none.
+    /// Ends up to `slice` queries and branches of neighbours that are gone; false if there were none.
     pub(in crate::table) fn sweep(&mut self, slice: usize) -> bool {
         let Some(mut leaving) = self.leaving.pop_front() else {
             return false;

@@ -25,8 +25,7 @@ pub struct NewQuery<'a> {
     pub querier: Option<u32>,
     /// Nodes to which it goes, if it comes from the session.
     pub destination: Locality,
-    /// True if the origin understands an error in place of the replies of a node whose link was
-    /// lost.
+    /// True if the origin understands an error in place of the replies of a node whose link was lost.
     pub hears_of_losses: bool,
 }
 

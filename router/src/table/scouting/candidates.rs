@@ -325,8 +325,7 @@ impl Candidates {
     /// Returns true if a link that this node opens now has precedence over an incoming one of the
     /// same node: two nodes that find each other connect at the same time, and the link of the
     /// greater id is kept. Data on the other one could be lost when it is closed, so it should not
-    /// come up at all. An attempt of this node has precedence for half a second, as it may lead
-    /// nowhere.
+    /// come up at all. An attempt of this node has precedence for half a second, as it may lead nowhere.
     pub fn prefers_own(&self, zid: &ZenohId, now: Instant) -> bool {
         self.own > *zid && self.own_attempt_until(zid, now).is_some()
     }

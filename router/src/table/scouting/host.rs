@@ -99,8 +99,7 @@ impl Host {
     }
 
     /// Returns the addresses that a listening address stands for. Link-local IPv6 addresses are
-    /// left out: they are valid only with the number of the interface on the scouting node's
-    /// machine.
+    /// left out: they are valid only with the number of the interface on the scouting node's machine.
     fn expanded(&self, ip: IpAddr) -> Vec<IpAddr> {
         if !ip.is_unspecified() {
             return vec![ip];

@@ -318,8 +318,7 @@ fn the_lesser_waits_for_its_own_attempt_but_not_for_long() {
 #[test]
 fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
     let now = Instant::now();
-    // Of two nodes that connect to each other at once, each may close the link that the other one
-    // kept.
+    // Of two nodes that connect to each other at once, each may close the link that the other one kept.
     for (parting, lasted, restored) in [
         (Parting::Broken, 1999, true),
         (Parting::Broken, 2000, true),
@@ -581,8 +580,7 @@ fn one_neighbour_causes_no_more_than_so_many_failures() {
     assert_eq!(tried.values().sum::<usize>(), 64);
 }
 
-/// Nodes at the places they are reported at are connected to at once, however many one neighbour
-/// names.
+/// Nodes at the places they are reported at are connected to at once, however many one neighbour names.
 #[test]
 fn a_large_honest_network_is_connected_to_at_once() {
     let mut candidates = candidates(CandidateLimits::default());

@@ -22,8 +22,7 @@ use crate::table::{
 /// Time that a router has to refute a claim.
 const REFUTED_WITHIN: Duration = Duration::from_secs(2);
 
-/// Distance of a claim from the count of a router that counts from 1 beyond which it cannot be
-/// true.
+/// Distance of a claim from the count of a router that counts from 1 beyond which it cannot be true.
 const LEAP: u64 = 1000;
 
 impl Network {

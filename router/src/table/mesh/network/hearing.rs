@@ -176,8 +176,7 @@ impl Network {
     }
 
     /// Handles a state of this node itself with a count greater than its own: sent after a restart
-    /// with a clock that is behind, or by a malicious node. The true state is sent with a greater
-    /// count.
+    /// with a clock that is behind, or by a malicious node. The true state is sent with a greater count.
     fn hear_of_itself(&mut self, at: usize, state: &LinkState<'_>, news: &mut News) {
         let own = self.itself_mut().sn;
         if state.sn < own {
