@@ -107,13 +107,13 @@ struct Entity {
 pub(super) struct Change {
     /// The face whose declaration came or went.
     pub(super) slot: u32,
-    /// The face belongs to this node's own side.
+    /// True if the face belongs to this node's own side.
     pub(super) south: bool,
     /// The number of faces that declared the entity before.
     pub(super) before: usize,
     /// The number of faces that declare it now.
     pub(super) after: usize,
-    /// The declaration that came is the answer to an interest.
+    /// True if the declaration that came answers an interest.
     pub(super) is_answer: bool,
 }
 

@@ -73,7 +73,7 @@ pub struct FaceInfo {
     pub zid: ZenohId,
     /// The neighbour's role; the node's own for a local face.
     pub whatami: WhatAmI,
-    /// A session, a connection, a group, or something of the mesh.
+    /// A session, a connection, a group, or routers of the mesh.
     pub kind: FaceKind,
 }
 

@@ -239,7 +239,7 @@ impl<V: Copy + Eq> KeyTree<V> {
         true
     }
 
-    /// Calls `found` with all values but those that `except` alone has, of which it may get some;
+    /// Calls `found` with all values but the ones that `except` alone has, of which it may get some;
     /// false if more nodes are left.
     pub(super) fn each_except<F: FnMut(V)>(
         &self,

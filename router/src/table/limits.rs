@@ -34,7 +34,7 @@ pub struct Limits {
     pub queryables_max: usize,
     /// Liveliness tokens. Default 500 000.
     pub tokens_max: usize,
-    /// Interests. Default 20 000: each that covers a key costs time whenever something is declared on it.
+    /// Interests. Default 20 000: each that covers a key costs time whenever an entity is declared on it.
     pub interests_max: usize,
     /// Declarations of an answer to an interest that are sent in one slice. Default 1000.
     pub answer_slice_max: usize,
