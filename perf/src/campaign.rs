@@ -320,6 +320,7 @@ fn of_measured(
 
 fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
     let (mut failed, mut faulty) = (0, Vec::new());
+    // cells that failed, and cells with faulty messages
     for entry in entries {
         let Some(why) = &entry.cell.note else {
             continue;
@@ -330,6 +331,7 @@ fn verdict(entries: &[Entry], is_whole: bool) -> Result<(), Failure> {
             false => faulty.push(format!("{entry} ({why})")),
         }
     }
+    // faulty messages take precedence
     let all = entries.len();
     if let Some(first) = faulty.first() {
         let count = faulty.len();

@@ -67,6 +67,7 @@ impl Roles<'_> {
                 self.program("router", "zenohd", arguments)
             }
             (_, flow) => {
+                // bare sockets: a relay for trips, a fan for flows
                 let (mut worker, mut arguments) = ("bare-relay", words([endpoint]));
                 if flow.is_some() {
                     let counts = ["--senders", &senders, "--receivers", &receivers];
@@ -130,9 +131,11 @@ impl Roles<'_> {
 
     fn subscriber(&self, flow: &Flow, side: &Side) -> Program {
         let (size, publishers) = (flow.size.to_string(), flow.publishers.to_string());
+        // many subscribers report less often
         let apart = f64::from(flow.subscribers) / COUNTS_PER_SECOND;
         let period = PERIOD.max(Duration::from_secs_f64(apart));
         let period = period.as_millis().to_string();
+        // size and counts, in each system's flags
         let arguments = match self.system.kind {
             Kind::Zenoh(_) => {
                 let round = round_messages(flow).to_string();

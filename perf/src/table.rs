@@ -23,7 +23,7 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Adds a column with the scenario's name, left of all others.
+    /// Adds a column with the scenario's name, at the left of the table.
     pub fn title(mut self, head: &str, text: impl Fn(&Entry) -> String + 'a) -> Self {
         self.titles += 1;
         self.words += 1;

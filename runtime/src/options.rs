@@ -48,7 +48,7 @@ impl Default for RuntimeOptions {
 
 /// The scheduling class of a thread.
 ///
-/// As text: `inherit`, `fifo:N`, `round-robin:N` or `nice:N`.
+/// Its text form is `inherit`, `fifo:N`, `round-robin:N` or `nice:N`.
 ///
 /// ```
 /// use zonda_runtime::Scheduling;

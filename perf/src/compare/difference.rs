@@ -79,7 +79,7 @@ impl<'r> Comparison<'r> {
         };
         let is_asked = |cell: &&Cell| is_chosen(&cell.to_string(), choice.only);
         let find = |record: &'r Record, cell: &Cell| record.cells.iter().find(|c| is_same(c, cell));
-        // compare the cells of both records, and list the others
+        // compare the cells of both records, and list cells of one record only
         for cell in before.cells.iter().filter(is_asked) {
             match find(after, cell) {
                 Some(other) => comparison.add(cell, other, choice),

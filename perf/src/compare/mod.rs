@@ -72,6 +72,7 @@ impl Compare {
     pub fn run(&self) -> Result<(), Failure> {
         let (before, after) = (self.read(&self.before)?, self.read(&self.after)?);
         let reasons = comparable::differences(&before, &after);
+        // records that are not comparable need --force
         if !reasons.is_empty() {
             let text = format!("these records cannot be compared: {}", reasons.join("; "));
             if !self.force {
@@ -81,6 +82,7 @@ impl Compare {
             }
             note(&text);
         }
+        // compare
         let choice = Choice {
             metrics: &self.metrics,
             only: &self.only,
@@ -92,6 +94,7 @@ impl Compare {
                 "the records have nothing in common to compare".into(),
             ));
         }
+        // table and notes
         if let Some(table) = table::table(&comparison, self.all) {
             print_lines(format_args!("{table}"));
         }
@@ -99,6 +102,7 @@ impl Compare {
         for text in comparison.notes() {
             note(&text);
         }
+        // the exit code
         match comparison.worse() {
             0 => Ok(()),
             1 => Err(Failure::Run("1 figure is worse".to_owned())),

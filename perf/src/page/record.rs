@@ -214,8 +214,8 @@ impl Group<'_> {
         names
     }
 
-    /// Returns the chart of the first system's speed in multiples of the others: the table at a
-    /// glance.
+    /// Returns the chart of the first system's speed in multiples of each other system's: the table
+    /// at a glance.
     fn ratios(&self, systems: &[String]) -> Option<Chart<'_>> {
         let (metric, is_time) = match self.x.0.as_str() {
             "rate" => ("p50", true),
@@ -272,6 +272,7 @@ impl Group<'_> {
 
     fn chart(&self, metric: &str, systems: &[String]) -> Chart<'_> {
         let (mut unit, mut series) = (String::new(), Vec::new());
+        // a series for each system that has figures
         for system in systems {
             let mut points = Vec::new();
             for cell in self.cells.iter().filter(|c| c.system == *system) {
@@ -345,6 +346,7 @@ fn heading(metric: &str, unit: &str) -> String {
         .strip_prefix('p')
         .filter(|p| p.parse::<f64>().is_ok());
     let (kind, program) = metric.rsplit_once('_').unwrap_or((metric, ""));
+    // known metrics have words, other ones their name
     match (kind, unit) {
         ("bits", _) => "payload, bits per second".to_owned(),
         ("rate", _) => "messages per second".to_owned(),

@@ -3,7 +3,7 @@
 
 use crate::record::{Cell, Record};
 
-/// The system that is compared with the others.
+/// The system that is compared with each other one.
 const OWN: &str = "zonda";
 
 /// Words in names of cases, and their texts on a page.

@@ -95,6 +95,7 @@ impl Curves {
     pub fn run(&self) -> Result<(), Failure> {
         let all = self.entries()?;
         let (json, html) = (self.out.join("curves.json"), self.out.join("curves.html"));
+        // an unwritable page fails here
         if !self.list {
             page::reserve(&html)?;
         }
@@ -108,9 +109,11 @@ impl Curves {
             keeps_samples: false,
             measure: &measure,
         };
+        // measure
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
         };
+        // table, record and page
         outcome.print(&format!("{}\n{LEGEND}", table(&outcome.entries)));
         outcome.record.write(&json)?;
         page::write(&outcome.record, &html)?;

@@ -120,6 +120,7 @@ impl Scale {
             ("sessions", json!(self.sessions)),
             ("runtime", json!(runtime)),
         ]);
+        // measure
         let campaign = Campaign {
             tool: "scale",
             settings,
@@ -134,6 +135,7 @@ impl Scale {
         let Some(outcome) = campaign.run(all)? else {
             return Ok(());
         };
+        // table and record
         outcome.print(&format!("{}\n{}", table(&outcome.entries), self.legend()));
         outcome.finish(self.kept.json.as_deref())
     }

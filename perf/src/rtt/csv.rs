@@ -63,6 +63,7 @@ pub struct Row<'a> {
 impl<'a> Row<'a> {
     /// Parses a line. The error names the fault.
     pub fn parse(line: &'a str, format: Format) -> Result<Self, String> {
+        // split into the columns of the header
         let columns: Vec<&str> = line.trim().split(',').collect();
         let [
             framework,
@@ -79,6 +80,7 @@ impl<'a> Row<'a> {
             let found = columns.len();
             return Err(format!("{found} columns, expected those of {HEADER}"));
         };
+        // convert names and units
         let framework = match framework {
             "ping" if format.is_study() => "icmp",
             name => name,

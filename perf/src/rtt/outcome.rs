@@ -70,6 +70,7 @@ pub fn to_json(recording: &Recording, options: &Options) -> Value {
 /// Returns the result as a few lines of text.
 pub fn to_text(recording: &Recording, options: &Options) -> String {
     let (wanted, histogram) = (options.wanted(), recording.histogram());
+    // values that may be unknown
     let each = |figure: Option<f64>, unit: &str| match figure {
         Some(f) => format!("{f:.1} {unit}"),
         None => "not known".into(),

@@ -40,12 +40,14 @@ pub fn connect(
              zonda perf rtt --mode pong --protocol {transport} --address {address}"
         ))
     };
+    // TCP
     if transport == Transport::Tcp {
         let socket = stream(address, congestion)?;
         let connected = socket.connect_timeout(&SockAddr::from(address), CONNECT);
         connected.map_err(failed)?;
         return Ok(Ends::Tcp(socket.into()));
     }
+    // UDP
     let any = match address {
         SocketAddr::V4(_) => "0.0.0.0:0",
         SocketAddr::V6(_) => "[::]:0",

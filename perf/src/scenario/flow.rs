@@ -57,7 +57,7 @@ pub enum Congestion {
 /// A flow of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// How the programs are connected.
+    /// The connections between the programs.
     pub topology: Topology,
     /// Publishing programs.
     pub publishers: u16,
@@ -135,6 +135,7 @@ impl Flow {
     /// Returns all parameters but the size, in words: `p2p`, `routed fan-in 3 keys 1000 express`.
     pub fn case(&self) -> String {
         let mut name = self.topology.to_string();
+        // numbers of programs and keys
         for (what, count) in [("fan-in", self.publishers), ("fan-out", self.subscribers)] {
             if count > 1 {
                 name += &format!(" {what} {count}");
@@ -143,6 +144,7 @@ impl Flow {
         if let Some(keys) = self.keys {
             name += &format!(" keys {keys}");
         }
+        // quality of service, where it differs from the default
         if let Some(priority) = self.service.priority {
             name += &format!(" priority {}", priority as u8);
         }

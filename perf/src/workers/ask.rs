@@ -234,7 +234,7 @@ impl Main<'_> {
         self.mark = self.load.map(Load::mark);
     }
 
-    /// Sends one message; the callback sends all others.
+    /// Sends one message; the callback sends all further messages.
     fn back_to_back(&mut self) -> Result<Report, Failure> {
         let counted = std::mem::replace(&mut self.counted, Stamper::new(COUNTED, 0));
         self.line.state().course = Course::Closed(ClosedLoop::new(counted, self.timing));

@@ -159,6 +159,7 @@ fn publish(options: &Publish) -> Result<(), Failure> {
     let door = Door::open(&options.connection, options.node)?;
     let service = options.service;
     match (options.keys, door.session()) {
+        // keys in turn, without a declared publisher
         (Some(keys), Some(session)) => {
             let rotating = Rotating {
                 session,
@@ -168,6 +169,7 @@ fn publish(options: &Publish) -> Result<(), Failure> {
             };
             flow(options, &door, &orders, rotating)
         }
+        // a declared publisher
         _ => {
             let priority = service.priority.unwrap_or_default();
             let qos = Qos::new(priority, service.congestion.into(), service.express);

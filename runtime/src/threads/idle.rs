@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reuse of threads: a thread whose task has ended waits for the next task of the same label. Where
 //! a task is a connection with one request, starting and ending a thread is most of the work, and
-//! on a busy machine a new thread is scheduled behind all others.
+//! on a busy machine a new thread is scheduled behind all running ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

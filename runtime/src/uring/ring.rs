@@ -238,7 +238,7 @@ fn build(delivery: Delivery) -> io::Result<Proactor> {
     if let Err(error) = &built
         && error.kind() == io::ErrorKind::Unsupported
     {
-        // Where no ring can be created, every operation seems unsupported: a plain ring returns the
+        // If no ring can be created, every operation seems unsupported: a plain ring returns the
         // real error.
         drop(plain.build()?);
     }

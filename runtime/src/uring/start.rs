@@ -89,6 +89,7 @@ pub(super) fn probe() -> io::Result<()> {
 fn explain(error: io::Error) -> io::Error {
     use rustix::io::Errno;
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    // known errors of io_uring_setup, with advice
     let text = match errno {
         Some(Errno::NOSYS) => {
             "the kernel has no io_uring, or a sandbox hides it (it came with Linux 5.1, and 5.13 is needed)"

@@ -82,11 +82,13 @@ fn receive_now(socket: &Socket, buf: &mut RxBuf) -> Option<io::Result<usize>> {
 
 impl LinkRead for UringRead {
     async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
+        // the first read tries without the ring
         if mem::take(&mut self.is_new)
             && let Some(result) = receive_now(&self.socket, &mut buf)
         {
             return (result, buf);
         }
+        // lend the spare part to the ring until bytes arrive
         let (mut block, spare) = buf.into_parts();
         if spare.is_empty() {
             let full = io::Error::new(io::ErrorKind::InvalidInput, "a read into a full buffer");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recommended runtimes, and their significance. In each round a runtime has one score: the
-//! geometric mean of its figures over the cases of the question. The best median wins; the others
-//! are compared with it round by round.
+//! Recommended runtimes, and the significance of their differences. In each round a runtime has one
+//! score: the geometric mean of its figures over the cases of the question. The best median wins;
+//! every other runtime is compared with it round by round.
 
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ fn answer(question: &'static Question, entries: &[Entry]) -> Option<Advice> {
             Some((runtime, scores))
         })
         .collect();
-    // a run that was ended early has more rounds of some runtimes than of others
+    // a run that was ended early has more rounds of some runtimes
     let rounds = scored.iter().map(|(_, s)| s.len()).min()?;
     scored.iter_mut().for_each(|(_, s)| s.truncate(rounds));
     (scored.len() >= 2).then(|| Advice {
@@ -209,7 +209,7 @@ fn standings(question: &Question, scored: Vec<(String, Vec<f64>)>) -> Vec<Standi
     if question.is_more_better {
         standings.reverse();
     }
-    // compare the others with the best
+    // compare each other runtime with the best
     let Some((best, others)) = standings.split_first_mut() else {
         return standings;
     };

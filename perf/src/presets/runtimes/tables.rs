@@ -34,6 +34,7 @@ pub fn tables(entries: &[Entry], advice: &[Advice]) -> String {
         ),
         ("What to take".into(), recommended(advice)),
     ];
+    // tables without rows are left out
     let texts = parts
         .into_iter()
         .filter_map(|(title, text)| Some(format!("{title}\n\n{}\n", text?)));
@@ -52,11 +53,13 @@ fn pivot(
     text: impl Fn(&Entry) -> Option<String>,
 ) -> Option<String> {
     let shown = entries.iter().filter(|e| wanted(&e.scenario) && !is_raw(e));
+    // columns and rows, with bare sockets last
     let scenarios = distinct(shown.clone().map(|entry| entry.scenario));
     let mut systems = distinct(shown.clone().map(|entry| entry.system.name.as_str()));
     systems.sort_by_key(|system| *system == BARE);
     let head = scenarios.iter().map(title);
     let head: Vec<String> = ["runtime".to_owned()].into_iter().chain(head).collect();
+    // a row of cells
     let row = |system: &&str| {
         let cell = |scenario: &Scenario| {
             let mut shown = shown.clone();

@@ -124,7 +124,7 @@ fn measure(mut sender: Out, receiver: In, ping: Ping) -> Result<Recording, Failu
         let (work, gate) = (ping.work, Arc::clone(&gate));
         let thread = thread::Builder::new().stack_size(STACK);
         let started = thread.spawn(move || {
-            // the background threads begin together, so that none slows the start of the others
+            // the threads begin together, so that a running one does not slow the start of the next
             gate.wait();
             done(tasks::beside::<Blocking>(work))
         });

@@ -61,6 +61,7 @@ pub fn of_study(entries: &[Entry], size: usize, pacing: Pacing, format: Format) 
     let cases = entries.iter().filter_map(|e| Some((e, e.scenario.raw()?)));
     for (entry, case) in cases.filter(|(_, case)| case.pacing == pacing) {
         let name = entry.system.name.as_str();
+        // the columns that all rows of the entry share
         let mut row = Row {
             framework: name,
             transport: if name == ECHO {
@@ -76,6 +77,7 @@ pub fn of_study(entries: &[Entry], size: usize, pacing: Pacing, format: Format) 
             value: 0.0,
             unit: "ns",
         };
+        // one row for each round trip
         for (nanos, times) in entry.cell.nanos_times.iter().flatten() {
             row.value = *nanos as f64;
             for _ in 0..*times {

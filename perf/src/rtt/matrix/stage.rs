@@ -172,12 +172,15 @@ fn outcome(ping: &mut Process, span: Span) -> Result<Outcome, Failure> {
 fn round(outcome: Outcome, others: Option<f64>) -> Round {
     let histogram = histogram_of(outcome.nanos_times.iter().copied());
     let mut round = Round::of_latencies(outcome.nanos_times);
+    // latencies
     for (name, percentile) in PERCENTILES {
         round.add(name, "us", Lower, micros(&histogram, percentile));
     }
+    // rate and losses
     round.add("rate", "msg/s", Higher, outcome.achieved_per_second);
     round.add("sent", "msg", Neither, outcome.sent as f64);
     round.add("lost", "msg", Lower, outcome.lost as f64);
+    // resources
     round.add_of(
         ["cpu", "sender"],
         "ns/msg",

@@ -157,6 +157,7 @@ impl Reader {
         while let Some(room) = block.get_mut(filled..)
             && let Ok(n @ 1..) = self.stream.read(room)
         {
+            // record each whole answer
             let now = Instant::now();
             filled += n;
             let whole = filled - filled % self.size;
@@ -173,6 +174,7 @@ impl Reader {
                 recorder.answered(answer, since, now);
             }
             drop(recorder);
+            // keep the rest
             block.copy_within(whole..filled, 0);
             filled -= whole;
         }

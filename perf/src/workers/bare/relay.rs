@@ -23,7 +23,7 @@ pub fn relay(place: &Place, means: &Means) -> io::Result<()> {
     copy(sender, vec![to_receiver])
 }
 
-/// Copies bytes from one connection to all the others, until one of them leaves.
+/// Copies bytes from one connection to several ones, until a peer leaves.
 pub fn copy(mut from: Wire, mut to: Vec<Wire>) -> io::Result<()> {
     let mut block = vec![0; BLOCK];
     loop {
