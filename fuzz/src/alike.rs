@@ -5,7 +5,7 @@ use zonda_codec::{NetworkMessage, Push, PushRun, Reader, short::Short};
 
 use crate::spelling::Speller;
 
-/// Reads what a frame could have in it: with the recogniser of runs, and one by one.
+/// Reads the content of a frame: with the recogniser of runs, and one by one.
 pub fn runs(data: &[u8]) {
     read_both_ways(data);
 }

@@ -11,13 +11,13 @@ use zonda_transport::protocol::handshake::{AcceptStep, Acceptor, CookieKey, Open
 use zonda_transport::protocol::parameters::{Established, LocalParameters};
 use zonda_transport::protocol::rx::{Context, Deliver, Received, Receiver};
 
-/// An answer to a stranger is at most so much longer than what it answers.
+/// Bytes by which an answer to an unknown peer may exceed the datagram that it answers.
 const ANSWER_BYTES_MORE: usize = 128;
 
 /// The longest message put together of fragments.
 const MESSAGE_BYTES_MAX: usize = 4096;
 
-/// The datagrams that a peer comes back with.
+/// Datagrams with which a peer returns.
 struct Ticket {
     bearer: u8,
     epoch: u32,
@@ -80,7 +80,8 @@ impl Scene {
         });
     }
 
-    /// Comes back with a ticket, from an address, with a bit flipped or none; once more if it is let in.
+    /// Returns with a ticket, from an address, with a bit flipped or none; once more if it is
+    /// admitted.
     fn come_back(&self, ticket: &Ticket, from: u8, [at, bits]: [u8; 2]) -> Option<Established> {
         let (mut datagram, mut out) = (ticket.open_syn.clone(), Vec::new());
         let at = usize::from(at) % datagram.len();
@@ -128,7 +129,7 @@ fn batches(established: &Established, mut rest: &[u8]) {
     }
 }
 
-/// Steps of four bytes, and datagrams behind the last.
+/// Runs steps of four bytes, and feeds the bytes behind the last one as datagrams.
 pub fn datagrams(mut data: &[u8]) {
     let mut scene = Scene {
         key: Arc::new(CookieKey::new([7; 32])),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A router without tasks: one source, three subscribers. Whatever the source sends, each subscriber reads, message by
-//! message, what was sent, whichever way the router took: copies of runs, bodies passed on as they came, messages
-//! written anew.
+//! A router without tasks: one source, three subscribers. Each subscriber reads, message by
+//! message, exactly the messages that were sent, whichever way the router forwarded them: copies of
+//! runs, bodies passed on unchanged, messages encoded anew.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -165,8 +165,8 @@ impl Scene {
         }
     }
 
-    /// Sends the PUSHes that `data` begins with and compares what comes out; `also` gets each batch
-    /// of each subscriber. Returns how many messages were sent.
+    /// Sends the PUSHes that `data` begins with and compares them with the router's output; `also`
+    /// gets each batch of each subscriber. Returns how many messages were sent.
     pub fn check(&mut self, data: &[u8], mut also: impl FnMut(&[u8])) -> usize {
         // The source sends whole messages in one batch.
         let data = &data[..data.len().min(BATCH_BYTES_MAX - FRAME.len())];

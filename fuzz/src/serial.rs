@@ -29,7 +29,7 @@ pub fn serial(data: &[u8]) {
     let mut good = Vec::new();
     frame(Flags::DATA, content, &mut good);
     assert_eq!(good.iter().filter(|byte| **byte == 0).count(), 1);
-    // The zero ends what was begun: only that is lost.
+    // The zero ends the unfinished message: only that one is lost.
     let line = [input, &[0], &good].concat();
     let found = read(&line, step);
     assert_eq!(found, read(&line, line.len()));

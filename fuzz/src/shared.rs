@@ -7,7 +7,7 @@ use zonda_codec::{DecodeError, NetworkMessage, Push, Reader, WhatAmI, ZenohId};
 use zonda_transport::protocol::parameters::Established;
 use zonda_transport::protocol::rx::{Context, Deliver, Receiver};
 
-/// A put, the error and the value that answer a question, up to their payloads.
+/// A put, and the error and the value of a reply, up to their payloads.
 const HEADS: [&[u8]; 3] = [
     b"\x7d\x00\x03a/b\x81\x12",
     b"\x1b\x01\x00\x85\x12",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bytes of a WebSocket connection: wherever they are cut they bring the same, and what is sent is read back.
+//! Check of a WebSocket connection: its bytes give the same payload however they are cut, and
+//! messages that are sent are read back.
 
 use super::ws_frames::{Broken, Framing, Lengths, Side, Unframing};
 

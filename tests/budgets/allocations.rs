@@ -15,7 +15,8 @@ use crate::scene::{Line, allocated_by};
 const MESSAGES: u64 = 2000;
 const AHEAD: u64 = 20;
 
-/// Allocations on this thread by putting `MESSAGES` payloads like this, by a call that waits or by a future.
+/// Counts the allocations on this thread by putting `MESSAGES` payloads like this, by a blocking
+/// call or by a future.
 fn by_putting(line: &Line, payload: &ZBytes, express: bool, awaited: bool) -> Allocated {
     let publisher = line.publisher(express);
     let put = || match awaited {
@@ -45,7 +46,7 @@ fn by_putting(line: &Line, payload: &ZBytes, express: bool, awaited: bool) -> Al
     spent
 }
 
-/// Allocations on `thread` while `MESSAGES` payloads like this pass.
+/// Counts the allocations on `thread` while `MESSAGES` payloads like this pass.
 fn while_passing(line: &Line, payload: &ZBytes, thread: &AnyRuntime) -> Allocated {
     let publisher = line.publisher(false);
     let put = || Line::put(&publisher, payload);
@@ -56,7 +57,7 @@ fn while_passing(line: &Line, payload: &ZBytes, thread: &AnyRuntime) -> Allocate
     after - before
 }
 
-/// Buffers that a link may have to add to those it keeps when its messages come closer together than before.
+/// Buffers that a link may add when its messages follow more closely than before.
 const BUFFERS_MAX: u64 = 4;
 
 /// Two looks at a thread: what looking and the passing of time cost.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An allocator that counts, for each thread apart, what it gives out and what it gets back.
+//! An allocator that counts, for each thread, the bytes that it allocates and frees.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -67,7 +67,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
         hold(layout.size(), 1);
-        // SAFETY: the caller's promises are the ones this call needs.
+        // SAFETY: the caller guarantees the requirements of this call.
         unsafe { System.alloc(layout) }
     }
 

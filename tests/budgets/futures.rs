@@ -31,7 +31,8 @@ use zonda_transport::protocol::timers::Timers;
 
 use crate::scene::{Line, until};
 
-/// The most bytes that a future may have, by its name here. The session's own are boxed: what they hold is the node's.
+/// Maximum bytes of a future, by its name here. The session's own are boxed: they hold a future of
+/// the node.
 const BOUNDS: [(&str, usize); 12] = [
     ("task zonda-accept", 2048),
     ("task zonda-handshake", 5440),

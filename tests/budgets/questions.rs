@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory of a hundred thousand questions that are open at a time, which they give back.
+//! Memory of a hundred thousand open queries, which is freed afterwards.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ fn client(table: &mut ForwardingTable, number: u128) -> FaceId {
     table.add_face(info, &mut Vec::new())
 }
 
-/// Memory of a router for questions between two of its clients.
+/// A router's memory for queries between two of its clients.
 #[test]
 fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
     let mut table = ForwardingTable::new(ZenohId::random_from(1), WhatAmI::Router);
@@ -85,7 +85,8 @@ impl ReplySink for Nothing {
     fn end(self: Box<Self>, _how: QueryEnd) {}
 }
 
-/// Memory of a node for questions of its own session, and for ones that its session has to answer: here both.
+/// A node's memory for queries of its own session, and for queries that its session has to answer:
+/// here both.
 #[test]
 fn an_open_question_takes_few_bytes_at_its_ends_and_gives_them_back() {
     let node = zonda_runtime::block_on(Node::open(Config::peer().listen([] as [&str; 0]))).unwrap();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two connected sessions, or two with a router between them, each on one thread of its own, so that what a thread
-//! allocates is what its node does.
+//! Two connected sessions, or two with a router between them, each on one thread of its own, so
+//! that the allocations of a thread are those of its node.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -144,12 +144,12 @@ impl Line {
         self.received.load(Ordering::Acquire)
     }
 
-    /// Puts one message; it must be taken.
+    /// Puts one message; it must be accepted.
     pub fn put(publisher: &Publisher<'_>, payload: &ZBytes) {
         publisher.put(payload).wait().expect("it is taken");
     }
 
-    /// Puts `count` messages, no more than `ahead` at once under way; all have arrived when it returns.
+    /// Puts `count` messages, at most `ahead` of them under way; returns when all have arrived.
     pub fn pump(&self, count: u64, ahead: u64, mut put: impl FnMut()) {
         let begin = self.arrived();
         for number in 0..count {

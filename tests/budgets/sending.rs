@@ -65,8 +65,9 @@ mod locks {
     /// Looks at the node that are not for a message: leases, keep-alives, memory.
     const NOW_AND_THEN: u64 = 40;
 
-    /// Connections of a router share its state. A message on a route that is known takes the locks of the connection
-    /// it goes out by, and that of no other: with more processors more connections are served at once.
+    /// Connections of a router share its state. A message on a route that is known takes the locks
+    /// of its egress connection, and no other one: with more processors more connections are served
+    /// at once.
     #[test]
     fn a_router_takes_no_lock_that_all_connections_share() {
         const MESSAGES: u64 = 2000;
@@ -93,7 +94,7 @@ mod locks {
     fn by_putting(line: &Line, express: bool) -> Vec<Taken> {
         let publisher = line.publisher(express);
         let payload = ZBytes::from(vec![7; 8]);
-        // By then all that the neighbour has to declare is here, and the route is made.
+        // By then all declarations of the neighbour have arrived, and the route is cached.
         line.pump(500, 1, || Line::put(&publisher, &payload));
         let mut all = Vec::with_capacity(2000);
         line.pump(2000, 200, || {
@@ -127,7 +128,8 @@ mod locks {
             "most puts of a burst wait for company"
         );
         for put in puts.iter().filter(|put| put.tried > 0) {
-            // The lane to put, the exit to write, the lane again to take what is ready; once more if more came.
+            // The lane to put, the writer's election, the lane again to take the ready batch; once
+            // more if more came.
             assert!(put.tried <= 2 && put.locked <= 4, "{put:?}");
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda bench`: two nodes measure what is between them.
+//! Tests of `zonda bench`: two nodes measure the link between them.
 
 use serde_json::Value;
 

@@ -81,7 +81,7 @@ fn what_is_worse_fails() {
         ended.out
     );
     assert_eq!(ended.out.lines().filter(|l| l.starts_with('|')).count(), 3);
-    // not asked for
+    // not requested
     let ended = compare("unasked", &fast, &slow, &["--metrics", "cpu_sender"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }

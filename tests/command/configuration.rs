@@ -23,7 +23,7 @@ fn said(program: PathBuf, arguments: &[&str], environment: &[(&str, &str)]) -> (
     (output.status.code().unwrap_or(-1), lines)
 }
 
-/// A file of the test's own; gone with the value.
+/// A file of the test's own; removed when the value is dropped.
 struct Written(PathBuf);
 
 impl Written {

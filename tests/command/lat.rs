@@ -136,7 +136,8 @@ fn a_stall_shows_at_its_height_in_all_that_it_held_up() {
         slow.map(|(_, times)| times).sum()
     };
     assert!(above(STALL_MILLIS) >= 1, "{told}");
-    // a message a millisecond, each as late as it has to be: half of them by half of the stall
+    // a message a millisecond, each as late as the stall makes it: half of them by half of the
+    // stall
     assert!(above(STALL_MILLIS / 2) >= STALL_MILLIS / 2, "{told}");
 }
 

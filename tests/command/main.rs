@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The `zonda` command and the examples, run as users run them: as processes, by their flags, judged by
-//! what they print and how they end.
+//! Tests of the `zonda` command and the examples, run as users run them: as processes, by their
+//! flags, judged by their output and their exit codes.
 
 #[cfg(unix)]
 mod bench;

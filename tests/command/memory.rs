@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The budget of memory that a node has by default, where a limit of the process or of its control group is less than what
-//! the machine has.
+//! The default budget of a node's memory, if a limit of the process or of its control group is less
+//! than the machine's memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -20,7 +20,7 @@ fn queryable(arguments: &[&str]) -> (Running, String) {
     (running, address)
 }
 
-/// Asks until an answer comes: a declaration may still be on its way to a router.
+/// Queries until an answer comes: a declaration may still be on its way to a router.
 fn get_until_answered(arguments: &[&str]) -> Ended {
     let begin = std::time::Instant::now();
     loop {
@@ -32,7 +32,7 @@ fn get_until_answered(arguments: &[&str]) -> Ended {
     }
 }
 
-/// Words that are split at spaces, then these.
+/// Splits a text at spaces, and appends more words.
 fn words<'a>(text: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     text.split(' ').chain(more.iter().copied()).collect()
 }

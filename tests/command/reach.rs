@@ -144,7 +144,7 @@ fn who_is_reached_gets_the_value_and_who_is_not_is_named() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), note));
 }
 
-/// A message without a subscriber was not sent, and a question without an answer was a question.
+/// A message without a subscriber counts as not sent; a query without an answer is still a query.
 #[test]
 fn what_nobody_wants_is_said_to_reach_nobody() {
     let arguments = ["router", "--json", "-l", "tcp/127.0.0.1:0"];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda record` and `zonda replay`: what is written down is published again, byte by byte and at its times.
+//! Tests of `zonda record` and `zonda replay`: recorded messages are published again, byte by byte
+//! and at their times.
 
 use std::fs;
 use std::path::PathBuf;

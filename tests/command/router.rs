@@ -38,7 +38,7 @@ fn prints_what_it_bound_and_ends_on_a_signal() {
     }
 }
 
-/// Memory of large messages goes back to the system, under the process id that was started.
+/// Memory of large messages returns to the system, under the process id of the start.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[test]
 fn it_fixes_what_the_c_library_keeps() {

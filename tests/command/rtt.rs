@@ -19,7 +19,7 @@ const BACKENDS: [&str; 6] = [
 ];
 const COLUMNS: &str = "framework,transport,test,count,rate,payload,tasks,value,unit";
 
-/// Backends that are compiled in and that this system lets start.
+/// Returns backends that are compiled in and that this system can start.
 fn backends() -> Vec<&'static str> {
     let starts = |backend: &&str| {
         let arguments = "perf rtt --mode ping --protocol udp --address 127.0.0.1:9 --duration 0";
@@ -184,7 +184,7 @@ fn answers_that_come_late_are_told_from_those_that_are_due() {
         assert_eq!(count(&outcome, "late"), 1, "{backend}: {outcome}");
         assert_eq!(count(&outcome, "answered"), 1, "{backend}: {outcome}");
         assert!(count(&outcome, "lost") >= 2, "{backend}: {outcome}");
-        // what it sent after that is of no interest to the next one
+        // pings that were sent after that do not concern the next backend
         pong.set_nonblocking(true).expect("a socket");
         while pong.recv_from(&mut [0; 64]).is_ok() {}
         pong.set_nonblocking(false).expect("a socket");

@@ -29,7 +29,7 @@ fn sum(cell: &Value, metric: &str) -> f64 {
     rounds.iter().filter_map(Value::as_f64).sum()
 }
 
-/// Checks a run that has to go well, and gives its cells.
+/// Checks a run that must succeed, and returns its cells.
 fn cells(name: &str, arguments: &str) -> Vec<Value> {
     let (ended, record) = thr(name, arguments);
     // the run succeeds with a record of the right kind

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda tls`: what it prints is what makes two programs talk.
+//! Tests of `zonda tls`: its output configures two programs that connect.
 
 use std::path::PathBuf;
 
 use super::program::{Running, run, zonda};
 
-/// A directory that goes with it.
+/// A directory that is removed with the value.
 struct Place(PathBuf);
 
 impl Place {

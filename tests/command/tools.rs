@@ -75,8 +75,8 @@ fn a_put_reaches_a_subscriber_directly() {
     assert_eq!(sub.end().code(), Some(0));
 }
 
-/// The links are given a lease so long that no keep-alive comes to the rescue of a message that was
-/// left lying.
+/// The links are given a lease so long that no keep-alive flushes a message that was left in a
+/// buffer.
 #[test]
 fn lines_of_the_input_go_through_a_router() {
     let patient = ["--json", "--cfg", "transport/link/tx/lease:600000"];
@@ -93,7 +93,7 @@ fn lines_of_the_input_go_through_a_router() {
         let mut input = publisher.input.take().expect("it is piped");
         std::io::Write::write_all(&mut input, b"one\ntwo\nthree\n").expect("it reads");
         drop(input);
-        // it leaves at once, and its last messages arrive together with its goodbye
+        // it ends at once, and its last messages arrive together with its Close
         assert_eq!(publisher.end().code(), Some(0));
         for line in ["one", "two", "three"] {
             let got = sample(&mut sub);
@@ -106,7 +106,7 @@ fn lines_of_the_input_go_through_a_router() {
     }
 }
 
-/// Each line is what the format allows, and what is known is counted.
+/// Each line is valid in the format, and known events are counted.
 #[test]
 fn info_prints_metrics() {
     let mut router = Running::start(&zonda(), &["router", "--json", "-l", "tcp/127.0.0.1:0"]);
@@ -287,8 +287,8 @@ fn tools_that_wait_end_on_ctrl_c() {
     }
 }
 
-/// A message of a stranger against the reader's terminal: it moves the cursor, forges a line and
-/// turns the text around.
+/// A message of an attacker against the reader's terminal: it moves the cursor, forges a line and
+/// reverses the text.
 const FORGED: &str = "x\nPUT plant/valve: closed\u{1b}[2J\u{9b}31m\u{202e}\u{200b}";
 
 #[test]

@@ -99,7 +99,7 @@ fn lines_of_any_bytes_are_published() {
     assert_eq!(sub.end().code(), Some(0));
 }
 
-/// Starts `zonda queryable` with these bytes as its answer, and asks it with these flags.
+/// Starts `zonda queryable` with these bytes as its answer, and queries it with these flags.
 fn asked(flags: &[&str]) -> Vec<u8> {
     let arguments = [
         "queryable",

@@ -58,7 +58,7 @@ fn a_stranger_speaks_another_version() {
 
 #[test]
 fn a_stranger_is_out_of_turn() {
-    // a keep-alive where an introduction is due
+    // a keep-alive in place of an InitSyn
     stranger_says(crate::scene::batch(&[0x04]), RefusalKind::Misbehaved);
 }
 

@@ -168,7 +168,7 @@ fn the_other_closes_with_a_reason() {
 
 #[test]
 fn the_other_is_out_of_turn() {
-    // a keep-alive where an answer is due
+    // a keep-alive in place of an answer
     fails(
         &answering(batch(&[0x04])),
         RefusalKind::Misbehaved,

@@ -94,7 +94,7 @@ fn the_session_closes_it() {
 
 #[test]
 fn the_other_takes_nothing() {
-    // Routed messages go over a full queue; then their source waits for so long.
+    // Routed messages pass over a full queue; then their source waits for this time.
     let session = listening(
         Config::router()
             .with("transport/link/tx/queue/size/data", "1")

@@ -17,8 +17,8 @@ fn hears_of(common: &Session, send_to: &str) -> Session {
     zonda::open(victim).wait().expect("it opens")
 }
 
-/// The proof of a password can be used elsewhere by the node that asks for it, so a node that was found gets none: it
-/// could log in as the user at the node whose question it passed on.
+/// A node that requests the proof of a password can use it elsewhere, so a node that was found gets
+/// none: it could log in as the user at the node whose challenge it passed on.
 #[test]
 fn a_node_that_was_found_is_not_shown_the_user() {
     let common = listening(Config::peer());

@@ -173,7 +173,7 @@ fn the_end_of_the_session_is_the_last_to_be_told() {
         .events_listener()
         .history(true)
         .callback(move |event| {
-            // it is gone at the end
+            // it is dropped at the end
             send.send(event.name()).expect("it is waited for");
         });
     in_background.background().wait().expect("open");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Places when there are few, and the one of two connections with one id that stays.
+//! Admission with few places, and the choice between two connections with one id.
 
 use std::time::Duration;
 
@@ -75,7 +75,8 @@ fn one_address_cannot_take_every_place() {
     assert_eq!(limit(&session, "transport/unicast/max_sessions"), (4, 0));
 }
 
-/// The id of a node that has crashed, or that a stranger took and sits on, was taken until the lease was over.
+/// The id of a node that has crashed, or that an attacker holds, was taken until the lease was
+/// over.
 #[test]
 fn a_silent_connection_gives_its_id_to_a_newer_one() {
     let session = listening(Config::router());

@@ -76,7 +76,7 @@ pub fn endpoint(session: &Session) -> String {
     format!("tcp/{}", address(session))
 }
 
-/// Listens to everything from now on.
+/// Subscribes to all events from now on.
 pub fn events(session: &Session) -> Events {
     session.info().events_listener().wait().expect("it is open")
 }
@@ -158,11 +158,11 @@ pub fn close(reason: u8) -> &'static [u8] {
     )
 }
 
-/// A client made by hand.
+/// A client on a raw connection.
 pub struct Hand {
     pub stream: TcpStream,
     pub zid: ZenohId,
-    /// The number of its next frame, once it is let in.
+    /// Number of its next frame, once it is admitted.
     pub sn: u32,
 }
 
@@ -201,7 +201,7 @@ impl Hand {
         }
     }
 
-    /// Introduces itself with this lease.
+    /// Performs the handshake with this lease.
     pub fn introduce(&mut self, lease: Duration) -> Result<(), HandshakeError> {
         let local = LocalParameters {
             lease,

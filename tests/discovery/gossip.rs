@@ -48,7 +48,7 @@ fn peers_of_one_router_find_each_other_and_data_comes_once() {
     }
     tally_here.await_count(number);
     tally_there.await_count(number);
-    // what came twice would have come by now: the router got it before
+    // a second copy would have come by now: the router got it before
     let mut numbers = tally_there.numbers();
     numbers.sort_unstable();
     numbers.dedup();
@@ -161,7 +161,7 @@ fn news_go_one_hop_or_many() {
                 .with("scouting/gossip/multihop", multihop)
                 .with("scouting/gossip/autoconnect", "[]")
         };
-        // a chain of four, of which the last listens to what comes from the first
+        // a chain of four, of which the last one subscribes to the first one's messages
         let first = open(config(told(peer())));
         let second = open(config(beside(&first)));
         let third = open(config(beside(&second)));

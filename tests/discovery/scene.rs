@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sessions, and what they see of each other.
+//! Sessions of discovery, and their views of each other.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -94,7 +94,7 @@ impl Tally {
         self.numbers.lock().expect("nobody panics with it").clone()
     }
 
-    /// Waits for so many.
+    /// Waits for `count` messages.
     pub fn await_count(&self, count: u64) {
         until(&format!("{count} samples"), || {
             self.count.load(Ordering::Acquire) >= count

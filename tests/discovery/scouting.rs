@@ -334,7 +334,7 @@ fn who_does_not_listen_to_the_group_is_not_found() {
         let scout = zonda::scout(WhatAmI::Router, Config::default()).wait();
         let scout = scout.expect("it starts");
         let mut seen = BTreeSet::new();
-        // the second question is answered a second after the first
+        // the answer to the second Scout comes a second after the first
         while seen.len() < 2 && scout.report().interfaces.iter().all(|i| i.asked < 2) {
             if let Ok(Some(hello)) = scout.recv_timeout(Duration::from_millis(20)) {
                 seen.insert(hello.zid());

@@ -132,7 +132,7 @@ fn the_last_clone_goes_in_the_middle_of_traffic() {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
         let publishing = std::thread::spawn(move || {
-            // Ends when the session is gone: the publisher does not keep it open.
+            // Ends when the session is closed: the publisher does not keep it open.
             while publisher.put("x").wait().is_ok() {
                 assert!(
                     !told.load(Ordering::Relaxed),

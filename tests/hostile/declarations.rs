@@ -200,7 +200,8 @@ fn a_flood_of_interests() {
     scene.is_well();
 }
 
-/// It asks and asks and does not listen: what waits for it has a limit, and then it is given up.
+/// Sends ever more queries without reading: the router's queue for it has a limit, and then the
+/// link is closed.
 #[test]
 fn questions_without_listening() {
     let scene = Scene::open();
@@ -212,7 +213,8 @@ fn questions_without_listening() {
     guest.parameters.lease = 10 * LONG;
     guest.introduce();
     until("it is known", || scene.link(guest.zid()).is_some());
-    // Each is answered with all of the crowd. It may still be sending when it is given up.
+    // Each is answered with all of the crowd. The guest may still be sending when its link is
+    // closed.
     guest.messages((1..=1000).map(|id| interest(id, InterestMode::CurrentFuture)));
     until("it is given up", || scene.link(guest.zid()).is_none());
     assert!(crowd.is_served());

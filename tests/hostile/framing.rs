@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Neighbours whose batches, frames and fragments are not what they should be.
+//! Neighbours whose batches, frames and fragments are malformed.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Strangers that do not get in.
+//! Connections that are not admitted.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A peer played by hand: it can introduce itself properly, and then send whatever the test likes.
+//! A peer on a raw connection: it can perform a valid handshake, and then send arbitrary bytes.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -123,7 +123,7 @@ impl Hand {
         (&self.stream).write_all(&framed).is_ok()
     }
 
-    /// Reads what is there and forgets it.
+    /// Reads and discards the available input.
     pub fn swallow(&mut self) {
         let mut buffer = [0; 1 << 16];
         let _ = self.stream.set_nonblocking(true);
@@ -284,7 +284,8 @@ impl Hand {
         Some(batch)
     }
 
-    /// Reads one batch and gives its messages to `look`. False if the router hung up.
+    /// Reads one batch and passes its messages to `look`. Returns false if the router closed the
+    /// link.
     pub fn read_batch(&mut self, mut look: impl FnMut(&NetworkMessage<'_>)) -> bool {
         let Some(batch) = self.receive() else {
             return false;

@@ -48,7 +48,7 @@ pub struct Stage {
     authority: Authority,
 }
 
-/// A neighbour that was let in.
+/// A neighbour that was admitted.
 pub struct Liar {
     halves: Halves<ThreadsRuntime>,
     /// The socket of the link.
@@ -157,13 +157,13 @@ impl Stage {
         self.staying.borrow_mut().push(liar);
     }
 
-    /// Frames of a liar that were thrown away.
+    /// Returns the number of discarded frames of a liar.
     fn ignored(&self, liar: &Liar) -> u64 {
         let link = self.scene.link(liar.zid);
         link.map_or(0, |link| link.discarded.frames)
     }
 
-    /// Introductions that are none, of all that have come.
+    /// Returns the number of malformed handshakes so far.
     fn malformed(&self) -> u64 {
         let all = self.scene.node.metrics();
         let counted = all.iter().filter(|sample| {
@@ -220,7 +220,7 @@ impl Liar {
         self.raw(&framed);
     }
 
-    /// Bytes of the link. The router may have hung up.
+    /// Sends bytes of the link. The router may have closed it.
     fn raw(&mut self, bytes: &[u8]) {
         let _ = block_on(self.halves.1.write_all(vec![bytes.to_vec()]));
     }
@@ -259,7 +259,7 @@ fn introduction(zid: ZenohId) -> Vec<u8> {
     })
 }
 
-/// Lies within a link.
+/// Tests lies within a link.
 fn lies_within(stage: &Stage) {
     use Fate::{Cut, Ignored};
 
@@ -295,7 +295,7 @@ fn lies_within(stage: &Stage) {
     });
 }
 
-/// Lies on links that have a length in front of each batch, which datagrams have not.
+/// Tests lies on links that have a length in front of each batch, which datagrams have not.
 fn lies_about_length(stage: &Stage) {
     stage.tell("a batch larger than agreed", Fate::Cut, |liar| {
         let large = liar.frame(&push().repeat(100));
@@ -393,7 +393,7 @@ fn lies_on_links_of_websockets() {
         ],
     );
     lie_beneath(&stage, "a frame of no kind", &[0x8b, 0x80, 0, 0, 0, 0]);
-    // A frame of ours before any introduction, within one of WebSocket.
+    // A frame of ours before any handshake, within one of WebSocket.
     let mut early = below(&stage);
     let request = "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
@@ -416,7 +416,7 @@ fn lies_on_links_of_datagrams() {
         let large = liar.frame(&push().repeat(100));
         liar.say(&large);
     });
-    // Frames of strangers without a link, and other messages in place of an introduction.
+    // Frames of peers without a link, and other messages in place of an InitSyn.
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let links = stage.scene.node.links().len();
     for lie in [
@@ -442,7 +442,7 @@ fn lies_on_links_of_quic() {
     lies_within(&stage);
     lies_about_length(&stage);
     an_introduction_changes_nothing(&stage);
-    // Beneath it are datagrams, which everybody can send.
+    // Below it are datagrams, which any process can send.
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("a port");
     for first in [0x40, 0xc0, 0xff, 0x00] {
         for length in [1, 40, 1200] {
@@ -460,7 +460,7 @@ fn lies_on_links_of_quic() {
     stage.scene.is_well();
 }
 
-/// Acts on a connection of QUIC that speaks this, which ends in time.
+/// Runs `act` on a connection of QUIC with these protocols, which must end in time.
 fn speak_quic(stage: &Stage, speaks: &[u8], act: impl AsyncFnOnce(quinn::Connection)) {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().expect("a runtime");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Neighbours that ask more than makes sense, and answer what they were not asked.
+//! Neighbours that query more than makes sense, and reply to queries that do not exist.
 
 use std::thread;
 
@@ -13,7 +13,7 @@ use crate::scene::{Scene, until};
 
 const MANY: u32 = 200_000;
 
-/// Questions that a neighbour may have open.
+/// Number of queries that a neighbour may have open.
 const OPEN_MAX: u32 = 150_000;
 
 /// A time-stamp stack with one entry.
@@ -32,7 +32,7 @@ fn response(rid: u32, wire_expr: WireExpr<'_>, payload: &str, responder: &Hand) 
     let head = ResponseHead {
         rid,
         wire_expr,
-        // The reply is sent with the quality of service of the query, whatever it asks for.
+        // The reply is sent with the quality of service of the query, whatever it requests itself.
         qos: Qos::DATA,
         timestamp: None,
         responder: Some(EntityGlobalId {
@@ -87,7 +87,7 @@ fn a_flood_of_questions_that_nobody_answers() {
         link.ignored.questions_refused == u64::from(MANY - OPEN_MAX)
     });
     scene.is_well();
-    // The router waits for a guest that is gone no more.
+    // The router no longer waits for a closed guest.
     drop(deaf);
     let mut ends = 0;
     assert!(guest.read_until(|message| {
@@ -98,7 +98,7 @@ fn a_flood_of_questions_that_nobody_answers() {
     scene.is_well();
 }
 
-/// Errors that a guest receives before the end of a question whose answerer is lost.
+/// Returns the errors that a guest receives before the end of a query whose queryable is lost.
 fn told_of_a_loss(scene: &Scene, hears_of_losses: bool) -> Vec<String> {
     // A query reaches its queryable.
     let mut answerer = answerer(scene, "lost/q");
@@ -156,7 +156,7 @@ fn answers_that_make_no_sense() {
     let rid = rid.expect("it was asked");
     let full = WireExpr::full;
     let mut said = vec![
-        // Not what was asked, keys that are none, and the one answer there is.
+        // A reply to an unknown query, invalid keys, and the one valid reply.
         response(rid + 1, full("k/a"), "unknown", &answerer),
         response(rid, full("k//a"), "bad", &answerer),
         response(rid, full(""), "empty", &answerer),

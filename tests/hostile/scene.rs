@@ -132,7 +132,7 @@ impl Scene {
         self.node.links().into_iter().find(|link| link.zid == guest)
     }
 
-    /// Messages of the honest publisher arrive from now on, a good number of them.
+    /// Waits until a good number of messages of the honest publisher have arrived from now on.
     #[track_caller]
     fn progresses(&self) {
         let goal = self.ledger.received.load(Ordering::Acquire) + 200;

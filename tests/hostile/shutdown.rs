@@ -99,7 +99,7 @@ fn sleeper(address: SocketAddr) -> Hand {
         let status = publisher.matching_status().wait().unwrap();
         status.matching()
     });
-    // many times what the queue and all sockets hold: what finds no room is dropped
+    // many times the capacity of the queue and all sockets: messages without room are dropped
     let payload = ZBytes::from(vec![7; 1 << 15]);
     for _ in 0..256 {
         publisher.put(&payload).wait().unwrap();
@@ -108,7 +108,7 @@ fn sleeper(address: SocketAddr) -> Hand {
     hand
 }
 
-/// It takes some three seconds to read what the router and the sockets hold.
+/// Reading the content of the router and the sockets takes some three seconds.
 #[test]
 fn a_router_drains_for_as_long_as_it_says() {
     let (router, address) = Program::router(&[]);
@@ -171,7 +171,7 @@ fn line() -> String {
     format!("{}\n", "\u{7f}".repeat(9_999))
 }
 
-/// Starts `zonda pub` with so many lines of input, in front of a router that has read nothing yet.
+/// Starts `zonda pub` with `lines` lines of input, in front of a router that has read nothing yet.
 fn publishing(lines: usize, more: &[&str]) -> (Program, TcpStream) {
     let command = [&["pub", "-k", "demo"], more].concat();
     before_a_deaf_router(&command, &line().repeat(lines))

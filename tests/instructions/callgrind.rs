@@ -45,7 +45,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // what is left in a temporary folder does no harm
+        // leftover files in a temporary folder do no harm
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The program that is counted: built as optimised as a release, and what it spends per message in each case.
+//! The measured program: built with the optimisations of a release, and its cost per message in
+//! each case.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

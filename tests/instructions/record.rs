@@ -101,7 +101,7 @@ pub fn read() -> (Surroundings, Costs) {
     (Surroundings::of(&record), costs.collect())
 }
 
-/// Puts these counts on record.
+/// Records these counts.
 pub fn write(here: &Surroundings, costs: &Costs) {
     let rounded = |figure: f64| (figure * 1e4).round() / 1e4;
     let case = |cost: &Cost| {

@@ -127,7 +127,7 @@ enum Hearing {
 }
 
 impl Hearing {
-    /// Samples as their text, losses as `-2`.
+    /// Declares a subscriber that reports samples as their text and losses as `-2`.
     fn declare(party: &Party, history: bool, recovery: &str) -> Hearing {
         match party {
             Party::Ours(session) => {
@@ -145,7 +145,7 @@ impl Hearing {
                 };
                 let take = move |sample: Sample| {
                     let text = sample.payload().try_to_string().expect("text").into_owned();
-                    // an error means that the test has what it wanted
+                    // an error means that the test has all that it needs
                     let _ = arrived.send(text);
                 };
                 let miss = move |miss: Miss| {
@@ -223,7 +223,8 @@ fn gaps_are_filled_and_the_rest_is_missed(scene: &Scene) {
     publishing.send(2);
     hearing.hears(&["1", "2"]);
     if matches!(hearing, Hearing::Theirs(..)) {
-        // A gap that the reference finds before the answers to its last question have ended is lost without a question.
+        // A gap that the reference finds before the replies to its last query have ended is lost
+        // without a query.
         std::thread::sleep(ANSWERS_END);
     }
     publishing.put(&["3", "4", "5", "6"]);
@@ -258,7 +259,7 @@ fn late_publishers_are_asked(scene: &Scene) {
     let publishing = Publishing::declare(&scene.from, manner);
     publishing.put(&["0", "1", "2"]);
     scene.settles_back();
-    // its samples are there when it is found
+    // its samples are in the cache when the token is found
     let token = scene.from.token(&publishing.own_key());
     hearing.hears(&["1", "2"]);
     token.undeclare();

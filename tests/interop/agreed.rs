@@ -98,7 +98,7 @@ impl Agreed {
     }
 }
 
-/// Payloads that get shorter, that do not, and that need fragments.
+/// Passes payloads that get shorter, that do not, and that need fragments.
 pub fn exchange(a: &Party, b: &Party, largest: usize) {
     for (from, to) in [(a, b), (b, a)] {
         let key = pass_each_size(from, to, largest);

@@ -30,7 +30,7 @@ pub enum Answering {
     },
 }
 
-/// A query that came to a queryable. It is answered to the end when it is [finished](Asked::finish).
+/// A query that came to a queryable. It ends when it is [finished](Asked::finish).
 pub struct Asked {
     pub key: String,
     pub parameters: String,
@@ -144,7 +144,7 @@ impl Asked {
         }
     }
 
-    /// Answers with a put or a delete on this key.
+    /// Replies with a put or a delete on this key.
     pub fn reply(&self, key: &str, message: &Message) -> Receipt {
         self.try_reply(key, message)
             .unwrap_or_else(|e| panic!("{e}"))
@@ -174,7 +174,7 @@ impl Asked {
         }
     }
 
-    /// Answers that there is no answer; of the message, with its payload and its encoding.
+    /// Replies with an error, with the message's payload and encoding.
     pub fn reply_err(&self, message: &Message) {
         match &self.to {
             Asker::Ours { query, .. } => {
@@ -212,7 +212,7 @@ impl Party {
                 let (asked, queries) = channel();
                 let declared = session.declare_queryable(key).complete(complete);
                 let declared = declared.callback(move |query| {
-                    // an error means that the test has what it wanted
+                    // an error means that the test has all that it needs
                     let _ = asked.send(query);
                 });
                 Answering::Ours {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Users and passwords: theirs are let in by ours and ours by theirs, and strangers by neither.
+//! Users and passwords: each side admits the other's users, and neither admits unknown ones.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

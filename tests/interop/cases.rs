@@ -93,7 +93,7 @@ fn messages() -> Vec<Message> {
 }
 
 impl Scene {
-    /// Compares a sample with what was published.
+    /// Compares a sample with the published message.
     fn check(&self, seen: &Seen, message: &Message, receipt: &Receipt) {
         let context = format!("{seen:?} of {message:?}");
         assert_eq!(seen.delete, message.delete, "{context}");
@@ -278,7 +278,7 @@ pub fn subscribers_come_and_go(scene: &Scene) {
     let publisher = scene.from.publisher("interop/late/x", Service::BLOCK);
     assert!(!publisher.is_matched());
     publisher.publish(&Message::put(Pattern::short(1)));
-    // what was sent before it has been handled too
+    // all earlier messages have been handled too
     marker.publish(&Message::delete());
     end.next();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The commands `zonda pub`, `sub`, `put`, `delete`, `get`, `queryable`, `live` and `info`, each with `--json`, at the
-//! reference's router. `zonda scout` is asked in `scouting`.
+//! The commands `zonda pub`, `sub`, `put`, `delete`, `get`, `queryable`, `live` and `info`, each
+//! with `--json`, at the reference's router. `zonda scout` is tested in `scouting`.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ impl Client<'_> {
         command.split(' ').chain(connection).collect()
     }
 
-    /// Runs it to its end; gives what it prints.
+    /// Runs it to its end; returns its output.
     fn run(&self, command: &str) -> Vec<Value> {
         let ended = run(&zonda(), &self.words(command));
         assert_eq!((ended.code, &*ended.err), (Some(0), ""), "{command}");

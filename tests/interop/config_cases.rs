@@ -9,7 +9,7 @@ use crate::party::Party;
 use crate::questions::{Conditions, Question};
 use crate::scene::{Arrangement, NOTHING, Options, Scene};
 
-/// Cases of this file open the scene by themselves.
+/// Runs a case of this file, which opens its scene itself.
 pub fn play(arrangement: Arrangement, case: fn(Arrangement) -> Scene) {
     let scene = case(arrangement);
     assert_eq!(scene.complaints(), [""; 0]);

@@ -203,7 +203,8 @@ fn install_at(system: &str, version: &str, folder: &Path) -> Result<(), String> 
     let built = [&install[..], &["--only-binary=:all:", &package]].concat();
     let python = interpreter(folder);
     match run(&python, &built) {
-        // Not every release is there for every machine. Building one takes minutes, and a compiler for Rust.
+        // Not every release exists for every machine. Building one takes minutes, and a compiler
+        // for Rust.
         Err(_) if is_asked_for_all() => run(&python, &[&install[..], &[&package]].concat()),
         done => done,
     }

@@ -423,7 +423,7 @@ const COMMANDS: &[Feature] = &[
     command("`zonda info`", "commands::info_names_their_router"),
 ];
 
-/// The rows, by what they are about.
+/// Rows of the table, by subject.
 pub const SECTIONS: &[(&str, &[Feature])] = &[
     ("publications", PUBLICATIONS),
     ("queries", QUERIES),

@@ -27,7 +27,7 @@ const IDS: [&str; 2] = ["a1", "b2"];
 /// Messages in a round.
 const MESSAGES: u64 = 100;
 
-/// A pair of routers, and those behind it.
+/// A pair of routers, and the nodes behind it.
 struct Pair {
     mesh: Mesh,
     /// A client of the lesser router, one of the greater, and the peers of both.
@@ -38,7 +38,7 @@ struct Pair {
     is_mixed: bool,
 }
 
-/// The places of those behind the pair.
+/// Indices of the nodes behind the pair.
 const LESSER: usize = 0;
 const GREATER: usize = 1;
 const PEERS: [usize; 2] = [2, 3];
@@ -114,7 +114,7 @@ impl Pair {
         let publisher = self.everyone[from].publisher(key, Service::BLOCK);
         until("it is matched", || publisher.is_matched());
         publisher.publish_numbered(MESSAGES, 8).done();
-        // one that takes another way comes before what is sent there later
+        // a copy by another path arrives before later messages
         for (by, key, counts) in &after {
             let publisher = self.everyone[*by].publisher(key, Service::BLOCK);
             until("it is matched", || publisher.is_matched());
@@ -265,7 +265,7 @@ fn ours_is_the_greater() {
     everything_comes_once([Theirs, Ours], [Ours, Theirs]);
 }
 
-/// When the router that passes on is gone the other one does.
+/// When the router that forwards is gone the other one forwards.
 #[test]
 fn the_lesser_takes_over() {
     if python().is_none() {

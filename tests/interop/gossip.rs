@@ -64,7 +64,7 @@ impl Receipts {
         }
     }
 
-    /// Messages from there come once each, and in their order.
+    /// Asserts that messages of `from` come once each, and in their order.
     fn come_once(&self, from: &Party) {
         let publish = |key: &str, number| {
             let publisher = from.publisher(key, Service::BLOCK);
@@ -73,7 +73,8 @@ impl Receipts {
         };
         publish(&self.key, 1000);
         self.all.reaches(1000);
-        // one that came by another way could come later: what is sent after it has that way behind it
+        // a copy by another path could come later: a message that is sent after it has passed that
+        // path too
         publish(&format!("{}/last", self.key), 1);
         self.last.reaches(1);
         let counted = self.all.now();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Multicast groups with members of both implementations, in networks of the tests' own. The reference has shared memory
-//! switched off: it would put the place of a payload into the group for everybody.
+//! Multicast groups with members of both implementations, in networks of the tests' own. The
+//! reference has shared memory switched off: it would send the address of a payload to the whole
+//! group.
 
 use std::time::Duration;
 

@@ -30,7 +30,7 @@ impl Listening {
     fn ours(builder: MatchingListenerBuilder<'_>) -> Listening {
         let (told, changes) = channel();
         let declared = builder.callback(move |status| {
-            // an error means that the test has what it wanted
+            // an error means that the test has all that it needs
             let _ = told.send(status);
         });
         Listening::Ours {

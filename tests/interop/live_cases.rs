@@ -63,7 +63,7 @@ pub fn tokens_are_nothing_else(scene: &Scene) {
     assert_eq!(alive(scene, "live/**"), ["live/only"]);
 }
 
-/// A watcher without history sees what comes and goes from then on.
+/// A watcher without history sees later changes only.
 pub fn coming_and_going_is_seen(scene: &Scene) {
     let watcher = scene.from.watch("live/**", false);
     scene.settles_back();
@@ -81,7 +81,7 @@ pub fn coming_and_going_is_seen(scene: &Scene) {
     watcher.undeclare();
 }
 
-/// A watcher with history sees first what is there already, each once, and then what changes.
+/// A watcher with history sees the existing tokens first, each once, and then the changes.
 pub fn history_comes_first(scene: &Scene) {
     let tokens = ["live/1", "live/2", "live/3"].map(|key| scene.to.token(key));
     let _else = scene.to.token("other/4");

@@ -42,7 +42,8 @@ fn put(len: usize, attachment: Option<&'static [u8]>) -> Message {
     }
 }
 
-/// Puts and deletions, and whether each passes; the one that only a rule for what comes in stops, if there `is_narrow`.
+/// Returns puts and deletes, each with true if it passes; `is_narrow` adds the one that only an
+/// ingress rule stops.
 fn publications(is_narrow: bool) -> Vec<(&'static str, Message, bool)> {
     let delete = |attachment| Message {
         attachment,
@@ -161,7 +162,7 @@ fn queries_pass_their_router() {
     everywhere(their_router, queries_pass_alike);
 }
 
-/// A session filters what it sends itself, and what comes to it.
+/// A session filters its own messages, and messages to it.
 #[test]
 fn sessions_filter_alike() {
     if environment::python().is_none() {

@@ -24,7 +24,7 @@ const BARE: Agreed = Agreed {
     largest: LARGEST,
     less: LARGEST,
     is_optional: false,
-    // the reference panics when it is asked for its transports of this kind
+    // the reference panics when its transports of this kind are listed
     is_told: false,
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Meshes of routers of both implementations: what one end of a line or the far side of a ring declares, sends and asks
-//! reaches the other one, once.
+//! Meshes of routers of both implementations: declarations, messages and queries at one end of a
+//! line or the far side of a ring reach the other one, once.
 
 use zonda::config::WhatAmI::{Client, Router as Routing};
 
@@ -32,7 +32,7 @@ impl Side {
     }
 }
 
-/// Routers, each linked to those before it that it names.
+/// Routers, each linked to the earlier ones that it names.
 pub struct Mesh {
     pub routers: Vec<(Party, String)>,
 }
@@ -112,8 +112,8 @@ impl Mesh {
     }
 }
 
-/// Waits until a message gets from one client to another one. The reference's routers compute their trees some time after the last
-/// link came or went, and lose what goes their way before.
+/// Waits until a message gets from one client to another one. The reference's routers compute their
+/// trees some time after the last change of a link, and lose messages on the new paths before.
 fn carries_a_message(from: &Party, to: &Party, key: &str) {
     let first = format!("{key}/first");
     let (firsts, probe) = (to.count(&first), from.publisher(&first, Service::BLOCK));
@@ -155,7 +155,7 @@ fn theirs_between_ours() {
     from_end_to_end([Ours, Theirs, Ours]);
 }
 
-/// A ring of four: everything comes once, and by the other way round once a router is gone.
+/// A ring of four: each message comes once, and by the other path once a router is gone.
 #[test]
 fn a_ring_finds_another_way() {
     if python().is_none() {
@@ -177,7 +177,7 @@ fn a_ring_finds_another_way() {
     let (gone, _) = ring.routers.remove(1);
     let zid = gone.zid();
     gone.close();
-    // what is on its way there gets lost with it
+    // messages on their way through it are lost with it
     until("it is gone", || {
         let mut left = ring.routers.iter();
         left.all(|(router, _)| !router.linked().contains(&zid))

@@ -19,7 +19,7 @@ pub struct Message {
     /// Encoding as text, such as `text/plain;utf-8`.
     pub encoding: Option<&'static str>,
     pub attachment: Option<&'static [u8]>,
-    /// A timestamp so many seconds from now.
+    /// Seconds from now of the timestamp.
     pub stamp_shift: Option<f64>,
     /// A source info with this number.
     pub source_sn: Option<u32>,
@@ -149,7 +149,8 @@ pub struct Seen {
 /// A payload that arrived.
 pub enum Content {
     Bytes(ZBytes),
-    /// The reference hashes what it got, and what it should have got, with the same function.
+    /// Digest by the reference, which hashes the received bytes and the expected ones with one
+    /// function.
     Digest {
         process: Rc<Reference>,
         len: u64,
@@ -255,7 +256,7 @@ impl std::fmt::Debug for Content {
     }
 }
 
-/// Bytes as hexadecimal text.
+/// Returns bytes as hexadecimal text.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

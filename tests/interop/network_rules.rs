@@ -102,7 +102,7 @@ fn publications_are_carried(
         seen.next_within(Duration::from_millis(200)).is_some()
     });
     for (key, message, carried) in publications {
-        // One after another, as those of different priorities overtake each other.
+        // One after another, as messages of different priorities overtake each other.
         from.publish(key, ASKED, message);
         let one = std::iter::repeat_with(|| seen.next())
             .find(|one| one.key != "first")

@@ -13,7 +13,7 @@ use crate::router::Router;
 use crate::scene::{self, Scene};
 use crate::wait::SOON;
 
-/// Asks, and waits for the last answer, of which there is none before it.
+/// Queries, and waits for the end, with no reply before it.
 fn gets_nothing_at_once(theirs: &Theirs, key: &str, liveliness: bool) {
     let begin = Instant::now();
     let command = theirs.command(json!({"key": key, "liveliness": liveliness}));
@@ -23,7 +23,7 @@ fn gets_nothing_at_once(theirs: &Theirs, key: &str, liveliness: bool) {
     assert!(took < SOON, "{key} liveliness={liveliness}: {took:?}");
 }
 
-/// Declares and asks everything, and shows that messages still arrive.
+/// Declares and queries everything, and asserts that messages still arrive.
 fn goes_on(theirs: &Theirs, publishing: &Party, subscribing: &Party) {
     for key in ["others/key", "others/**"] {
         let about = |key| theirs.command(json!({"key": key}));

@@ -185,7 +185,7 @@ impl Party {
             Party::Ours(session) => {
                 let (arrived, samples) = channel();
                 let callback = move |sample| {
-                    // an error means that the test has what it wanted
+                    // an error means that the test has all that it needs
                     let _ = arrived.send(sample);
                 };
                 let declared = session.declare_subscriber(key).callback(callback).wait();
@@ -308,7 +308,7 @@ impl Party {
         }
     }
 
-    /// Ends it without any goodbye. Ours is of this process and can only close.
+    /// Ends it without a Close. Ours is of this process and can only close.
     pub fn crash(&self) {
         match self {
             Party::Ours(session) => session.close().wait().expect("it closes"),
@@ -462,7 +462,7 @@ impl Count {
 }
 
 impl Count {
-    /// Waits until so many have come; they must have come in order, and no more of them.
+    /// Waits until `count` messages have come; they must have come in order, and no more of them.
     pub fn reaches(&self, count: u64) {
         let begin = Instant::now();
         while self.now().count < count {

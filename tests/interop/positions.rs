@@ -14,7 +14,7 @@ use crate::wait::until;
 /// Larger than any payload here.
 const LARGEST: usize = 10_000_000;
 
-/// Messages of all sizes, and many, pass between two clients of this router.
+/// Passes messages of all sizes, and many, between two clients of this router.
 pub fn clients_exchange(router: &Router, connect: &str) {
     clients_pass(router, connect, |ours, theirs| {
         exchange(ours, theirs, LARGEST)
@@ -29,7 +29,8 @@ pub fn clients_pass(router: &Router, connect: &str, pass: fn(&Party, &Party)) {
     assert_eq!(router.complaints(), [""; 0]);
 }
 
-/// Messages of all sizes, and many, pass between two peers, the one that listens and the one that connects to it.
+/// Passes messages of all sizes, and many, between two peers, the one that listens and the one that
+/// connects to it.
 pub fn peers_exchange(ours_listens: bool, listen: &str, connect: &str) {
     peers_pass(ours_listens, listen, connect, |ours, theirs| {
         exchange(ours, theirs, LARGEST);

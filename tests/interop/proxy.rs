@@ -110,7 +110,7 @@ impl Proxy {
 fn pass_on(mut from: TcpStream, mut to: TcpStream, record: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 1 << 16];
     while let Ok(len @ 1..) = from.read(&mut buffer) {
-        // recorded first: what has arrived can be looked at
+        // recorded first: a message that has arrived can be examined
         record
             .lock()
             .expect("nobody panics with it")

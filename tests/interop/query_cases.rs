@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Cases of queries for every scene, from each asking node (`from`) to each answering one (`to`).
+//! Cases of queries for every scene, from each querying node (`from`) to each replying one (`to`).
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,8 @@ fn asks(scene: &Scene, selector: &str) -> Asking {
     scene.from.ask(selector, all_answers(), PLAIN)
 }
 
-/// A query reaches the queryables on its key, and the answers and the end come back; without a queryable the end comes at once.
+/// A query reaches the queryables on its key, and the replies and the end come back; without a
+/// queryable the end comes at once.
 pub fn queries_are_answered(scene: &Scene) {
     let queryable = scene.to.queryable("q/plain/*");
     scene.settles();
@@ -74,7 +75,8 @@ pub fn queries_are_answered(scene: &Scene) {
     assert!(queryable.try_next().is_none(), "nobody asked for its key");
 }
 
-/// An answer comes when it is given and not when the last one is, and one query does not wait for another.
+/// A reply comes when it is sent and not with the last one, and one query does not wait for
+/// another.
 pub fn queries_are_answered_one_by_one(scene: &Scene) {
     let queryable = scene.to.queryable("q/turns/**");
     scene.settles();
@@ -140,7 +142,7 @@ pub fn query_fields_arrive(scene: &Scene) {
     }
 }
 
-/// Compares what arrived of a question with what was asked.
+/// Compares the received query with the sent one.
 fn arrived(asked: &Asked, question: &Question, source: &str) {
     match (&asked.body, question.body) {
         (Some(body), Some(pattern)) => assert!(body.is(pattern), "{body:?} of {question:?}"),
@@ -158,7 +160,7 @@ fn arrived(asked: &Asked, question: &Question, source: &str) {
     assert_eq!(asked.source, source);
 }
 
-/// Encoding, attachment and timestamp of answers, puts and deletes.
+/// Encoding, attachment and timestamp of replies, puts and deletes.
 pub fn reply_fields_arrive(scene: &Scene) {
     let queryable = scene.to.queryable("q/reply");
     scene.settles();
@@ -198,7 +200,7 @@ pub fn reply_fields_arrive(scene: &Scene) {
     asking.ends();
 }
 
-/// Answers are carried as the query was.
+/// Replies have the quality of service of the query.
 pub fn replies_have_the_service_of_the_query(scene: &Scene) {
     let queryable = scene.to.queryable("q/service");
     scene.settles();
@@ -264,7 +266,7 @@ pub fn errors_and_deletes_arrive(scene: &Scene) {
     asking.ends();
 }
 
-/// Which of three queryables are asked, depending on what they have and what is asked.
+/// Targets select among three queryables, by their completeness and the query's target.
 pub fn targets_choose_queryables(scene: &Scene) {
     let keys = [("q/t/**", true), ("q/t/a", true), ("q/t/*", false)];
     let others: Vec<Party> = (1..3).filter_map(|_| scene.another()).collect();
@@ -287,7 +289,7 @@ pub fn targets_choose_queryables(scene: &Scene) {
     assert_eq!(asked("q/**", Target::BestMatching), [0, 1, 2]);
     let best = asked("q/t/a", Target::BestMatching);
     if others.is_empty() {
-        // a session asks all of its queryables, or all of its complete ones
+        // a session passes a query to all of its queryables, or to all of its complete ones
         assert_eq!(best, [0, 1, 2]);
         assert_eq!(asked("q/t/*", Target::AllComplete), [0, 1]);
     } else {
@@ -315,7 +317,7 @@ fn who_is_asked(queryables: &[Answering], asking: &Asking) -> Vec<usize> {
     who
 }
 
-/// Answers on one key are thinned out by their timestamps as the question demands.
+/// Replies on one key are consolidated by their timestamps in the mode of the query.
 pub fn consolidation_keeps_what_it_should(scene: &Scene) {
     let queryable = scene.to.queryable("q/consolidation/*");
     scene.settles();
@@ -361,7 +363,7 @@ pub fn consolidation_keeps_what_it_should(scene: &Scene) {
     assert_eq!(all, [1, 2, 3, 4, 5, 6]);
 }
 
-/// Answers on keys that were not asked for are refused, unless the question wants them.
+/// Replies on other keys than the query's are refused, unless the query permits them.
 pub fn replies_may_have_any_key_if_asked(scene: &Scene) {
     let queryable = scene.to.queryable("q/any/*");
     scene.settles();
@@ -395,7 +397,8 @@ pub fn replies_may_have_any_key_if_asked(scene: &Scene) {
     }
 }
 
-/// A query that no queryable finishes ends with an error when its time is over; later answers do not arrive.
+/// A query that no queryable finishes ends with an error when its time is over; later replies do
+/// not arrive.
 pub fn queries_time_out(scene: &Scene) {
     let queryable = scene.to.queryable("q/slow");
     scene.settles();
@@ -429,7 +432,7 @@ pub fn queries_time_out(scene: &Scene) {
     scene.complains_only_of(&LATE);
 }
 
-/// A thousand questions wait at the same time, and each gets its own answer.
+/// A thousand queries wait at the same time, and each gets its own reply.
 pub fn a_thousand_queries_wait_at_once(scene: &Scene) {
     const MANY: u64 = 1000;
     let queryable = scene.to.queryable("q/many/*");
@@ -461,7 +464,7 @@ pub fn a_thousand_queries_wait_at_once(scene: &Scene) {
     }
 }
 
-/// Queries and answers of ten megabytes, and many of each batch's size.
+/// Queries and replies of ten megabytes, and many of each batch's size.
 pub fn queries_and_replies_of_all_sizes_arrive(scene: &Scene) {
     let queryable = scene.to.queryable("q/size");
     scene.settles();
@@ -486,7 +489,7 @@ pub fn queries_and_replies_of_all_sizes_arrive(scene: &Scene) {
     }
 }
 
-/// Queryables that are gone are not asked, new ones are.
+/// Undeclared queryables receive no query, new ones do.
 pub fn queryables_come_and_go(scene: &Scene) {
     asks(scene, "q/late").ends();
     let first = scene.to.queryable("q/late");
@@ -496,7 +499,7 @@ pub fn queryables_come_and_go(scene: &Scene) {
     let second = scene.to.queryable("q/*");
     first.undeclare();
     scene.settles();
-    // what was asked before is answered all the same
+    // an earlier query is answered all the same
     asked.reply("q/late", &put(1));
     asked.finish();
     assert!(asking.reply().sample.carries(Pattern::short(1)));
@@ -543,7 +546,7 @@ pub fn a_lost_link_ends_the_query(scene: &Scene) {
     assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
 }
 
-/// A question that is cancelled ends at once, and gets nothing more.
+/// A cancelled query ends at once, and gets no more replies.
 pub fn queries_are_cancelled(scene: &Scene) {
     let queryable = scene.to.queryable("q/cancelled");
     scene.settles();
@@ -567,7 +570,7 @@ pub fn queries_are_cancelled(scene: &Scene) {
     scene.complains_only_of(&LATE);
 }
 
-/// Questions of a declared querier carry what it was declared with, and what they have themselves.
+/// Queries of a querier have its options, and fields of their own.
 pub fn queriers_ask(scene: &Scene) {
     let queryable = scene.to.queryable("q/querier/*");
     scene.settles();

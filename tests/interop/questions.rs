@@ -165,7 +165,7 @@ pub struct Question {
     pub attachment: Option<&'static [u8]>,
     /// A source info with this number.
     pub source_sn: Option<u32>,
-    /// Can be [cancelled](Asking::cancel).
+    /// True if it can be [cancelled](Asking::cancel).
     pub cancellable: bool,
 }
 
@@ -269,7 +269,7 @@ impl Heard {
 /// Source of the next event, within some time; it is disconnected after the last one.
 type Hear = Box<dyn Fn(Duration) -> Result<Heard, RecvTimeoutError>>;
 
-/// A question that was asked.
+/// A pending query.
 pub enum Asking {
     Ours {
         hear: Hear,
@@ -411,7 +411,7 @@ impl Querying {
                 let token = CancellationToken::default();
                 let get = carrying!(get, question, entity(session), token.clone());
                 let asked = get.callback(move |reply| {
-                    // an error means that the test has what it wanted
+                    // an error means that the test has all that it needs
                     let _ = heard.send(reply);
                 });
                 asked.wait().expect("it is open");
@@ -446,7 +446,7 @@ impl Querying {
 }
 
 impl Party {
-    /// Asks without a declared querier. The selector is a key with parameters: `a/*?b=c`.
+    /// Queries without a declared querier. The selector is a key with parameters: `a/*?b=c`.
     pub fn ask(&self, selector: &str, conditions: Conditions, question: Question) -> Asking {
         match self {
             Party::Ours(session) => {
@@ -455,7 +455,7 @@ impl Party {
                 let token = CancellationToken::default();
                 let get = carrying!(get, question, entity(session), token.clone());
                 let asked = get.callback(move |reply| {
-                    // an error means that the test has what it wanted
+                    // an error means that the test has all that it needs
                     let _ = heard.send(reply);
                 });
                 asked.wait().expect("it is open");
@@ -473,13 +473,13 @@ impl Party {
         }
     }
 
-    /// Asks for the tokens that are alive.
+    /// Queries the existing tokens.
     pub fn alive(&self, key: &str) -> Asking {
         match self {
             Party::Ours(session) => {
                 let (heard, what) = channel();
                 let asked = session.liveliness().get(key).callback(move |reply| {
-                    // an error means that the test has what it wanted
+                    // an error means that the test has all that it needs
                     let _ = heard.send(reply);
                 });
                 asked.wait().expect("it is open");

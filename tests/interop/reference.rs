@@ -167,7 +167,7 @@ impl Reference {
         complaints
     }
 
-    /// Ends it at once, without any goodbye.
+    /// Kills it without a Close.
     pub fn kill(&self) {
         self.killed.set(true);
         let mut child = self.child.borrow_mut();

@@ -136,7 +136,7 @@ impl Router {
         !matches!(self.kind, Kind::Theirs(_))
     }
 
-    /// Ends it: a process at once, without any goodbye; the library's in an orderly way.
+    /// Ends it: kills a process without a Close; closes the library's in an orderly way.
     pub fn end(self) {
         drop(self);
     }

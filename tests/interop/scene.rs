@@ -134,7 +134,7 @@ impl Arrangement {
         self.open_with(NOTHING, NOTHING)
     }
 
-    /// Opens it with something in the configurations of the one that publishes and of the one that subscribes.
+    /// Opens it with options in the configurations of the publishing and of the subscribing party.
     pub fn open_with(self, from: Options, to: Options) -> Scene {
         match self.between {
             Between::Router(router) => self.routed(router(), from, to),

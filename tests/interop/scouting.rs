@@ -29,14 +29,14 @@ fn setup(role: WhatAmI, listen: &[&str]) -> Setup {
     }
 }
 
-/// Runs the body inside if the reference is there.
+/// Runs the body in the namespace if the reference is installed.
 fn scouted(test: &str, network: Network, body: impl FnOnce()) {
     if python().is_some() {
         inside(&of_release(test, release()), network, body);
     }
 }
 
-/// Answers to their scout until this node's.
+/// Returns the answer of this node to their scout.
 fn heard_by_theirs(process: &Reference, what: &str, zid: &str) -> Value {
     let command = json!({"what": what, "zid": zid, "seconds": LONG.as_secs()});
     let heard = process.call("scout", command);

@@ -13,7 +13,7 @@ pub struct Trust {
     _authority: Authority,
     /// The endpoint to listen on.
     pub listen: String,
-    /// The one to connect to.
+    /// Endpoint to connect to.
     pub connect: String,
 }
 

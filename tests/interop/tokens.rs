@@ -11,7 +11,7 @@ use zonda::liveliness::LivelinessToken;
 use crate::party::{Party, Subscription};
 use crate::reference::Reference;
 
-/// A token that is alive.
+/// An existing token.
 pub enum Alive {
     Ours(LivelinessToken),
     Theirs {
@@ -57,7 +57,7 @@ impl Party {
                 let (arrived, samples) = channel();
                 let declared = session.liveliness().declare_subscriber(key);
                 let declared = declared.history(history).callback(move |sample| {
-                    // an error means that the test has what it wanted
+                    // an error means that the test has all that it needs
                     let _ = arrived.send(sample);
                 });
                 Subscription::Ours {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links of datagrams between the two implementations, in every position. Nothing is repeated, so what is sent at once is
-//! no more than a socket has room for.
+//! Links of datagrams between the two implementations, in every position. Lost datagrams are not
+//! repeated, so messages at once are no more than a socket has room for.
 
 use zonda::config::WhatAmI;
 
@@ -47,8 +47,8 @@ fn datagrams_between_peers() {
     }
 }
 
-/// A peer of theirs that was killed begins anew from the same port while its old link is still there: it is let in at once, and
-/// not when its lease is over.
+/// A peer of theirs that was killed restarts on its old port while its old link is still open: it
+/// is admitted at once, and not when the lease is over.
 #[test]
 fn their_peer_begins_anew_from_its_port() {
     if has_reference() {

@@ -64,7 +64,8 @@ fn paths_between_peers() {
     }
 }
 
-/// The lock on the path is one for both: of two that want it the first has it, and the next when that has ended.
+/// Both implementations use one lock for the path: of two listeners the first one gets it, and the
+/// second one when the first has ended.
 #[test]
 fn a_path_has_one_listener() {
     if has_reference() {

@@ -15,7 +15,7 @@ pub fn until(what: &str, condition: impl FnMut() -> bool) {
     until_within(LONG, what, condition);
 }
 
-/// Waits until something holds, for so long.
+/// Waits until the condition holds, for `limit` at most.
 pub fn until_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {

@@ -17,7 +17,7 @@ const EXPORTS_MAX: usize = 4;
 /// The files of one crate, by the paths of their modules.
 struct Crate<'s> {
     files: BTreeMap<String, &'s Source>,
-    /// Names that a module gives away, and what they are.
+    /// Names that a module re-exports, with their definitions.
     exports: BTreeMap<String, String>,
 }
 
@@ -102,7 +102,7 @@ fn used(source: &Source) -> impl Iterator<Item = Import> {
     })
 }
 
-/// Paths that stand in the code itself.
+/// Returns the paths that are written in the code itself.
 fn written_out(product: &str) -> Vec<String> {
     let mut paths = Vec::new();
     for start in ["crate::", "super::"] {

@@ -163,7 +163,8 @@ const STDOUT: [&str; 3] = ["stdout()", "println!", "print!"];
 /// Calls that ask where it leads, and write nothing.
 const ASKS: &str = "stdout().is_terminal()";
 
-/// Folders that are no part of the product: build scripts, measured peers, and examples, which show what a user writes.
+/// Folders that are no part of the product: build scripts, measured peers, and examples, which show
+/// a user's code.
 const NO_PRODUCT: [&str; 3] = ["peers/", "examples/", "/examples/"];
 
 /// Returns each line of the log in `source`, as it is written, with its place.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files: how long, how named, how begun.
+//! Files: their lengths, names and first lines.
 
 use super::none;
 use super::source::{Source, sources};
@@ -54,7 +54,7 @@ fn the_router_queues_messages_in_one_file() {
     assert_eq!(paths, [QUEUES]);
 }
 
-/// The one file that catches panics of code that is the application's.
+/// The one file that catches panics of the application's code.
 const CATCHES: &str = "runtime/src/guard.rs";
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rust text without what is not code: comments, and the contents of strings and characters, become spaces. Lines and
-//! columns stay where they were, so that a place found in the result is a place in the file.
+//! Blanking of Rust text: comments, and the contents of strings and characters, become spaces.
+//! Lines and columns stay unchanged, so that a position in the result is a position in the file.
 
 /// Returns `text` with comments and the contents of literals blanked.
 pub fn code(text: &str) -> String {

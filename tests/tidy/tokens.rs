@@ -7,7 +7,7 @@ use super::source::{Source, files, find, place, sources};
 /// Marks of unfinished work in code.
 const UNFINISHED: [&str; 4] = ["todo!(", "unimplemented!(", "dbg!(", "#[ignore"];
 
-/// Crates that meet what the network sends.
+/// Crates that process input of the network.
 const NETWORK_FACING: [&str; 5] = [
     "codec/src/",
     "transport/src/",

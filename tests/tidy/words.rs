@@ -97,7 +97,7 @@ fn riddling<'t>(path: &str, lines: impl Iterator<Item = Option<&'t str>>) -> Vec
         .collect()
 }
 
-/// Comments of the product with such words.
+/// Returns the comments of the product with such words.
 fn riddles(file: &File) -> Vec<String> {
     let is_product = |path: &str| path.starts_with("src/") || path.contains("/src/");
     let is_test = |path: &str| path.contains("/tests") || path.ends_with("tests.rs");
@@ -112,7 +112,7 @@ fn riddles(file: &File) -> Vec<String> {
     riddling(&file.path, comments)
 }
 
-/// Documents for users and developers with such words.
+/// Returns the documents for users and developers with such words.
 fn riddles_of_documents(file: &File) -> Vec<String> {
     let is_document =
         file.path.ends_with(".md") && (file.path.starts_with("docs/") || !file.path.contains('/'));
@@ -122,7 +122,8 @@ fn riddles_of_documents(file: &File) -> Vec<String> {
     }
 }
 
-/// Texts of the product with such words: error messages, help, meanings of keys. A literal without a space is a name.
+/// Returns the texts of the product with such words: error messages, help, meanings of keys. A
+/// literal without a space is a name.
 fn riddles_of_texts(source: &Source) -> Vec<String> {
     let quotes: Vec<usize> = (source.product.match_indices('"'))
         .map(|(at, _)| at)

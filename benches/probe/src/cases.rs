@@ -103,7 +103,7 @@ impl Case {
         }
     }
 
-    /// Messages of one part.
+    /// Returns the number of messages in one part.
     fn messages(&self) -> u64 {
         let small = MESSAGES_MAX.min(BYTES_MAX / (self.size as u64 + 16));
         small.min(self.most).max(1)
@@ -188,7 +188,7 @@ impl Case {
         self.repeat(parts, &mut scene.wire, one)
     }
 
-    /// Puts again and again; what they leave is taken from the wire between the parts.
+    /// Puts again and again; takes the batches from the wire between the parts.
     fn repeat(
         &self,
         parts: &mut Parts,
@@ -207,7 +207,7 @@ impl Case {
                 wire.near.end.outbox().flush();
             });
             let taken: usize = wire.taken()?.iter().map(Vec::len).sum();
-            // a put that goes nowhere would be cheap
+            // a put without a destination would be cheap
             all &= taken as u64 >= messages * self.size as u64;
         }
         all.then_some(())

@@ -35,7 +35,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Measures `work` as a part of `case`, which handles so many messages.
+    /// Measures `work` as a part of `case`, which handles `messages` messages.
     pub fn measure(&mut self, case: &str, messages: u64, work: impl FnOnce()) {
         boundary(self.boundaries);
         work();

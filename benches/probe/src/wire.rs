@@ -42,12 +42,13 @@ impl Side {
         })
     }
 
-    /// Bytes that its node has given to the socket.
+    /// Returns the number of bytes that its node has written to the socket.
     fn sent(&self) -> u64 {
         self.end.outbox().counters().bytes.load(Ordering::Relaxed)
     }
 
-    /// Reads until it has what the other end has sent. Blocks only for what is on its way.
+    /// Reads until it has all `sent` bytes of the other end. Blocks only for bytes that are on
+    /// their way.
     fn read(&mut self, sent: u64) -> Outcome<()> {
         let mut block = vec![0; 256 * 1024];
         while self.read < sent {

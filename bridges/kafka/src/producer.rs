@@ -82,7 +82,7 @@ impl ProducerArgs {
             .set("queue.buffering.max.kbytes", self.queue_kib.to_string())
             .set("acks", &self.acks)
             .set("message.timeout.ms", self.delivery_ms.to_string())
-            // a broker that comes back is found soon
+            // a broker that returns is found soon
             .set("reconnect.backoff.max.ms", "1000")
             .set("topic.metadata.refresh.fast.interval.ms", "100");
         for (name, value) in &self.properties {
@@ -274,7 +274,7 @@ pub struct Record<'m> {
 pub enum Refused {
     /// The limit of messages that wait for the broker is reached.
     QueueFull,
-    /// The message is larger than any broker is asked to accept.
+    /// The message is larger than any broker accepts.
     TooLarge,
     /// Another reason, in the client library's words.
     Other(String),
@@ -291,7 +291,7 @@ pub struct Producer {
 }
 
 impl Producer {
-    /// Starts one. No broker has to be there.
+    /// Starts a producer. The broker need not be available.
     ///
     /// # Errors
     /// A property is unknown or out of range, or the system has no thread left.

@@ -34,7 +34,7 @@ const ENCODING: u8 = 0x60;
 const ENCODING_NUMBER: u8 = 0x20;
 const ENCODING_BYTES: u8 = 0x40;
 
-/// Bytes to choose by, drawn from a seed.
+/// Returns choosing bytes, drawn from a seed.
 pub fn choices(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed;
     let mut draw = || {
@@ -52,7 +52,7 @@ pub fn choices(seed: u64, count: usize) -> Vec<u8> {
 #[derive(Clone, Copy)]
 enum Kind {
     Unit,
-    /// A number of which so many bits count.
+    /// A number of which this many bits count.
     Number(u32),
     /// A number below this.
     Below(u64),
@@ -70,7 +70,7 @@ enum Kind {
     Text,
 }
 
-/// An extension that a message knows: its header without "more", and what it carries.
+/// A known extension: its header without "more", and its content.
 type Known = (u8, Kind);
 
 /// Writer of messages, driven by a string of choices.
@@ -140,7 +140,7 @@ impl<'c> Speller<'c> {
         (0..width.min(8)).fold(0, |number, _| number << 8 | u64::from(self.byte()))
     }
 
-    /// Bytes of a length that may matter.
+    /// Returns bytes of a length near a limit.
     fn bytes(&mut self) -> Vec<u8> {
         let length = match self.byte() {
             choice @ 0..0x40 => usize::from(choice),
@@ -273,7 +273,8 @@ impl<'c> Speller<'c> {
         }
     }
 
-    /// Extensions of a message whose header was written at `header`: some of the known ones, some unknown ones.
+    /// Writes extensions of a message whose header was written at `header`: some of the known ones,
+    /// some unknown ones.
     fn extensions(&mut self, header: usize, known: &[Known]) {
         let mut previous = header;
         let count = match self.byte() {

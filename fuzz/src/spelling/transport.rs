@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The transport messages, and those of scouting.
+//! Transport messages, and scouting messages.
 
 use super::{Kind, Known, Speller};
 
@@ -31,7 +31,7 @@ impl Speller<'_> {
         self.put(flags | if is_scout { 1 } else { 2 });
         let version = self.byte();
         self.put(version);
-        // A Scout asks for roles; a Hello has the sender's role and locators.
+        // A Scout requests roles; a Hello has the sender's role and locators.
         if is_scout {
             let what = self.byte() & 0x0f;
             match what & 0x08 {

@@ -13,7 +13,7 @@ use serde_json::json;
 /// Time that a program stays after its result, so that its resource usage can be read.
 pub const LINGER: Duration = Duration::from_secs(2);
 
-/// A message that has not come by then is lost, where it may be.
+/// Time after which a message counts as lost, where losses are possible.
 const LOST: Duration = Duration::from_millis(200);
 
 /// Ends the program for a failure at run time (exit code 1).
@@ -41,8 +41,8 @@ pub fn line(text: Arguments<'_>) {
     }
 }
 
-/// Sends a message and waits until it comes, again and again, prints one line of JSON and stays for a while. `comes` waits for it
-/// so long at most.
+/// Sends a message and waits until it comes, again and again, prints one line of JSON and stays for
+/// a while. `comes` waits for it for the given time at most.
 pub fn one_way(
     seconds: Duration,
     warm_up: Duration,

@@ -90,7 +90,7 @@ struct State {
 }
 
 impl State {
-    /// Looks whether the answer is the one that is expected.
+    /// Checks that the answer has the expected number.
     fn check(&mut self, number: u64) {
         if number >= self.expected {
             self.missing.extend(self.expected..number);

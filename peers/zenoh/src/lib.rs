@@ -16,7 +16,7 @@ use zenoh::{Config, Session, Wait};
 
 /// Key of the throughput programs.
 pub const KEY_THR: &str = "test/thr";
-/// Key on which `z_ping` asks.
+/// Key of `z_ping`'s messages.
 pub const KEY_PING: &str = "test/ping";
 /// Key on which `z_pong` answers.
 pub const KEY_PONG: &str = "test/pong";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The adversary: several attackers that make moves by chance, one after the other, against a router under honest
-//! load, whose clients are watched all the time. A seed repeats what they do.
+//! The adversary: several attackers that make random moves, one after the other, against a router
+//! under honest load, whose clients are watched all the time. A seed repeats the moves.
 //!
-//! 10 seconds in `cargo test`; 10 minutes in `./check --long`. By hand, for an hour, or to repeat what failed:
+//! 10 seconds in `cargo test`; 10 minutes in `./check --long`. By hand, for an hour, or to repeat a
+//! failure:
 //!
 //! ```sh
 //! ZONDA_HOSTILE_SECONDS=3600 ZONDA_HOSTILE_SEED=7 cargo test --test hostile adversary::adversary -- --nocapture
@@ -55,7 +56,7 @@ pub fn play(stage: &Stage) {
     let moves: Vec<_> = MOVES.iter().filter(|(name, _)| named(name)).collect();
     let ids: Vec<_> = field.ids.iter().filter_map(|id| id.parse().ok()).collect();
     let far = stage.at(field.far);
-    // A hand that panics because the router hung up has made its move.
+    // A hand that panics because the router closed the link has made its move.
     std::panic::set_hook(Box::new(|_| {}));
     let mut chance = Chance::of(stage.seed);
     stage.say("attacking");
@@ -131,7 +132,8 @@ fn adversary() {
     let length = number("ZONDA_HOSTILE_SECONDS").unwrap_or(10);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let by_chance = now.map_or(1, |now| now.as_millis() as u64 % 1_000_000);
-    // The short run is the same each time, so that it passes or fails for what a change does; longer ones go by chance.
+    // The short run has a constant seed, so that only a change of the code changes its result;
+    // longer ones are random.
     let by_default = match std::env::var_os("ZONDA_HOSTILE_SECONDS") {
         Some(_) => by_chance,
         None => 61,
@@ -193,8 +195,9 @@ fn adversary() {
 /// The router's budget of memory.
 const BUDGET_MIB: u64 = 128;
 
-/// A stuck subscriber costs the rest of its source's subscribers 600 ms. Several strangers may be stuck one after the other, at
-/// each of the two routers, and a large message of the lowest priority then waits for each of them.
+/// A stuck subscriber costs the rest of its source's subscribers 600 ms. Several attackers may be
+/// stuck one after the other, at each of the two routers, and a large message of the lowest
+/// priority then waits for each of them.
 const BOUNDS: Bounds = Bounds {
     silence_ms: 600 * (ATTACKERS * ROUTERS.len()) as u64,
     growth_mib: BUDGET_MIB + 64,

@@ -76,7 +76,7 @@ pub fn visitors_that_do_not_read(stage: &Stage) {
     stage.wait();
 }
 
-/// Subscribers on keys of as many chunks as a key may have. The argument is how many keys.
+/// Subscribes to keys of as many chunks as a key may have. The argument is the number of keys.
 pub fn long_keys(stage: &Stage) {
     let mut guest = stage.guest();
     let key = |number: u64| format!("attack/{number}/{}", vec!["a"; 16_000].join("/"));
@@ -138,7 +138,8 @@ pub fn listeners_that_do_not_read(stage: &Stage) {
     drop(guests);
 }
 
-/// Guests that each begin a long message and never end it. The argument is how many there are.
+/// Opens guests that each begin a long message and never end it. The argument is the number of
+/// guests.
 pub fn unfinished_messages(stage: &Stage) {
     let mut guests: Vec<Hand> = (0..stage.number(4)).map(|_| stage.guest()).collect();
     for guest in &mut guests {
@@ -199,7 +200,8 @@ pub fn pinned_blocks(stage: &Stage) {
     drop(guests);
 }
 
-/// Subscribers of everything, and a publisher of many long keys. The argument is how many keys.
+/// Opens subscribers to everything, and publishes on many long keys. The argument is the number of
+/// keys.
 pub fn routes_of_long_keys(stage: &Stage) {
     let mut guests: Vec<Hand> = (0..20).map(|_| stage.guest()).collect();
     for guest in &mut guests {

@@ -13,7 +13,7 @@ use super::words::{drop_put, keep_alive, link_states, read_beside};
 use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
-/// Another address of this machine: what is counted for each address is counted apart from honest clients.
+/// Another address of this machine: limits by address then apply apart from honest clients.
 const ELSEWHERE: &str = "127.66.0.1";
 
 /// Opens as many sessions as the argument says, each with a lease of a year, and then sends nothing

@@ -19,7 +19,8 @@ use crate::roles::Stage;
 use crate::scene::LONG;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
-/// Links that are dead without a word; older ones are reset, as a machine that comes back does.
+/// Maximum number of links that are silently dead; older ones are reset, as by a machine that
+/// restarts.
 const DEAD_MAX: usize = 100;
 
 /// Runs an ordinary subscriber of the library.
@@ -111,7 +112,7 @@ pub fn cuts(stage: &Stage) {
         };
         let_in += 1;
         match chance.below(5) {
-            // the machine came back and knows nothing of the connection
+            // the machine restarted without the state of the connection
             0 => guest.reset(),
             // the cable is out: nothing comes, not even an end
             1 => dead.push_back(guest),
@@ -261,7 +262,7 @@ fn i3_ten_dead_consumers_at_full_load() {
     }
 }
 
-/// Starts so many sessions with fifty entities each at the same time.
+/// Starts `count` sessions with fifty entities each at the same time.
 #[track_caller]
 fn all_start_together(count: u32) {
     if !is_long() {
@@ -289,7 +290,8 @@ fn i4_a_thousand_start_together() {
     all_start_together(1000);
 }
 
-/// A thousand links break; each neighbour is let in, also the one that was there a moment ago.
+/// A thousand links break; each neighbour is admitted, also one whose old link was open a moment
+/// ago.
 #[test]
 fn i5_a_thousand_cuts() {
     if !is_long() {

@@ -168,7 +168,7 @@ pub fn many_who_listen_to_churn(stage: &Stage) {
     stage.wait();
 }
 
-/// Patterns that a word matches, each another one.
+/// Returns different patterns that a word matches.
 fn patterns(word: &str) -> Vec<String> {
     let mut all = vec!["*".to_owned(), word.to_owned()];
     for from in 0..=word.len() {

@@ -28,19 +28,20 @@ const ATTACKED: Duration = Duration::from_secs(4);
 /// Between two messages of the honest flow.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// The number of the first message that only probes the mesh; those of the flow begin with 0.
+/// Number of the first message that only probes the mesh; numbers of the flow begin with 0.
 const FIRST_PROBE: u64 = 1 << 63;
 
-/// Messages in a row that have to come once before the flow begins: longer than routers take to agree on a new link.
+/// Number of consecutive messages that must come once before the flow begins: it lasts longer than
+/// routers take to agree on a new link.
 const ROW: u64 = 40;
 
-/// The longest silence of the honest flow, beyond its period and what the machine does to this process.
+/// Maximum silence of the honest flow, beyond its period and the machine's delays of this process.
 const SILENCE: Duration = Duration::from_millis(250);
 
 /// Memory that a router may gain, in bytes.
 const GROWTH: u64 = 64 << 20;
 
-/// Lines of log that a router may write for a stranger.
+/// Maximum lines of log that a router may write because of an attacker.
 const LINES: usize = 100;
 
 /// Returns the id of an honest router; number 0 is the attacker's own.
@@ -274,7 +275,7 @@ impl DerefMut for Stranger {
 
 impl Drop for Stranger {
     fn drop(&mut self) {
-        // It may be gone already.
+        // The socket may be closed already.
         let _ = self.0.stream.shutdown(Shutdown::Both);
     }
 }
@@ -348,7 +349,7 @@ fn clock() -> u64 {
     since.expect("after 1970").as_millis() as u64
 }
 
-/// The state that a stranger claims for a router.
+/// State that an attacker claims for a router.
 struct Said<'a> {
     number: usize,
     sn: u64,
@@ -448,7 +449,7 @@ fn s24_messages_go_in_no_circle() {
     assert!(asked <= questions, "{asked} of {questions}");
 }
 
-/// One message about a router two links away, and the stranger is gone.
+/// An attacker sends one message about a router two links away, and leaves.
 #[test]
 fn s25_one_message_cuts_no_router_off() {
     let mesh = Mesh::line();
@@ -463,7 +464,7 @@ fn s25_one_message_cuts_no_router_off() {
     });
 }
 
-/// A stranger that only connects as a router and hangs up, at a router whose client has declared much.
+/// An attacker only connects as a router and closes, at a router whose client has declared much.
 #[test]
 fn s26_visits_of_routers() {
     let mesh = Mesh::line();
@@ -491,7 +492,7 @@ fn s26_visits_of_routers() {
     });
 }
 
-/// Two hundred routers that do not exist, each of which changes as often as the stranger gets it out.
+/// Two hundred invented routers, each of which changes as often as the attacker can send.
 #[test]
 fn s30_link_states_hold_no_data_up() {
     let mesh = Mesh::line();
@@ -519,7 +520,7 @@ fn s30_link_states_hold_no_data_up() {
     });
 }
 
-/// The stranger has the id of a router two links away, and then is the best way to it.
+/// The attacker has the id of a router two links away, and then is the shortest path to it.
 #[test]
 fn s31_routers_that_are_not_trusted() {
     let trusted = Setup::router().own("routing/router/trusted:[{zids:['a1','a2','a3']}]");

@@ -197,8 +197,8 @@ pub(super) fn beside(load: Load, attack: &str, argument: &str) -> Verdict {
     world.verdict()
 }
 
-/// With the reference's behaviour, under which a source waits for as long as it takes: the one that waits is not
-/// taken for dead.
+/// With the reference's behaviour, under which a source waits without limit: a waiting source is
+/// not considered dead.
 #[test]
 fn s7_a_source_that_is_not_read() {
     let patience = "transport/link/tx/queue/congestion_control/block/wait_before_close:3000000";

@@ -24,10 +24,10 @@ use crate::hand::Hand;
 use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
-/// Sessions that are there at the same time.
+/// Number of sessions at the same time.
 const LANES: u64 = 1;
 
-/// The time is looked at in so many parts.
+/// Number of parts in which the time is evaluated.
 const PARTS: usize = 12;
 
 /// Limit for the router's growth from the second third of the time to the last one. The first third
@@ -35,10 +35,11 @@ const PARTS: usize = 12;
 /// of the peak.
 const GROWTH_MAX: u64 = 6 << 20;
 
-/// Looks at the router's descriptors differ by what comes and goes at that moment.
+/// Tolerance for the router's descriptors: samples differ by the sessions that open or close at
+/// that moment.
 const DESCRIPTORS_MAX: usize = 24;
 
-/// Sizes of what is published.
+/// Sizes of payloads.
 const SIZES: [usize; 5] = [0, 8, 1000, 65_536, 300_000];
 
 /// Opens sessions, lets them take part and closes them, in lanes. Reports once in a while how many
@@ -89,7 +90,7 @@ fn life_of_a_session(stage: &Stage, number: u64, chance: &mut Chance) {
         chance,
     );
     match chance.below(3) {
-        // an orderly end, thing by thing
+        // an orderly end, entity by entity
         0 => {
             ears.undeclare().wait().expect("declared");
             answers.undeclare().wait().expect("declared");
@@ -97,7 +98,7 @@ fn life_of_a_session(stage: &Stage, number: u64, chance: &mut Chance) {
             watcher.undeclare().wait().expect("declared");
             session.close().wait().expect("open");
         }
-        // the session goes with all that it has
+        // the session closes with all that it has
         1 => session.close().wait().expect("open"),
         // dropped without a close
         _ => {}

@@ -108,7 +108,7 @@ pub fn link_states_of(body: &[u8]) -> Vec<u8> {
     })
 }
 
-/// Sends one message in as many fragments as it takes. False if the router hung up.
+/// Sends one message in as many fragments as it needs. Returns false if the router closed the link.
 pub fn in_parts(hand: &mut Hand, message: &[u8], priority: Priority) -> bool {
     let parts = message.chunks(60_000);
     let last = parts.len() - 1;
@@ -126,14 +126,14 @@ pub fn in_parts(hand: &mut Hand, message: &[u8], priority: Priority) -> bool {
     })
 }
 
-/// Keeps a link alive until the case ends or the link does.
+/// Sends keep-alives on a link until the case ends or the link does.
 pub fn keep_alive(stage: &Stage, hand: &Hand) {
     let mut other = hand.other();
     let stage = stage.clone();
     std::thread::spawn(move || while other.is_kept_alive() && !stage.pause(KEEP_ALIVE) {});
 }
 
-/// Takes little from the network in advance: what is not read stands at the router.
+/// Sets a small receive buffer: unread messages then wait at the router.
 pub fn narrow(hand: &Hand) {
     let socket = socket2::SockRef::from(&hand.stream);
     socket.set_recv_buffer_size(32 * 1024).expect("a socket");
@@ -169,7 +169,7 @@ pub fn read_all(stage: &Stage, stream: &TcpStream) -> bool {
     }
 }
 
-/// Reads all that comes for so long; gives how many bytes came.
+/// Reads all input for `length`; returns the number of bytes.
 pub fn read_for(stage: &Stage, stream: &TcpStream, length: Duration) -> u64 {
     let deadline = Instant::now() + length;
     let mut buffer = vec![0; 1 << 16];
@@ -238,7 +238,7 @@ pub fn crowd(stage: &Stage, guests: Vec<Hand>) {
             for guest in &guests {
                 while matches!((&guest.stream).read(&mut buffer), Ok(1..)) {}
                 if speaks {
-                    // one that was cut off stays in the crowd
+                    // a closed guest stays in the crowd
                     let _ = (&guest.stream).write(&batch);
                 }
             }

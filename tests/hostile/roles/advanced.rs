@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An advanced publisher, and an advanced subscriber that asks for what it misses.
+//! An advanced publisher, and an advanced subscriber that queries missed samples.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,14 +22,14 @@ const RATE: u32 = 100;
 /// Bytes of each.
 const SIZE: usize = 64;
 
-/// Bytes that the cache may keep. A neighbour's questions bring half of it each second: with the default of 64 MiB an unoptimised
-/// build does nothing else for them.
+/// Bytes that the cache may hold. A neighbour's queries return half of it each second: with the
+/// default of 64 MiB an unoptimised build would do nothing else.
 const CACHE_BYTES: usize = 1 << 20;
 
 /// Between two heartbeats.
 const BEAT: Duration = Duration::from_millis(500);
 
-/// Samples of the one at the other.
+/// Samples of the publisher at the subscriber.
 pub struct Line {
     pub ledger: Mutex<Ledger>,
     pub published: AtomicU64,
@@ -50,7 +50,7 @@ impl Line {
             .history(HistoryConfig::default().detect_late_publishers())
             .recovery(RecoveryConfig::default().heartbeat())
             .callback(move |sample| {
-                // Any client may publish on the key: samples of strangers have no number.
+                // Any client may publish on the key: samples of attackers have no number.
                 if let Some(number) = number_of(sample.payload().as_slice(), SIZE) {
                     lock(&noted.ledger).note(number, Instant::now());
                 }
@@ -59,7 +59,7 @@ impl Line {
         line
     }
 
-    /// Publishes until it is over; greetings until it has begun.
+    /// Publishes until `is_over`; publishes greetings until `has_begun`.
     pub fn publish(
         &self,
         source: &Session,

@@ -22,10 +22,10 @@ use super::say;
 use crate::scene::{LONG, until};
 use crate::world::{Flow, Load, Report};
 
-/// Questions and changes of tokens, each this often.
+/// Period of queries, and of changes of tokens.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// An honest one waits no longer for an answer.
+/// Time limit of an honest client for a reply.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -47,7 +47,7 @@ struct Notes {
     tokens: AtomicU64,
     token_ms: AtomicU64,
     oversleep_ms: AtomicU64,
-    /// Since when a question or a token is under way.
+    /// Start of the current query or change of a token.
     asked: Mutex<Option<Instant>>,
     /// Progress of the current query.
     leg: Mutex<Leg>,
@@ -114,7 +114,7 @@ impl Subscriber {
             });
             match number {
                 Some((flow, number)) => lock(&told[flow]).note(number, now),
-                // anybody may publish on other keys
+                // any client may publish on other keys
                 None if !key.starts_with(&prefix) => {}
                 None => {
                     notes.forged.fetch_add(1, Ordering::Relaxed);

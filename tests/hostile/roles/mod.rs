@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The parts that processes of a world play. This test program starts itself again with the part in an environment
-//! variable and with the one test below as its filter; without that variable the test does nothing.
+//! Roles of processes in a world. This test program starts itself again with the role in an
+//! environment variable and with the one test below as its filter; without that variable the test
+//! does nothing.
 
 mod advanced;
 mod honest;

@@ -111,7 +111,8 @@ impl Verdict {
         self.attacked.memory.saturating_sub(self.quiet.memory) / MIB
     }
 
-    /// Messages that were lost (under Block), doubled, reordered, forged, refused or unanswered, in words.
+    /// Returns the messages that were lost (under Block), doubled, reordered, forged, refused or
+    /// unanswered, in words.
     fn wrongs(&self) -> Vec<String> {
         let mut wrongs = Vec::new();
         for (name, quiet, report) in &self.honest {
@@ -163,7 +164,7 @@ impl Verdict {
         broken
     }
 
-    /// Bounds that were passed, but for throughput, which takes a while to be measured.
+    /// Returns the exceeded bounds, except throughput, which takes a while to be measured.
     pub fn harm(&self, bounds: &Bounds) -> Vec<String> {
         let mut broken = self.wrongs();
         let mut check = |what: &str, seen: u64, most: u64| {

@@ -156,7 +156,8 @@ pub struct Report {
     pub forged: u64,
     /// Links of honest clients that were lost.
     pub links_lost: u64,
-    /// Questions asked, those without their one right answer, and the longest wait for one.
+    /// Number of queries; the next fields count those without their one right reply, and the
+    /// longest wait for one.
     pub questions: u64,
     pub unanswered: u64,
     pub question_ms: u64,
@@ -165,7 +166,7 @@ pub struct Report {
     pub token_ms: u64,
     /// Maximum time by which a thread overslept.
     pub oversleep_ms: u64,
-    /// The worst silence without what the machine did to everybody.
+    /// Worst silence without the machine's delays.
     pub excess_ms: u64,
     /// Delay that the machine caused in the latest of the times.
     pub machine_ms: u64,

@@ -207,7 +207,7 @@ impl Attack {
         assert!(is_running, "{name} ended: {errors:#?}");
     }
 
-    /// Waits for its end. It must have gone as the attacker wanted it to.
+    /// Waits for its end. It must have succeeded.
     #[track_caller]
     pub fn ended(mut self) {
         assert!(self.process.ended(), "the attacker {} failed", self.name);
@@ -346,7 +346,8 @@ impl World {
         }
     }
 
-    /// Measures for this long without an attack: what is usual. All that is seen later counts as attacked.
+    /// Measures for this long without an attack, as the baseline. All later measurements count as
+    /// attacked.
     pub fn quiet(&mut self, length: Duration) {
         self.measure(length, false);
     }
@@ -395,7 +396,7 @@ impl World {
         worst
     }
 
-    /// Ids of the honest clients.
+    /// Returns the ids of the honest clients.
     pub fn ids(&self) -> Vec<String> {
         self.honest
             .iter()
@@ -445,7 +446,7 @@ impl World {
         crate::scene::until(what, || holds(&self.watch.now()));
     }
 
-    /// Ends the honest load: what was published under Block must have arrived. Then judges.
+    /// Ends the honest load: messages under Block must have arrived. Then computes the verdict.
     #[track_caller]
     pub fn verdict(mut self) -> Verdict {
         // no router may have ended

@@ -113,8 +113,8 @@ impl Place {
         let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
         let connected = table.lines().filter(|line| {
             let fields: Vec<_> = line.split_ascii_whitespace().skip(1).collect();
-            // 0A listens. Without an inode no process has a descriptor of it any more; with one it may be established, or be
-            // closed by one side.
+            // 0A listens. Without an inode no process has a descriptor of it any more; with one it
+            // may be established, or closed by one side.
             let is_local = |field: &&str| self.local.iter().any(|local| local == field);
             fields.first().is_some_and(is_local)
                 && fields.get(2) != Some(&"0A")
@@ -136,7 +136,7 @@ impl Place {
         queued.collect()
     }
 
-    /// Seconds of processor time since it began.
+    /// Returns the seconds of processor time since it began.
     fn processor(&self) -> f64 {
         used(&fields(&self.process), 2)
     }
@@ -149,7 +149,8 @@ fn fields(process: &Path) -> Vec<String> {
     fields.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// Seconds of processor time: its own are two numbers, those of its ended children two more.
+/// Returns the seconds of processor time: two numbers of its own, and two more of its ended
+/// children.
 fn used(fields: &[String], numbers: usize) -> f64 {
     let ticks = fields.iter().skip(11).take(numbers);
     ticks.filter_map(|t| t.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
@@ -167,7 +168,8 @@ fn elsewhere() -> f64 {
         .skip(1)
         .filter_map(|ticks| ticks.parse().ok())
         .collect();
-    // those of applications, nice or not, of the system for them, and of other machines on this processor
+    // processor time of applications, nice or not, of the system for them, and of other machines on
+    // this processor
     let busy: f64 = [0, 1, 2, 7].iter().filter_map(|at| all.get(*at)).sum();
     let id = std::process::id().to_string();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -191,7 +193,7 @@ pub struct Watch {
     elsewhere: f64,
     since: Instant,
     queued: HashMap<OsString, u64>,
-    /// The watching ends when this is gone.
+    /// Sender whose drop ends the watching.
     over: Option<Sender<()>>,
     watching: Option<JoinHandle<()>>,
 }

@@ -27,9 +27,9 @@ pub struct BridgeCounts {
     pub pauses: AtomicU64,
     /// Messages that the bridge itself had written.
     pub own: AtomicU64,
-    /// Dead letters that were published.
+    /// Published dead letters.
     pub dead: AtomicU64,
-    /// Dead letters that could not be, as a neighbour did not keep up.
+    /// Dead letters that were dropped, as a neighbour did not keep up.
     pub dead_dropped: AtomicU64,
     /// Errors of the consumer, such as a broker that is away.
     pub consumer_errors: AtomicU64,

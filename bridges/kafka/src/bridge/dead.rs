@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Dead letters: what cannot be delivered, published on a key of its own with the reason, and counted.
+//! Dead letters: messages that cannot be delivered, published on a key of their own with the
+//! reason, and counted.
 
 use std::sync::Arc;
 

@@ -67,7 +67,8 @@ impl Reader {
             goes_on &= self.try_held(&mut held);
         }
         if let Err(error) = consumer.commit_consumer_state(CommitMode::Sync) {
-            // nothing to commit is such an error; what was not committed is read again next time
+            // an empty commit is such an error; uncommitted messages are read again at the next
+            // start
             tracing::debug!("offsets are not committed: {error}");
         }
     }
@@ -92,7 +93,7 @@ impl Reader {
         true
     }
 
-    /// Tries what is held back, if it is time. False when the node has been closed.
+    /// Retries the held-back messages, if it is time. Returns false if the node has been closed.
     fn try_held(&self, held: &mut HeldBack<'_>) -> bool {
         let mut goes_on = true;
         held.each(|one| match self.carry(one, None) {
@@ -164,7 +165,7 @@ impl Reader {
         });
     }
 
-    /// Publishes a message: every neighbour that wants it has it in its queue then.
+    /// Publishes a message: it is then in the queue of every neighbour that subscribes to it.
     fn put(
         &self,
         rule: &ToZonda,

@@ -10,7 +10,7 @@ use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
 use rdkafka::{Message as _, TopicPartitionList};
 
-/// Between two attempts for what is held back.
+/// Pause between two attempts for held-back messages.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A message under way.

@@ -11,7 +11,8 @@ pub(super) struct Places<'t> {
 }
 
 impl<'t> Places<'t> {
-    /// Finds them in a text that is known to be JSON5; in any other it finds what it can.
+    /// Finds the positions in a text that is known to be JSON5; in any other text it finds a part
+    /// of them.
     pub(super) fn of(text: &'t str) -> Places<'t> {
         let mut scan = Scan {
             text,
@@ -38,7 +39,8 @@ impl<'t> Places<'t> {
         Some(blank.chain(self.text[value.clone()].chars()).collect())
     }
 
-    /// Puts the line before a problem that begins with a path, and perhaps another below that, as in `rules[0]: to.key: ..`.
+    /// Puts the line in front of a problem that begins with a path, perhaps with another path
+    /// behind it, as in `rules[0]: to.key: ..`.
     pub(super) fn locate(&self, problem: &str) -> String {
         let mut parts = problem.split(": ");
         let (first, second) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));

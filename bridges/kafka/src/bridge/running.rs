@@ -21,8 +21,9 @@ use super::stop::{GRACE, Stop};
 use super::to_kafka::Forwarder;
 use crate::producer::{OnFailure, Producer, Undelivered};
 
-/// A bridge that runs. End it with [`Bridge::end`]: one that is dropped takes nothing more, gives the broker no time for what was
-/// taken (that becomes dead letters, as far as the neighbours take them within 3 s), and its threads end in the background.
+/// A running bridge. End it with [`Bridge::end`]: a dropped one accepts nothing more and gives the
+/// broker no time for accepted messages (they become dead letters, as far as the neighbours accept
+/// them within 3 s); its threads end in the background.
 pub struct Bridge {
     session: Session,
     producer: Arc<Producer>,
@@ -46,12 +47,12 @@ pub struct BridgeEnding {
     pub metrics: String,
     /// Messages that are neither delivered nor a dead letter that was published.
     pub lost: u64,
-    /// Messages that the broker was not given the time for: lost, or dead letters.
+    /// Messages that the broker had no time for: lost, or dead letters.
     pub cut_off: u64,
 }
 
 impl Bridge {
-    /// Opens the node, and begins to carry. No broker has to be there.
+    /// Opens the node, and begins to forward. The broker need not be available.
     ///
     /// # Errors
     /// The node or the client library refuses its configuration, or no thread is left.
@@ -191,7 +192,8 @@ impl Bridge {
         self.stop.begin(limit);
         self.subscribers.clear();
         drop(self.running.take());
-        // a thread that hangs in the client library is left to itself: what it has read comes again next time
+        // a thread that is stuck in the client library is abandoned: its uncommitted messages come
+        // again at the next start
         let left = self.stop.left_to_say().unwrap_or(limit);
         let ended = self.all_ended.recv_timeout(left);
         if matches!(ended, Err(mpsc::RecvTimeoutError::Timeout)) {
@@ -227,7 +229,8 @@ impl Drop for Bridge {
     }
 }
 
-/// Waits for the broker as long as it has time, and has what it did not take reported; how many messages are not even that.
+/// Waits for the broker within its time, then has the rest reported as failed; returns the number
+/// of messages without a report.
 fn settle(producer: &Producer, stop: &Stop) -> u64 {
     let zero = Duration::ZERO;
     let is_empty = producer.flush(stop.left().unwrap_or(zero));

@@ -14,7 +14,7 @@ pub enum Answer {
     NotFound,
     /// 405: a message is published by POST or PUT.
     MethodNotAllowed,
-    /// 408: the request was begun and not finished in time.
+    /// 408: the request was not finished in time.
     Timeout,
     /// 411: a body without a length.
     LengthRequired,

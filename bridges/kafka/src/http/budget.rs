@@ -112,8 +112,8 @@ impl Body {
         &self.bytes
     }
 
-    /// Appends `bytes`; `false` when its address may not take that much. A body costs what has arrived, at most doubled,
-    /// whatever length its sender claims.
+    /// Appends `bytes`; returns false if the share of its address is used up. A body costs the
+    /// bytes that have arrived, at most doubled, whatever length its sender claims.
     #[must_use]
     pub(super) fn append(&mut self, bytes: &[u8]) -> bool {
         let wanted = self.bytes.len() + bytes.len();

@@ -7,7 +7,8 @@ use super::budget::Body;
 /// Maximum bytes of the line that begins a chunk: its size, and extensions that the server ignores.
 const LINE_BYTES_MAX: usize = 256;
 
-/// The most bytes of lines in one body, so that framing cannot be most of what is sent for ever.
+/// Maximum bytes of lines in one body, so that a sender cannot send framing without content for
+/// ever.
 const LINES_BYTES_MAX: usize = 256 * 1024;
 
 /// Digits of a size; more cannot be meant.

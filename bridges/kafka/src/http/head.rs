@@ -116,7 +116,7 @@ impl Head {
     /// Reads a head from the front of `input`, with its length in bytes; `None` when it is not whole.
     ///
     /// # Errors
-    /// The answer to one that is malformed, too large, or asks for what the server does not do.
+    /// The answer to a head that is malformed, too large, or requests an unsupported feature.
     pub(super) fn read(input: &[u8], limits: &Limits) -> Result<Option<(usize, Head)>, Answer> {
         let mut headers = [const { MaybeUninit::<Header<'_>>::uninit() }; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut []);
@@ -127,7 +127,8 @@ impl Head {
             Err(Error::Version) => return Err(Answer::VersionNotSupported),
             Err(_) => return Err(Answer::BadRequest),
         };
-        // A line end of LF alone is one to this server and none to a proxy before it, or the other way round.
+        // A bare LF ends a line for this server and perhaps not for a proxy before it, or the other
+        // way round.
         let mut lines = input[..bytes].split(|byte| *byte == b'\n').rev();
         lines.next();
         if !lines.all(|line| line.ends_with(b"\r")) {

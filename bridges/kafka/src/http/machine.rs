@@ -42,7 +42,7 @@ enum State {
     Length(Head, Body, usize),
     /// In a chunked body.
     Chunked(Head, Body, Chunks),
-    /// Given out; what it kept goes with the next step.
+    /// Returned to the caller; its memory is released by the next step.
     GivenOut(Head, Body),
     /// After the last request.
     Ended,

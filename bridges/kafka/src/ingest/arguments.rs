@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The flags of `zonda-kafka ingest`, and what the program does with them.
+//! Flags of `zonda-kafka ingest`, and the program's use of them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

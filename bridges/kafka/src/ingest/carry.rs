@@ -85,12 +85,12 @@ struct Line<R: Runtime> {
     read: R::Read,
     write: R::Write,
     alarm: Alarm,
-    /// A request has begun, and the alarm is for its end.
+    /// True while a request has begun, and the alarm is for its end.
     within: bool,
     service: Arc<Service>,
 }
 
-/// A connection that is over: its client is gone, or has no claim to anything any more.
+/// The end of a connection: its client is gone, or has used up its time.
 struct Over;
 
 impl<R: Runtime> Line<R> {

@@ -12,7 +12,7 @@ use crate::http::{Answer, Machine, Step};
 use crate::producer::Delivery;
 use crate::sink::Offer;
 
-/// Bytes of answers that may wait when the counters are asked for once more.
+/// Maximum bytes of waiting answers for which another request for the counters is served.
 const METRICS_MAX: usize = 16 * 1024;
 
 /// Memory for answers that a connection keeps.
@@ -35,7 +35,7 @@ pub struct Conversation {
     out: Vec<u8>,
     later: VecDeque<Later>,
     ended: bool,
-    /// The client has asked for the end, and sends nothing more.
+    /// The client has requested the end, and sends nothing more.
     is_agreed: bool,
 }
 
@@ -102,7 +102,7 @@ impl Conversation {
         self.out.len() > METRICS_MAX || self.later.iter().any(waits)
     }
 
-    /// Answers now if nothing is before it.
+    /// Writes an answer at once if none is before it.
     fn push(&mut self, answer: Later) {
         match self.later.is_empty() {
             true => self.write(answer),
@@ -121,7 +121,7 @@ impl Conversation {
         }
     }
 
-    /// Waits for what the broker decides about.
+    /// Waits for the pending answers of the broker.
     pub async fn settle(&mut self) {
         while let Some(later) = self.later.pop_front() {
             let decided = match later {

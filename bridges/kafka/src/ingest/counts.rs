@@ -44,12 +44,12 @@ impl Counts {
         self.answers[answer.index()].load(Ordering::Relaxed)
     }
 
-    /// Messages that were acknowledged.
+    /// Returns the number of acknowledged messages.
     pub fn acknowledged(&self) -> u64 {
         self.answered(Answer::Accepted)
     }
 
-    /// Requests that were not.
+    /// Returns the number of refused requests.
     pub fn refused(&self) -> u64 {
         let refusals = Answer::ALL
             .into_iter()

@@ -138,7 +138,7 @@ impl Server {
         &self.service
     }
 
-    /// Takes no message any more, and sends what was acknowledged.
+    /// Stops accepting messages, and flushes the acknowledged ones.
     ///
     /// # Blocking
     /// At most `limit` for the broker.

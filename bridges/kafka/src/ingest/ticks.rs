@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Deadlines that every connection has and hardly any reaches. A timer of the runtime for each would cost a connection that
-//! lasts for one request more than the request: it may have to wake the thread that waits for the next timer. So they are
-//! kept in one place that is looked at now and then, by the task that accepts.
+//! Deadlines that every connection has and hardly any reaches. A timer of the runtime for each
+//! would cost a connection with a single request more than the request: it may have to wake the
+//! thread that waits for the next timer. So the deadlines are kept in one set that the accepting
+//! task checks now and then.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +45,7 @@ impl Ticks {
     }
 
     fn rest(&self, context: &mut Context<'_>) -> Poll<()> {
-        // before the look: what is noted after it wakes this one
+        // registered before the check, so that a deadline that is inserted after it wakes this task
         *self.resting() = Some(context.waker().clone());
         match self.timers.left() {
             Some(_) => Poll::Ready(()),
@@ -67,9 +68,9 @@ impl Ticks {
     }
 }
 
-/// A deadline that moves with every request, and is noted only when nothing else is ready: what is ready at once does not
-/// even look at the clock. A later one is noted when the earlier has come, not whenever it moves: that would cost something
-/// for each request.
+/// A deadline that moves with every request. It is inserted only when the future is pending: a
+/// future that is ready at once does not even read the clock. A later deadline is inserted when the
+/// earlier one has passed, not whenever it moves: that would cost something for each request.
 pub(super) struct Alarm {
     ticks: Arc<Ticks>,
     wait: Duration,
@@ -189,7 +190,8 @@ mod tests {
         let mut context = Context::from_waker(&waker);
         let mut alarm = Alarm::new(Arc::clone(&ticks), HOUR);
         for number in 0..3 {
-            // an answer has less time, and is written before anybody waits for that
+            // an answer has less time, and is written before the connection waits for the next
+            // request
             alarm.set(HOUR / 2);
             alarm.set(HOUR * 2 + HOUR * number);
             assert!(alarm.poll(&mut context).is_pending());

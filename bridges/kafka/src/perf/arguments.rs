@@ -97,7 +97,7 @@ impl PerfArgs {
         for file in self.json.iter().chain(&self.csv) {
             Record::reserve(file)?;
         }
-        // each client has a connection; what the raise was is of no interest here
+        // each client has a connection; the new limit itself is not needed
         descriptors::raise();
         let interrupt = interrupt()?;
         warn_of_surroundings();

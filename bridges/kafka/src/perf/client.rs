@@ -35,13 +35,13 @@ impl Client {
         })
     }
 
-    /// Sends a request and gives the status of its answer.
+    /// Sends a request and returns the status of its answer.
     ///
     /// # Errors
-    /// The connection ended, no answer came within 30 s, or it is none of HTTP/1.1.
+    /// The connection ended, no answer came within 30 s, or it is not HTTP/1.1.
     ///
     /// # Blocking
-    /// Until the answer is there.
+    /// Until the answer has arrived.
     pub fn request(&mut self, request: &[u8]) -> io::Result<u16> {
         self.stream.write_all(request)?;
         let mut filled = 0;
@@ -84,7 +84,7 @@ pub fn post(body: &[u8], is_last: bool) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// Status and length of an answer that is whole.
+/// Returns status and length of an answer if it is whole.
 fn whole(bytes: &[u8]) -> io::Result<Option<(u16, usize)>> {
     let Some(head) = bytes.windows(4).position(|part| part == b"\r\n\r\n") else {
         return match bytes.len() < ANSWER {

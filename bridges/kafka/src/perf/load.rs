@@ -81,7 +81,7 @@ impl Default for Outcomes {
 }
 
 impl Outcomes {
-    /// Requests without an answer.
+    /// Returns the number of requests without an answer.
     pub fn failures(&self) -> u64 {
         self.failed.values().sum()
     }
@@ -202,7 +202,7 @@ impl Load {
             let first = window.start + Duration::from_secs_f64(first);
             Schedule::new(first, Duration::from_secs_f64(interval))
         });
-        // what is due and cannot be sent as long after the end as there was time before it is given up
+        // a due request that cannot be sent is given up as long after the end as the window is
         let last = window.end + (window.end - window.start);
         loop {
             let due = schedule.as_mut().map(Schedule::due);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda-kafka perf`: how many requests a server takes on each runtime, how long they take, what they cost, whether
-//! accepting ever stalls, and whether what was acknowledged is in the topic.
+//! `zonda-kafka perf`: requests per second of a server on each runtime, their latency and cost,
+//! stalls of accepting, and a check that acknowledged messages are in the topic.
 //!
 //! The server is this executable again, as a process of its own (`system.rs`); clients are threads with blocking sockets
 //! (`client.rs`, `load.rs`), which no runtime under test has a part in.

@@ -32,7 +32,7 @@ struct Case {
     on: On,
 }
 
-/// Measures everything that is asked for, and shows it.
+/// Measures all requested figures, and prints them.
 pub(super) fn run(args: &PerfArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     // an empty record of all cases
     let broker = Broker::of(args, interrupt)?;
@@ -50,7 +50,7 @@ pub(super) fn run(args: &PerfArgs, interrupt: &Interrupt) -> Result<(), Failure>
             cell.append(round);
         }
     }
-    // results: the table, and the files that were asked for
+    // results: the table, and the requested files
     drop(progress);
     record.load_average_after = load_average();
     show(&cases, &record, args);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The processes of a measurement. They end when their standard input does: then the program that started them has gone.
+//! Processes of a measurement. They end when their standard input ends: then the program that
+//! started them is gone.
 
 use std::io::BufRead;
 

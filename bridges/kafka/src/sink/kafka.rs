@@ -51,7 +51,7 @@ impl KafkaSink {
                 .send(record)
                 .map(|()| Offer::Now(Answer::Accepted)),
         };
-        // refusals become the status that tells a client if a retry makes sense
+        // refusals become the status that shows a client if a retry makes sense
         taken.unwrap_or_else(|refused| {
             Offer::Now(match refused {
                 Refused::QueueFull => Answer::Busy,

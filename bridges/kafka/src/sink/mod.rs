@@ -59,7 +59,7 @@ impl Sink {
         }
     }
 
-    /// Sends what is queued, for at most `limit`.
+    /// Flushes the queue, for at most `limit`.
     ///
     /// # Blocking
     /// At most `limit`, and some seconds to close a session.

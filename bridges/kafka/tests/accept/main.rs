@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bridge before a real broker, which `bridges/kafka/accept` starts. Cargo.toml keeps them out of what a plain `cargo test` runs.
+//! Tests of the bridge with a real broker, which `bridges/kafka/accept` starts. Cargo.toml excludes
+//! them from a plain `cargo test`.
 
 #[path = "../world/mod.rs"]
 mod world;

@@ -95,7 +95,7 @@ impl World {
         subscriber.expect("a subscriber")
     }
 
-    /// Waits until the bridge wants a key.
+    /// Waits until the bridge has subscribed to a key.
     pub fn await_interest(&self, key: &'static str) {
         let publisher = self.node.declare_publisher(key).wait();
         let publisher = publisher.expect("a publisher");

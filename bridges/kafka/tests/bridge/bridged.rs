@@ -14,7 +14,8 @@ use zonda_kafka::producer::{Producer, Record};
 
 use super::world::{Broker, LIMIT, until};
 
-/// The simulated broker waits this long for a member of the group that has gone before the next one may read.
+/// Time for which the simulated broker waits for a lost member of the group before the next one may
+/// read.
 const SOON: &str = "'session.timeout.ms': 3000, 'heartbeat.interval.ms': 500";
 
 /// A node, a bridge that is connected to it, and a broker.
@@ -57,7 +58,7 @@ impl World {
         }
     }
 
-    /// Publishes when the bridge is known to want the key.
+    /// Publishes once the bridge has subscribed to the key.
     pub fn put(&self, key: &'static str, payload: &str) {
         let publisher = self.node.declare_publisher(key);
         let publisher = publisher.congestion_control(CongestionControl::Block);

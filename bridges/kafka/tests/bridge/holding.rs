@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A neighbour that does not read holds up what is for it, and nothing else.
+//! A neighbour that does not read stalls its own messages, and nothing else.
 
 use std::sync::atomic::Ordering;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bridge between two nodes on loopback and a mock cluster: both ways, with a broker that goes away.
+//! Tests of the bridge between two nodes on loopback and a mock cluster: both ways, with a broker
+//! that becomes unavailable.
 
 #[path = "../world/mod.rs"]
 mod world;

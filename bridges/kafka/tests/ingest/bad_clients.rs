@@ -102,7 +102,7 @@ fn slow_and_silent_clients_are_given_up_and_counted() {
         let client = Client::connect(server.address());
         assert_eq!(client.ended(), b"", "{on}");
         assert_eq!(counts.idle.load(Ordering::Relaxed), 1, "{on}");
-        // gone in the middle
+        // closes in the middle
         let mut client = Client::connect(server.address());
         client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n");
         drop(client);

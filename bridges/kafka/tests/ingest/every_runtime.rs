@@ -9,7 +9,7 @@ use zonda_kafka::sink::Sink;
 
 use super::world::{Broker, Client, LIMIT, post, serve, until};
 
-/// Requests in every form arrive once each, in order.
+/// Asserts that requests in every form arrive once each, in order.
 fn arrives(on: On) {
     let broker = Broker::with_topics(&["t"]);
     let server = broker.server(on, "t", false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! hyper on tokio-uring: what the study could not do, and what it takes.
+//! hyper on tokio-uring: the study failed at it, and this is the code that it takes.
 //!
 //! hyper's usual executor spawns by `tokio::spawn`, and a task that is spawned so is outside of the `LocalSet` that
 //! tokio-uring lives in: its first `tokio_uring::spawn` panics. And sockets of tokio-uring take their buffers away, where
@@ -61,7 +61,8 @@ fn tokio_oneshot() -> (zonda_runtime::oneshot::Sender<()>, impl Future<Output = 
 
 type Operation = Pin<Box<dyn Future<Output = (io::Result<usize>, Vec<u8>)>>>;
 
-/// A socket of tokio-uring as hyper wants it: one operation under way in each direction, with a buffer of its own.
+/// A socket of tokio-uring in the form that hyper needs: one pending operation in each direction,
+/// with a buffer of its own.
 struct Bridged {
     stream: Rc<TcpStream>,
     reading: Option<Operation>,
@@ -167,7 +168,7 @@ fn hyper_serves_on_tokio_uring_over_a_bridge() {
                         writing: None,
                     };
                     let service = service_fn(accept);
-                    // a client that goes is no failure of the server
+                    // a client that closes is no failure of the server
                     let _ = http1::Builder::new()
                         .serve_connection(socket, service)
                         .await;

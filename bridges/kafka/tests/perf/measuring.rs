@@ -27,7 +27,7 @@ fn rows(text: &str) -> Vec<Vec<String>> {
     lines.map(cells).collect()
 }
 
-/// The one command of the README, small.
+/// A small run of the README's one command.
 #[test]
 fn the_table_has_every_server_and_its_files_every_figure() {
     let folder = std::env::temp_dir().join(format!("zonda-kafka-perf-{}", std::process::id()));

@@ -17,7 +17,7 @@ use zonda_kafka::sink::Sink;
 
 /// Ports that the namespace has.
 const PORTS: usize = 100;
-/// Makes the namespace, and runs in it what follows.
+/// Commands that set up the namespace, and run the following command in it.
 const INSIDE: &str = "ip link set lo up && echo 40000 40099 >/proc/sys/net/ipv4/ip_local_port_range \
     && echo 0 >/proc/sys/net/ipv4/tcp_tw_reuse && exec \"$@\"";
 
@@ -61,7 +61,7 @@ fn ephemeral_ports_run_out_only_where_clients_end_connections() {
     println!("{text}");
 }
 
-/// Connections whose client ends them first, until none can be made; how many there were.
+/// Opens connections that the client ends first, until none can be made; returns their number.
 fn until_exhausted(address: SocketAddr) -> usize {
     for number in 0..=PORTS {
         let mut client = match Client::connect(address) {

@@ -104,7 +104,7 @@ impl Reader {
     pub fn next(&mut self) -> Arrived {
         let end = Instant::now() + LIMIT;
         while Instant::now() < end {
-            // a broker that is away is asked again
+            // the poll is repeated while a broker is unavailable
             if let Some(Ok(message)) = self.consumer.poll(Duration::from_millis(100)) {
                 return read(&message);
             }
@@ -112,7 +112,7 @@ impl Reader {
         panic!("no message came");
     }
 
-    /// Payloads until all of `wanted` were seen.
+    /// Reads payloads until all of `wanted` were seen.
     pub fn await_all(&mut self, mut wanted: BTreeSet<Vec<u8>>) {
         while !wanted.is_empty() {
             wanted.remove(&self.next().payload);

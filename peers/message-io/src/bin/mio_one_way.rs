@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `mio_one_way SIZE ENDPOINT SECONDS WARM_UP`: sends a message and polls until it is there, sender and receiver on one thread,
-//! again and again, as message-io's own benchmark does. Prints one line of JSON.
+//! `mio_one_way SIZE ENDPOINT SECONDS WARM_UP`: sends a message and polls until it arrives, sender
+//! and receiver on one thread, again and again, as message-io's own benchmark does. Prints one line
+//! of JSON.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

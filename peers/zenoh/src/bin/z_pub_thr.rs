@@ -72,7 +72,7 @@ fn main() {
     send(&cli, || publisher.put(data.clone()).wait())
 }
 
-/// Puts without end.
+/// Puts in an endless loop.
 fn send(cli: &Cli, mut put: impl FnMut() -> zenoh::Result<()>) -> ! {
     loop {
         let start = Instant::now();

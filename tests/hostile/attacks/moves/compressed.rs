@@ -87,7 +87,7 @@ fn frame_of_messages(game: &mut Game<'_>, guest: &mut Hand) -> Vec<u8> {
             let at = game.chance.below(block.len());
             block[at] = game.chance.next() as u8;
         }
-        // A repetition of what is not there, as long as it gets.
+        // A repetition of bytes that do not exist, as long as possible.
         2 => block.extend([0x0f, 0xff, 0xff, 255, 255, 255]),
         _ => {}
     }

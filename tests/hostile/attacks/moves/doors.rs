@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Strangers that come: introductions, ids, leases, web pages, and gossip of other nodes.
+//! Attacks on admission: handshakes, ids, leases, web pages, and gossip of other nodes.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use crate::attacks::chance::Chance;
 use crate::attacks::words::{link_states, subscriber};
 use crate::hand::Hand;
 
-/// Introductions that are begun, repeated, disturbed or left.
+/// Begins handshakes, repeats, disturbs or leaves them.
 pub fn handshakes(game: &mut Game<'_>) {
     let mut held = VecDeque::new();
     while game.goes_on() {
@@ -50,7 +50,7 @@ pub fn handshakes(game: &mut Game<'_>) {
     }
 }
 
-/// Comes under the id of another node.
+/// Connects under the id of another node.
 pub fn squatting(game: &mut Game<'_>) {
     let own = ZenohId::random_from(u128::from(game.chance.next()));
     let mut held = Vec::new();
@@ -73,7 +73,7 @@ pub fn squatting(game: &mut Game<'_>) {
     }
 }
 
-/// Batches as small as the router lets them be.
+/// Connects with the smallest batches that the router accepts.
 pub fn tiny_batches(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut hand) = game.visitor() else {
@@ -107,7 +107,7 @@ pub fn long_leases(game: &mut Game<'_>) {
     while game.dawdles(100) {}
 }
 
-/// Comes, subscribes and goes, again and again.
+/// Connects, subscribes and leaves, again and again.
 pub fn storm(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut guest) = game.guest() else {
@@ -161,7 +161,7 @@ pub fn gossip(game: &mut Game<'_>) {
     }
 }
 
-/// Introductions that arrive byte by byte, many at once, and answers that are not read for a while.
+/// Sends handshakes byte by byte, many at once, and does not read the answers for a while.
 pub fn slow_logins(game: &mut Game<'_>) {
     let mut begun: VecDeque<(Hand, Vec<u8>)> = VecDeque::new();
     while game.dawdles(20) {
@@ -222,7 +222,7 @@ fn upgrade(chance: &mut Chance, host: &str) -> Vec<u8> {
     head
 }
 
-/// Bytes that begin as a frame of WebSocket does: any opcode, masked or not, of any length.
+/// Returns bytes that begin like a frame of WebSocket: any opcode, masked or not, of any length.
 fn web_frame(chance: &mut Chance) -> Vec<u8> {
     let length = chance.up_to(3000);
     let opcodes = [0x82, 0x02, 0x00, 0x80, 0x81, 0x88, 0x89, 0x8a, 0xf2];
@@ -258,7 +258,7 @@ pub fn web_pages(game: &mut Game<'_>) {
                 0 => upgrade(&mut game.chance, &place.to_string()),
                 _ => web_frame(&mut game.chance),
             };
-            // The router may have hung up, or reads no more.
+            // The router may have closed the connection, or reads no more.
             if page.write_all(&part).is_err() || !game.dawdles(3) {
                 break;
             }

@@ -42,7 +42,7 @@ fn witness(game: &mut Game<'_>) -> Option<(Hand, EntityGlobalId)> {
     Some((guest, seen?))
 }
 
-/// Numbers far ahead of the honest publisher's, alone and in rows, also in heartbeats.
+/// Sends numbers far ahead of the honest publisher's, alone and in rows, also in heartbeats.
 pub fn forged_numbers(game: &mut Game<'_>) {
     let Some((mut guest, id)) = witness(game) else {
         return;

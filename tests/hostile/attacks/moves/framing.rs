@@ -10,7 +10,7 @@ use super::Game;
 use crate::attacks::words::{declare, in_parts, key_id, put, subscriber};
 use crate::hand::bytes;
 
-/// Bytes by chance in the place of messages, frames or batches.
+/// Sends random bytes in the place of messages, frames or batches.
 pub fn noise(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut guest) = game.guest() else {
@@ -50,7 +50,7 @@ pub fn spellings(game: &mut Game<'_>) {
                     1 => message[at] = game.chance.next() as u8,
                     2 => message.truncate(at + 1),
                     3 => message.insert(at, game.chance.next() as u8),
-                    // a length at the end that is longer than it has to be
+                    // a length at the end that is longer than necessary
                     4 => {
                         if let Some(last) = message.last_mut() {
                             *last |= 0x80;
@@ -88,7 +88,7 @@ pub fn half_messages(game: &mut Game<'_>) {
     }
 }
 
-/// Lengths of keys, payloads and extensions that are not there.
+/// Sends lengths of keys, payloads and extensions that do not exist.
 pub fn lying_lengths(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut guest) = game.guest() else {
@@ -106,7 +106,7 @@ pub fn lying_lengths(game: &mut Game<'_>) {
     }
 }
 
-/// Messages of megabytes to oneself, which are not always read.
+/// Sends messages of megabytes to itself, and does not always read them.
 pub fn huge_messages(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;
@@ -221,7 +221,8 @@ fn on_id(game: &mut Game<'_>, wire_expr: WireExpr<'_>) -> Vec<u8> {
     }
 }
 
-/// Messages on key ids that were never declared, are declared later or are declared no more, in every lane and in fragments.
+/// Sends messages on key ids that were never declared, are declared later or were undeclared, in
+/// every lane and in fragments.
 pub fn undeclared_ids(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut guest) = game.guest() else {

@@ -16,7 +16,8 @@ use crate::attacks::chance::Chance;
 use crate::attacks::words::{in_parts, link_states_of, narrow, subscriber};
 use crate::hand::{Hand, bytes};
 
-/// The first number of an invented router: the stranger itself has 0, the honest ones have those behind it.
+/// First number of an invented router: the attacker itself has 0, the honest routers have the
+/// numbers behind it.
 const INVENTED: u64 = 1 + ROUTERS.len() as u64;
 
 impl Game<'_> {
@@ -51,7 +52,7 @@ fn changes(chance: &mut Chance) -> u64 {
     }
 }
 
-/// States of so many routers among `routers`, each with up to so many links.
+/// Returns states of `count` routers among `routers`, each with up to `links` links.
 fn states(chance: &mut Chance, own: ZenohId, count: usize, routers: u64, links: usize) -> Vec<u8> {
     let mut numbers = |most: u64| -> Vec<u64> {
         let length = chance.up_to(links);
@@ -98,7 +99,7 @@ fn declared(game: &mut Game<'_>) -> Vec<u8> {
         0 => Declaration::UndeclareSubscriber { id, key },
         1 => Declaration::UndeclareQueryable { id, key },
         2 => Declaration::UndeclareToken { id, key },
-        // Honest clients would have to bear answers to their questions and tokens on their keys.
+        // Honest clients would receive replies to their queries and tokens on their keys.
         3 => Declaration::Token {
             id,
             wire_expr: on_attack,
@@ -202,7 +203,7 @@ pub fn flood_of_link_states(game: &mut Game<'_>) {
     }
 }
 
-/// Thousands of states with hundreds of links in one message.
+/// Sends thousands of states with hundreds of links in one message.
 pub fn large_link_states(game: &mut Game<'_>) {
     while game.goes_on() {
         let Some(mut router) = game.router() else {
@@ -284,7 +285,8 @@ pub fn circle_of_routers(game: &mut Game<'_>) {
     }
 }
 
-/// Comes as a router, subscribes to everything or to nothing, and goes; under one id or under many.
+/// Connects as a router, subscribes to everything or to nothing, and leaves; under one id or under
+/// many.
 pub fn visits_of_routers(game: &mut Game<'_>) {
     let own = ZenohId::random_from(u128::from(game.chance.next()));
     while game.goes_on() {

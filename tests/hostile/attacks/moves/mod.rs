@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The moves of the adversary: each is a hostile thing to do for a short time, with chance in every part of it.
+//! Moves of the adversary: each is a hostile action for a short time, with chance in every part of
+//! it.
 //!
-//! A move may do what the protocol forbids and whatever the router has to bear from a stranger. It does not do what
-//! honest clients would have to bear from any client by the protocol: it neither publishes on their keys, nor answers
-//! their questions, nor declares tokens in their names.
+//! A move may do anything that the protocol forbids and a router must withstand. It does not do to
+//! honest clients what the protocol permits to any client: it neither publishes on their keys, nor
+//! answers their queries, nor declares tokens in their names.
 
 mod compressed;
 mod doors;

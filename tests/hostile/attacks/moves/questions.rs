@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Questions, and answers that belong to none.
+//! Queries, and replies that belong to none.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::Game;
 use crate::attacks::words::{declare, queryable, request};
 use crate::hand::{Hand, bytes};
 
-/// Questions to oneself, without any answer.
+/// Sends queries to its own queryables, which never reply.
 pub fn questions_without_end(game: &mut Game<'_>) {
     let Some(mut answering) = game.guest() else {
         return;
@@ -33,7 +33,7 @@ pub fn questions_without_end(game: &mut Game<'_>) {
     }
 }
 
-/// Answers and ends of questions that were never asked.
+/// Sends replies and ends of queries that never existed.
 pub fn answers_to_nobody(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;
@@ -54,8 +54,8 @@ pub fn answers_to_nobody(game: &mut Game<'_>) {
     }
 }
 
-/// Answerers that promise everything, and answer nothing, too much, elsewhere, or go; questions to them with every target, budget
-/// and time.
+/// Opens queryables that promise everything, and reply nothing, too much, on other keys, or close;
+/// queries them with every target, budget and time.
 pub fn unanswered_questions(game: &mut Game<'_>) {
     let Some(mut asking) = game.guest() else {
         return;

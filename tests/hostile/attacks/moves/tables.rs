@@ -21,7 +21,7 @@ pub fn churn(game: &mut Game<'_>) {
     }
 }
 
-/// Keys with as many chunks and wildcards as fit, each against all of the rest.
+/// Declares keys with as many chunks and wildcards as fit, each against all of the rest.
 pub fn wild_keys(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;
@@ -45,7 +45,7 @@ pub fn wild_keys(game: &mut Game<'_>) {
     }
 }
 
-/// Interests in everything, one declaration for all, asked again and again.
+/// Sends interests in everything, one declaration for all, again and again.
 pub fn interests(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;

@@ -130,7 +130,7 @@ fn who_stops_within_a_request_is_known() {
     assert!(!feed([]).1.is_within());
 }
 
-/// Bytes that two readers of one stream may take for two things, and requests of web pages.
+/// Returns byte sequences that two parsers may read differently, and requests of web pages.
 fn requests_of_strangers() -> Vec<(String, Answer)> {
     let with = |fields: &str| format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n");
     vec![
