@@ -41,6 +41,7 @@ fn subscribe(cli: Cli) -> Result<(), Failure> {
         .history(cli.history)
         .wait()?;
     program::print(format_args!("Press CTRL-C to quit..."));
+    // print changes until Ctrl-C
     while !interrupt.happened() {
         let Some(sample) = subscriber.recv_timeout(Duration::from_millis(50))? else {
             continue;

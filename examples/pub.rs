@@ -57,6 +57,7 @@ fn publish(cli: Cli) -> Result<(), Failure> {
     let mut reach = Reach::default();
 
     program::print(format_args!("Press CTRL-C to quit..."));
+    // publish in each interval until Ctrl-C
     for index in 0..cli.number.unwrap_or(u64::MAX) {
         if interrupt.wait_until(Instant::now() + cli.interval) {
             break;
@@ -70,6 +71,7 @@ fn publish(cli: Cli) -> Result<(), Failure> {
             .attachment(cli.attach.as_deref())
             .wait()?;
     }
+    // fails where no node was connected
     publisher.undeclare().wait()?;
     let reached = reach.finish(&session);
     session.close().wait()?;

@@ -53,6 +53,7 @@ fn ask(cli: Cli) -> Result<(), Failure> {
         .timeout(Duration::from_millis(cli.timeout))
         .wait()?;
     program::print(format_args!("Press CTRL-C to quit..."));
+    // query in each interval until Ctrl-C
     for n in 0..cli.number.unwrap_or(u64::MAX) {
         if interrupt.wait_until(Instant::now() + cli.interval) {
             break;

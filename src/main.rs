@@ -95,7 +95,9 @@ fn main() -> ExitCode {
         Command::Router(_) => daemon::terminal::LOG_OF_DAEMON,
         _ => LOG,
     });
+    // Each link takes a descriptor: raise their limit.
     zonda_router::descriptors::raise();
+    // The daemon and measurements have exit codes of their own.
     let result = match cli.command {
         Command::Router(args) => return daemon::run(&args),
         Command::Perf(perf) => return perf.run(),

@@ -59,6 +59,7 @@ impl<'a> LinkState<'a> {
             is_gateway: options & IS_GATEWAY != 0,
             ..LinkState::default()
         };
+        // Optional fields, in the order of their flags.
         if options & HAS_ID != 0 {
             state.zid = Some(ZenohId::read_sized(reader)?);
         }
@@ -70,6 +71,7 @@ impl<'a> LinkState<'a> {
         if options & HAS_LOCATORS != 0 {
             state.locators = Some(Locators::read(reader)?);
         }
+        // The links, and a weight for each.
         let count = reader.z64()?;
         state.links = Numbers::read(count, reader)?;
         if options & HAS_WEIGHTS != 0 {
@@ -109,6 +111,7 @@ impl Encode for LinkState<'_> {
             writer.vle(options)?;
             writer.vle(self.psid)?;
             writer.vle(self.sn)?;
+            // Optional fields, in the order of their flags.
             if let Some(zid) = &self.zid {
                 zid.write_sized(writer)?;
             }
@@ -118,6 +121,7 @@ impl Encode for LinkState<'_> {
             if let Some(locators) = &self.locators {
                 locators.write(writer)?;
             }
+            // The links, and a weight for each.
             writer.vle(self.links.len() as u64)?;
             for link in self.links.iter() {
                 writer.vle(link)?;

@@ -460,6 +460,7 @@ impl<'a> Parts<'a> {
     }
 
     fn check(&self, text: &str) -> Result<(), EndpointError> {
+        // The protocol, of allowed characters.
         if self.protocol.is_empty() {
             return Err(EndpointError::NoProtocol { text: quoted(text) });
         }
@@ -471,16 +472,19 @@ impl<'a> Parts<'a> {
                 found,
             });
         }
+        // The address.
         if self.address.is_empty() {
             return Err(EndpointError::NoAddress {
                 text: quoted(text),
                 at: self.protocol.len() + 1,
             });
         }
+        // The order of metadata and configuration.
         let misplaced = self.metadata.is_none() && self.config.is_some_and(|c| c.contains('?'));
         if misplaced {
             return Err(EndpointError::MetadataAfterConfig { text: quoted(text) });
         }
+        // Their entries: at least one behind a mark, and none without a key.
         for (mark, parameters) in [('?', self.metadata), ('#', self.config)] {
             let Some(parameters) = parameters else {
                 continue;

@@ -76,16 +76,19 @@ impl Rounds {
 
     /// Counts one message; a round if one is over with it.
     pub fn count(&self) -> Option<Round> {
+        // most calls only count
         let seen = self.seen.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         if seen != 0 && seen != self.step {
             return None;
         }
+        // the first message begins the first round
         let now = Instant::now();
         let mut state = self.state.lock().ok()?;
         let Some(began) = state.began else {
             state.began = Some(now);
             return None;
         };
+        // a round ends once it is long enough
         self.seen.fetch_sub(self.step, Ordering::Relaxed);
         state.messages += self.step;
         let passed = now - began;

@@ -56,12 +56,14 @@ impl Trips {
         interrupt: &Interrupt,
         as_json: bool,
     ) -> Result<(), Failure> {
+        // contact and warm up
         make_contact(trip, other, interrupt)?;
         let warm = Instant::now();
         while warm.elapsed() < self.warmup && !interrupt.happened() {
             go(trip)?;
         }
 
+        // measure
         let mut samples = Vec::new();
         let schedule = Schedule::start(self.interval);
         for number in 0..self.samples {
@@ -73,6 +75,7 @@ impl Trips {
         }
         let took = schedule.elapsed();
 
+        // report
         print_samples(self.size, &samples, as_json);
         print_summary(self.size, samples, &schedule, took, as_json);
         Ok(())
@@ -179,6 +182,7 @@ fn print_summary(
     took: Duration,
     as_json: bool,
 ) {
+    // percentiles
     samples.sort();
     let [p50, p90, p99, p999, max] =
         [0.5, 0.9, 0.99, 0.999, 1.0].map(|share| micros(percentile(&samples, share)));
@@ -190,6 +194,7 @@ fn print_summary(
         });
         return program::print(format_args!("{line}"));
     }
+    // in words
     program::print(format_args!(
         "{size} bytes: p50={p50:.1}µs p90={p90:.1}µs p99={p99:.1}µs p99.9={p999:.1}µs max={max:.1}µs"
     ));

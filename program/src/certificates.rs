@@ -30,6 +30,7 @@ pub fn make(hosts: &[String]) -> Result<[Certificate; 3], String> {
 }
 
 fn make_all(hosts: &[String]) -> Result<[Certificate; 3], rcgen::Error> {
+    // The authority signs itself.
     let mut params = valid(CertificateParams::new(Vec::new())?, "Zonda trial authority");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -39,6 +40,7 @@ fn make_all(hosts: &[String]) -> Result<[Certificate; 3], rcgen::Error> {
         certificate: params.self_signed(&key)?.pem(),
         key: key.serialize_pem(),
     };
+    // It signs the certificates of both ends.
     let issuer = Issuer::new(params, key);
     let sign = |name, hosts: &[String], purpose| {
         let common_name = hosts.first().map_or(name, String::as_str);

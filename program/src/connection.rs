@@ -94,6 +94,7 @@ impl Connection {
     }
 
     fn sources(&self) -> Sources<'_> {
+        // Each flag stands for a key of the configuration.
         let mut flags = Vec::new();
         if let Some(mode) = self.mode {
             flags.push(Flag::text("--mode", "mode", mode));
@@ -113,6 +114,7 @@ impl Connection {
         if let Some(runtime) = &self.runtime {
             flags.push(Flag::text("--runtime", "runtime", runtime));
         }
+        // Together with the file, `--cfg` and the environment.
         Sources {
             file: self.config.clone(),
             flags,

@@ -35,6 +35,7 @@ pub fn leave_out_hidden(
     let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) else {
         return;
     };
+    // The command that the words before the error lead to.
     let mut command = command;
     for word in arguments {
         command = command.find_subcommand(&word).unwrap_or(command);
@@ -43,6 +44,7 @@ pub fn leave_out_hidden(
         let found = command.find_subcommand(name);
         found.is_some_and(|command| !command.is_hide_set())
     };
+    // Propose its visible sub-commands only.
     let seen: Vec<String> = names.iter().filter(is_seen).cloned().collect();
     match seen.is_empty() {
         true => error.remove(ContextKind::SuggestedSubcommand),

@@ -86,10 +86,12 @@ pub fn parse<P: Parser>() -> P {
     let parsed = command.try_get_matches_from_mut(env::args_os());
     let parsed = parsed.and_then(|matches| P::from_arg_matches(&matches));
     parsed.unwrap_or_else(|mut error| {
+        // Help and version.
         if !error.use_stderr() {
             written(error.print());
             process::exit(0);
         }
+        // A usage error, in one line.
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             let _ = error.print();
         } else {

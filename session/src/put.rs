@@ -117,13 +117,16 @@ impl<'a> SessionPutBuilder<'a, 'a> {
             service: self.message.delivery,
             destination: self.destination,
         };
+        // The configuration may override the service.
         let carried = match &self.key {
             Ok(key) => asked_for.on(self.session, key),
             Err(_) => asked_for,
         };
+        // Only `Block` can wait: every other put is done here.
         if carried.service.congestion_control != CongestionControl::Block {
             return Publishing::at_once(self.now());
         }
+        // Wait for room, without a thread.
         let SessionPutBuilder {
             session,
             key,

@@ -40,6 +40,7 @@ pub fn turned_away(known: &TurnedAway) -> Value {
 
 /// Formats an event, on one line.
 pub fn event(event: &ConnectionEvent) -> Value {
+    // Fields by kind of event; a kind unknown here is a text.
     let mut object = match event {
         ConnectionEvent::Connected(open) => json!({ "link": link(open) }),
         ConnectionEvent::Lost { link: gone, reason } => {

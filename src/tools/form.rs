@@ -48,6 +48,7 @@ impl Form {
 fn from_hex(written: &[u8]) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(written.len() / 2);
     let mut high = None;
+    // Two digits make a byte; white space may stand between bytes.
     for (at, &byte) in written.iter().enumerate() {
         let digit = char::from(byte).to_digit(16).map(|digit| digit as u8);
         match (high, digit) {
@@ -66,6 +67,7 @@ fn from_hex(written: &[u8]) -> Result<Vec<u8>, String> {
             }
         }
     }
+    // A single digit is left over.
     match high {
         None => Ok(bytes),
         Some(_) => Err("no hexadecimal digits: their number is odd".to_owned()),

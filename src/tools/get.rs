@@ -80,12 +80,15 @@ impl Get {
         let interrupt = Interrupt::listen()?;
         const NO_SELECTOR: &str =
             "there is nothing to ask for: give a selector as a word, or by -s";
+        // All input is checked before a session is opened.
         let selector = self.selector.as_ref().or(self.word.as_ref());
         let selector = selector.ok_or_else(|| Failure::Usage(NO_SELECTOR.to_owned()))?;
         let value = self.given.value(None)?;
+        // A note is printed before the query where no node is connected.
         let session = self.connection.open()?;
         let mut reach = Reach::insist(&session)?;
         let is_alone = reach.tell_that("nobody is asked", &session);
+        // The end of the get is kept for the result.
         let token = CancellationToken::default();
         let end = Arc::new(OnceLock::new());
         let ended = end.clone();
@@ -97,6 +100,7 @@ impl Get {
         } else if let Some(encoding) = self.given.named_encoding() {
             get = get.encoding(encoding);
         }
+        // Show replies until the get ends; Ctrl-C cancels it.
         let replies = self.ask(get, &token)?;
         let mut shown = Shown {
             samples: 0,
@@ -113,6 +117,7 @@ impl Get {
                 Err(error) => return Err(error.into()),
             }
         }
+        // Report missing answers.
         session.close().wait()?;
         let had_answers = shown.samples > 0;
         shown.finish(end.get(), self.timeout)?;
@@ -147,6 +152,7 @@ impl Get {
 
 impl Shown {
     fn show(&mut self, reply: &Reply) {
+        // The first error is kept for the exit code.
         let replier = reply.replier_id().map(|id| id.zid.to_string());
         match reply.result() {
             Ok(sample) => {

@@ -73,6 +73,7 @@ fn table_of(limits: &Value) -> String {
 fn for_people(facts: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
     let texts = |value: &Value| each_of(value, text).join(", ");
+    // Facts of the program.
     let program = ["version", "protocol", "profile", "rustc"].map(|name| text(&facts[name]));
     let [version, protocol, profile, rustc] = program;
     let runtime = &facts["runtime"];
@@ -88,6 +89,7 @@ fn for_people(facts: &Value) -> String {
         ("runtimes", texts(&facts["runtimes"])),
         ("protocols", texts(&facts["link_kinds"])),
     ];
+    // Facts of the node, if one was opened.
     if facts["zid"].is_string() {
         let link = |link: &Value| {
             let parts = ["role", "zid", "remote", "opened_by"].map(|name| text(&link[name]));
@@ -111,6 +113,7 @@ fn for_people(facts: &Value) -> String {
             }
         }
     }
+    // In two columns.
     let lines = rows.iter().map(|(name, line)| format!("{name:<10} {line}"));
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -122,6 +125,7 @@ fn each_of(list: &Value, line: impl Fn(&Value) -> String) -> Vec<String> {
 impl Info {
     /// Shows it.
     pub fn run(self) -> Result<(), Failure> {
+        // Facts that need no session.
         let runtimes: Vec<String> = RuntimeKind::available().map(|r| r.to_string()).collect();
         let mut facts = json!({
             "version": build::VERSION,
@@ -132,6 +136,7 @@ impl Info {
             "link_kinds": link_kinds(),
             "runtime": self.runtime()?,
         });
+        // A session is opened only where one is needed.
         let opens = !self.connection.connect.is_empty() || !self.connection.listen.is_empty();
         let reports = self.watch || self.limits || self.metrics;
         if self.router.is_some() && !reports {
@@ -142,6 +147,7 @@ impl Info {
             true => Some(self.connection.open()?),
             false => None,
         };
+        // Reports of routers end here.
         if let Some(session) = &session {
             await_attempts(session);
             if let Some(whom) = self.whom(session).filter(|_| reports) {
@@ -150,6 +156,7 @@ impl Info {
             }
             self.connected(session, &mut facts)?;
         }
+        // Facts in the requested form.
         match (self.connection.json, &session) {
             (false, Some(_)) if self.limits => {
                 print_lines(format_args!("{}", table_of(&facts["limits"])))
@@ -164,9 +171,11 @@ impl Info {
         let Some(session) = session else {
             return Ok(());
         };
+        // Events until Ctrl-C.
         if self.watch {
             self.follow(&session)?;
         }
+        // An unreached endpoint is a failure, unless its events were watched.
         let reached = match self.watch {
             true => Ok(()),
             false => Reach::default().finish(&session),
@@ -189,6 +198,7 @@ impl Info {
         if self.watch {
             return whom.follow(session, self.connection.json);
         }
+        // Reports in the form of the flags, one router after the other.
         let name = if self.metrics { "metrics" } else { "limits" };
         let reports = whom.insist(session, name)?;
         for (zid, text) in &reports {

@@ -104,6 +104,7 @@ impl Publish {
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
         let To { session, publisher } = *to;
+        // The state of connections is printed next to the publications.
         let mut start = (!self.connection.json).then(|| Start::of_publisher(session));
         start.iter_mut().for_each(Start::look);
         let mut is_first = true;
@@ -113,6 +114,7 @@ impl Publish {
                 "publishes each line of standard input; Ctrl-D ends"
             ));
         }
+        // The value in every interval, or each line of the input.
         let lines = value.is_none().then(lines_of_input);
         while left > 0 {
             let next = match (&value, &lines) {
@@ -125,6 +127,7 @@ impl Publish {
             };
             let Some(next) = next else { break };
             start.iter_mut().for_each(Start::look);
+            // Notes about missing receivers come before the message.
             let is_alone = reach.tell(session);
             if std::mem::take(&mut is_first) && !is_alone && !self.connection.json {
                 audience::tell(publisher);

@@ -57,6 +57,7 @@ pub struct Rehearse {
 impl Rehearse {
     /// Rehearses the plan and prints what came of it.
     pub fn run(self) -> Result<(), Failure> {
+        // Read the plan and run it.
         let text = fs::read_to_string(&self.file)
             .map_err(|error| Failure::doing(self.file.display(), error))?;
         let plan =
@@ -64,6 +65,7 @@ impl Rehearse {
         let (begin, mut progress) = (Instant::now(), Progress::new(STAGES));
         let outcome = Rehearsal::new(&plan).run(&mut |done, what| progress.reach(done, what));
         drop(progress);
+        // Results: a page, and JSON or tables.
         if let Some(file) = &self.html {
             let about = About {
                 plan: text,
@@ -79,6 +81,7 @@ impl Rehearse {
         } else {
             print_tables(&outcome);
         }
+        // Notes, on standard error.
         if outcome.load.published > 0 && outcome.load.delivered + outcome.load.missing == 0 {
             complain(format_args!(
                 "note: no subscriber of the plan wants what is published: compare `subscribe` and `publish` of its load"

@@ -166,6 +166,7 @@ impl Followed {
 
     fn look(&mut self, answers: &[(String, String)]) {
         let mut news = Vec::new();
+        // New events of each router; one that has restarted counts anew.
         for (zid, text) in answers {
             let report: Value = serde_json::from_str(text).unwrap_or_default();
             let known = self.routers.entry(zid.clone()).or_default();
@@ -183,9 +184,11 @@ impl Followed {
             }
             known.last = report["last"].as_u64().unwrap_or(known.last);
         }
+        // Print them after all reports are read.
         for (zid, event) in news {
             self.show(&zid, &event);
         }
+        // Report routers that have fallen silent, once.
         for (zid, known) in &mut self.routers {
             let is_there = answers.iter().any(|(other, _)| other == zid);
             if !is_there && !std::mem::replace(&mut known.is_silent, true) {

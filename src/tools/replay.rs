@@ -106,6 +106,7 @@ impl Replay {
     ) -> Result<(), Failure> {
         let start = Instant::now();
         while let Some(message) = recording.next()? {
+            // Wait for the time of the message.
             if !self.fast {
                 let after = recording.since_first(message.at) / self.speed;
                 let due = start + Duration::from_secs_f64(after);
@@ -114,6 +115,7 @@ impl Replay {
             if interrupt.happened() {
                 return Ok(());
             }
+            // Publish it, and report the progress now and then.
             publish(&message, session).map_err(|failure| recording.wrong(failure))?;
             progress.messages += 1;
             if progress.said.elapsed() >= PROGRESS {
@@ -158,6 +160,7 @@ struct Recording {
 impl Recording {
     fn open(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
+        // `-` is standard input.
         let input: Box<dyn BufRead> = match path == Path::new("-") {
             true => Box::new(BufReader::new(io::stdin())),
             false => {
@@ -173,6 +176,7 @@ impl Recording {
             line: 0,
             first: Some(0.0),
         };
+        // The head is the first line. If it has a start time, times count from the first message.
         let head: Option<Head> = recording.read()?;
         match head {
             Some(head) if head.zonda_recording == FORMAT => {

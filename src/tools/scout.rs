@@ -56,6 +56,7 @@ impl Scout {
         let Connection {
             connect, listen, ..
         } = &self.connection;
+        // Check the flags before the search.
         if !connect.is_empty() || !listen.is_empty() {
             let text =
                 "scout asks by multicast, it neither connects nor listens: leave out -e and -l";
@@ -64,6 +65,7 @@ impl Scout {
         let interrupt = Interrupt::listen()?;
         let config = self.connection.to_config()?;
         zonda_program::log();
+        // Search until the time is over.
         let longest = self.timeout.unwrap_or(LONGEST);
         let until = zonda_runtime::after(longest);
         let scout =
@@ -75,6 +77,7 @@ impl Scout {
                     _ => Failure::from(error),
                 })?;
         let seen = self.watch(&scout, until, &interrupt)?;
+        // Report, and fail where no node has answered.
         let report = scout.report();
         if self.explain {
             self.explain(&report, &seen);
@@ -133,6 +136,7 @@ impl Scout {
     }
 
     fn explain(&self, report: &ScoutReport, seen: &Seen) {
+        // In JSON.
         if self.connection.json {
             let interfaces: Vec<Value> = report.interfaces.iter().map(as_json).collect();
             let line = json!({
@@ -143,6 +147,7 @@ impl Scout {
             });
             return print(format_args!("{line}"));
         }
+        // In words: the interfaces, and nodes that name no address.
         let (group, what) = (report.group, self.what);
         print(format_args!("asked {group} for {what}:"));
         for interface in &report.interfaces {
@@ -170,6 +175,7 @@ fn says_the_same(one: &Hello, other: &Hello) -> bool {
 }
 
 fn in_words(interface: &InterfaceReport) -> String {
+    // Name and addresses of the interface.
     let addresses: Vec<String> = interface
         .addresses
         .iter()
@@ -182,6 +188,7 @@ fn in_words(interface: &InterfaceReport) -> String {
     if let Use::Skipped(why) = &interface.usage {
         return format!("{place}: left out, {why}");
     }
+    // Failures, only where there are any.
     let failures = match &interface.last_failure {
         Some(why) => format!(", {} not sent ({why})", interface.failed),
         None => String::new(),

@@ -50,6 +50,7 @@ impl Tls {
 
 impl Init {
     fn run(self) -> Result<(), Failure> {
+        // The own names of the machine are always included.
         let mut hosts = self.host.clone();
         let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
         hosts.extend(own.into_iter().filter(|own| !self.host.contains(own)));
@@ -59,6 +60,7 @@ impl Init {
                 hosts.join(", ")
             ))
         })?;
+        // No file is overwritten.
         let at = &self.directory;
         std::fs::create_dir_all(at).map_err(|error| {
             Failure::doing(
@@ -78,6 +80,7 @@ impl Init {
                 }
             }
         }
+        // Private keys are readable for their owner only.
         for Certificate {
             name,
             certificate,

@@ -44,6 +44,7 @@ impl<'a> Del<'a> {
         if header & FLAG_TIMESTAMP != 0 {
             del.timestamp = Some(Timestamp::read(reader)?);
         }
+        // Extensions; the unknown ones are kept to be forwarded.
         let chain = *reader;
         let mut more = header;
         let mut any_unknown = false;

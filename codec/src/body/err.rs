@@ -45,6 +45,7 @@ impl<'a> ErrBody<'a> {
         if header & FLAG_ENCODING != 0 {
             err.encoding = Encoding::read(reader)?;
         }
+        // Extensions; the unknown ones are kept to be forwarded.
         let chain = *reader;
         let mut more = header;
         let (mut any_unknown, mut is_shared) = (false, false);
@@ -61,6 +62,7 @@ impl<'a> ErrBody<'a> {
                 }
             }
         }
+        // A shared payload has another form.
         if is_shared {
             return Err(shared::read_over(reader));
         }

@@ -120,6 +120,7 @@ impl<'a> Put<'a> {
         if header & FLAG_ENCODING != 0 {
             self.encoding = Encoding::read(reader)?;
         }
+        // Extensions; the unknown ones are kept to be forwarded.
         let chain = *reader;
         let mut more = header;
         let (mut any_unknown, mut is_shared) = (false, false);
@@ -137,6 +138,7 @@ impl<'a> Put<'a> {
                 }
             }
         }
+        // A shared payload has another form.
         if is_shared {
             return Err(shared::read_over(reader));
         }

@@ -64,6 +64,7 @@ impl<'a> Query<'a> {
         if header & id::MASK != id::QUERY {
             return Err(reader.unknown_id("request body", header & id::MASK));
         }
+        // Fields that the header announces.
         let mut query = Query::default();
         if header & FLAG_CONSOLIDATION != 0 {
             query.consolidation = Consolidation::read(reader)?;
@@ -71,6 +72,7 @@ impl<'a> Query<'a> {
         if header & FLAG_PARAMETERS != 0 {
             query.parameters = reader.str_z64()?;
         }
+        // Extensions; the unknown ones are kept to be forwarded.
         let chain = *reader;
         let mut more = header;
         let (mut any_unknown, mut is_shared) = (false, false);
@@ -96,6 +98,7 @@ impl<'a> Query<'a> {
                 }
             }
         }
+        // A shared body was skipped, so the query is incomplete.
         if is_shared {
             return Err(DecodeError::SharedMemory {
                 end: reader.position(),

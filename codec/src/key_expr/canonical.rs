@@ -19,11 +19,13 @@ use super::validate::{Form, scan};
 /// assert!(canonize("a//b").is_err());
 /// ```
 pub fn canonize(key: &str) -> Result<Cow<'_, str>, KeyExprError> {
+    // Most keys are canonical: no copy then.
     if scan(key, Form::Canonical).is_ok() {
         return Ok(Cow::Borrowed(key));
     }
     scan(key, Form::Repairable).map_err(|fault| fault.explain(key))?;
     let mut canonical = String::with_capacity(key.len());
+    // A `**` is owed until the `*` behind it are written.
     let mut owed_double = false;
     for chunk in key.split('/') {
         if chunk == "**" {

@@ -141,6 +141,7 @@ pub(super) fn runs_in_order<T: Tally>(
             pattern = rest;
             continue;
         }
+        // The leftmost place of the run; where it does not match, `**` absorbs one chunk more.
         match take_run(pattern, text, tally, &accepts) {
             Attempt::Taken {
                 pattern: after_run,

@@ -36,6 +36,7 @@ fn is_glob(chunk: &str) -> bool {
 /// last one ended, so `text` is read once.
 fn glob_matches<T: Tally>(glob: &str, text: &str, tally: &mut T) -> bool {
     tally.add(glob.len() + text.len());
+    // Prefix and suffix are fixed.
     let Some((prefix, rest)) = glob.split_once("$*") else {
         return glob == text;
     };
@@ -46,6 +47,7 @@ fn glob_matches<T: Tally>(glob: &str, text: &str, tally: &mut T) -> bool {
     else {
         return false;
     };
+    // The pieces between them are searched from left to right.
     for piece in middle.split("$*") {
         tally.add(piece.len());
         match between.split_once(piece) {

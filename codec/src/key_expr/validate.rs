@@ -91,6 +91,7 @@ pub(super) fn scan(text: &str, form: Form) -> Result<(), Fault> {
             at: 0,
         });
     }
+    // Each chunk, and the order of wildcard chunks.
     let mut at = 0;
     let mut after_double = false;
     for chunk in text.split('/') {
@@ -122,6 +123,7 @@ fn scan_chunk(chunk: &str, form: Form) -> Result<(), Fault> {
             at: 0,
         });
     }
+    // Every `*` needs its `$`; reserved characters are refused.
     let canonical = form == Form::Canonical;
     let mut rest = chunk.as_bytes();
     while let [byte, tail @ ..] = rest {
@@ -145,6 +147,7 @@ fn scan_chunk(chunk: &str, form: Form) -> Result<(), Fault> {
             at: chunk.len() - rest.len(),
         });
     }
+    // A chunk `$*` is spelled `*`.
     if canonical && chunk == "$*" {
         return Err(Fault {
             kind: FaultKind::LoneDollarStar,

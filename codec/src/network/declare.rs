@@ -159,6 +159,7 @@ impl<'a> Declare<'a> {
         if header & FLAG_INTEREST != 0 {
             interest_id = Some(reader.v32()?);
         }
+        // Extensions, then the declaration itself.
         let mut qos = Qos::DATA;
         let mut timestamp = None;
         let mut node_id = 0;
@@ -209,6 +210,7 @@ impl<'a> Declaration<'a> {
             D_KEYEXPR => {
                 let id = reader.v16()?;
                 let mut wire_expr = WireExpr::read(header, reader)?;
+                // The key goes by the sender's ids, whatever the flag in the header.
                 wire_expr.mapping = Mapping::Sender;
                 extension::skip_chain(header, reader)?;
                 Ok(Declaration::KeyExpr { id, wire_expr })
@@ -258,6 +260,8 @@ impl<'a> Declaration<'a> {
     }
 
     fn write(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        // Undeclarations of queryables and tokens always have a key, that of a subscriber only if
+        // it is given.
         match self {
             Declaration::KeyExpr { id, wire_expr } => {
                 let suffix = wire_expr.flags() & crate::wire_expr::FLAG_SUFFIX;

@@ -106,6 +106,7 @@ impl<'a> Push<'a> {
         reader: &mut Reader<'a>,
     ) -> Result<(Self, &'a [u8]), DecodeError> {
         let wire_expr = WireExpr::read(header, reader)?;
+        // Extensions; unknown ones that are not mandatory are skipped.
         let mut qos = Qos::DATA;
         let mut timestamp = None;
         let mut node_id = 0;
@@ -121,6 +122,7 @@ impl<'a> Push<'a> {
                 _ => extension::skip(more, reader)?,
             }
         }
+        // The raw bytes of the body are kept to be forwarded.
         let mark = *reader;
         let body = PushBody::read(reader)?;
         let push = Push {

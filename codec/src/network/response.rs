@@ -106,6 +106,7 @@ impl<'a> ResponseHead<'a> {
     fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let rid = reader.z32()?;
         let wire_expr = WireExpr::read(header, reader)?;
+        // Extensions; unknown ones that are not mandatory are skipped.
         let mut qos = Qos::DATA;
         let mut timestamp = None;
         let mut responder = None;

@@ -197,6 +197,7 @@ impl<'a> Iterator for PushRun<'a> {
         if self.left == 0 {
             return None;
         }
+        // Comparison with the usual size; else the length is read.
         let like = &self.like;
         let is_sized = like.size.word.begins(front) && self.goes_on(like.size.tail)
             || like.stamp.is_some() && self.goes_on(like.tail) && self.has_stamp(front);
@@ -204,6 +205,7 @@ impl<'a> Iterator for PushRun<'a> {
             true => (self.like.size.payload_at, self.like.size.payload_len),
             false => self.look(front)?,
         };
+        // Split off the payload, and note where the message ends.
         let mut reader = self.reader;
         reader.take(payload_at).ok()?;
         let front = reader.front();

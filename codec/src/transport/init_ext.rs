@@ -129,6 +129,7 @@ impl<'a> InitExt<'a> {
         chain: &mut Chain,
         writer: &mut Writer<'_>,
     ) -> Result<(), EncodeError> {
+        // In the order of their ids.
         if self.qos {
             chain.unit(writer, KEY_QOS)?;
         }

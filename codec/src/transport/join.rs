@@ -95,6 +95,7 @@ impl<'a> Join<'a> {
         let identity = reader.u8()?;
         let whatami = WhatAmI::read(identity, reader)?;
         let zid = ZenohId::read(identity, reader)?;
+        // Sizes other than the defaults.
         let (mut resolution, mut batch_size) = (Resolution::default(), DEFAULT_BATCH_SIZE);
         if header & FLAG_SIZES != 0 {
             resolution = Resolution::from_bits(reader.u8()?);
@@ -112,6 +113,7 @@ impl<'a> Join<'a> {
             shm: None,
             patch: 0,
         };
+        // Extensions; unknown ones that are not mandatory are skipped.
         let mut more = header;
         while more & MORE != 0 {
             more = reader.u8()?;
@@ -139,6 +141,7 @@ impl Encode for Join<'_> {
         let (lease, in_seconds) = lease_value(self.lease);
         let sizes =
             self.resolution != Resolution::default() || self.batch_size != DEFAULT_BATCH_SIZE;
+        // The header announces the optional fields.
         let mut header = id::JOIN;
         if in_seconds {
             header |= FLAG_SECONDS;
@@ -158,6 +161,7 @@ impl Encode for Join<'_> {
             }
             writer.vle(lease)?;
             self.next_sn.write(writer)?;
+            // Extensions.
             if let Some(sns) = &self.qos {
                 chain.section(writer, KEY_QOS, sns.iter().map(NextSn::len).sum())?;
                 sns.iter().try_for_each(|sn| sn.write(writer))?;

@@ -66,6 +66,7 @@ impl<'a> OpenExt<'a> {
     fn read(header: u8, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let ack = header & FLAG_ACK != 0;
         let mut ext = OpenExt::default();
+        // Extensions; unknown ones that are not mandatory are skipped.
         let mut more = header;
         while more & MORE != 0 {
             more = reader.u8()?;
@@ -96,6 +97,7 @@ impl<'a> OpenExt<'a> {
         chain: &mut Chain,
         writer: &mut Writer<'_>,
     ) -> Result<(), EncodeError> {
+        // In the order of their ids.
         if self.qos {
             chain.unit(writer, KEY_QOS)?;
         }

@@ -70,6 +70,7 @@ impl Shelf {
     /// Answers on a separate task, so that the link of the query is read while the answers are
     /// sent.
     fn answer(self: &Arc<Self>, query: Query) {
+        // A query that no sample matches gets no reply.
         let bytes =
             self.ledger
                 .lock()
@@ -77,6 +78,8 @@ impl Shelf {
         if bytes == 0 {
             return;
         }
+        // The neighbour's share decides when the answer may be sent; a query beyond the limit of
+        // waiting ones is dropped.
         let share = query
             .neighbour()
             .map(|zid| self.shares.of(zid, Instant::now()));
@@ -86,6 +89,7 @@ impl Shelf {
             tracing::debug!(%query, "too many questions of one neighbour wait for the cache of an advanced publisher");
             return;
         }
+        // A separate task waits for the turn and sends.
         let shelf = Arc::clone(self);
         let answer = move || async move {
             let place = match queued.flatten() {
@@ -128,6 +132,7 @@ impl Shelf {
     }
 
     async fn reply(&self, query: &Query, sample: Chosen) -> Result<(), AnswerError> {
+        // A numbered sample keeps its number in the reply.
         let source = sample.number.map(|sn| SourceInfo {
             id: self.source,
             sn,

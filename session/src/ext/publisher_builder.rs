@@ -153,6 +153,7 @@ impl<'b> Operation for AdvancedPublisherBuilder<'_, 'b, '_> {
         let mut publisher = self.builder.perform()?;
         let (id, node) = (publisher.id(), session.node().clone());
         let (cache, stamps) = (self.cache.as_ref(), node.stamps());
+        // Check the settings: a cache distinguishes its samples by numbers or timestamps.
         if cache.is_some() && self.miss_detection.is_none() && !stamps {
             let key = publisher.key_expr().clone().into_owned();
             return Err(AdvancedError::NoTimestamps { key });
@@ -161,12 +162,14 @@ impl<'b> Operation for AdvancedPublisherBuilder<'_, 'b, '_> {
             let what = "max_samples";
             return Err(AdvancedError::Zero { what });
         }
+        // The own key shows subscribers how the samples are distinguished.
         let is_numbered = self.miss_detection.is_some();
         let source = match is_numbered {
             true => Source::Numbered(id),
             false => Source::Stamped(id.zid),
         };
         let own = keys::publisher(publisher.key_expr(), source, meta.as_ref())?;
+        // The ledger counts without a cache, too.
         let nothing = CacheConfig::default().max_samples(0);
         let ledger = Ledger::new(cache.unwrap_or(&nothing), publisher.encoding());
         let ledger = Arc::new(Mutex::new(ledger));
@@ -176,9 +179,11 @@ impl<'b> Operation for AdvancedPublisherBuilder<'_, 'b, '_> {
             Some(detection) => detection.start(session, &own, &ledger)?,
             None => None,
         };
+        // With timestamps no put has only a payload.
         if stamps {
             publisher.has_more_than_payloads();
         }
+        // Announced last, when the cache can answer.
         let token = self.is_detectable.then(|| {
             let token = session.liveliness().declare_token(&own);
             token.perform()

@@ -167,9 +167,11 @@ impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_,
             manner,
             handler,
         } = self;
+        // Check all settings before anything is declared.
         let key = key?.into_owned();
         manner.check()?;
         let meta = manner.meta.clone().transpose()?;
+        // The intake holds what all declarations share.
         let (callback, handler) = handler.into_handler();
         let gone = Gone::default();
         let _here = Here::of([Some(&gone), None, None]);
@@ -187,6 +189,7 @@ impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_,
             questions: Default::default(),
             background: Default::default(),
         });
+        // Samples come in from here on.
         let ending = Ending(Arc::clone(&intake));
         let subscriber = session
             .declare_subscriber(&intake.key)
@@ -196,9 +199,12 @@ impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_,
                 intake.take(sample, Heard::Live);
             })
             .perform()?;
+        // The history is queried once the subscriber is declared, so that no sample is missed
+        // between both.
         if manner.history.is_some() {
             intake.change(Sources::ask_history);
         }
+        // The remaining declarations, as configured.
         let declared = Declared {
             _heartbeats: manner.heartbeats(session, &intake)?,
             _publishers: manner.publishers(session, &intake)?,

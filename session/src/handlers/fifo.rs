@@ -122,6 +122,7 @@ impl FifoChannel {
             beyond: None,
             origin: Origin::here(),
         };
+        // A value that finds no room becomes a future, which waits without a thread.
         let patient = Patient::new(move |value| match sender.try_send(value) {
             Ok(()) => None,
             Err(flume::TrySendError::Disconnected(_)) => {

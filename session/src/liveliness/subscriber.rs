@@ -68,6 +68,7 @@ impl<H: IntoHandler<Sample>> Operation for LivelinessSubscriberBuilder<'_, '_, H
         let key = self.key?.into_owned();
         let (patient, handler) = self.handler.into_patient();
         let namespace = self.session.namespace().cloned();
+        // Changes come with the key below the namespace.
         let tell = Box::new(move |notice| match notice {
             Notice::Token { key, alive } => {
                 let key = incoming(namespace.as_ref(), key)?;
@@ -75,6 +76,7 @@ impl<H: IntoHandler<Sample>> Operation for LivelinessSubscriberBuilder<'_, '_, H
             }
             _ => None,
         });
+        // The node knows the whole key.
         let listeners = self.session.listeners();
         let outgoing = self.session.outgoing(&key)?;
         let told = Told {

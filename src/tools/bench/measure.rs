@@ -33,6 +33,7 @@ pub fn trips(
     span: Duration,
     interrupt: &Interrupt,
 ) -> Result<Trips, Failure> {
+    // Both directions have to be matched first.
     let answers = session
         .declare_subscriber(ping.replacen("/ping/", "/pong/", 1))
         .wait()?;
@@ -42,6 +43,7 @@ pub fn trips(
         .express(true)
         .wait()?;
     audience::settle(&publisher);
+    // One round trip; late answers of earlier ones are skipped.
     let mut payload = pattern(TRIP);
     let mut ask = |number: u64| -> Result<Option<u64>, Failure> {
         payload[..8].copy_from_slice(&number.to_le_bytes());
@@ -63,6 +65,7 @@ pub fn trips(
         }
         Ok(None)
     };
+    // The first answer may take several attempts.
     let mut numbers = 0..;
     let mut next = || numbers.next().unwrap_or_default();
     let mut is_there = false;
@@ -72,6 +75,7 @@ pub fn trips(
     if !is_there {
         return Err(Failure::Run("no round trip is answered".to_owned()));
     }
+    // Measure until the time is over.
     let (end, mut nanos) = (Instant::now() + span, Vec::new());
     while Instant::now() < end && !interrupt.happened() {
         match ask(next())? {

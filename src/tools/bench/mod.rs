@@ -103,12 +103,14 @@ impl Bench {
     }
 
     fn measure(&self, session: &Session, interrupt: &Interrupt) -> Result<(), Failure> {
+        // Find the node, and the path to it.
         let zid = self.find(session, interrupt)?;
         let place = format!("{}/{zid}", self.key);
         let told = told(session, &place, "")?;
         let path = path::path(session, &zid, &told.links);
         say(&format!("measuring with {zid}: {}", path.words()));
         let run = session.zid().to_string();
+        // Round trips.
         let mut lost = 0;
         let trips = measure::trips(
             session,
@@ -117,6 +119,7 @@ impl Bench {
             interrupt,
         )?;
         say(&trips.line());
+        // Flows, one for each size.
         let mut flows = Vec::new();
         for (number, size) in self.sizes.iter().enumerate() {
             if interrupt.happened() {
@@ -132,6 +135,7 @@ impl Bench {
             lost += flow.lost();
             flows.push(flow);
         }
+        // Report; lost messages are a failure.
         self.report(&path, &trips, &flows);
         match lost {
             0 => Ok(()),
@@ -145,6 +149,7 @@ impl Bench {
         let end = Instant::now() + self.wait;
         let mut said = false;
         loop {
+            // The requested node, or any.
             let mut found = self.serving(session, &alive)?;
             found.retain(|zid| self.with.as_ref().is_none_or(|with| with == zid));
             if let Some(zid) = found.first() {
@@ -154,6 +159,7 @@ impl Bench {
                 }
                 return Ok(zid.clone());
             }
+            // Retry until the time is over; the first attempt in vain is reported.
             interrupt.check()?;
             if Instant::now() >= end {
                 let wait = self.wait;

@@ -69,11 +69,13 @@ impl Counter {
 pub fn serve(bench: &Bench, session: &Session, interrupt: &Interrupt) -> Result<(), Failure> {
     let place = format!("{}/{}", bench.key, session.zid());
     let counters: Arc<Mutex<Counters>> = Arc::default();
+    // Echo of round trips.
     let echo = session.clone();
     let _ping = session
         .declare_subscriber(format!("{place}/ping/*"))
         .callback(move |sample| pong(&echo, &sample))
         .wait()?;
+    // Counts of flows.
     let counting = Arc::clone(&counters);
     let _flow = session
         .declare_subscriber(format!("{place}/flow/*"))
@@ -82,11 +84,13 @@ pub fn serve(bench: &Bench, session: &Session, interrupt: &Interrupt) -> Result<
             counters.add(&sample);
         })
         .wait()?;
+    // Reports; the token comes last, when everything is declared.
     let queries = session.declare_queryable(format!("{place}/told")).wait()?;
     let _alive = session
         .liveliness()
         .declare_token(format!("{place}/alive"))
         .wait()?;
+    // Answer queries until Ctrl-C.
     let mut start = Start::new(session, bench.connection.json);
     while !interrupt.happened() {
         start.look();

@@ -179,6 +179,7 @@ fn read(format: &str) -> Result<KeFormat<'_>, String> {
     let mut segments: Vec<Segment> = Vec::new();
     let (mut from, mut at) = (0, 0);
     while let Some(found) = format.split_at(at).1.find('$') {
+        // The next part, in one of its two spellings.
         let begin = at + found;
         let rest = format.split_at(begin).1;
         if rest.starts_with("$*") {
@@ -192,11 +193,13 @@ fn read(format: &str) -> Result<KeFormat<'_>, String> {
         let (text, behind) = inside
             .split_once(end)
             .ok_or_else(|| format!("{rest} has no {end}"))?;
+        // The text before it and behind it has to be whole chunks.
         let prefix = format.split_at(begin).0.split_at(from).1;
         check_between(prefix, segments.is_empty())?;
         if !behind.is_empty() && !behind.starts_with('/') {
             return Err(format!("{text} is part of a chunk"));
         }
+        // The part itself, with a name of its own.
         let spec = Spec::read(text)?;
         if segments.iter().any(|segment| segment.id() == spec.id) {
             return Err(format!("{} is there twice", spec.id));
@@ -205,6 +208,7 @@ fn read(format: &str) -> Result<KeFormat<'_>, String> {
         from = format.len() - behind.len();
         at = from;
     }
+    // The text behind the last part.
     let suffix = format.split_at(from).1;
     let bare = match segments.is_empty() {
         true => suffix,

@@ -130,6 +130,8 @@ pub(super) fn declare<H: IntoHandler<Sample>>(
     handler: H,
 ) -> Result<(FetchingSubscriber<H::Handler>, Fetch), FetchError> {
     let key = about.key?;
+    // The first fetch begins before the subscriber, so that published samples are held from the
+    // start.
     let (callback, handler) = handler.into_handler();
     let gone = Gone::default();
     let _here = Here::of([Some(&gone), None, None]);
@@ -140,6 +142,7 @@ pub(super) fn declare<H: IntoHandler<Sample>>(
         let Ending(merging) = &ending;
         merging.take(sample);
     };
+    // Published samples, or changes of tokens.
     let subscriber = match about.space {
         KeySpace::User => {
             let data = about.session.declare_subscriber(key);

@@ -116,6 +116,7 @@ impl Operation for PublicationCacheBuilder<'_, '_, '_> {
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (session, key) = (self.session, self.key?.into_owned());
         let suffix = self.suffix.transpose()?.map(KeyExpr::into_owned);
+        // Samples are distinguished by their timestamps.
         if !session.node().stamps() {
             return Err(AdvancedError::Unstamped { key });
         }
@@ -123,6 +124,7 @@ impl Operation for PublicationCacheBuilder<'_, '_, '_> {
             None => key.clone(),
             Some(suffix) => &key / suffix,
         };
+        // The subscriber fills the cache, the queryable answers from it.
         let kept = Arc::new(Mutex::new(Kept::new(self.limits)));
         let (keeping, shelf) = (
             Arc::clone(&kept),
@@ -251,11 +253,13 @@ impl Kept {
     /// Inserts a sample and evicts the oldest ones of its key; returns true if it was inserted.
     fn keep(&mut self, sample: Sample) -> bool {
         let (limits, bytes) = (self.limits, held_bytes(&sample));
+        // One key more than allowed is not cached.
         let is_new = !self.by_key.contains_key(sample.key_expr().as_str());
         if is_new && self.by_key.len() >= limits.keys {
             self.not_kept += 1;
             return false;
         }
+        // Evict the oldest samples of the key until the new one fits.
         let samples = self.by_key.entry(sample.key_expr().clone()).or_default();
         while samples.len() >= limits.history.max(1) || self.bytes + bytes > limits.bytes {
             let Some(oldest) = samples.pop_front() else {
@@ -269,6 +273,7 @@ impl Kept {
             samples.push_back(sample);
             return true;
         }
+        // A key without samples takes no place.
         if samples.is_empty() {
             self.by_key.remove(sample.key_expr().as_str());
         }

@@ -197,6 +197,8 @@ impl Sources {
             is_asked: self.questions > 0,
             rules,
         };
+        // Numbers distinguish best, timestamps second; a sample without either is delivered at
+        // once.
         match (sample.source_info(), sample.timestamp()) {
             (Some(&SourceInfo { id, sn }), _) => {
                 let source = self
@@ -237,6 +239,7 @@ impl Sources {
     pub fn take_token(&mut self, key: &KeyExpr<'static>, is_alive: bool, now: Instant) {
         let (rules, budgets) = (&self.rules, &self.budgets);
         let source = Source::of_key(key);
+        // A token whose key names no source leads to a query of all sources.
         match source {
             Some(Source::Numbered(id)) => {
                 let source = self
@@ -253,6 +256,7 @@ impl Sources {
             None if is_alive => self.questions += 1,
             None => {}
         }
+        // A publisher that has come is queried for its history.
         if is_alive {
             self.steps.push_back(Step::Ask(Question {
                 about: source.map_or(About::All, About::One),
@@ -277,6 +281,7 @@ impl Sources {
 
     /// Handles the end of a query, with or without answers.
     pub fn end(&mut self, about: About) {
+        // Sources deliver what they hold once no query about them is under way.
         let (rules, steps) = (&self.rules, &mut self.steps);
         match about {
             About::All => {

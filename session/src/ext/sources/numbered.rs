@@ -195,6 +195,7 @@ impl Numbered {
         let rules = moment.rules;
         let has_gap = |last: i64| place > last + 1;
         let is_waiting = (moment.is_asked || self.questions > 0) && rules.depth > 1;
+        // With recovery, a gap is queried, and the samples behind it are held.
         match self.lines.end_before(place) {
             Some(last) if has_gap(last) && rules.recovery => {
                 self.held.insert(place, sample);

@@ -68,9 +68,11 @@ impl Stamped {
         self.heard = moment.now;
         let was_asking = self.is_asking;
         self.is_asking = moment.is_asked || self.questions > 0;
+        // At the begin of a query, the samples delivered so far count as known.
         if self.is_asking && !was_asking {
             self.known = self.delivered.clone();
         }
+        // Drop a sample that was delivered, and an answer older than the delivered ones.
         let time = timestamp.time().as_u64();
         let is_known = match moment.heard {
             Heard::Live => self.known.has(time),
@@ -79,6 +81,7 @@ impl Stamped {
         if is_known {
             return;
         }
+        // Without a query, or with a history of one sample, none needs to wait.
         if !self.is_asking {
             self.deliver(timestamp, sample, steps);
             return;
@@ -88,6 +91,7 @@ impl Stamped {
             self.deliver(timestamp, sample, steps);
             return;
         }
+        // The answers may be older: hold the sample, up to the depth of the history.
         self.held.insert(timestamp, sample);
         if self.held.is_full(moment.rules.depth) {
             self.deliver_all(steps);
