@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The files of the libraries that synchronize threads by hand, built with loom's locks, atomics
+//! The files of the libraries that synchronise threads by hand, built with loom's locks, atomics
 //! and threads, so that their tests try every order of the threads' steps. A separate workspace,
 //! because `--cfg loom` would also change the runtimes that the libraries are built with. See
 //! `README.md`.

@@ -52,7 +52,7 @@ impl Entry {
         }
     }
 
-    /// The name of the entry's scenario.
+    /// Returns the name of the entry's scenario.
     pub fn title(&self) -> String {
         format!("{}{}", self.label, self.scenario)
     }

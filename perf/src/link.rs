@@ -71,7 +71,7 @@ impl Drop for Paths {
 }
 
 impl Link {
-    /// The name by which users choose the link.
+    /// Returns the name by which users choose the link.
     pub fn name(self) -> &'static str {
         match self {
             Link::Tcp => "tcp",
@@ -84,7 +84,7 @@ impl Link {
         }
     }
 
-    /// The scheme of its endpoints.
+    /// Returns the scheme of its endpoints.
     pub fn scheme(self) -> &'static str {
         match self {
             #[cfg(unix)]
@@ -150,8 +150,8 @@ impl Link {
         self == Link::Udp
     }
 
-    /// The maximum size of a write by bare sockets on a link where each write is one message of the
-    /// protocol.
+    /// Returns the maximum size of a write by bare sockets on a link where each write is one
+    /// message of the protocol.
     pub fn batch(self) -> Option<usize> {
         match self {
             Link::Udp => Some(DATAGRAM_MAX),

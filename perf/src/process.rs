@@ -96,7 +96,7 @@ impl Process {
         })
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -26,7 +26,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The directory of its programs, if they are wanted.
+    /// Returns the directory of its programs, if they are wanted.
     ///
     /// # Errors
     /// Fails if one of the programs is missing there.
@@ -34,7 +34,7 @@ impl Reference {
         directory("--with-zenoh", self.with_zenoh.as_deref(), &ZENOH_PROGRAMS)
     }
 
-    /// The directory of programs that also measure one way, as those of peers/zenoh do.
+    /// Returns the directory of programs that also measure one way, as those of peers/zenoh do.
     ///
     /// # Errors
     /// Fails if one of the programs is missing there.
@@ -42,7 +42,7 @@ impl Reference {
         directory("--with-zenoh", self.examples()?, &ONE_WAY)
     }
 
-    /// The directory of programs that also send on a schedule, as those of peers/zenoh do.
+    /// Returns the directory of programs that also send on a schedule, as those of peers/zenoh do.
     ///
     /// # Errors
     /// Fails if one of the programs is missing there, or its `z_ping` has no schedule.
@@ -52,7 +52,8 @@ impl Reference {
         Ok(directory)
     }
 
-    /// The yardsticks of tables: `bare` under its name there, and the reference if it is measured.
+    /// Returns the yardsticks of tables: `bare` under its name there, and the reference if it is
+    /// measured.
     pub fn columns<'a>(&self, bare: &'a str) -> Vec<&'a str> {
         let reference = self.with_zenoh.is_some().then_some(ZENOH);
         [bare].into_iter().chain(reference).collect()
@@ -69,7 +70,7 @@ pub struct MessageIo {
 }
 
 impl MessageIo {
-    /// The directory of its programs, if they are wanted.
+    /// Returns the directory of its programs, if they are wanted.
     ///
     /// # Errors
     /// Fails if one of the programs is missing there.

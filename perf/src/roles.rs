@@ -52,7 +52,7 @@ pub struct Roles<'a> {
 }
 
 impl Roles<'_> {
-    /// The program between senders and receivers.
+    /// Returns the program between senders and receivers.
     pub fn router(&self, endpoint: &str) -> Program {
         let [senders, receivers] = self.scenario.programs().map(|count| count.to_string());
         match (&self.system.kind, self.scenario.flow()) {
@@ -80,7 +80,7 @@ impl Roles<'_> {
         }
     }
 
-    /// The only program of messages that go one way on one thread.
+    /// Returns the only program of messages that go one way on one thread.
     pub fn both_ends(&self, endpoint: &str) -> Program {
         let size = self.scenario.size().to_string();
         let [seconds, warm_up] = [self.span.seconds, self.span.warm_up].map(|s| s.to_string());
@@ -106,7 +106,7 @@ impl Roles<'_> {
         self.program("one way", file, [vec![size], timing, more].concat())
     }
 
-    /// A subscriber, or the answering program.
+    /// Returns a subscriber, or the answering program.
     pub fn receiver(&self, side: &Side) -> Program {
         match self.scenario {
             Scenario::Flow(flow) => self.subscriber(flow, side),
@@ -117,7 +117,7 @@ impl Roles<'_> {
         }
     }
 
-    /// The publisher of that number, or the asking program.
+    /// Returns the publisher of that number, or the asking program.
     pub fn sender(&self, number: u16, to: Vec<String>) -> Program {
         let side = Side::Connect(to);
         match self.scenario {
@@ -245,8 +245,8 @@ impl Roles<'_> {
         )
     }
 
-    /// The program of a role; `files` are its names for bare sockets, for this project and for the
-    /// reference.
+    /// Returns the program of a role; `files` are its names for bare sockets, for this project and
+    /// for the reference.
     fn play(
         &self,
         role: &str,
@@ -309,13 +309,13 @@ impl Roles<'_> {
         self.program(role, file, arguments)
     }
 
-    /// The flag of sockets without framing.
+    /// Returns the flag of sockets without framing.
     fn stream(&self) -> Vec<String> {
         let flag = self.system.is_stream.then(|| "--stream".to_owned());
         flag.into_iter().collect()
     }
 
-    /// The settings of bare sockets for the link.
+    /// Returns the settings of bare sockets for the link.
     fn means(&self) -> Vec<String> {
         each("--cfg", &self.system.link.settings())
     }
@@ -328,7 +328,7 @@ impl Roles<'_> {
         }
     }
 
-    /// The configuration settings of all nodes.
+    /// Returns the configuration settings of all nodes.
     fn settings(&self) -> Vec<String> {
         let mut settings = self.patience();
         settings.extend(self.system.link.settings());
@@ -394,18 +394,18 @@ impl Roles<'_> {
     }
 }
 
-/// The flags of a node that listens.
+/// Returns the flags of a node that listens.
 fn listening(endpoint: &str) -> Vec<String> {
     words(["-l", endpoint, "--no-multicast-scouting"])
 }
 
-/// The running executable, which is also that of its workers.
+/// Returns the running executable, which is also that of its workers.
 pub fn this_program() -> PathBuf {
     // if the system does not report the path, it may find the command by its name
     std::env::current_exe().unwrap_or_else(|_| "zonda".into())
 }
 
-/// The flags that set the quality of messages and replies.
+/// Returns the flags that set the quality of messages and replies.
 fn quality(trips: &Trips) -> Vec<String> {
     let mut flags = Vec::new();
     if !trips.express {
@@ -417,8 +417,8 @@ fn quality(trips: &Trips) -> Vec<String> {
     flags
 }
 
-/// The number of messages in one round of the reference's subscriber: few enough for several rounds
-/// in a measurement, many enough that printing costs nothing.
+/// Returns the number of messages in one round of the reference's subscriber: few enough for
+/// several rounds in a measurement, many enough that printing costs nothing.
 pub fn round_messages(flow: &Flow) -> u64 {
     let bytes = FASTEST_BYTES * PERIOD.as_secs_f64();
     let messages = bytes / flow.size.max(1000) as f64 / f64::from(flow.subscribers);

@@ -32,12 +32,12 @@ impl Timetable {
         }
     }
 
-    /// The due time of message `number`.
+    /// Returns the due time of message `number`.
     pub fn due(&self, number: u64) -> Instant {
         self.start + Duration::from_nanos((number as f64 * self.nanos) as u64)
     }
 
-    /// The number of messages due by `now`.
+    /// Returns the number of messages due by `now`.
     pub fn due_by(&self, now: Instant) -> u64 {
         match now.checked_duration_since(self.start) {
             None => 0,

@@ -99,7 +99,8 @@ impl AnyRuntime {
         AnyRuntime::Smol(SmolRuntime::from_executor(executor))
     }
 
-    /// The runtime's name: the name of its kind; the application's tokio runtime is always `tokio`.
+    /// Returns the runtime's name: the name of its kind; the application's tokio runtime is always
+    /// `tokio`.
     pub fn name(&self) -> &'static str {
         with_runtime!(self, runtime => runtime.name())
     }

@@ -22,7 +22,7 @@ pub use self::stream::{join, split};
 use crate::yielding::yield_now;
 use crate::{Origin, PreciseTimer};
 
-/// Initializes the process's reactor.
+/// Initialises the process's reactor.
 ///
 /// # Errors
 /// Fails in a process that was forked after its parent used the reactor: the two would take each

@@ -19,7 +19,7 @@ pub struct RxBuf {
 }
 
 impl RxBuf {
-    /// A buffer of `capacity` bytes, all spare. Allocates zeroed memory once.
+    /// Returns a buffer of `capacity` bytes, all spare. Allocates zeroed memory once.
     pub fn new(capacity: usize) -> Self {
         RxBuf {
             block: vec![0; capacity],
@@ -62,19 +62,19 @@ impl RxBuf {
         RxBuf { block, filled, end }
     }
 
-    /// The bytes received so far.
+    /// Returns the bytes received so far.
     #[inline]
     pub fn filled(&self) -> &[u8] {
         &self.block[..self.filled]
     }
 
-    /// The bytes received so far, writable.
+    /// Returns the bytes received so far, writable.
     #[inline]
     pub fn filled_mut(&mut self) -> &mut [u8] {
         &mut self.block[..self.filled]
     }
 
-    /// The spare part; always initialized, with unspecified content.
+    /// Returns the spare part; always initialised, with unspecified content.
     #[inline]
     pub fn spare_mut(&mut self) -> &mut [u8] {
         &mut self.block[self.filled..self.end]
@@ -113,7 +113,7 @@ impl RxBuf {
         self.filled = n;
     }
 
-    /// The number of bytes that may be filled.
+    /// Returns the number of bytes that may be filled.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.end

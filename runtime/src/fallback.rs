@@ -31,9 +31,9 @@ fn substitute() -> Option<RuntimeKind> {
 }
 
 impl RuntimeKind {
-    /// The kind that [`AnyRuntime::start`] would start now for this kind, and the reason if it is
-    /// another one: `uring` is tried, and another kind replaces it where the system refuses it and
-    /// one is compiled in.
+    /// Returns the kind that [`AnyRuntime::start`] would start now for this kind, and the reason if
+    /// it is another one: `uring` is tried, and another kind replaces it where the system refuses
+    /// it and one is compiled in.
     ///
     /// # Errors
     /// Fails with the reason why no runtime would start.

@@ -35,7 +35,7 @@ impl RuntimeKind {
         (RuntimeKind::Uring, UringRuntime::COMPILED_IN),
     ];
 
-    /// The name of the kind on command lines and in configurations.
+    /// Returns the name of the kind on command lines and in configurations.
     pub fn name(self) -> &'static str {
         match self {
             RuntimeKind::Tokio => "tokio",
@@ -47,7 +47,7 @@ impl RuntimeKind {
         }
     }
 
-    /// The kinds that are compiled in, in the order of preference.
+    /// Returns the kinds that are compiled in, in the order of preference.
     pub fn available() -> impl Iterator<Item = RuntimeKind> {
         Self::ALL
             .into_iter()
@@ -55,7 +55,8 @@ impl RuntimeKind {
             .map(|(kind, _)| kind)
     }
 
-    /// The names of [`RuntimeKind::available`], as in `tokio, smol`; `none` if there are none.
+    /// Returns the names of [`RuntimeKind::available`], as in `tokio, smol`; `none` if there are
+    /// none.
     pub fn available_names() -> String {
         let names: Vec<_> = Self::available().map(RuntimeKind::name).collect();
         if names.is_empty() {

@@ -10,16 +10,16 @@
 //! # Features and threads
 //! | feature | kind | threads, and why |
 //! |---|---|---|
-//! | `tokio` (default) | [`RuntimeKind::Tokio`] | `zonda-net-0`, `-1`, ...: tokio's workers, one per core or as many as [`RuntimeOptions::threads`] says; they run all tasks |
+//! | `tokio` (default) | [`RuntimeKind::Tokio`] | `zonda-net-0`, `-1`, ...: tokio's workers, one per core or as many as [`RuntimeOptions::threads`] sets; they run all tasks |
 //! | `tokio` | [`RuntimeKind::TokioCurrent`] | one `zonda-net`: runs all tasks, for small machines and for the fewest hand-overs between threads |
 //! | `tokio` | `AnyRuntime::from_tokio` | none: tasks run on the application's runtime |
-//! | `smol` | [`RuntimeKind::Smol`] | `zonda-net-0`, and more if [`RuntimeOptions::threads`] says so: they run all tasks and wait for events in turns |
+//! | `smol` | [`RuntimeKind::Smol`] | `zonda-net-0`, and more if [`RuntimeOptions::threads`] is larger: they run all tasks and wait for events in turns |
 //! | `smol` | `AnyRuntime::from_smol` | none: tasks run wherever the application runs its executor |
-//! | `async-std` | [`RuntimeKind::AsyncStd`] | async-std's own, `async-std/runtime`, one per core or as many as `ASYNC_STD_THREAD_COUNT` says |
+//! | `async-std` | [`RuntimeKind::AsyncStd`] | async-std's own, `async-std/runtime`, one per core or as many as `ASYNC_STD_THREAD_COUNT` sets |
 //! | `smol`, `async-std` | | `async-io`, one in a process: waits for events while no other thread does; it belongs to the crate async-io and stays |
 //! | `threads` | [`RuntimeKind::Threads`] | one per task, named after it with a number behind: for each link `zonda-rx-0` reads and calls subscribers, and `zonda-tx-0` waits for a slow peer and for deadlines; for each listening socket `zonda-accept-0` |
 //! | `threads` | | `zonda-handshake`, while peers open links: runs all their handshakes; `zonda-wait`, while other threads or executors wait for this backend: does their waiting |
-//! | `uring` | [`RuntimeKind::Uring`] | `zonda-net-0`, `-1`, ...: one per core or as many as [`RuntimeOptions::threads`] says, each with an io_uring and tasks of its own |
+//! | `uring` | [`RuntimeKind::Uring`] | `zonda-net-0`, `-1`, ...: one per core or as many as [`RuntimeOptions::threads`] sets, each with an io_uring and tasks of its own |
 //! | all | | `zonda-resolve`: only while a host name is looked up, since the system's resolver blocks |
 //! | all | | `zonda-trial`: only while [`AnyRuntime::start`] tries [`RuntimeOptions::cpus`] and [`RuntimeOptions::scheduling`] |
 //!

@@ -49,8 +49,8 @@ fn enter(waker: Waker) -> Leave {
     })))
 }
 
-/// The deadlines that the calling thread fires while it is parked; `None` unless it is inside a
-/// wait that `waker` ends.
+/// Returns the deadlines that the calling thread fires while it is parked; `None` unless it is
+/// inside a wait that `waker` ends.
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub(crate) fn timers(waker: &Waker) -> Option<Arc<Timers>> {
     WAIT.with_borrow_mut(|wait| {

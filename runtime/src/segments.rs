@@ -14,9 +14,9 @@ pub const SLICES_PER_WRITE: usize = 64;
 /// A write calls `segment(i)` for `i < count()` only, possibly several times; `segment` must return
 /// the same bytes each time until the value is returned. Empty segments are allowed.
 pub trait Segments: Send + 'static {
-    /// The number of segments.
+    /// Returns the number of segments.
     fn count(&self) -> usize;
-    /// The bytes of one segment.
+    /// Returns the bytes of one segment.
     fn segment(&self, index: usize) -> &[u8];
 }
 
@@ -57,7 +57,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The remaining bytes, without empty segments.
+    /// Returns the remaining bytes, without empty segments.
     pub(crate) fn rest<'s, S: Segments>(
         &self,
         segments: &'s S,

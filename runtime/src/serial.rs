@@ -202,7 +202,7 @@ impl<Q, S> DerefMut for Locked<'_, Q, S> {
 }
 
 impl<S> Turn<S> {
-    /// The state that only the holder of the turn may use.
+    /// Returns the state that only the holder of the turn may use.
     pub fn seat(&mut self) -> &mut S {
         &mut self.0
     }

@@ -79,7 +79,7 @@ impl SmolRuntime {
         }
     }
 
-    /// The underlying executor.
+    /// Returns the underlying executor.
     pub fn executor(&self) -> &Arc<Executor<'static>> {
         &self.executor
     }

@@ -57,7 +57,7 @@ impl Timers {
         due.into_iter().for_each(Waker::wake);
     }
 
-    /// The time until the next deadline.
+    /// Returns the time until the next deadline.
     pub fn left(&self) -> Option<Duration> {
         let next = self.lock().waiting.first_key_value()?.0.0;
         Some(next.saturating_duration_since(Instant::now()))

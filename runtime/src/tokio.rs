@@ -155,7 +155,7 @@ impl TokioRuntime {
         }
     }
 
-    /// The handle of the underlying runtime.
+    /// Returns the handle of the underlying runtime.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }

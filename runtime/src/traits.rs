@@ -93,7 +93,7 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// A timer for short waits, made once and used in a loop.
     type Timer: PreciseTimer;
 
-    /// The name by which users choose the runtime, such as `tokio`.
+    /// Returns the name by which users choose the runtime, such as `tokio`.
     fn name(&self) -> &'static str;
 
     /// Starts a task. `make` runs on the thread that will own the task, so that sockets adopted in it never move to a

@@ -126,7 +126,7 @@ impl<'r> Comparison<'r> {
         self.own.is_empty() && self.yardsticks.is_empty() && self.broken.is_empty()
     }
 
-    /// The number of this project's own figures that are worse, or missing.
+    /// Returns the number of this project's own figures that are worse, or missing.
     pub fn worse(&self) -> usize {
         self.broken.len() + count(&self.own, Change::Worse)
     }

@@ -169,7 +169,7 @@ impl Gauges {
         self.0.iter().all(|g| g.rate() > 0.0)
     }
 
-    /// Messages since the window opened, at the slowest receiver.
+    /// Returns the messages since the window opened, at the slowest receiver.
     fn moved(&self) -> u64 {
         let moved = self
             .0

@@ -70,7 +70,7 @@ impl Figure {
         Figure { frame, svg }
     }
 
-    /// The edges of the frame.
+    /// Returns the edges of the frame.
     pub fn frame(&self) -> Frame {
         self.frame
     }

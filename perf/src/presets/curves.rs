@@ -122,7 +122,7 @@ impl Curves {
         outcome.finish(None)
     }
 
-    /// The number of rounds.
+    /// Returns the number of rounds.
     fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
     }
@@ -133,7 +133,7 @@ impl Curves {
         Span::new(seconds / 2.0, seconds)
     }
 
-    /// The duration of a latency measurement at a rate.
+    /// Returns the duration of a latency measurement at a rate.
     fn span_at(&self, scenario: &Scenario) -> Span {
         let Span {
             warm_up, seconds, ..

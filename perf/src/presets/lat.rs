@@ -341,12 +341,13 @@ impl Beside {
         })
     }
 
-    /// The time of one batch on the link at the rate of the load.
+    /// Returns the time of one batch on the link at the rate of the load.
     fn batch(&self) -> f64 {
         BATCH_BITS / self.rate * 1e6
     }
 
-    /// The bound of the p99: its value without the load, plus one batch that may be sent ahead.
+    /// Returns the bound of the p99: its value without the load, plus one batch that may be sent
+    /// ahead.
     fn bound(&self) -> f64 {
         self.alone + self.batch()
     }

@@ -163,7 +163,7 @@ impl Links {
         outcome.finish(self.kept.json.as_deref())
     }
 
-    /// The span of a flow.
+    /// Returns the span of a flow.
     fn flow_span(&self) -> Span {
         let usual = if self.quick { BYTES_QUICK } else { BYTES };
         Span {
@@ -172,7 +172,7 @@ impl Links {
         }
     }
 
-    /// The span for which single bytes are sent.
+    /// Returns the span for which single bytes are sent.
     fn way_span(&self) -> Span {
         let seconds = self.seconds.as_secs_f64();
         Span::new(seconds / 4.0, seconds)

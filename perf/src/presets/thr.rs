@@ -92,7 +92,7 @@ pub struct Thr {
 }
 
 impl Thr {
-    /// Recording time and the warm-up before it.
+    /// Returns the recording time and the warm-up before it.
     fn span(&self) -> Span {
         let seconds = self.seconds.as_secs_f64();
         let warm_up = self

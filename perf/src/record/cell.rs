@@ -204,35 +204,35 @@ impl Cell {
         self.note = Some(why.into());
     }
 
-    /// The figures of a metric, by rounds.
+    /// Returns the figures of a metric, by rounds.
     pub fn rounds(&self, metric: &str) -> &[f64] {
         self.metrics.get(metric).map_or(&[], |m| &m.rounds)
     }
 
-    /// The sum of a metric over the rounds.
+    /// Returns the sum of a metric over the rounds.
     pub fn sum(&self, metric: &str) -> f64 {
         // the sum of no figures is -0
         self.rounds(metric).iter().sum::<f64>() + 0.0
     }
 
-    /// The latencies of all rounds together, if there are some.
+    /// Returns the latencies of all rounds together, if there are some.
     pub fn latencies(&self) -> Option<Histogram<u64>> {
         let all = histogram_of(self.nanos_times.iter().flatten().copied());
         (!all.is_empty()).then_some(all)
     }
 
-    /// The median and the range of a metric over the rounds.
+    /// Returns the median and the range of a metric over the rounds.
     pub fn spread(&self, metric: &str) -> Option<Spread> {
         self.metrics.get(metric)?.spread()
     }
 
-    /// The number of rounds that were measured.
+    /// Returns the number of rounds that were measured.
     pub fn measured(&self) -> usize {
         let each = self.metrics.values().map(|metric| metric.rounds.len());
         each.max().unwrap_or(0)
     }
 
-    /// The median of a metric over the rounds.
+    /// Returns the median of a metric over the rounds.
     pub fn median(&self, metric: &str) -> Option<f64> {
         self.spread(metric).map(|s| s.median)
     }
@@ -250,7 +250,7 @@ impl X {
 }
 
 impl Metric {
-    /// The median and the range over the rounds.
+    /// Returns the median and the range over the rounds.
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(self.rounds.iter().copied())
     }

@@ -112,17 +112,17 @@ pub struct Options {
 }
 
 impl Options {
-    /// The format in which each round trip is printed, if any.
+    /// Returns the format in which each round trip is printed, if any.
     pub fn rows(&self) -> Option<Format> {
         self.format.or(self.csv.then_some(Format::Zonda))
     }
 
-    /// The requested backend, or the first available one.
+    /// Returns the requested backend, or the first available one.
     pub fn backend(&self) -> Backend {
         self.backend.unwrap_or_else(Backend::first)
     }
 
-    /// The framework's name in reports.
+    /// Returns the framework's name in reports.
     pub fn framework(&self) -> &'static str {
         match self.protocol {
             Transport::Icmp => "icmp",
@@ -130,13 +130,13 @@ impl Options {
         }
     }
 
-    /// Messages per second that are wanted; `None` for back to back.
+    /// Returns the wanted messages per second; `None` for back to back.
     pub fn wanted(&self) -> Option<f64> {
         let interval = self.interval.as_secs_f64();
         (interval > 0.0).then(|| 1.0 / interval)
     }
 
-    /// The duration of the measurement.
+    /// Returns the duration of the measurement.
     pub fn measured_for(&self) -> Duration {
         self.duration.unwrap_or(Duration::from_secs(60))
     }

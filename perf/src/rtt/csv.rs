@@ -28,7 +28,7 @@ impl Format {
         self != Format::Zonda
     }
 
-    /// The name of a framework in the rows.
+    /// Returns the name of a framework in the rows.
     fn framework(self, name: &str) -> &str {
         match name {
             "icmp" if self.is_study() => "ping",

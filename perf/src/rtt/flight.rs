@@ -63,7 +63,7 @@ impl Flight {
         }
     }
 
-    /// The number of messages that have left.
+    /// Returns the number of messages that have left.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Acquire)
     }

@@ -77,22 +77,22 @@ impl Recording {
         self.usage = Usage::now().since(&self.before);
     }
 
-    /// The number of round trips.
+    /// Returns the number of round trips.
     pub fn answered(&self) -> u64 {
         self.samples.len() as u64 + self.beyond.len()
     }
 
-    /// Round trips per second.
+    /// Returns the round trips per second.
     pub fn rate(&self) -> f64 {
         self.answered() as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// CPU time for each round trip, in nanoseconds.
+    /// Returns the CPU time for each round trip, in nanoseconds.
     pub fn cpu_nanos(&self) -> Option<f64> {
         self.usage.cpu.map(|cpu| self.each(cpu.as_nanos() as f64))
     }
 
-    /// Sleeps of threads, for each round trip.
+    /// Returns the sleeps of threads for each round trip.
     pub fn sleeps(&self) -> Option<f64> {
         self.usage.sleeps.map(|sleeps| self.each(sleeps as f64))
     }
@@ -101,7 +101,7 @@ impl Recording {
         figure / self.answered().max(1) as f64
     }
 
-    /// The individual samples.
+    /// Returns the individual samples.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }

@@ -51,7 +51,7 @@ impl Load {
         Self::new(share, tasks, steps_per_slice())
     }
 
-    /// The number of slices due after `elapsed`.
+    /// Returns the number of slices due after `elapsed`.
     fn owed(&self, elapsed: Duration) -> u64 {
         (elapsed.as_nanos() / self.period.as_nanos().max(1)) as u64
     }

@@ -158,7 +158,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// The connections between the programs.
+    /// Returns the connections between the programs.
     pub fn topology(&self) -> Topology {
         match self {
             Scenario::Flow(flow) => flow.topology,
@@ -168,7 +168,7 @@ impl Scenario {
         }
     }
 
-    /// Payload of a message in bytes.
+    /// Returns the payload of a message in bytes.
     pub fn size(&self) -> usize {
         match self {
             Scenario::Flow(flow) => flow.size,
@@ -177,7 +177,7 @@ impl Scenario {
         }
     }
 
-    /// The numbers of sending and of receiving programs.
+    /// Returns the numbers of sending and of receiving programs.
     pub fn programs(&self) -> [u16; 2] {
         match self {
             Scenario::Flow(flow) => [flow.publishers, flow.subscribers],
@@ -186,7 +186,7 @@ impl Scenario {
         }
     }
 
-    /// The flow, if it is one.
+    /// Returns the flow, if it is one.
     pub fn flow(&self) -> Option<&Flow> {
         match self {
             Scenario::Flow(flow) => Some(flow),
@@ -194,7 +194,7 @@ impl Scenario {
         }
     }
 
-    /// The round trips, if it is those.
+    /// Returns the round trips, if it is those.
     pub fn trips(&self) -> Option<&Trips> {
         match self {
             Scenario::Trips(trips) => Some(trips),
@@ -202,7 +202,7 @@ impl Scenario {
         }
     }
 
-    /// The raw round trips, if it is those.
+    /// Returns the raw round trips, if it is those.
     pub fn raw(&self) -> Option<&Raw> {
         match self {
             Scenario::Raw(raw) => Some(raw),
@@ -210,7 +210,7 @@ impl Scenario {
         }
     }
 
-    /// The name that the points of one curve share.
+    /// Returns the name that the points of one curve share.
     pub fn case(&self) -> String {
         match self {
             Scenario::Flow(flow) => flow.case(),
@@ -220,7 +220,7 @@ impl Scenario {
         }
     }
 
-    /// The place on the x axis of a curve.
+    /// Returns the place on the x axis of a curve.
     pub fn x(&self) -> Option<X> {
         match self {
             Scenario::Flow(flow) => Some(X::new("size", "B", flow.size as f64)),

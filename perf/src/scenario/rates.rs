@@ -47,7 +47,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// Messages wanted per second, if that is a number.
+    /// Returns the wanted messages per second, if that is a number.
     pub fn hertz(self) -> Option<f64> {
         match self {
             Pace::BackToBack => None,

@@ -20,7 +20,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Its name on the command line and in reports.
+    /// Returns its name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Transport::Tcp => "tcp",
@@ -46,7 +46,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    /// Its name on the command line and in reports.
+    /// Returns its name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Pacing::Exact => "exact",
@@ -94,7 +94,7 @@ impl Raw {
         self.rate.hertz().map_or("inf".into(), count)
     }
 
-    /// The interval of messages in seconds.
+    /// Returns the interval of messages in seconds.
     pub fn interval(&self) -> f64 {
         self.rate.hertz().map_or(0.0, |hertz| 1.0 / hertz)
     }

@@ -266,7 +266,8 @@ fn flow(
     orders.wait()
 }
 
-/// The number of messages that a node did not send because a queue was full, once for each peer.
+/// Returns the number of messages that a node did not send because a queue was full, once for each
+/// peer.
 fn dropped(links: &[LinkStatus]) -> u64 {
     links.iter().map(|link| link.sent.dropped).sum()
 }

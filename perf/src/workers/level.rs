@@ -48,7 +48,7 @@ impl Door {
         }
     }
 
-    /// The session, if there is one.
+    /// Returns the session, if there is one.
     pub fn session(&self) -> Option<&Session> {
         match self {
             Door::Session(session) => Some(session),
@@ -66,7 +66,7 @@ impl Door {
         Event::Ready { listening }.say();
     }
 
-    /// Every live link.
+    /// Returns every live link.
     pub fn links(&self) -> Vec<LinkStatus> {
         match self {
             Door::Session(session) => session.info().links().into(),

@@ -59,7 +59,7 @@ impl Load {
         }
     }
 
-    /// The bytes per second that the link has taken since `mark`.
+    /// Returns the bytes per second that the link has taken since `mark`.
     pub fn rate_since(&self, mark: &Mark) -> f64 {
         let now = self.mark();
         let bytes = (now.samples - mark.samples) * self.size;

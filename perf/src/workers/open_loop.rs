@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(1);
 
 /// A source of time for the loop.
 pub trait Clock {
-    /// The current time.
+    /// Returns the current time.
     fn now(&self) -> Instant;
 
     /// Rests by the decision of a schedule.

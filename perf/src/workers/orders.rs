@@ -33,7 +33,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The line, without its end.
+    /// Returns the line, without its end.
     pub fn to_line(&self) -> String {
         match self {
             Order::Hush => "hush".into(),

@@ -93,13 +93,13 @@ impl Recorder {
         }
     }
 
-    /// The number of measured messages that have been answered, each counted once.
+    /// Returns the number of measured messages that have been answered, each counted once.
     pub fn answers(&self) -> u64 {
         let seen = self.check.seen().into_iter().next().unwrap_or_default();
         seen.next - seen.missing
     }
 
-    /// The time of the last recorded answer.
+    /// Returns the time of the last recorded answer.
     pub fn last(&self) -> Option<Instant> {
         self.last
     }

@@ -53,7 +53,7 @@ impl Report {
         }
     }
 
-    /// The line, without its end.
+    /// Returns the line, without its end.
     pub fn to_line(&self) -> String {
         // plain numbers always become JSON
         serde_json::to_string(&Line::Latency(self.clone())).unwrap_or_default()
@@ -73,7 +73,7 @@ impl Report {
         thread::sleep(LINGER);
     }
 
-    /// Recorded answers per second.
+    /// Returns the recorded answers per second.
     pub fn rate(&self) -> f64 {
         let answers: u64 = self.nanos_times.iter().map(|(_, times)| times).sum();
         answers as f64 / self.seconds

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 const PLACE_BITS: u32 = 48;
 /// The place of a greeting.
 const GREETING: u64 = (1 << PLACE_BITS) - 1;
-/// The maximum number of gaps that are remembered to recognize late messages. Beyond it, a late
+/// The maximum number of gaps that are remembered to recognise late messages. Beyond it, a late
 /// message of the oldest gap counts as a duplicate, and remains missing.
 const GAPS: usize = 100_000;
 /// Bytes of a stamp.
@@ -114,7 +114,7 @@ impl SequenceCheck {
         }
     }
 
-    /// The number of messages received so far, without greetings.
+    /// Returns the number of messages received so far, without greetings.
     pub fn messages(&self) -> u64 {
         let of = |account: &Account| {
             let seen = account.seen();
@@ -123,7 +123,7 @@ impl SequenceCheck {
         self.unstamped.load(Relaxed) + self.publishers.iter().map(of).sum::<u64>()
     }
 
-    /// The number of publishers whose greeting was received.
+    /// Returns the number of publishers whose greeting was received.
     pub fn heard(&self) -> u64 {
         self.publishers
             .iter()
@@ -131,12 +131,12 @@ impl SequenceCheck {
             .sum()
     }
 
-    /// The messages received, by publisher.
+    /// Returns the messages received, by publisher.
     pub fn seen(&self) -> Vec<Seen> {
         self.publishers.iter().map(Account::seen).collect()
     }
 
-    /// The number of messages too short for a stamp.
+    /// Returns the number of messages too short for a stamp.
     pub fn unstamped(&self) -> u64 {
         self.unstamped.load(Relaxed)
     }

@@ -70,7 +70,7 @@ impl Stamper {
         }
     }
 
-    /// The number of payloads made.
+    /// Returns the number of payloads made.
     pub fn made(&self) -> u64 {
         self.next
     }

@@ -6,7 +6,7 @@ use crate::yielding::yield_now;
 /// Operations in a row that may complete without waiting.
 const OPERATIONS_PER_TURN: u32 = 32;
 
-/// Counts operations that complete at once, so that a peer that is always ready does not monopolize
+/// Counts operations that complete at once, so that a peer that is always ready does not monopolise
 /// a thread.
 #[derive(Debug, Default)]
 pub struct Turn {

@@ -50,7 +50,7 @@ fn real_time(priority: u8, policy: RealtimeThreadSchedulePolicy) -> io::Result<(
     })
 }
 
-/// The cpus that the calling thread may run on.
+/// Returns the cpus that the calling thread may run on.
 #[cfg(test)]
 pub fn allowed() -> io::Result<Vec<usize>> {
     let set = rustix::thread::sched_getaffinity(None)?;

@@ -103,7 +103,7 @@ impl Core {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The duration for which a read polls its socket before it blocks.
+    /// Returns the duration for which a read polls its socket before it blocks.
     pub(super) fn spin(&self) -> Spin {
         self.spin
     }
@@ -197,7 +197,7 @@ impl Core {
         }
     }
 
-    /// The number of idle threads of this label.
+    /// Returns the number of idle threads of this label.
     #[cfg(test)]
     pub(super) fn idle(&self, label: &'static str) -> usize {
         self.idle.count(label)

@@ -140,7 +140,7 @@ impl Idle {
         }
     }
 
-    /// The number of waiting threads of this label.
+    /// Returns the number of waiting threads of this label.
     #[cfg(test)]
     pub(super) fn count(&self, label: &'static str) -> usize {
         self.seats().free.get(label).map_or(0, Vec::len)

@@ -333,7 +333,7 @@ fn a_thread_that_has_ended_its_task_takes_the_next_one() {
     until("the threads end", || Arc::strong_count(&core) == 1);
 }
 
-/// The number of threads of this process with that name.
+/// Returns the number of threads of this process with that name.
 #[cfg(target_os = "linux")]
 fn count_threads(name: &str) -> usize {
     let threads = std::fs::read_dir("/proc/self/task").expect("Linux tells");

@@ -52,7 +52,7 @@ impl Shard {
         }
     }
 
-    /// The number of the runtime that this shard belongs to.
+    /// Returns the number of the runtime that this shard belongs to.
     pub(super) fn pool(&self) -> usize {
         self.pool
     }
@@ -61,7 +61,7 @@ impl Shard {
         &self.timers
     }
 
-    /// The number of tasks that have not ended.
+    /// Returns the number of tasks that have not ended.
     pub(super) fn load(&self) -> usize {
         self.tasks.load(Ordering::Relaxed)
     }
@@ -83,7 +83,7 @@ impl Shard {
         since != 0 && Duration::from_micros(self.age().saturating_sub(since)) > STUCK
     }
 
-    /// The time since the thread was started, in microseconds.
+    /// Returns the time since the thread was started, in microseconds.
     fn age(&self) -> u64 {
         u64::try_from(self.born.elapsed().as_micros()).unwrap_or(u64::MAX)
     }

@@ -72,7 +72,7 @@ impl Clients {
         })
     }
 
-    /// The origin of the time stamps in messages.
+    /// Returns the origin of the time stamps in messages.
     pub fn epoch(&self) -> Instant {
         self.epoch
     }
@@ -200,7 +200,7 @@ impl Client {
         self.push(Priority::Data, &question(self.next_request()))
     }
 
-    /// The sending half of the connection, for many messages.
+    /// Returns the sending half of the connection, for many messages.
     pub fn outbox(&self) -> &Arc<Outbox> {
         &self.outbox
     }

@@ -53,28 +53,28 @@ impl Host {
         })
     }
 
-    /// The address for its clients to dial.
+    /// Returns the address for its clients to dial.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The resources it has used and holds.
+    /// Returns the resources it has used and holds.
     pub fn footprint(&self) -> Footprint {
         Footprint::of(self.process.pid())
     }
 
-    /// The CPU time it has used so far.
+    /// Returns the CPU time it has used so far.
     pub fn cpu(&self) -> Duration {
         self.footprint().cpu.unwrap_or_default()
     }
 
-    /// The CPU time it has used since [`Host::cpu`] returned `earlier`. It may fall by some ms when
-    /// threads end.
+    /// Returns the CPU time it has used since [`Host::cpu`] returned `earlier`. It may fall by some
+    /// ms when threads end.
     pub fn cpu_since(&self, earlier: Duration) -> Duration {
         self.cpu().saturating_sub(earlier)
     }
 
-    /// Its resident memory in bytes.
+    /// Returns its resident memory in bytes.
     pub fn memory(&self) -> f64 {
         self.footprint().rss_kib.unwrap_or_default() as f64 * 1024.0
     }

@@ -32,7 +32,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The number of subscriptions of a session.
+    /// Returns the number of subscriptions of a session.
     fn share(&self, session: u32) -> u32 {
         let one_more = session < self.subscriptions % self.sessions;
         self.subscriptions / self.sessions + u32::from(one_more)

@@ -23,17 +23,17 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Number of data messages.
+    /// Returns the number of data messages.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Acquire)
     }
 
-    /// The time of the first data message.
+    /// Returns the time of the first data message.
     pub fn first(&self) -> Option<Instant> {
         self.first.get().copied()
     }
 
-    /// Number of data messages with a time stamp.
+    /// Returns the number of data messages with a time stamp.
     pub fn probes(&self) -> u64 {
         self.probes.load(Ordering::Acquire)
     }
@@ -43,12 +43,12 @@ impl Seen {
         Duration::from_nanos(self.longest.swap(0, Ordering::AcqRel))
     }
 
-    /// The highest id of a query that was answered.
+    /// Returns the highest id of a query that was answered.
     pub fn answered(&self) -> u32 {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// The reason of the connection's end, if it has ended.
+    /// Returns the reason of the connection's end, if it has ended.
     pub fn ended(&self) -> Option<&str> {
         self.ended.get().map(String::as_str)
     }

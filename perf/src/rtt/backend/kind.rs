@@ -34,7 +34,7 @@ impl Backend {
         Backend::Uring,
     ];
 
-    /// Its name on the command line and in reports.
+    /// Returns its name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Tokio => "tokio",

@@ -61,7 +61,7 @@ impl Backend {
         }
     }
 
-    /// The backends that this program contains, in the order of the tables.
+    /// Returns the backends that this program contains, in the order of the tables.
     pub fn present() -> Vec<Backend> {
         Self::ALL.into_iter().filter(|b| b.is_present()).collect()
     }

@@ -48,7 +48,7 @@ impl Namespaces {
         Ok(made)
     }
 
-    /// The address of pong.
+    /// Returns the address of pong.
     pub fn address(&self) -> &str {
         ADDRESSES[0]
     }

@@ -116,7 +116,7 @@ impl Side {
         only.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// The maximum size of a write on a link where each write is one message.
+    /// Returns the maximum size of a write on a link where each write is one message.
     pub fn batch(&self) -> Option<usize> {
         let place = self.end.listen.as_ref().or(self.end.connect.as_ref());
         place.and_then(|place| place.link.batch())

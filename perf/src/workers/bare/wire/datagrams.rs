@@ -33,7 +33,7 @@ pub fn bind(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The address of a socket.
+/// Returns the address of a socket.
 pub fn address(socket: &Socket) -> io::Result<SocketAddr> {
     let address = socket.local_addr()?.as_socket();
     address.ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())

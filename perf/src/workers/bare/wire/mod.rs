@@ -151,7 +151,7 @@ enum Socket {
 }
 
 impl Listener {
-    /// The place of the listener, with the port that the system chose.
+    /// Returns the place of the listener, with the port that the system chose.
     pub fn place(&self) -> io::Result<Place> {
         let at = match &self.socket {
             Socket::Tcp(listener) => listener.local_addr()?.to_string(),

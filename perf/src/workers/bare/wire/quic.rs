@@ -66,7 +66,7 @@ pub fn connect(to: SocketAddr, settings: &[String]) -> io::Result<Wire> {
 }
 
 impl Door {
-    /// The address of the listener.
+    /// Returns the address of the listener.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }
