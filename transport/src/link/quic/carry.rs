@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The task between a link and its connection: what the link writes into its socket goes into the streams of the connection, or
-//! its datagrams, and what comes there goes back.
+//! Carrier task between a link and its connection: bytes that the link writes into its socket are
+//! sent in the streams of the connection, or its datagrams, and received bytes are written back.
 //!
-//! A connection of QUIC has no socket of its own. So a link gets one end of a pair of sockets, which every runtime, and
-//! every sender, can use as any other; this task has the other end. It costs a copy each way and, for what is sent, a task
-//! between the sender and the network.
+//! A connection of QUIC has no socket of its own. A link therefore gets one end of a socket pair,
+//! which every runtime and every sender can use like any other socket; this task has the other end.
+//! The cost is a copy each way and, for sent bytes, a task between the sender and the network.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -23,29 +23,30 @@ use super::incoming::Incoming;
 use super::outgoing::{Outgoing, PREFIX_BYTES};
 use super::terms::Carrier;
 
-/// The time that a peer may take, once the link has ended, to make room for what was sent before and to confirm it.
+/// Time for the peer, once the link has ended, to make room for the bytes sent before and to
+/// confirm them.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// The interval of the looks for the last datagrams to be out.
+/// Poll interval for the departure of the last datagrams.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// The cause of the end of a direction.
+/// Cause of the end of a direction.
 #[derive(PartialEq, Eq)]
 enum End {
-    /// Its source: all has arrived.
+    /// The source has ended: all bytes have arrived.
     Orderly,
-    /// The connection.
+    /// The connection is lost.
     Lost,
 }
 
-/// A pair of connected sockets of this machine.
+/// Creates a pair of connected sockets of this machine.
 #[cfg(unix)]
 pub(super) fn pair() -> io::Result<(Socket, Socket)> {
     let (near, far) = std::os::unix::net::UnixStream::pair()?;
     Ok((ready(near.into())?, ready(far.into())?))
 }
 
-/// Two ends of a connection to itself, on systems that have no such pair.
+/// Creates the two ends of a connection to itself, on systems without socket pairs.
 #[cfg(not(unix))]
 pub(super) fn pair() -> io::Result<(Socket, Socket)> {
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -54,7 +55,7 @@ pub(super) fn pair() -> io::Result<(Socket, Socket)> {
     let near = TcpStream::connect(listener.local_addr()?)?;
     loop {
         let (far, from) = listener.accept()?;
-        // Another program may have been faster.
+        // Another program may have connected first.
         if from == near.local_addr()? {
             near.set_nodelay(true)?;
             far.set_nodelay(true)?;
@@ -92,8 +93,8 @@ pub(super) fn start<R: Runtime>(
     Ok(far)
 }
 
-/// Carries until no owner of the link is left, and for a while what it has sent: a peer that makes no room for that, or reads nothing,
-/// could keep it for ever.
+/// Copies until no owner of the link is left, and for a while the bytes that the link has sent: a
+/// peer that makes no room for them, or reads nothing, could delay the end for ever.
 async fn while_used<R: Runtime>(
     runtime: &R,
     carriage: &Carriage,
@@ -111,7 +112,8 @@ async fn while_used<R: Runtime>(
     .await;
 }
 
-/// Carries both ways until the link has ended and the peer has what it sent, or the connection is lost.
+/// Copies both ways until the link has ended and the peer has the bytes sent before, or the
+/// connection is lost.
 async fn carry<R: Runtime>(
     runtime: &R,
     connection: &Connection,
@@ -144,7 +146,7 @@ async fn both(out: impl Future<Output = End>, back: impl Future<Output = End>) {
                 return Poll::Ready(());
             }
         }
-        // A connection that is lost still gives the link all that came before.
+        // The link still gets all bytes that arrived before the connection was lost.
         match sending || receiving {
             true => Poll::Pending,
             false => Poll::Ready(()),
@@ -153,7 +155,7 @@ async fn both(out: impl Future<Output = End>, back: impl Future<Output = End>) {
     .await;
 }
 
-/// From the link to the peer.
+/// Copies from the link to the peer.
 async fn send<R: Runtime>(
     runtime: &R,
     connection: &Connection,
@@ -200,7 +202,7 @@ async fn send<R: Runtime>(
     }
 }
 
-/// Gives the streams all whole pieces of what the link has sent.
+/// Passes the streams all whole pieces of the bytes that the link has sent.
 async fn spread<R: Runtime>(
     runtime: &R,
     connection: &Connection,
@@ -216,7 +218,7 @@ async fn spread<R: Runtime>(
         if outgoing.is_last() == was_last {
             return Ok(());
         }
-        // The last word: a peer that heard it would look at no other stream any more.
+        // The closing batch is last: a peer that has read it would read no other stream any more.
         connection.flush(outgoing).await?;
         runtime
             .timeout_at(after(LINGER), connection.confirmed())
@@ -224,7 +226,7 @@ async fn spread<R: Runtime>(
     }
 }
 
-/// From the peer to the link.
+/// Copies from the peer to the link.
 async fn receive(connection: &Connection, mut link: impl LinkWrite, carriage: &Carriage) -> End {
     let mut incoming = Incoming::default();
     loop {
@@ -251,7 +253,7 @@ async fn receive(connection: &Connection, mut link: impl LinkWrite, carriage: &C
     }
 }
 
-/// Gives the link what has come.
+/// Writes received bytes to the link.
 async fn give(
     connection: &Connection,
     link: &mut impl LinkWrite,
@@ -263,7 +265,7 @@ async fn give(
     result
 }
 
-/// From the link to the peer, where a batch is a datagram.
+/// Copies from the link to the peer, where a batch is a datagram.
 async fn send_datagrams<R: Runtime>(
     runtime: &R,
     connection: &Connection,
@@ -287,13 +289,13 @@ async fn send_datagrams<R: Runtime>(
     End::Orderly
 }
 
-/// The batch that these bytes begin with, if all of it is there.
+/// Returns the batch that these bytes begin with, if it is complete.
 fn first_batch(bytes: &[u8]) -> Option<&[u8]> {
     let (prefix, rest) = bytes.split_first_chunk::<PREFIX_BYTES>()?;
     rest.get(..usize::from(u16::from_le_bytes(*prefix)))
 }
 
-/// From the peer to the link, where a batch is a datagram.
+/// Copies from the peer to the link, where a batch is a datagram.
 async fn receive_datagrams(
     connection: &Connection,
     mut link: impl LinkWrite,
@@ -310,7 +312,7 @@ async fn receive_datagrams(
         };
         let mut batches = Vec::with_capacity(2 * datagrams.len());
         for datagram in datagrams {
-            // Longer than any batch: UDP has no such datagrams.
+            // The datagram is longer than any batch: UDP has no such datagrams.
             let Ok(length) = u16::try_from(datagram.len()) else {
                 continue;
             };

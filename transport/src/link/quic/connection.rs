@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One connection: its state, and who waits for it.
+//! State of one connection, and the tasks that wait for it.
 //!
-//! The task that changes the state (the task of the endpoint for what comes, the task of the link for what goes) also sends what
-//! follows from that, before the lock is given back.
+//! The task that changes the state (the endpoint's for received datagrams, the link's for sent
+//! bytes) also sends the resulting packets, before it releases the lock.
 
 use std::future::poll_fn;
 use std::io;
@@ -34,34 +34,35 @@ use super::terms::{
     Carrier, DATAGRAM_BUFFER_BYTES, RECEIVE_WINDOW, SEND_WINDOW, STREAMS, has_lanes,
 };
 
-/// The most bytes that are read at once.
+/// Maximum bytes that are read at once.
 const READ_BYTES_MAX: usize = 128 * 1024;
 
-/// Datagrams that are taken at once.
+/// Maximum number of datagrams that are taken at once.
 const DATAGRAMS_MAX: usize = 64;
 
-/// System calls for what one change has made ready to be sent, before other tasks have their turn.
+/// Maximum number of system calls for the packets of one change, before the task yields to other
+/// tasks.
 const SENDS_MAX: usize = 32;
 
-/// The time for which a connection that is closed, or lost, is kept for packets that may still come. QUIC keeps it for some round trips, and a
-/// peer that confirms late makes them last for hours.
+/// Time for which a closed or lost connection is kept for packets that may still arrive. QUIC keeps
+/// it for some round trips, which a peer that confirms late extends to hours.
 const KEPT_CLOSED: Duration = Duration::from_secs(10);
 
-/// When a full socket is tried again.
+/// Interval of attempts at a full socket.
 const SOCKET_FULL: Duration = Duration::from_millis(1);
 
-/// Bytes of a datagram that waits to be sent, beside its content.
+/// Bytes of a queued datagram in addition to its content.
 const DATAGRAM_OVERHEAD: usize = size_of::<Bytes>();
 
-/// The smallest number of bytes without a confirmation that is distinguished from none.
+/// Number of unconfirmed bytes below which the connection counts as fully confirmed.
 const UNCONFIRMED_MIN: u64 = 64 * 1024;
 
-/// A connection of an endpoint.
+/// Connection of an endpoint.
 pub(super) struct Connection {
     hub: Arc<Hub>,
     handle: ConnectionHandle,
     remote: SocketAddr,
-    /// The state, and datagrams that came and were not looked at.
+    /// State, and received datagrams that are not processed yet.
     desk: Desk<State, ConnectionEvent>,
     opening: AtomicWaker,
     reader: AtomicWaker,
@@ -69,17 +70,17 @@ pub(super) struct Connection {
     kept: Kept,
 }
 
-/// Bytes that are kept beside the state.
+/// Bytes that are kept in addition to the state.
 #[derive(Default)]
 struct Kept {
-    /// By the state, as it was known last.
+    /// Bytes kept by the state, at the last look.
     state: AtomicUsize,
-    /// Of what the link sends: what no stream takes.
+    /// Sent bytes of the link that no stream has taken.
     outgoing: AtomicUsize,
-    /// Of what the link is to read: batches that are not whole, and the chunks that it is given.
+    /// Received bytes for the link: incomplete batches, and the chunks that are being passed to it.
     incoming: AtomicUsize,
     given: AtomicUsize,
-    /// The buffer that the link's bytes are read into.
+    /// Size of the buffer that the link's bytes are read into.
     buffer: AtomicUsize,
 }
 
@@ -87,31 +88,32 @@ struct State {
     proto: quinn_proto::Connection,
     carrier: Carrier,
     streams: Streams,
-    /// The link is there. What the peer sends may come by then.
+    /// Set once there is a link. The peer's bytes may arrive from then on.
     is_open: bool,
-    /// Why nothing passes any more.
+    /// Cause of the loss, once the connection is lost.
     lost: Option<Lost>,
-    /// When it is given up, once it is lost.
+    /// Time at which a lost connection is given up.
     forget_at: Option<Instant>,
-    /// The rest that the socket did not take, in `buffer`.
+    /// Packets in `buffer` that the socket did not take.
     unsent: Option<Transmit>,
     buffer: Vec<u8>,
-    /// When the endpoint looks after this connection, as it was said to it.
+    /// Time of the endpoint's next call for this connection, as last set.
     timeout: Option<Instant>,
-    /// Bytes that were written since the peer had confirmed all.
+    /// Bytes written since the peer had confirmed all.
     written: u64,
-    /// The sum of what had come when nothing was left to be read: bytes of the network, and pieces of streams in them.
+    /// Totals at the last time when no unread bytes were left: bytes of the network, and pieces of
+    /// streams in them.
     all_read: (u64, u64),
-    /// Its peer has not shown that it is honest.
+    /// Set while the peer's address is not verified.
     is_strange: bool,
-    /// The endpoint knows it no more.
+    /// Set once the endpoint has removed it.
     is_over: bool,
 }
 
-/// Why a connection is lost.
+/// Cause of the loss of a connection.
 #[derive(Debug, Clone)]
 pub(super) enum Lost {
-    /// No socket is at the address.
+    /// No socket listens at the address.
     Refused,
     /// The peer takes no datagrams.
     NoDatagrams,
@@ -119,7 +121,7 @@ pub(super) enum Lost {
     Ended(ConnectionError),
 }
 
-/// The tasks that have something to look at.
+/// Tasks to be woken.
 #[derive(Default)]
 struct Woken {
     opening: bool,
@@ -135,7 +137,7 @@ impl Woken {
     };
 }
 
-/// A connection that is closed when this is dropped.
+/// Connection that is closed on drop.
 pub(super) struct Held(pub(super) Arc<Connection>);
 
 impl Drop for Held {
@@ -187,7 +189,7 @@ impl Connection {
         self.remote
     }
 
-    /// Changes the state, and does what follows from that.
+    /// Changes the state, and performs the consequences.
     fn work<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let (done, woken) = self.desk.work(|state, arrived| {
             state.take_in(arrived);
@@ -211,13 +213,14 @@ impl Connection {
         }
     }
 
-    /// Takes in a datagram; [`Connection::see_to_inbox`] does what follows.
+    /// Puts a datagram into the inbox; [`Connection::see_to_inbox`] processes it.
     pub(super) fn take_in(&self, event: ConnectionEvent) {
         self.desk.bring(event);
     }
 
-    /// Looks at the datagrams that came, or leaves that to the task that works on the state at the moment: that one would have to
-    /// be waited for while it encrypts and sends, for each confirmation anew.
+    /// Processes the received datagrams, or leaves them to the task that works on the state at the
+    /// moment: the caller would have to wait, for each confirmation anew, while that task encrypts
+    /// and sends.
     pub(super) fn see_to_inbox(&self) {
         let look = |state: &mut State, arrived| {
             state.take_in(arrived);
@@ -227,13 +230,13 @@ impl Connection {
         self.desk.see_to_inbox(look, |woken| self.wake(&woken));
     }
 
-    /// Does what is due.
+    /// Performs the work that is due.
     pub(super) fn look_after(&self) {
         self.work(State::handle_due);
     }
 
-    /// Gives it up as no socket is at the address, by the word of the system. Any machine can forge that word: it counts only while
-    /// the connection opens.
+    /// Gives the connection up as the system reports that no socket listens at the address. Any
+    /// machine can forge that report: it counts only while the connection opens.
     pub(super) fn refuse(&self) {
         self.work(|state| {
             if !state.is_open && state.lost.is_none() {
@@ -244,7 +247,7 @@ impl Connection {
         self.wake(&Woken::ALL);
     }
 
-    /// Says to the peer that it is over, if it is not yet.
+    /// Closes the connection, and notifies the peer, if it is still open.
     pub(super) fn close(&self) {
         self.work(|state| {
             if state.lost.is_none() {
@@ -272,12 +275,12 @@ impl Connection {
         .await
     }
 
-    /// When the first of the certificates expires that the peer has shown.
+    /// Returns the time at which the first of the peer's certificates expires.
     pub(super) fn valid_until(&self) -> Option<SystemTime> {
         first_end(&self.shown()?)
     }
 
-    /// The certificates that the peer has shown.
+    /// Returns the certificates that the peer has shown.
     pub(super) fn shown(&self) -> Option<Vec<CertificateDer<'static>>> {
         let shown = self.desk.lock().proto.crypto_session().peer_identity()?;
         shown.downcast().ok().map(|shown| *shown)
@@ -293,7 +296,7 @@ impl Connection {
         self.desk.lock().streams.has_lanes()
     }
 
-    /// Has bytes of a link sent; tells how many are dealt with.
+    /// Sends bytes of a link; returns how many are processed.
     ///
     /// # Errors
     /// The connection is lost, or the peer wants no more.
@@ -311,7 +314,7 @@ impl Connection {
         result
     }
 
-    /// Has what waits sent, as much as may be; ready while there is room for more.
+    /// Sends queued bytes, as many as possible; ready while there is room for more.
     pub(super) fn poll_room(
         &self,
         context: &mut Context<'_>,
@@ -324,7 +327,7 @@ impl Connection {
         }
     }
 
-    /// Has all that waits sent.
+    /// Sends all queued bytes.
     pub(super) async fn flush(&self, outgoing: &mut Outgoing) -> io::Result<()> {
         poll_fn(|context| {
             self.poll_flush(context, outgoing)?;
@@ -336,7 +339,7 @@ impl Connection {
         .await
     }
 
-    /// Has what waits sent, as much as may be.
+    /// Sends queued bytes, as many as possible.
     ///
     /// # Errors
     /// The errors of [`Connection::put`].
@@ -363,7 +366,8 @@ impl Connection {
         .await;
     }
 
-    /// Has a datagram sent, as soon as there is room. One that is too long for the way to the peer is lost.
+    /// Sends a datagram, as soon as there is room. One that is too long for the path to the peer is
+    /// lost.
     pub(super) fn poll_send(
         &self,
         context: &mut Context<'_>,
@@ -373,15 +377,16 @@ impl Connection {
         self.work(|state| state.send(datagram.clone()))
     }
 
-    /// Returns `true` if no datagram waits to be sent. No task is woken when that is so.
+    /// Returns true if no datagram waits to be sent. No task is woken when that becomes true.
     pub(super) fn has_sent(&self) -> bool {
         let mut state = self.desk.lock();
-        // There is room for as many as ever.
+        // The buffer is empty if it has room for its maximum.
         let most = DATAGRAM_BUFFER_BYTES - DATAGRAM_OVERHEAD;
         state.lost.is_some() || state.proto.datagrams().send_buffer_space() >= most
     }
 
-    /// Takes what has come in batches of all streams, or as it is on one; nothing is the end.
+    /// Takes received bytes in batches of all streams, or unchanged on a single one; an empty
+    /// result is the end.
     pub(super) fn poll_read(
         &self,
         context: &mut Context<'_>,
@@ -406,18 +411,18 @@ impl Connection {
         self.kept.buffer.store(bytes, Ordering::Relaxed);
     }
 
-    /// The link is given so many bytes now, and has not taken them.
+    /// Notes the number of bytes that are being passed to the link.
     pub(super) fn note_given(&self, bytes: usize) {
         self.kept.given.store(bytes, Ordering::Relaxed);
     }
 
-    /// Takes the datagrams that have come.
+    /// Takes the received datagrams.
     pub(super) fn poll_receive(&self, context: &mut Context<'_>) -> Poll<io::Result<Vec<Bytes>>> {
         self.reader.register(context.waker());
         self.work(State::receive)
     }
 
-    /// Nothing more is written.
+    /// Ends the sending direction.
     pub(super) fn finish(&self) {
         self.work(|state| {
             if state.lost.is_none() {
@@ -439,7 +444,7 @@ impl Connection {
         .await;
     }
 
-    /// Sends what is to be sent, has the endpoint look after what is due later, and says who has something to look at.
+    /// Sends pending packets, sets the endpoint's timer, and returns the tasks to wake.
     fn settle(&self, state: &mut State) -> Woken {
         if state.is_over {
             return Woken::default();
@@ -471,7 +476,8 @@ impl Connection {
         woken
     }
 
-    /// Hands what concerns the endpoint on to it. Whether there was an answer, which may be something to send.
+    /// Passes events to the endpoint. True if there was an answer, which may produce packets to
+    /// send.
     fn hand_on(&self, state: &mut State) -> bool {
         let mut answered = false;
         while let Some(event) = state.proto.poll_endpoint_events() {
@@ -484,7 +490,7 @@ impl Connection {
         answered
     }
 
-    /// Sends what there is. Tells when to go on, if something is left.
+    /// Sends pending packets. Returns the time to continue, if packets are left.
     fn transmit(&self, state: &mut State, now: Instant) -> Option<Instant> {
         let post = self.hub.post();
         for _ in 0..SENDS_MAX {
@@ -508,7 +514,7 @@ impl Connection {
 
 impl Carries for Connection {
     fn held(&self) -> usize {
-        // A task that holds the lock sends or receives: the figure of the last look stands.
+        // Another task holds the lock and sends or receives: the number of the last look stands.
         if let Some(mut state) = self.desk.try_lock() {
             state.streams.recycled().look_after(Instant::now());
             let copies = state.streams.recycled().bytes();
@@ -528,14 +534,14 @@ impl Carries for Connection {
 }
 
 impl State {
-    /// Takes datagrams in.
+    /// Processes received datagrams.
     fn take_in(&mut self, arrived: Vec<ConnectionEvent>) {
         for event in arrived {
             self.proto.handle_event(event);
         }
     }
 
-    /// Does what is due.
+    /// Performs the work that is due.
     fn handle_due(&mut self) {
         let now = Instant::now();
         if self.proto.poll_timeout().is_some_and(|due| due <= now) {
@@ -549,7 +555,7 @@ impl State {
             .close(Instant::now(), VarInt::from_u32(0), reason);
     }
 
-    /// Tells if a connection that is lost need not be kept any longer, or any time at all.
+    /// Returns true if a lost connection need not be kept any longer, or with `at_once` not at all.
     fn is_done(&mut self, now: Instant, at_once: bool) -> bool {
         if self.lost.is_none() {
             return false;
@@ -588,7 +594,8 @@ impl State {
         woken
     }
 
-    /// The handshake of QUIC is over: opens what the two ends have agreed on. Whether the link is there, or never is.
+    /// Opens the agreed streams once the handshake of QUIC is over. True if there is a link, or
+    /// never will be.
     fn note_connected(&mut self) -> bool {
         if self.carrier == Carrier::Datagrams {
             self.is_open = self.proto.datagrams().max_size().is_some();
@@ -607,7 +614,7 @@ impl State {
         self.is_open
     }
 
-    /// Gives an action what writes to the streams.
+    /// Calls `act` with a writer to the streams.
     fn write_by<T>(
         &mut self,
         act: impl FnOnce(&mut outgoing::Write<'_>) -> io::Result<T>,
@@ -625,7 +632,8 @@ impl State {
         })
     }
 
-    /// Ready if the peer has confirmed all that was written: there is room in the smallest window.
+    /// Returns ready if the peer has confirmed all that was written: there is room in the smallest
+    /// window.
     fn confirmed(&mut self) -> Poll<()> {
         if self.lost.is_some() {
             return Poll::Ready(());
@@ -641,8 +649,9 @@ impl State {
         }
     }
 
-    /// Bytes that the peer has not confirmed, at most, or datagrams that wait to be sent. Nothing tells how many they are but whether
-    /// there is room in a window of some size; what that costs is a frame without bytes, where something was written.
+    /// Returns an upper bound of the bytes that the peer has not confirmed, or of queued datagrams.
+    /// The library only shows if a window of some size has room; the cost is a frame without bytes,
+    /// where something was written.
     fn unconfirmed(&mut self) -> usize {
         if self.carrier == Carrier::Datagrams {
             let room = self.proto.datagrams().send_buffer_space();
@@ -665,7 +674,8 @@ impl State {
         window.min(most) as usize
     }
 
-    /// Bytes that have come and were not read, at most: with all that the network brought beside them.
+    /// Returns an upper bound of the received bytes that were not read, including their overhead on
+    /// the network.
     fn unread(&self) -> usize {
         let most = match self.carrier {
             Carrier::Streams => RECEIVE_WINDOW as usize,
@@ -678,7 +688,8 @@ impl State {
         }
     }
 
-    /// Bytes that the network has brought, and pieces of streams or datagrams in them.
+    /// Returns the bytes that the network has brought, and the pieces of streams or datagrams in
+    /// them.
     fn received(&self) -> (u64, u64) {
         let stats = self.proto.stats();
         (
@@ -719,9 +730,10 @@ impl State {
         }
     }
 
-    /// Takes what has come, the most urgent stream first: the first one declares the ids that messages of the other streams name.
-    /// Streams that are `held` keep what they have, as long as the first one may bring the declarations that they wait for. A
-    /// connection that is lost still gives all that came before.
+    /// Takes received bytes, the most urgent stream first: the first one declares the ids that
+    /// messages of the other streams name. Streams that are `held` keep their bytes, as long as the
+    /// first one may bring the declarations that they wait for. A lost connection still yields all
+    /// that arrived before.
     fn read(
         &mut self,
         incoming: &mut Incoming,
@@ -749,7 +761,7 @@ impl State {
         }
         let is_all = taken.room > 0 && held == 0;
         if is_all && before == taken.room {
-            // The last word stands behind all streams.
+            // The closing batch follows the batches of all streams.
             incoming.take_last(&mut taken.found);
         }
         if is_all && is_each {
@@ -763,7 +775,7 @@ impl State {
         }
     }
 
-    /// Takes what has come on one stream, as far as there is room.
+    /// Takes received bytes of one stream, as far as there is room.
     fn take(&mut self, stream: usize, incoming: &mut Incoming, is_one: bool, taken: &mut Taken) {
         if taken.room == 0 {
             return;
@@ -781,16 +793,16 @@ impl State {
     }
 }
 
-/// The result of one look at the streams.
+/// Result of one look at the streams.
 #[derive(Default)]
 struct Taken {
-    /// Whole batches, or what is no batch where there are none.
+    /// Whole batches, or raw bytes where there are no batches.
     found: Vec<Bytes>,
     /// Bytes that may still be taken.
     room: usize,
-    /// Nothing more comes on the first stream.
+    /// Set once the first stream has ended.
     is_end: bool,
-    /// Why nothing more comes on one of them.
+    /// Error of a stream that yields no more bytes.
     broken: Option<io::Error>,
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A state that tasks work on one after another, and an inbox for what others bring meanwhile: these do not wait for the work.
+//! State that tasks work on one after another, and an inbox for other tasks, which do not wait for
+//! the work.
 //!
-//! What lies in the inbox is taken up by the next one to work. One that brings something and finds the state worked on leaves,
-//! and the worker looks at the inbox again once it has given the state back. `loom/` checks that nothing is left lying.
+//! The next task that works on the state processes the inbox. A task that adds an item while
+//! another one works on the state leaves, and the worker checks the inbox again once it has
+//! released the state. `loom/` checks that no item is left.
 
 #[cfg(loom)]
 use loom::sync::{
@@ -16,11 +18,11 @@ use std::sync::{
 };
 use std::sync::{PoisonError, TryLockError};
 
-/// The state and its inbox.
+/// State and its inbox.
 pub(super) struct Desk<S, E> {
     state: Mutex<S>,
     inbox: Mutex<Vec<E>>,
-    /// Who has the state will look at the inbox when it has given that back.
+    /// Set while a task works on the state, which checks the inbox after it has released the state.
     is_worked_on: AtomicBool,
 }
 
@@ -33,17 +35,18 @@ impl<S, E> Desk<S, E> {
         }
     }
 
-    /// The state, for a look.
+    /// Locks the state, for a look.
     pub(super) fn lock(&self) -> MutexGuard<'_, S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, for a look, unless somebody has it.
+    /// Locks the state, for a look, unless it is locked.
     pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, S>> {
         self.state.try_lock().ok()
     }
 
-    /// Works on the state: `work` gets it, and what the inbox had. To be followed by [`Desk::see_to_inbox`].
+    /// Works on the state: `work` gets the state and the items of the inbox. The caller then calls
+    /// [`Desk::see_to_inbox`].
     pub(super) fn work<T>(&self, work: impl FnOnce(&mut S, Vec<E>) -> T) -> T {
         self.work_on(self.lock(), work)
     }
@@ -60,13 +63,13 @@ impl<S, E> Desk<S, E> {
         done
     }
 
-    /// Puts something into the inbox. To be followed by [`Desk::see_to_inbox`].
+    /// Adds an item to the inbox. The caller then calls [`Desk::see_to_inbox`].
     pub(super) fn bring(&self, item: E) {
         self.inbox().push(item);
     }
 
-    /// Works on what is in the inbox, or leaves that to the one that works on the state at the moment. `after` is called with what
-    /// each piece of work gives, without the state.
+    /// Processes the inbox, or leaves it to the task that works on the state at the moment. `after`
+    /// is called with the result of each piece of work, with the state unlocked.
     pub(super) fn see_to_inbox<T>(
         &self,
         mut work: impl FnMut(&mut S, Vec<E>) -> T,
@@ -78,14 +81,14 @@ impl<S, E> Desk<S, E> {
                 Err(TryLockError::WouldBlock) if self.is_worked_on.load(Ordering::SeqCst) => {
                     return;
                 }
-                // Somebody has a look, which takes no time.
+                // Another task has a look, which takes no time.
                 Err(_) => self.lock(),
             };
             after(self.work_on(state, &mut work));
         }
     }
 
-    /// Whether something waits in the inbox.
+    /// Returns true if the inbox has items.
     pub(super) fn has_inbox(&self) -> bool {
         !self.inbox().is_empty()
     }
@@ -104,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// One run, where not every one is tried.
+    /// Runs a model once, where not every order is tried.
     #[cfg(not(loom))]
     fn model(run: impl Fn()) {
         run();
@@ -126,7 +129,7 @@ mod tests {
         desk.see_to_inbox(add, drop);
     }
 
-    /// What is in the state when all are done.
+    /// Returns the items in the state at the end.
     fn end(desk: &Numbers) -> Vec<u32> {
         assert!(!desk.has_inbox(), "nothing is left lying");
         let mut numbers = desk.lock().clone();

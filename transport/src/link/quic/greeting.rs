@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a listener shows to those who come in.
+//! Server configuration that a listener uses for incoming connections.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,18 +9,18 @@ use quinn_proto::{ServerConfig, TransportConfig};
 use super::super::EndpointProblem;
 use super::super::tls::Credentials;
 
-/// The certificates of a listener, as the files have them now.
+/// Certificates of a listener, with the current content of the files.
 pub(super) struct Greeting {
     credentials: Credentials,
     state: Mutex<State>,
 }
 
 struct State {
-    /// What the others were made of.
+    /// Configuration that the other two were made of.
     tls: Arc<rustls::ServerConfig>,
-    /// For strangers of other machines.
+    /// Configuration for peers on other machines.
     far: Arc<ServerConfig>,
-    /// For those of this one.
+    /// Configuration for peers on this machine.
     near: Arc<ServerConfig>,
 }
 
@@ -52,7 +52,8 @@ impl Greeting {
         })
     }
 
-    /// What a stranger is shown now, of another machine or of this one. The key of the tokens stays as it is.
+    /// Returns the current configuration for a peer, on another machine or on this one. The key of
+    /// the tokens stays the same.
     pub(super) fn current(&self, is_same_host: bool) -> Arc<ServerConfig> {
         let tls = self.credentials.current();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An endpoint: one socket, the connections that share it, and the task that takes what comes and looks after what is due.
+//! Endpoint: one socket, the connections that share it, and the task that receives datagrams and
+//! serves the timers.
 //!
 //! Locks are taken in this order: a connection's, then the endpoint's.
 
@@ -25,28 +26,28 @@ use super::greeting::Greeting;
 use super::post::{Mail, Post};
 use super::terms::{self, Carrier};
 
-/// From so many handshakes under way on, strangers have to show first that they are where they say they are.
+/// Number of handshakes under way from which on peers have to prove their address first.
 const RETRY_FROM: usize = 32;
 
-/// How long a task sleeps that waits for nothing.
+/// Sleep of a task without a timer.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// The wait after a socket failed.
+/// Wait after an error of the socket.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How often the task looks around before other tasks have their turn.
+/// Rounds of the task before it yields to other tasks.
 const TURN: u32 = 16;
 
-/// An endpoint.
+/// Endpoint of QUIC.
 pub(super) struct Hub {
     post: Post,
     carrier: Carrier,
     state: Mutex<State>,
-    /// Who comes in, if anybody does.
+    /// Configuration for incoming connections, if the endpoint listens.
     greeting: Option<Greeting>,
     strangers: AtomicUsize,
     is_stopped: AtomicBool,
-    /// The task has something to look at, beside the socket.
+    /// Set when the task has work in addition to the socket's.
     is_woken: AtomicBool,
     task: AtomicWaker,
 }
@@ -55,7 +56,7 @@ struct State {
     endpoint: Endpoint,
     links: HashMap<ConnectionHandle, Arc<Connection>>,
     timers: BTreeSet<(Instant, usize)>,
-    /// Until when the task sleeps.
+    /// End of the task's sleep.
     asleep_until: Option<Instant>,
 }
 
@@ -102,7 +103,7 @@ impl Hub {
         &self.post
     }
 
-    /// What carries the batches of its links.
+    /// Returns the carrier of the batches of its links.
     pub(super) fn carrier(&self) -> Carrier {
         self.carrier
     }
@@ -126,7 +127,7 @@ impl Hub {
         Ok(Held(connection))
     }
 
-    /// Takes no more strangers. The socket is closed when the last connection has ended.
+    /// Refuses new connections. The socket is closed when the last connection has ended.
     pub(super) fn stop(&self) {
         self.is_stopped.store(true, Ordering::SeqCst);
         self.wake();
@@ -137,17 +138,18 @@ impl Hub {
         self.task.wake();
     }
 
-    /// Whether what is closed is given up at once: nobody is to wait for the socket longer than need be.
+    /// Returns true if closed connections are given up at once, so that the socket is free as soon
+    /// as possible.
     pub(super) fn forgets(&self) -> bool {
         self.is_stopped.load(Ordering::SeqCst)
     }
 
-    /// A stranger is none any more, or gone.
+    /// Notes that the address of a peer is verified, or that the peer is gone.
     pub(super) fn note_known(&self) {
         self.strangers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Takes something from a connection in.
+    /// Processes an event of a connection.
     pub(super) fn tell(
         &self,
         handle: ConnectionHandle,
@@ -164,12 +166,12 @@ impl Hub {
         answer
     }
 
-    /// Gives a closed connection up.
+    /// Removes a closed connection.
     pub(super) fn forget(&self, handle: ConnectionHandle) {
         self.tell(handle, EndpointEvent::drained());
     }
 
-    /// Has a connection looked after at another time.
+    /// Sets the timer of a connection.
     pub(super) fn set_timer(
         &self,
         handle: ConnectionHandle,
@@ -194,7 +196,7 @@ impl Hub {
         }
     }
 
-    /// The connections that are due.
+    /// Returns the connections that are due.
     fn due(&self) -> Vec<Arc<Connection>> {
         let now = Instant::now();
         let mut state = self.lock();
@@ -208,7 +210,8 @@ impl Hub {
         due
     }
 
-    /// Takes datagrams in, and has the connections that they are for do what follows. Strangers are given to `meet`.
+    /// Processes datagrams, and makes their connections perform the consequences. New connections
+    /// are passed to `meet`.
     pub(super) fn take_in(self: &Arc<Self>, mail: &mut Mail, meet: &mut impl FnMut(Held)) {
         let mut touched: Vec<Arc<Connection>> = Vec::new();
         for mut letter in mail.letters(Instant::now()) {
@@ -246,7 +249,8 @@ impl Hub {
         }
     }
 
-    /// Begins a handshake with a stranger; if many are under way already, only with one that is where it says it is.
+    /// Begins a handshake with a peer; if many are under way already, only with one whose address
+    /// is verified.
     fn meet(self: &Arc<Self>, incoming: Incoming) -> Option<Held> {
         let from = incoming.remote_address().ip();
         let is_same_host = from.is_loopback() || incoming.local_ip() == Some(from);
@@ -280,7 +284,7 @@ impl Hub {
         None
     }
 
-    /// Until when the task may sleep; `None` when it has nothing left to do.
+    /// Returns the end of the task's sleep; `None` when the task has no work left.
     pub(super) fn rest(&self) -> Option<Instant> {
         let mut state = self.lock();
         let is_needed = match self.greeting {
@@ -296,7 +300,8 @@ impl Hub {
         Some(until)
     }
 
-    /// Takes what comes and looks after what is due, until there is no connection left and nobody can come.
+    /// Receives datagrams and serves the timers, until there is no connection left and none can
+    /// come in.
     pub(super) async fn serve<R: Runtime>(
         self: &Arc<Self>,
         runtime: &R,
@@ -329,7 +334,7 @@ impl Hub {
         }
     }
 
-    /// Waits for datagrams; `None` when something else is to be looked at.
+    /// Waits for datagrams; `None` when there is other work.
     async fn next<R: Runtime>(
         &self,
         runtime: &R,
@@ -341,7 +346,7 @@ impl Hub {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             result => return Some(result),
         }
-        // A timer would round a moment of the past up to the next millisecond.
+        // A timer would round a time in the past up to the next millisecond.
         if until <= Instant::now() {
             return None;
         }
@@ -364,7 +369,7 @@ impl Hub {
         self.lock().links.values().cloned().collect()
     }
 
-    /// Nobody is at the address that this endpoint is connected to.
+    /// Gives all connections up, as no socket listens at the address of the peer.
     fn refuse(&self) {
         for connection in self.all() {
             connection.refuse();
@@ -372,7 +377,8 @@ impl Hub {
     }
 }
 
-/// The task that serves an endpoint. Without it nothing passes any more: all connections are closed.
+/// Guard of the task that serves an endpoint. Its drop closes all connections, which cannot work
+/// without the task.
 struct Presence<'a>(&'a Arc<Hub>);
 
 impl Drop for Presence<'_> {
@@ -381,7 +387,7 @@ impl Drop for Presence<'_> {
         for connection in self.0.all() {
             connection.close();
         }
-        // What is left of them would keep the socket, and be kept by it.
+        // The remaining links would keep the socket alive, and the socket them.
         let left = std::mem::take(&mut self.0.lock().links);
         drop(left);
     }

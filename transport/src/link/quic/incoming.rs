@@ -1,77 +1,80 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The way of what comes on the streams of a connection to the link: whole batches one after the other, whatever stream they come
-//! on. A batch that ends the link stays back until the other streams are empty.
+//! Path of received bytes from the streams of a connection to the link: whole batches one after the
+//! other, whatever stream they arrive on. A batch that ends the link is kept until the other
+//! streams are empty.
 
 use bytes::Bytes;
 
 use super::terms::STREAMS;
 
-/// Batches of an introduction. They come on the first stream, and what comes on further ones belongs behind them.
+/// Number of batches of a handshake. They arrive on the first stream, and batches on further
+/// streams are placed behind them.
 const INTRODUCTION: usize = 2;
 
-/// The message id lies in the low five bits of a message's first byte.
+/// Mask of the message id in the low five bits of a message's first byte.
 const ID_BITS: u8 = 0x1f;
 const CLOSE_ID: u8 = 0x03;
 
-/// The flags in front of a batch of a compressed link that is not packed, as a Close never gets shorter. No message begins so.
+/// Flags of an uncompressed batch on a compressed link; a Close is never compressed, as it never
+/// gets shorter. No message begins with this byte.
 const NOT_PACKED: u8 = 0;
 
-/// The bytes of each stream that have come and are no whole batch yet.
+/// Received bytes of each stream that are no whole batch yet.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     streams: [Cutter; STREAMS],
     heard: usize,
 }
 
-/// The bytes of one stream that have come and are no whole batch yet.
+/// Received bytes of one stream that are no whole batch yet.
 #[derive(Debug, Default)]
 struct Cutter {
     kept: Vec<u8>,
-    /// The first byte of a length.
+    /// First byte of a length.
     low: Option<u8>,
-    /// Bytes that the batch under way still needs.
+    /// Bytes that the current batch still needs.
     left: usize,
     head: Head,
-    /// A batch of the first stream ends the link.
+    /// State of the batch that ends the link.
     last: Last,
 }
 
-/// The part of the batch under way that has come.
+/// Received part of the current batch.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Head {
-    /// Its length alone.
+    /// Only its length has arrived.
     Missing,
-    /// Its flags as well, on a link that compresses.
+    /// Its flags have arrived as well, on a link that compresses.
     Flags,
-    /// The byte that tells its first message.
+    /// The first byte of its first message has arrived.
     #[default]
     Known,
 }
 
-/// The batch that ends the link.
+/// Batch that ends the link.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Last {
-    /// It has not come.
+    /// The batch has not arrived.
     #[default]
     No,
-    /// It has, and stays back.
+    /// The batch has arrived and is kept.
     Kept,
-    /// It was passed on; the link looks at nothing behind it.
+    /// The batch was passed on; the link reads nothing behind it.
     Passed,
 }
 
 impl Incoming {
-    /// Returns `true` once the peer has introduced itself.
+    /// Returns true once the handshake of the link is over.
     pub(super) fn is_introduced(&self) -> bool {
         self.heard >= INTRODUCTION
     }
 
-    /// Bytes of batches that are not whole yet.
+    /// Returns the bytes of batches that are not whole yet.
     pub(super) fn kept_bytes(&self) -> usize {
         self.streams.iter().map(|cutter| cutter.kept.len()).sum()
     }
 
-    /// Takes in what has come on a stream, and puts the whole batches into `found`.
+    /// Takes received bytes of a stream, and puts the whole batches into `found`.
     pub(super) fn take(&mut self, stream: usize, chunks: Vec<Bytes>, found: &mut Vec<Bytes>) {
         let cutter = &mut self.streams[stream];
         if cutter.last == Last::Passed {
@@ -80,12 +83,12 @@ impl Incoming {
         self.heard += cutter.take(chunks, found, stream == 0);
     }
 
-    /// Returns `true` if the batch that ends the link has come and stays back.
+    /// Returns true if the batch that ends the link has arrived and is kept.
     pub(super) fn has_last(&self) -> bool {
         self.streams[0].last == Last::Kept
     }
 
-    /// Puts the batch that ends the link into `found`, if it has come.
+    /// Puts the batch that ends the link into `found`, if it has arrived.
     pub(super) fn take_last(&mut self, found: &mut Vec<Bytes>) {
         let first = &mut self.streams[0];
         if first.last == Last::Kept {
@@ -94,7 +97,8 @@ impl Incoming {
         }
     }
 
-    /// Takes in what has come on the first stream of a link without batches, and puts it into `found`.
+    /// Takes received bytes of the first stream of a link without batches, and puts them into
+    /// `found`.
     pub(super) fn take_bare(&mut self, chunks: Vec<Bytes>, found: &mut Vec<Bytes>) {
         let kept = std::mem::take(&mut self.streams[0].kept);
         found.extend((!kept.is_empty()).then(|| Bytes::from(kept)));
@@ -103,8 +107,8 @@ impl Incoming {
 }
 
 impl Cutter {
-    /// Tells how many batches with a content there are. One that ends the link is kept, with all behind it, where that is
-    /// `watched` for.
+    /// Returns the number of batches with a content. One that ends the link is kept, with all
+    /// behind it, if `watched` is set.
     fn take(&mut self, chunks: Vec<Bytes>, found: &mut Vec<Bytes>, watched: bool) -> usize {
         let (mut batches, mut pending) = (0, Vec::new());
         for mut chunk in chunks {
@@ -120,14 +124,14 @@ impl Cutter {
                 pending.push(chunk);
             }
         }
-        // A copy, as a few bytes may hold the memory of a datagram.
+        // The bytes are copied, as a few of them may hold the memory of a whole datagram.
         pending
             .iter()
             .for_each(|chunk| self.kept.extend_from_slice(chunk));
         batches
     }
 
-    /// Tells if the batch under way, whose next byte is this, begins with a Close.
+    /// Returns true if the current batch, whose next byte is `next`, begins with a Close.
     fn ends_link(&mut self, next: u8) -> bool {
         let was_known = self.head == Head::Known;
         self.head = match (self.head, next) {
@@ -137,7 +141,8 @@ impl Cutter {
         !was_known && next & ID_BITS == CLOSE_ID
     }
 
-    /// Returns the end of the last batch that ends in these bytes, and the number of those that do.
+    /// Returns the end of the last batch that ends in these bytes, and the number of batches that
+    /// do.
     fn cut(&mut self, bytes: &[u8], watched: bool) -> (usize, usize) {
         let (mut at, mut end, mut batches) = (0, 0, 0);
         while at < bytes.len() && self.last == Last::No {
@@ -217,13 +222,14 @@ mod tests {
         }
     }
 
-    /// It may come in two pieces, with anything before and behind it.
+    /// The batch may arrive in two pieces, with any bytes before and behind it.
     #[test]
     fn a_batch_that_ends_the_link_stays_back() {
         check_last(&[2, 0, 0x05, 0x03], &[5, 0, 0x03, 0, 1, 2, 3]);
     }
 
-    /// Flags stand in front of it there, and in front of what looks like one behind a packed batch's.
+    /// Flags precede the batch there, and precede bytes that look like one behind a compressed
+    /// batch's flags.
     #[test]
     fn a_batch_that_ends_a_compressed_link_stays_back() {
         let before = [3, 0, 0, 0x05, 0x03, 3, 0, 1, 0x03, 0x03, 1, 0, 0, 1, 0, 4];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a link sends, on its way to the streams of a connection: each batch goes on the stream of its priority, and one that has
-//! no room there lets others pass.
+//! Path of a link's bytes to the streams of a connection: each batch is sent on the stream of its
+//! priority, and a batch without room there does not block the other streams.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,32 +12,33 @@ use zonda_codec::{Reader, TransportMessage};
 use super::super::carriage::Framed;
 use super::terms::STREAMS;
 
-/// Bytes that wait for streams that take none, beyond which the link waits.
+/// Maximum bytes that wait for full streams before the link waits.
 const WAITING_BYTES_MAX: usize = 256 * 1024;
 
 /// Bytes of the length in front of a batch.
 pub(super) const PREFIX_BYTES: usize = 2;
 
-/// So many bytes of a batch say what it begins with.
+/// Number of bytes of a batch that contain the header of its first message.
 const HEAD_BYTES: usize = 16;
 
-/// Writes to a stream; takes off what it wrote, and tells how many bytes that is.
+/// Function that writes to a stream, removes the written bytes, and returns their number.
 pub(super) type Write<'a> = dyn FnMut(usize, &mut Bytes) -> Poll<io::Result<usize>> + 'a;
 
-/// What a link sends.
+/// Bytes that a link sends.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
-    /// Where the batch under way goes, and how many bytes of it are missing.
+    /// Stream of the current batch, and the bytes of it that are missing.
     stream: usize,
     left: usize,
-    /// What the streams have not taken.
+    /// Bytes that the streams have not taken.
     waiting: [VecDeque<Bytes>; STREAMS],
     waiting_bytes: usize,
-    /// The next batch is the last word, which has to come behind all others, whatever their stream.
+    /// Set if the next batch is the closing one, which has to follow all others, whatever their
+    /// stream.
     is_last: bool,
 }
 
-/// What a batch begins with says on which stream it goes, and whether it is the last one.
+/// Returns the stream of a batch from its first bytes, and true if it is the closing one.
 fn look(head: &[u8]) -> (usize, bool) {
     match TransportMessage::decode(&mut Reader::new(head)) {
         Ok(TransportMessage::Frame(frame)) => (frame.priority as usize, false),
@@ -48,8 +49,9 @@ fn look(head: &[u8]) -> (usize, bool) {
 }
 
 impl Outgoing {
-    /// Gives the streams what they take of this, and keeps the rest. Tells how many bytes are dealt with: the beginning of a
-    /// batch that has not come as a whole is not, and neither is the last word before [`Outgoing::end`].
+    /// Passes the streams as many of the bytes as they take, and keeps the rest. Returns the number
+    /// of processed bytes: the start of an incomplete batch is not processed, and neither is the
+    /// closing batch before [`Outgoing::end`].
     ///
     /// # Errors
     /// Those of the streams.
@@ -68,7 +70,7 @@ impl Outgoing {
         let mut goes_on = self.left > 0 || self.begin(bytes, framed);
         while goes_on {
             let (start, stream) = (dealt, self.stream);
-            // Batches that follow each other on one stream go out as one piece.
+            // Consecutive batches of one stream are sent as one piece.
             while goes_on && self.stream == stream {
                 let count = self.left.min(bytes.len() - dealt);
                 dealt += count;
@@ -80,7 +82,7 @@ impl Outgoing {
         Ok(dealt)
     }
 
-    /// Whether a batch begins here that is to go out now.
+    /// Returns true if a batch begins here that is to be sent now.
     fn begin(&mut self, rest: &[u8], framed: Framed) -> bool {
         let Some((prefix, batch)) = rest.split_first_chunk::<PREFIX_BYTES>() else {
             return false;
@@ -121,7 +123,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Gives the streams what they take of what waits, the most urgent first.
+    /// Passes the streams as many of the queued bytes as they take, the most urgent first.
     ///
     /// # Errors
     /// Those of the streams.
@@ -143,22 +145,22 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Bytes that the streams have not taken.
+    /// Returns the bytes that the streams have not taken.
     pub(super) fn waiting_bytes(&self) -> usize {
         self.waiting_bytes
     }
 
-    /// Whether nothing waits.
+    /// Returns true if no bytes wait.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting_bytes == 0
     }
 
-    /// Whether more may be put.
+    /// Returns true if more bytes may be put.
     pub(super) fn has_room(&self) -> bool {
         self.waiting_bytes < WAITING_BYTES_MAX
     }
 
-    /// Whether the last word has come.
+    /// Returns true if the closing batch has arrived.
     pub(super) fn is_last(&self) -> bool {
         self.is_last
     }
@@ -187,7 +189,7 @@ mod tests {
         batch(&header, more)
     }
 
-    /// Puts all, as it comes in pieces of these lengths; what each stream got.
+    /// Puts `sent` in pieces of these lengths; returns the bytes of each stream.
     fn spread(sent: &[u8], pieces: usize, framed: Framed) -> [Vec<u8>; STREAMS] {
         let mut got: [Vec<u8>; STREAMS] = Default::default();
         let mut outgoing = Outgoing::default();
@@ -195,7 +197,7 @@ mod tests {
         for piece in sent.chunks(pieces) {
             rest.extend_from_slice(piece);
             let mut write = |stream: usize, bytes: &mut Bytes| {
-                // never all at once
+                // The stream takes a part at a time, never all.
                 let part = bytes.split_to(bytes.len().div_ceil(2));
                 got[stream].extend_from_slice(&part);
                 Poll::Ready(Ok(part.len()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The socket of an endpoint: many datagrams in a system call, where the system has that.
+//! Socket of an endpoint: many datagrams in a system call, where the system supports it.
 
 use std::io::{self, IoSliceMut};
 use std::time::Instant;
@@ -11,18 +11,20 @@ use zonda_runtime::Socket;
 
 use super::recycled::Recycled;
 
-/// Messages that are taken in one call; each is up to 64 KiB, of one datagram or of several of the same length.
+/// Maximum number of messages that one call receives; each is up to 64 KiB, of one datagram or of
+/// several of the same length.
 const MESSAGES: usize = 8;
 
-/// Room for each of them.
+/// Buffer size of each message.
 const MESSAGE_BYTES: usize = 65_536;
 
-/// What one call sends at most, however many datagrams it is cut into. The system refuses more than the payload of the largest
-/// packet of IPv4. It cuts what is one byte longer than this by itself, with the headers of Ethernet, IPv6 and UDP around it: a
-/// receiver in the same machine then gets single datagrams, which takes twice the time.
+/// Maximum bytes of one call, however many datagrams it is cut into. The system refuses more than
+/// the payload of the largest packet of IPv4. It segments a call of one byte more than this by
+/// itself, with the headers of Ethernet, IPv6 and UDP around it: a receiver in the same machine
+/// then gets single datagrams, which takes twice the time.
 const CALL_BYTES_MAX: usize = 65_535 - (14 + 40 + 8);
 
-/// A handle of the socket, for those who send and the one who receives.
+/// Handle of the socket, for the sending tasks and the receiving one.
 #[derive(Debug)]
 pub(super) struct Post {
     socket: Socket,
@@ -30,7 +32,8 @@ pub(super) struct Post {
 }
 
 impl Post {
-    /// Duplicates a bound socket, and has it say where datagrams were sent to and how they are cut.
+    /// Duplicates a bound socket, and makes it report the destination and the segmentation of
+    /// datagrams.
     ///
     /// # Errors
     /// Those of the system.
@@ -40,18 +43,19 @@ impl Post {
         Ok(Post { socket, offloads })
     }
 
-    /// Whether the network may cut what is sent.
+    /// Returns true if the network may fragment datagrams.
     pub(super) fn may_fragment(&self) -> bool {
         self.offloads.may_fragment()
     }
 
-    /// How many datagrams of so many bytes one call should send: no more than [`CALL_BYTES_MAX`] in all.
+    /// Returns the number of datagrams of this size for one call: at most [`CALL_BYTES_MAX`] in
+    /// all.
     pub(super) fn segments_max(&self, bytes: u16) -> usize {
         let fit = CALL_BYTES_MAX / usize::from(bytes).max(1);
         self.offloads.max_gso_segments().min(fit).max(1)
     }
 
-    /// Sends what was made for the network. What cannot be sent for other reasons than a full socket is lost.
+    /// Sends packets. Those that cannot be sent for other reasons than a full socket are lost.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] while the socket is full.
@@ -68,7 +72,7 @@ impl Post {
         self.offloads.send((&self.socket).into(), &out)
     }
 
-    /// Takes what has come, as much as there is room for.
+    /// Receives datagrams, as many as there is room for.
     ///
     /// # Errors
     /// Those of the system; [`io::ErrorKind::WouldBlock`] when there is nothing.
@@ -83,29 +87,29 @@ impl Post {
     }
 }
 
-/// What was received. The system gives memory only to what is used of it.
+/// Received datagrams. The system backs only the used part of the buffer by memory.
 pub(super) struct Mail {
     room: Vec<u8>,
     metas: [RecvMeta; MESSAGES],
     count: usize,
-    /// For copies of it.
+    /// Memory for copies of datagrams.
     recycled: Recycled,
 }
 
-/// Datagrams of one length that came from one address.
+/// Datagrams of one length that arrived from one address.
 pub(super) struct Letter {
     pub(super) meta: RecvMeta,
     pub(super) bytes: BytesMut,
 }
 
 impl Letter {
-    /// How the network marked them.
+    /// Returns the congestion marks of the network.
     pub(super) fn ecn(&self) -> Option<EcnCodepoint> {
         let bits = self.meta.ecn.map(|ecn| ecn as u8);
         bits.and_then(EcnCodepoint::from_bits)
     }
 
-    /// The next datagram.
+    /// Returns the next datagram.
     pub(super) fn next(&mut self) -> Option<BytesMut> {
         let length = self.meta.stride.min(self.bytes.len());
         (length > 0).then(|| self.bytes.split_to(length))
@@ -122,7 +126,7 @@ impl Mail {
         }
     }
 
-    /// What came with the last call.
+    /// Returns the datagrams of the last call.
     pub(super) fn letters(&mut self, now: Instant) -> impl Iterator<Item = Letter> {
         let rooms = self.room.chunks(MESSAGE_BYTES);
         let received = self.metas[..self.count].iter().zip(rooms);
@@ -142,7 +146,8 @@ mod tests {
     use super::super::terms::SAME_HOST_DATAGRAM;
     use super::*;
 
-    /// A call that is too large is refused by the system, and nobody hears of it: all of its datagrams are lost.
+    /// The system refuses a call that is too large without an error to the link: all of its
+    /// datagrams are lost.
     #[test]
     fn what_one_call_may_send_arrives() {
         let far = UdpSocket::bind("127.0.0.1:0").expect("a socket");
@@ -177,7 +182,7 @@ mod tests {
         }
     }
 
-    /// What is cut on its way within the machine costs twice as much there.
+    /// A call that is segmented within the machine costs twice as much there.
     #[test]
     #[cfg(target_os = "linux")]
     fn what_one_call_sends_within_the_machine_comes_in_one_piece() {

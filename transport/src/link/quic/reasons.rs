@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why there is no connection, in words for people.
+//! Reasons for a missing connection, as text.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use rustls::AlertDescription;
 use super::super::tls::{Noted, explain};
 use super::connection::Lost;
 
-/// Codes of QUIC from here on are alerts of TLS.
+/// First code of QUIC that is an alert of TLS.
 const ALERTS: u64 = 0x100;
 
 fn alert(code: TransportErrorCode) -> Option<AlertDescription> {
@@ -21,7 +21,7 @@ fn explain_tls(error: rustls::Error) -> String {
     explain(&io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Says what was wrong, as a clause. `noted` has what was wrong with the peer's certificate.
+/// Describes the fault, as a clause. `noted` has the fault of the peer's certificate.
 pub(super) fn explain_lost(lost: &Lost, noted: Option<&Noted>) -> String {
     let error = match lost {
         Lost::Refused => return "nobody is there".to_owned(),
@@ -50,8 +50,8 @@ pub(super) fn explain_lost(lost: &Lost, noted: Option<&Noted>) -> String {
     }
 }
 
-/// What a link on a lost connection ends with: the words of the peer, if it broke the connection off with an alert or for what
-/// this end did, in the form that links of TLS have; else the kind alone.
+/// Returns the error of a link on a lost connection: the peer's reason, if it ended the connection
+/// with an alert or for a fault of this end, in the form of TLS links; else the kind alone.
 pub(super) fn error_of(lost: &Lost, kind: io::ErrorKind) -> io::Error {
     let is_complaint = match lost {
         Lost::Ended(ConnectionError::TransportError(_)) => true,

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory for what waits in a connection, used again once it is free.
+//! Memory for queued bytes of a connection, reused once it is free.
 //!
-//! What is copied for a connection lives until the peer has confirmed it, or the link has read it, and is given back by another
-//! thread. An allocator that returns such memory to the system when it is free, as that of glibc does where nothing younger lies
-//! behind it, has each page of the next message mapped and zeroed anew: a third of all that a message of 64 KiB takes, or
-//! nothing of it, as things lie.
+//! A copy for a connection lives until the peer has confirmed it, or the link has read it, and is
+//! freed by another thread. An allocator that returns such memory to the system when it is free,
+//! like that of glibc where no younger block lies behind it, makes the system map and zero each
+//! page of the next message anew: a third of the cost of a message of 64 KiB, or none of it,
+//! depending on the layout.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 
-/// Bytes of a block: the largest datagram, or what one read of a link brings, fit into one.
+/// Bytes of a block: the largest datagram, or one read of a link, fits into one.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// Blocks that are kept: as much as a window, and those that are partly free.
+/// Maximum number of blocks that are kept: those of a window, and partly free ones.
 const BLOCKS_MAX: usize = 20;
 
-/// What is smaller the allocator keeps by itself.
+/// Size below which the allocator keeps memory by itself.
 const LARGE: usize = 4 * 1024;
 
-/// How long blocks are kept that nobody asks for.
+/// Time for which unused blocks are kept.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// Blocks of memory, the one that was used last behind all others.
+/// Blocks of memory, with the last used one at the back.
 #[derive(Debug, Default)]
 pub(super) struct Recycled {
     blocks: VecDeque<BytesMut>,
@@ -31,12 +32,12 @@ pub(super) struct Recycled {
 }
 
 impl Recycled {
-    /// Bytes of all blocks, whether they are in use or not.
+    /// Returns the bytes of all blocks, in use or not.
     pub(super) fn bytes(&self) -> usize {
         self.blocks.len() * BLOCK_BYTES
     }
 
-    /// A copy of these bytes.
+    /// Returns a copy of these bytes.
     pub(super) fn copy(&mut self, bytes: &[u8], now: Instant) -> BytesMut {
         if !(LARGE..=BLOCK_BYTES).contains(&bytes.len()) {
             self.look_after(now);
@@ -52,7 +53,7 @@ impl Recycled {
         copy
     }
 
-    /// Gives back what nobody has asked for lately.
+    /// Frees blocks that were not used lately.
     pub(super) fn look_after(&mut self, now: Instant) {
         let is_old = |at: &mut Instant| now.saturating_duration_since(*at) >= KEPT;
         if self.used_at.take_if(is_old).is_some() {
@@ -60,7 +61,8 @@ impl Recycled {
         }
     }
 
-    /// A block with so much room: what is left of the last one, the first one if it is free again, or a new one.
+    /// Returns a block with this much room: the rest of the last one, the first one if it is free
+    /// again, or a new one.
     fn block_for(&mut self, bytes: usize) -> Option<BytesMut> {
         if let Some(last) = self.blocks.back()
             && last.capacity() >= bytes
@@ -75,7 +77,8 @@ impl Recycled {
         if self.blocks.len() < BLOCKS_MAX {
             return Some(BytesMut::with_capacity(BLOCK_BYTES));
         }
-        // One that stays in use must not keep the others from being used again.
+        // The block is moved to the back: one that stays in use must not block the reuse of the
+        // other ones.
         self.blocks.rotate_left(1);
         None
     }

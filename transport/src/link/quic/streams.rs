@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The streams of a connection: one in both directions, and beside it, if the two ends have agreed on that, one each way for
-//! each priority but the first.
+//! Streams of a connection: one in both directions, and in addition, if the two ends have agreed on
+//! it, one each way for each priority but the first.
 
 use std::io;
 use std::slice;
@@ -12,30 +12,30 @@ use quinn_proto::{Connection, Dir, ReadError, StreamId, VarInt, WriteError};
 use super::recycled::Recycled;
 use super::terms::STREAMS;
 
-/// The streams of a connection.
+/// Streams of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    /// The one in both directions. There once the two ends have it.
+    /// Stream in both directions; present once the two ends have it.
     link: Option<StreamId>,
-    /// Nothing more comes on it.
+    /// Set once the peer has ended the stream.
     is_over: bool,
-    /// Those that this end opened; none unless both ends have them.
+    /// Streams that this end opened; none unless both ends have them.
     out: Vec<StreamId>,
-    /// Those of the peer that are not over.
+    /// Streams of the peer that have not ended.
     back: [Option<StreamId>; STREAMS - 1],
     has_lanes: bool,
-    /// Nothing more is written; what the peer has not confirmed to the end.
+    /// Streams whose end the peer has not confirmed, once this end sends no more.
     finishing: Option<Vec<StreamId>>,
-    /// For copies of what is written.
+    /// Memory for copies of written bytes.
     recycled: Recycled,
 }
 
-/// What was read of a stream.
+/// Result of reading a stream.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub(super) chunks: Vec<Bytes>,
     pub(super) bytes: usize,
-    /// Nothing more comes.
+    /// Set at the end of the stream.
     pub(super) is_end: bool,
 }
 
@@ -44,7 +44,7 @@ fn broken() -> io::Error {
 }
 
 impl Streams {
-    /// The two ends have agreed: opens what this end opens.
+    /// Opens this end's streams, as the two ends have agreed.
     pub(super) fn open(&mut self, proto: &mut Connection, has_lanes: bool) {
         self.has_lanes = has_lanes;
         if proto.side().is_client() {
@@ -53,18 +53,19 @@ impl Streams {
         if !has_lanes {
             return;
         }
-        // What a peer lets nobody open goes on the first one.
+        // Priorities for which the peer permits no stream share the first one.
         while self.out.len() < STREAMS - 1
             && let Some(stream) = proto.streams().open(Dir::Uni)
         {
             self.out.push(stream);
             let urgency = -(self.out.len() as i32);
-            // It is there.
+            // The stream was just opened.
             let _ = proto.send_stream(stream).set_priority(urgency);
         }
     }
 
-    /// Takes what the peer has opened. What it may not is refused: nothing of it is kept.
+    /// Accepts the streams that the peer has opened. A stream beyond the agreed ones is refused:
+    /// none of its bytes are kept.
     pub(super) fn accept(&mut self, proto: &mut Connection) {
         if self.link.is_none() && proto.side().is_server() {
             self.link = proto.streams().accept(Dir::Bi);
@@ -74,23 +75,23 @@ impl Streams {
             let place = place.filter(|_| self.has_lanes);
             match place.and_then(|place| self.back.get_mut(place)) {
                 Some(place) => *place = Some(stream),
-                // One that has ended already needs no end.
+                // A stream that has ended already needs no stop.
                 None => drop(proto.recv_stream(stream).stop(VarInt::from_u32(0))),
             }
         }
     }
 
-    /// Whether there is a link.
+    /// Returns true if there is a link.
     pub(super) fn is_open(&self) -> bool {
         self.link.is_some()
     }
 
-    /// Whether each priority has a stream.
+    /// Returns true if each priority has a stream.
     pub(super) fn has_lanes(&self) -> bool {
         self.has_lanes
     }
 
-    /// Has bytes sent, as many as may wait for the peer; those are taken off.
+    /// Sends as many bytes as may wait for the peer, and removes them from the buffer.
     pub(super) fn write(
         &self,
         proto: &mut Connection,
@@ -107,21 +108,21 @@ impl Streams {
         }
     }
 
-    /// The stream of a priority, or the only one.
+    /// Returns the stream of a priority, or the only one.
     fn id(&self, stream: usize) -> Option<StreamId> {
         let beside = stream.checked_sub(1).and_then(|at| self.out.get(at));
         beside.copied().or(self.link)
     }
 
-    /// What the peer has not confirmed is in memory of this.
+    /// Returns the memory that holds unconfirmed bytes.
     pub(super) fn recycled(&mut self) -> &mut Recycled {
         &mut self.recycled
     }
 
-    /// Takes what has come on a stream, so many bytes at most.
+    /// Takes received bytes of a stream, at most `most`.
     ///
     /// # Errors
-    /// The peer has given it up. Behind what it said before.
+    /// The peer has reset the stream. Returned after the bytes received before.
     pub(super) fn read(
         &mut self,
         proto: &mut Connection,
@@ -159,7 +160,7 @@ impl Streams {
                 }
             }
         }
-        // What follows for the peer is sent with all else.
+        // The resulting packets for the peer are sent with all others.
         let _ = chunks.finalize();
         if is_reset && read.chunks.is_empty() {
             return Err(io::ErrorKind::ConnectionReset.into());
@@ -172,11 +173,11 @@ impl Streams {
         Ok(read)
     }
 
-    /// Nothing more is written.
+    /// Ends the sending direction.
     pub(super) fn finish(&mut self, proto: &mut Connection) {
         let mut finishing = Vec::new();
         for stream in self.link.into_iter().chain(self.out.iter().copied()) {
-            // Else the peer does not want it.
+            // The call fails if the peer has stopped the stream.
             if proto.send_stream(stream).finish().is_ok() {
                 finishing.push(stream);
             }
@@ -184,14 +185,14 @@ impl Streams {
         self.finishing = Some(finishing);
     }
 
-    /// The peer has all of a stream, or wants no more.
+    /// Notes that the peer has all of a stream, or has stopped it.
     pub(super) fn note_finished(&mut self, stream: StreamId) {
         if let Some(finishing) = &mut self.finishing {
             finishing.retain(|one| *one != stream);
         }
     }
 
-    /// Whether the peer has all that was written.
+    /// Returns true if the peer has all that was written.
     pub(super) fn is_finished(&self) -> bool {
         self.finishing.as_ref().is_some_and(Vec::is_empty)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The options of an endpoint for QUIC: streams and datagrams, and the sizes of what goes over the network.
+//! Options of an endpoint for QUIC: streams and datagrams, and the sizes of packets and windows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,51 +9,52 @@ use zonda_codec::Endpoint;
 
 use super::super::{EndpointProblem, option};
 
-/// Bytes that wait for the peer to confirm them. What is urgent has to wait for those that are not sent yet; the peer's own
-/// window is hardly larger.
+/// Maximum bytes that wait for the peer's confirmation. An urgent message has to wait for those
+/// that are not sent yet; the peer's own window is hardly larger.
 pub(super) const SEND_WINDOW: u64 = 1024 * 1024;
 
-/// Bytes of a peer that may wait here to be read, of one of its streams: also those before which something is missing.
+/// Maximum unread bytes of one stream of a peer, including those behind a gap.
 const STREAM_WINDOW: u32 = 1024 * 1024;
 
-/// Bytes of a peer that may wait here to be read, of all its streams. A stream that the link does not read, as its messages wait for
-/// a declaration, leaves room for the stream that brings it.
+/// Maximum unread bytes of all streams of a peer. A stream that the link does not read, as its
+/// messages wait for a declaration, leaves room for the stream that brings the declaration.
 pub(super) const RECEIVE_WINDOW: u32 = STREAM_WINDOW + 128 * 1024;
 
-/// Bytes of datagrams that may wait to be sent, and as many that came and wait to be read.
+/// Maximum bytes of datagrams that wait to be sent, and of received ones that wait to be read.
 pub(super) const DATAGRAM_BUFFER_BYTES: usize = 1024 * 1024;
 
-/// The most bytes that QUIC puts around a batch in a datagram.
+/// Maximum bytes that QUIC adds to a batch in a datagram.
 const DATAGRAM_OVERHEAD: u16 = 50;
 
-/// The datagrams that every way carries.
+/// Datagram size that every path carries.
 const INITIAL_MTU: u16 = 1200;
 
-/// The largest datagram that is tried within the machine, where no card and no wire limits them: a quarter of what one call
-/// should send. In datagrams of 1452 bytes a message of 64 KiB takes one and a half times the time of processors.
+/// Largest datagram that is tried within the machine, where no hardware limits it: a quarter of one
+/// call's bytes. With datagrams of 1452 bytes a message of 64 KiB takes one and a half times the
+/// processor time.
 pub(super) const SAME_HOST_DATAGRAM: u16 = 16_368;
 
-/// The largest datagram of UDP.
+/// Largest datagram of UDP.
 const DATAGRAM_MAX: u16 = 65_527;
 
-/// The streams of a link that has one for each priority.
+/// Number of streams of a link that has one for each priority.
 pub(super) const STREAMS: usize = 8;
 
-/// Streams in one direction that a peer may open: the reference opens them all at once, if it has agreed on that, and takes a smaller
-/// number for an error.
+/// Streams in one direction that a peer may open: the reference opens all of them at once, if it
+/// has agreed on them, and treats a smaller number as an error.
 const PRIORITY_STREAMS: u32 = STREAMS as u32 - 1;
 
-/// The longest silence of a connection before something is sent that needs an answer. Keep-alives of the link come more
-/// often, unless the lease is long.
+/// Longest silence of a connection before a packet is sent that needs an answer. Keep-alives of the
+/// link are more frequent, unless the lease is long.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Names for the agreement of the two ends: a stream for each priority; all in one stream, under the name of today and that of old
-/// releases, which is that of datagrams as well.
+/// Names for the agreement of the two ends: a stream for each priority; all in one stream, under
+/// the current name and that of old releases, which is that of datagrams as well.
 const LANES: &[u8] = b"zenoh-ms";
 const ONE_STREAM: &[u8] = b"zenoh";
 const OLD: &[u8] = b"hq-29";
 
-/// The carrier of a link's batches.
+/// Carrier of a link's batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Carrier {
     /// Streams.
@@ -63,23 +64,23 @@ pub(super) enum Carrier {
     Datagrams,
 }
 
-/// Tells if a link of this name has a stream for each priority.
+/// Returns true if a link of this name has a stream for each priority.
 pub(super) fn has_lanes(agreed: &[u8]) -> bool {
     agreed == LANES
 }
 
-/// The wishes of an endpoint beside its address and its keys.
+/// Options of an endpoint in addition to its address and its keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct QuicOptions {
     carrier: Carrier,
-    /// Requires a stream for each priority, or forbids it.
+    /// True requires a stream for each priority, false forbids it.
     has_lanes: Option<bool>,
     initial_mtu: Option<u16>,
     mtu_discovery_seconds: Option<u64>,
     segmentation_offload: Option<bool>,
 }
 
-/// Reads what the locator says: `None` where it leaves the choice, or says nothing.
+/// Parses a choice of the locator: `None` where it leaves the choice, or has no such option.
 fn choice(
     endpoint: &Endpoint,
     key: &'static str,
@@ -98,8 +99,8 @@ fn choice(
     }
 }
 
-/// Streams and datagrams on one connection are asked for, and not there. Their absence is agreed on with peers that could
-/// have both.
+/// Refuses streams and datagrams on one connection, which this node does not have. Their absence is
+/// negotiated with peers that could have both.
 fn check_mixed(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     let expected = "mixed_rel=auto or 0: streams and datagrams of QUIC on one connection are not supported; use rel=0 \
                     for datagrams alone";
@@ -161,14 +162,14 @@ impl QuicOptions {
         self.carrier
     }
 
-    /// The longest batch, where a datagram has to have room for it. What the way carries may turn out to be more: both ends
-    /// keep to this.
+    /// Returns the longest batch, if it has to fit into a datagram. The path may carry more: both
+    /// ends keep to this size.
     pub(super) fn batch_bytes_max(&self) -> Option<u16> {
         let mtu = self.initial_mtu.unwrap_or(INITIAL_MTU);
         (self.carrier == Carrier::Datagrams).then_some(mtu - DATAGRAM_OVERHEAD)
     }
 
-    /// The names of what this node speaks within QUIC, the best first.
+    /// Returns the protocol names that this node offers within QUIC, the best first.
     pub(super) fn alpn(&self) -> Vec<Vec<u8>> {
         let names: &[&[u8]] = match (self.carrier, self.has_lanes) {
             (Carrier::Datagrams, _) => &[OLD],
@@ -179,7 +180,7 @@ impl QuicOptions {
         names.iter().map(|name| name.to_vec()).collect()
     }
 
-    /// Returns the terms of a connection, to another machine or within this one.
+    /// Returns the parameters of a connection, to another machine or within this one.
     pub(super) fn transport(&self, is_same_host: bool) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
         let has_streams = self.carrier == Carrier::Streams;
@@ -211,10 +212,11 @@ impl QuicOptions {
     }
 }
 
-/// Returns the terms of a socket: it takes datagrams of every size. A sender finds out the size that a path carries.
+/// Returns the parameters of a socket: it takes datagrams of every size. A sender detects the size
+/// that a path carries.
 pub(super) fn endpoint() -> EndpointConfig {
     let mut config = EndpointConfig::default();
-    // Only less than 1200 is refused.
+    // Only a value below 1200 is refused.
     let _ = config.max_udp_payload_size(DATAGRAM_MAX);
     config
 }

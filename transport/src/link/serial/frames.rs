@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The frames on a serial line, as the reference has them: flags, length, content and a checksum, without zeros (COBS), and a zero
-//! behind each.
+//! Frames on a serial line, as in the reference: flags, length, content and a checksum, without
+//! zeros (COBS), and a zero behind each.
 
 use std::fmt;
 
-/// The longest content of a frame.
+/// Longest content of a frame.
 pub(crate) const CONTENT_BYTES_MAX: usize = 1500;
 
-/// Flags, length and checksum.
+/// Bytes of flags, length and checksum.
 const AROUND_BYTES: usize = 1 + 2 + 4;
 
-/// The longest frame on the line without its end: COBS puts a byte in front, and one behind each 254.
+/// Longest frame on the line without its end: COBS puts a byte in front, and one behind each 254.
 const LINE_BYTES_MAX: usize =
     CONTENT_BYTES_MAX + AROUND_BYTES + 1 + (CONTENT_BYTES_MAX + AROUND_BYTES) / 254;
 
-/// The end of a frame.
+/// End of a frame.
 const END: u8 = 0;
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Flags(u8);
 
 impl Flags {
-    /// A batch.
+    /// Frame with a batch.
     pub(super) const DATA: Flags = Flags(0);
-    /// A link shall begin.
+    /// Request for a link.
     pub(super) const INIT: Flags = Flags(1);
-    /// A link has begun.
+    /// Confirmation of a link.
     pub(super) const ACCEPTED: Flags = Flags(3);
-    /// There is a link already, which has ended now.
+    /// Refusal: there is a link already, which has ended now.
     pub(super) const RESET: Flags = Flags(4);
 
     pub(super) fn has(self, flags: Flags) -> bool {
@@ -36,7 +36,7 @@ impl Flags {
     }
 }
 
-/// Why bytes are no frame.
+/// Fault of bytes that are no frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Broken {
     TooLong,
@@ -56,7 +56,8 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Bit-wise as CRC-32 is, but with the constant of the other order of bits.
+/// Table of a checksum that is computed bitwise like CRC-32, but with the constant of the other bit
+/// order.
 const CHECKS: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -83,7 +84,7 @@ fn checksum(content: &[u8]) -> u32 {
     !rest
 }
 
-/// Appends a frame. The content is no longer than [`CONTENT_BYTES_MAX`].
+/// Appends a frame. The content is at most [`CONTENT_BYTES_MAX`] long.
 pub(super) fn frame(flags: Flags, content: &[u8], out: &mut Vec<u8>) {
     let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
     let mut stuffing = Stuffing::new(out);
@@ -94,10 +95,10 @@ pub(super) fn frame(flags: Flags, content: &[u8], out: &mut Vec<u8>) {
     stuffing.end();
 }
 
-/// Puts counts in the place of zeros: each says where the next one is.
+/// Encoder that replaces zeros by counts: each is the distance to the next one.
 struct Stuffing<'a> {
     out: &'a mut Vec<u8>,
-    /// Where the count of the part stands that has begun.
+    /// Position of the count of the current part.
     part: usize,
 }
 
@@ -115,7 +116,7 @@ impl<'a> Stuffing<'a> {
                 continue;
             }
             self.out.push(byte);
-            // 255 says that no zero follows.
+            // A count of 255 means that no zero follows.
             if self.out.len() - self.part == 255 {
                 self.begin();
             }
@@ -135,16 +136,16 @@ impl<'a> Stuffing<'a> {
     }
 }
 
-/// From bytes of the line to frames. What is broken is left out, up to the next end.
+/// Decoder from bytes of the line to frames. A broken frame is skipped, up to the next end.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    /// The frame that has begun.
+    /// Bytes of the current frame.
     line: Vec<u8>,
     is_too_long: bool,
 }
 
 impl Frames {
-    /// Takes bytes, and gives each frame that ends in them to `each`.
+    /// Takes bytes, and passes each frame that ends in them to `each`.
     pub(super) fn take(
         &mut self,
         bytes: &[u8],
@@ -165,7 +166,7 @@ impl Frames {
             }
             match std::mem::take(&mut self.is_too_long) {
                 true => each(Err(Broken::TooLong)),
-                // Two ends in a row, as after a line that was silent.
+                // Two ends in a row, as after a silent line.
                 false if self.line.is_empty() => {}
                 false => each(read(&mut self.line)),
             }
@@ -174,7 +175,7 @@ impl Frames {
     }
 }
 
-/// Reads a frame in its place.
+/// Decodes a frame in place.
 fn read(line: &mut [u8]) -> Result<(Flags, &[u8]), Broken> {
     let length = unstuff(line)?;
     let body = &line[..length];
@@ -192,7 +193,7 @@ fn read(line: &mut [u8]) -> Result<(Flags, &[u8]), Broken> {
     }
 }
 
-/// Puts zeros in the place of counts; tells how many bytes that leaves.
+/// Replaces counts by zeros; returns the number of bytes left.
 fn unstuff(line: &mut [u8]) -> Result<usize, Broken> {
     let (mut from, mut to) = (0, 0);
     while from < line.len() {
@@ -234,7 +235,7 @@ mod tests {
         found
     }
 
-    /// Frames of the reference.
+    /// Frames are equal to those of the reference.
     #[test]
     fn bytes_are_those_of_the_reference() {
         for (flags, content, line) in [
@@ -288,14 +289,14 @@ mod tests {
         let expected = [Err(Broken::Checksum), Ok((Flags::DATA, b"good".to_vec()))];
         assert_eq!(found(&mut frames, &line), expected);
         assert!(found(&mut frames, &[0, 0, 0]).is_empty());
-        // The longest one there is.
+        // Longest frame there is.
         let longest = framed(Flags::DATA, &[7; CONTENT_BYTES_MAX]);
         assert!(longest.len() <= LINE_BYTES_MAX + 1);
         assert_eq!(found(&mut frames, &longest).len(), 1);
     }
 
     proptest! {
-        /// The crate that the reference has decodes the same, and encodes the same.
+        /// The crate of the reference decodes and encodes the same.
         #[test]
         fn the_code_is_that_of_others(
             content in prop::collection::vec(prop_oneof![Just(0_u8), any::<u8>()], 0..CONTENT_BYTES_MAX),

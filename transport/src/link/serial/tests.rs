@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links over pseudo terminals; the other end is played by hand.
+//! Links over pseudo terminals; the test plays the other end.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,7 +18,7 @@ mod corpus;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A line whose other end the test has.
+/// Line whose other end the test has.
 struct Wire {
     end: File,
     device: String,
@@ -45,7 +45,7 @@ impl Wire {
         self.end.write_all(&line).expect("room");
     }
 
-    /// The next frame, which may be broken.
+    /// Returns the next frame, which may be broken.
     fn hear(&mut self) -> (Flags, Vec<u8>) {
         let begin = Instant::now();
         let mut found = None;
@@ -58,7 +58,7 @@ impl Wire {
             };
             poll(&mut fds, Some(&wait)).expect("a terminal");
             let mut byte = [0];
-            // While nobody has the line open there is an error.
+            // The system returns an error while no process has the line open.
             if fds[0].revents().contains(PollFlags::IN) && self.end.read(&mut byte).is_ok() {
                 self.frames.take(&byte, |one| {
                     found = one.ok().map(|(flags, content)| (flags, content.to_vec()));
@@ -113,7 +113,7 @@ fn what_an_endpoint_says_of_its_line() {
 #[test]
 fn one_that_asks_has_a_link_and_one_that_asks_again_the_next() {
     let mut wire = Wire::new();
-    // A line that is opened anew forgets what was said meanwhile.
+    // Opening a line discards the bytes that arrived before.
     let at = format!("serial/{}#release_on_close=false", wire.device);
     let line = line_of(&at).expect("well formed");
     let bound = listen(line.clone()).expect("it opens");
@@ -128,7 +128,7 @@ fn one_that_asks_has_a_link_and_one_that_asks_again_the_next() {
         assert_eq!(wire.hear(), (Flags::ACCEPTED, Vec::new()));
         let mut link = next(handed);
         let mut bytes = [0; 6];
-        // What is broken is lost, and the link stays.
+        // A broken frame is lost, and the link survives.
         wire.end.write_all(b"\x03abc\0").expect("room");
         wire.say(Flags::DATA, b"in\0s");
         link.read_exact(&mut bytes).expect("a batch");
@@ -136,7 +136,7 @@ fn one_that_asks_has_a_link_and_one_that_asks_again_the_next() {
         link.write_all(b"\x03\0out\x02\0on").expect("room");
         assert_eq!(wire.hear(), (Flags::DATA, b"out".to_vec()));
         assert_eq!(wire.hear(), (Flags::DATA, b"on".to_vec()));
-        // The other end begins anew.
+        // The other end restarts.
         wire.say(Flags::INIT, b"");
         assert_eq!(wire.hear(), (Flags::RESET, Vec::new()));
         assert_eq!(link.read(&mut bytes).expect("an end"), 0);
@@ -160,7 +160,7 @@ fn one_that_connects_asks_until_there_is_a_link() {
     let runtime = runtime.expect("a runtime");
     std::thread::scope(|scope| {
         let connecting = scope.spawn(|| block_on_until(terms.deadline, connect(&runtime, &terms)));
-        // The first question is lost.
+        // The first request is lost.
         assert_eq!(wire.hear(), (Flags::INIT, Vec::new()));
         assert_eq!(wire.hear(), (Flags::INIT, Vec::new()));
         wire.say(Flags::RESET, b"");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! In which order addresses are tried, for how long each, and what a connected socket has.
+//! Order of the addresses that are tried, the time for each, and the options of a connected socket.
 
 use std::net::{TcpListener, TcpStream};
 
@@ -40,7 +40,7 @@ fn each_address_has_its_share_and_the_last_has_the_rest() {
     assert_eq!(share(seconds(1), now, 3), seconds(1));
 }
 
-/// On this machine itself the receive buffer is small, unless the endpoint asks for another.
+/// On one machine the receive buffer is small, unless the endpoint sets a size.
 #[test]
 fn receive_buffers_on_one_host() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -56,12 +56,13 @@ fn receive_buffers_on_one_host() {
         stream.recv_buffer_size().expect("its size")
     };
     let (usual, asked) = (buffer("tcp/a:1"), buffer("tcp/a:1#so_rcvbuf=50000"));
-    // Linux books twice of what it is asked for.
+    // Linux accounts for twice the requested size.
     assert!(usual <= 2 * 256 * 1024, "{usual}");
     assert!((50_000..=100_000).contains(&asked), "{asked}");
 }
 
-/// Whatever the system does, sockets between two programs of one machine are not paced; others are as the system has it.
+/// Sockets between two programs of one machine are not paced, on any system; other sockets keep the
+/// system's setting.
 #[test]
 #[cfg(target_os = "linux")]
 fn pacing_on_one_host() {
@@ -90,7 +91,7 @@ fn pacing_on_one_host() {
     assert_eq!(name(&accepted), system);
 }
 
-/// What waits to be sent is little, and more where a stream within the machine is encrypted.
+/// The limit of unsent bytes is small, and larger where a stream within the machine is encrypted.
 #[test]
 #[cfg(all(target_os = "linux", feature = "tls"))]
 fn what_waits_to_be_sent_on_one_host() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Keys and certificates: read from where the settings say, made into what TLS is spoken with, read again when files change.
+//! Keys and certificates: loaded from the places in the settings, converted to configurations of
+//! TLS, and reloaded when files change.
 
 use std::io;
 use std::path::Path;
@@ -26,15 +27,16 @@ use rustls::{
 use super::super::{EndpointProblem, IoFailure, Pem, Purpose, TlsSettings};
 use super::validity::{concern, span};
 
-/// The shortest interval between two looks for changes of files.
+/// Minimum interval between two checks for changes of files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The ciphers, chosen by this crate's features and by nothing else in the program.
+/// Returns the ciphers, chosen by this crate's features and by no other part of the program.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ciphers::default_provider())
 }
 
-/// 1.2 and 1.3; where both ends show certificates 1.3 alone, as the reference has it, and so within QUIC.
+/// Returns the versions 1.2 and 1.3; only 1.3 where both ends show certificates, as in the
+/// reference, and within QUIC.
 fn versions(settings: &TlsSettings, is_quic: bool) -> &'static [&'static SupportedProtocolVersion] {
     const NEW: &[&SupportedProtocolVersion] = &[&version::TLS13];
     const BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
@@ -45,7 +47,7 @@ fn versions(settings: &TlsSettings, is_quic: bool) -> &'static [&'static Support
     }
 }
 
-/// A setting that names a piece, for what is said of it.
+/// Setting that names a piece, for error texts.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     setting: &'static str,
@@ -74,7 +76,7 @@ impl<'a> Piece<'a> {
             None => Err(self.problem("is needed for TLS and not there; set it")),
             Some(Pem::Text(text)) => Ok(text.clone().into_bytes()),
             Some(Pem::Base64(text)) => {
-                // Padding at the end of an endpoint was taken for the end of a list.
+                // The padding at the end of an endpoint was parsed as the end of a list.
                 let padded = text.trim_end_matches('=');
                 let padding = "=".repeat((4 - padded.len() % 4) % 4);
                 let decoded = STANDARD.decode(format!("{padded}{padding}"));
@@ -121,16 +123,16 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// The terms of the handshake within QUIC.
+/// Parameters of the handshake within QUIC.
 #[derive(Debug)]
 pub(in crate::link) struct Within {
-    /// The names of what is spoken behind it.
+    /// Names of the protocols within QUIC.
     pub alpn: Vec<Vec<u8>>,
-    /// Gets what is wrong with the peer's certificate: QUIC itself only has a text.
+    /// Note of the fault in the peer's certificate: QUIC itself only has a text.
     pub noted: Noted,
 }
 
-/// The fault in a peer's certificate. Clones are the same note.
+/// Fault in a peer's certificate. Clones share the note.
 #[derive(Debug, Clone, Default)]
 pub(in crate::link) struct Noted(Arc<Mutex<Option<rustls::Error>>>);
 
@@ -243,7 +245,7 @@ fn server(
     let mut config =
         config.map_err(|error| key.problem(does_not_fit(&error, "listen_certificate")))?;
     let concern = concern.map(|concern| certificate.problem(concern).to_string());
-    // A node that connects again shows its certificate again: nothing is kept of nodes that are gone.
+    // A node that reconnects shows its certificate again: no state of past nodes is kept.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     config.alpn_protocols = alpn.to_vec();
@@ -269,7 +271,8 @@ fn does_not_fit(error: &rustls::Error, certificate: &str) -> String {
     }
 }
 
-/// The certificates that a listener shows and asks for. A file that changes is read again, for the connections from then on.
+/// Certificates that a listener shows and requires. A file that changes is reloaded, for later
+/// connections.
 #[derive(Debug)]
 pub(in crate::link) struct Credentials {
     settings: TlsSettings,
@@ -281,12 +284,12 @@ pub(in crate::link) struct Credentials {
 struct State {
     config: Arc<ServerConfig>,
     looked: Instant,
-    /// When each file was changed.
+    /// Modification time of each file.
     changed: Vec<Option<SystemTime>>,
 }
 
 impl Credentials {
-    /// Reads them; within QUIC they are for peers that speak one of `alpn`.
+    /// Loads the certificates; within QUIC they are for peers that speak one of `alpn`.
     pub(in crate::link) fn load(
         settings: TlsSettings,
         alpn: Vec<Vec<u8>>,
@@ -303,7 +306,8 @@ impl Credentials {
         })
     }
 
-    /// Returns the content of the files now. If that cannot be used, their content of before, and one line of the log says so.
+    /// Returns the configuration with the current content of the files. If that is invalid, returns
+    /// the previous one and logs a warning.
     pub(in crate::link) fn current(&self) -> Arc<ServerConfig> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -345,7 +349,7 @@ fn changed(settings: &TlsSettings) -> Vec<Option<SystemTime>> {
     pieces.iter().map(changed).collect()
 }
 
-/// Judges as another one does, and notes what was wrong where that is wanted.
+/// Verifier that delegates to another one, and notes the fault where that is wanted.
 #[derive(Debug)]
 struct Noting {
     verifier: Arc<dyn ServerCertVerifier>,
@@ -397,7 +401,7 @@ impl ServerCertVerifier for Noting {
     }
 }
 
-/// Trusts what the authorities have signed, for whichever host.
+/// Verifier that trusts certificates signed by the authorities, for any host.
 #[derive(Debug)]
 struct AnyName {
     roots: Arc<RootCertStore>,
@@ -447,7 +451,7 @@ impl ServerCertVerifier for AnyName {
     }
 }
 
-/// Says what was wrong in a handshake, as a clause for people.
+/// Describes the fault of a handshake, as a clause.
 pub(in crate::link) fn explain(error: &io::Error) -> String {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref());
     match tls {
@@ -467,7 +471,7 @@ pub(in crate::link) fn explain(error: &io::Error) -> String {
     }
 }
 
-/// Tells what the peer does not accept of this node.
+/// Describes the fault that the peer found with this node.
 fn explain_alert(alert: AlertDescription) -> String {
     match alert {
         AlertDescription::CertificateRequired => {
@@ -516,8 +520,8 @@ fn explain_certificate(problem: &CertificateError) -> String {
     }
 }
 
-/// A name as it is written, of what the library shows: `DnsName("router.lan")`, `IpAddress(127.0.0.1)`, and an IPv6 address with all
-/// of its zeros or as bytes.
+/// Returns a name without the decoration of the library: `DnsName("router.lan")`,
+/// `IpAddress(127.0.0.1)`, and an IPv6 address with all of its zeros or as bytes.
 fn bare_name(shown: &str) -> String {
     let inside = |kind: &str| shown.strip_prefix(kind)?.strip_suffix(')');
     let name = inside("DnsName(").map(|name| name.trim_matches('"').to_owned());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The names in the certificate that a peer has shown, once it is checked.
+//! Names in the certificate that a peer has shown, once it is verified.
 
 use rustls::pki_types::CertificateDer;
 use x509_parser::extensions::GeneralName;
@@ -7,13 +7,14 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::protocol::certificate::CertificateNames;
 
-/// Names of a certificate that are read; its others count as not there.
+/// Maximum number of names of a certificate that are read; further ones are ignored.
 const NAMES_MAX: usize = 64;
 
-/// Bytes of the longest name that is read.
+/// Length of the longest name that is read.
 const NAME_BYTES_MAX: usize = 256;
 
-/// The names in the first of these certificates, which is the peer's own; `None` if it has shown none.
+/// Returns the names in the first of these certificates, which is the peer's own; `None` if it has
+/// shown none.
 pub(in crate::link) fn names(shown: &[CertificateDer<'_>]) -> Option<CertificateNames> {
     let (_, certificate) = X509Certificate::from_der(shown.first()?).ok()?;
     let mut names = CertificateNames::default();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The TLS state of one link, between its socket and the bytes of the connection.
+//! TLS state of one link, between its socket and the bytes of the connection.
 //!
-//! Reading and writing share one [`rustls::Connection`], as TLS demands (a key update that is received changes what is sent);
-//! a lock is held for the cipher's work on a [part](crate::link::parts) at most, and never while a socket is waited for.
+//! Reading and writing share one [`rustls::Connection`], as TLS requires (a received key update
+//! changes the sending state); the lock is held for the encryption of a [part](crate::link::parts)
+//! at most, and never during a wait for a socket.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,24 +19,24 @@ use crate::link::raw::Raw;
 use crate::protocol::certificate::CertificateNames;
 use crate::sync::Mutex;
 
-/// Slices that are looked at to find a part.
+/// Maximum number of slices that are examined for a part.
 const SLICES: usize = 16;
 
-/// The TLS state of a link.
+/// TLS state of a link.
 pub struct Session {
     state: Mutex<State>,
-    /// When the link ends, because what the peer has shown expires.
+    /// Time at which the link ends because the peer's certificate expires.
     valid_until: OnceLock<SystemTime>,
-    /// Bytes of the buffer that the link is read into.
+    /// Size of the buffer that the link is read into.
     reads: AtomicUsize,
 }
 
 struct State {
     tls: Connection,
-    /// The records of a [`Session::send`] that the socket did not take at once are still there, and one of the bytes in
-    /// them is not reported as sent.
+    /// Set while records of a [`Session::send`] wait for the socket, and one of the bytes in them
+    /// is not reported as sent.
     owes: bool,
-    /// What was read and not taken in; away while a runtime has the link.
+    /// Bytes that were read and not decrypted; absent while a runtime has the link.
     records: Raw,
 }
 
@@ -47,7 +48,7 @@ impl std::fmt::Debug for Session {
 
 impl Session {
     pub(super) fn new(mut tls: Connection) -> Arc<Self> {
-        // What is encrypted at once is bounded here.
+        // The parts bound the bytes that are encrypted at once.
         tls.set_buffer_limit(None);
         let state = State {
             tls,
@@ -61,7 +62,7 @@ impl Session {
         })
     }
 
-    /// Has the link end when the first of the certificates expires that the peer has shown.
+    /// Makes the link end when the first of the peer's certificates expires.
     pub(super) fn end_with_certificate(&self) {
         let shown = self.with(|tls| tls.peer_certificates().and_then(validity::first_end));
         if let Some(end) = shown {
@@ -69,33 +70,34 @@ impl Session {
         }
     }
 
-    /// When the link ends, because what the peer has shown expires.
+    /// Returns the time at which the link ends because the peer's certificate expires.
     pub(in crate::link) fn valid_until(&self) -> Option<SystemTime> {
         self.valid_until.get().copied()
     }
 
-    /// The names in the certificate that the peer has shown.
+    /// Returns the names in the peer's certificate.
     pub(in crate::link) fn certificate(&self) -> Option<CertificateNames> {
         self.with(|tls| tls.peer_certificates().and_then(names::names))
     }
 
-    /// Bytes of the buffers of its records, about: what is read and not decrypted, and what is encrypted and not sent.
+    /// Returns the approximate bytes of its record buffers: read and not decrypted, and encrypted
+    /// and not sent.
     pub(in crate::link) fn held(&self) -> usize {
         let owes = self.state.try_lock().is_some_and(|state| state.owes);
         self.reads.load(Ordering::Relaxed) + if owes { LAST_BYTES } else { 0 }
     }
 
-    /// Runs `look` on the connection.
+    /// Calls `look` with the connection.
     pub(super) fn with<T>(&self, look: impl FnOnce(&mut Connection) -> T) -> T {
         look(&mut self.state.lock().tls)
     }
 
-    /// Encrypts the front of `slices` and gives it to `sink`, as far as that takes it without waiting. Tells how many bytes
-    /// count as sent.
+    /// Encrypts the front of `slices` and writes it to `sink`, as far as that takes it without
+    /// waiting. Returns the number of bytes that count as sent.
     ///
-    /// What is encrypted has to be sent as it is, whatever the owner of the bytes decides meanwhile. So while records wait for
-    /// the socket one byte counts as unsent, which keeps the batch that it is of under way; the next call sends the records,
-    /// and then counts it.
+    /// Encrypted bytes have to be sent unchanged, whatever the owner of the bytes decides later.
+    /// While records wait for the socket, one byte therefore counts as unsent, which keeps its
+    /// batch under way; the next call sends the records, and then counts the byte.
     ///
     /// # Errors
     /// Those of the sink; [`io::ErrorKind::WouldBlock`] while records wait.
@@ -120,42 +122,43 @@ impl Session {
         }
     }
 
-    /// Whether the next byte of the link is encrypted already, in records that go out before others.
+    /// Returns true if the next byte of the link is already encrypted, in records that are sent
+    /// before others.
     fn take_owed(&self) -> bool {
         std::mem::take(&mut self.state.lock().owes)
     }
 
-    /// Takes what was read and not taken in, for the one that reads from now on.
+    /// Takes the undecrypted bytes, for the task that reads from now on.
     pub(super) fn take_unread(&self) -> Raw {
         std::mem::take(&mut self.state.lock().records)
     }
 
-    /// Keeps what was read and not taken in, for the one that reads next.
+    /// Keeps the undecrypted bytes, for the task that reads next.
     pub(super) fn keep_unread(&self, records: Raw) {
         self.state.lock().records = records;
     }
 
-    /// Encrypts all of the slices; they go out with [`Session::take_records`].
+    /// Encrypts all of the slices; the records are returned by [`Session::take_records`].
     fn seal(&self, slices: &[IoSlice<'_>]) -> io::Result<()> {
         let mut state = self.state.lock();
-        // without a limit of its buffer it takes everything
+        // Without a limit the buffer takes everything.
         state.tls.writer().write_vectored(slices).map(drop)
     }
 
-    /// The records that wait to be sent.
+    /// Returns the records that wait to be sent.
     pub(super) fn take_records(&self) -> io::Result<Vec<u8>> {
         let mut records = Vec::new();
         self.state.lock().write_out(&mut records)?;
         Ok(records)
     }
 
-    /// Takes a part of the records in.
+    /// Processes a part of the records.
     pub(super) fn take_in(&self, records: &mut Raw) -> io::Result<()> {
         self.state.lock().take_in(records)
     }
 
-    /// Takes records in, and gives what is in them to `plain`, as far as there is room. Tells how many bytes that is: `None` if
-    /// more is needed from the socket, 0 at the end of the stream.
+    /// Decrypts records into `plain`, as far as there is room. Returns the number of bytes: `None`
+    /// if more records are needed from the socket, 0 at the end of the stream.
     fn open(&self, records: &mut Raw, plain: &mut [u8]) -> io::Result<Option<usize>> {
         let mut state = self.state.lock();
         let mut total = 0;
@@ -194,12 +197,13 @@ impl State {
     }
 }
 
-/// What a peer does not accept of this node's certificate comes when the handshake is over here already.
+/// Returns the error with a description: the peer's fault with this node's certificate arrives
+/// after the handshake is over here.
 fn in_words(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), explain(error))
 }
 
-/// The receiving half of a link that is encrypted.
+/// Receiving half of an encrypted link.
 #[derive(Debug)]
 pub struct Reading<L> {
     link: L,
@@ -246,7 +250,7 @@ impl<L: LinkRead> LinkRead for Reading<L> {
     }
 }
 
-/// The sending half of a link that is encrypted.
+/// Sending half of an encrypted link.
 #[derive(Debug)]
 pub struct Writing<L> {
     link: L,
@@ -264,7 +268,7 @@ impl<L> Writing<L> {
 }
 
 impl<L> Writing<L> {
-    /// Encrypts what comes next of the segments; `None` when there is nothing left.
+    /// Encrypts the next part of the segments; `None` when none is left.
     fn seal(&self, segments: &impl Segments, at: &mut Cursor) -> io::Result<Option<Vec<u8>>> {
         let mut slices = [IoSlice::new(&[]); SLICES];
         let used = at.gather(segments, &mut slices);
@@ -299,8 +303,8 @@ impl<L: LinkWrite> LinkWrite for Writing<L> {
         self.link.writable().await
     }
 
-    /// Ends the stream without a last record of TLS, as the reference does: what ends a connection is its Close message, which
-    /// is encrypted and authenticated as all others.
+    /// Ends the stream without a last record of TLS, as the reference does: a connection ends by
+    /// its Close message, which is encrypted and authenticated like all messages.
     async fn shutdown(&mut self) -> io::Result<()> {
         self.link.shutdown().await
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What one address may have a listener work for handshakes. Each costs the listener a signature and a key, and the one that asks
-//! for it next to nothing: without a limit a single machine takes all processors of a node, and its links stand still.
+//! Limit of the work that one address can cause by handshakes. Each costs the listener a signature
+//! and a key, and the opener next to nothing: without a limit a single machine takes all processors
+//! of a node, and the node's links stall.
 //!
-//! An address gets a part of one processor. What it asks for beyond waits, it is not refused; others do not wait for it.
+//! An address gets a part of one processor. Handshakes beyond that part wait and are not refused;
+//! handshakes of other addresses do not wait for them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,25 +14,26 @@ use zonda_runtime::Runtime;
 
 use crate::link::AddressGroup;
 
-/// An address gets one of so many parts of a processor.
+/// Divisor of a processor's time for the part of an address.
 const PARTS: u32 = 4;
 
-/// How far an address may be ahead of its part: what comes at once, as after a restart of the listener, does not wait.
+/// Time by which an address may be ahead of its part: simultaneous handshakes, as after a restart
+/// of the listener, do not wait.
 const AHEAD: Duration = Duration::from_millis(250);
 
-/// What a handshake is taken to cost before one was seen.
+/// Assumed cost of a handshake before the first measurement.
 const FIRST_COST: Duration = Duration::from_micros(500);
 
-/// None is taken to cost less.
+/// Minimum assumed cost of a handshake.
 const COST_MIN: Duration = Duration::from_micros(20);
 
-/// None works longer at a time; beyond it something else had the processor.
+/// Maximum time charged at once; a longer time was spent by other threads on the processor.
 const COST_MAX: Duration = Duration::from_millis(5);
 
-/// So many addresses are remembered before those that owe nothing are looked for.
+/// Number of remembered addresses from which on those without debt are removed.
 const LOOK_FROM: usize = 64;
 
-/// The work of one listener for handshakes, shared out by address.
+/// Work of one listener for handshakes, divided by address.
 #[derive(Debug)]
 pub(super) struct Shares {
     table: Mutex<Table>,
@@ -38,36 +41,36 @@ pub(super) struct Shares {
 
 #[derive(Debug)]
 struct Table {
-    /// The mean of what handshakes cost.
+    /// Mean cost of handshakes.
     cost: Duration,
-    /// Until when the work that an address has asked for takes its part.
+    /// End of each address's charged time.
     taken: HashMap<AddressGroup, Instant>,
-    /// How many there may be before those of the past are taken out.
+    /// Number of addresses at which the past ones are removed.
     look_at: usize,
 }
 
-/// The place of one handshake. Given back if it is dropped before there was work for it.
+/// Charge for one handshake. Refunded if it is dropped before any work.
 #[derive(Debug)]
 pub(super) struct Turn {
     shares: Arc<Shares>,
     group: AddressGroup,
-    /// What the handshake is taken to cost; nothing once that is known.
+    /// Assumed cost of the handshake; zero once the cost is known.
     guessed: Duration,
 }
 
-/// What the work of a handshake is taken from.
+/// Budget that the work of a handshake is charged to.
 #[derive(Debug)]
 pub(super) enum Budget {
-    /// The node's own: it has asked for the handshake.
+    /// Budget of the node itself, which is the opener.
     Own,
-    /// The part of the address that it comes from.
+    /// Part of the address that the handshake comes from.
     Shared(Arc<Shares>, AddressGroup),
-    /// A place in that part.
+    /// Charge in that part.
     Taken(Turn),
 }
 
 impl Budget {
-    /// Waits for a place, the first time.
+    /// Waits for the address's part, on the first call.
     pub(super) async fn wait<R: Runtime>(&mut self, runtime: &R) {
         if let Budget::Shared(shares, group) = self {
             let now = Instant::now();
@@ -103,7 +106,7 @@ impl Shares {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a handshake of this address, and how long it has to wait.
+    /// Charges a handshake of this address, and returns its wait.
     fn take_turn(self: &Arc<Self>, group: AddressGroup, now: Instant) -> (Turn, Duration) {
         let mut table = self.table();
         let guessed = table.cost.max(COST_MIN);
@@ -132,7 +135,7 @@ impl Turn {
         result
     }
 
-    /// Takes what was worked from the address's part, in place of what was guessed.
+    /// Charges the measured time to the address's part, in place of the assumed cost.
     fn charge(&mut self, cost: Duration) {
         let cost = cost.min(COST_MAX);
         let mut table = self.shares.table();
@@ -156,14 +159,15 @@ impl Drop for Turn {
     }
 }
 
-/// How long this thread has had a processor.
+/// Returns the processor time of this thread.
 #[cfg(unix)]
 fn worked() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// The same, about, where the system does not tell: how long anything has had.
+/// Returns the elapsed time, as an approximation, where the system does not report the thread's
+/// time.
 #[cfg(not(unix))]
 fn worked() -> Duration {
     static BEGIN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
@@ -180,7 +184,7 @@ mod tests {
         AddressGroup::of([192, 0, 2, last].into())
     }
 
-    /// How many of so many turns taken now do not wait, and how long the last one waits.
+    /// Returns how many of `count` charges now do not wait, and the wait of the last one.
     fn take(shares: &Arc<Shares>, last: u8, count: u32, now: Instant) -> (u32, Duration) {
         take_at(FIRST_COST, shares, last, count, now)
     }
@@ -210,7 +214,7 @@ mod tests {
         assert_eq!(at_once, 126, "a quarter of a second's worth");
         assert_eq!(longest, price * 999 - AHEAD);
         assert_eq!(take(&shares, 2, 10, now), (10, NONE));
-        // When its time is over it begins anew.
+        // The address starts anew when its time is over.
         let later = now + price * 1000;
         assert_eq!(take(&shares, 1, 1000, later), (at_once, longest));
     }

@@ -15,7 +15,7 @@ fn endpoint(text: &str) -> Endpoint {
     text.parse().expect("an endpoint")
 }
 
-/// What two ends need that trust each other.
+/// Returns the settings for two ends that trust each other.
 fn settings() -> TlsSettings {
     let key = KeyPair::generate().expect("a key");
     let mut params = CertificateParams::new(Vec::new()).expect("parameters");
@@ -33,7 +33,7 @@ fn settings() -> TlsSettings {
     }
 }
 
-/// Two ends that have introduced themselves.
+/// Returns two ends after their handshake.
 fn sessions() -> [Arc<Session>; 2] {
     let settings = settings();
     let near = credentials::client(&settings, None).expect("usable");
@@ -64,7 +64,7 @@ fn pass(mut records: &[u8], to: &Session) {
 fn received(by: &Session) -> Vec<u8> {
     let mut bytes = Vec::new();
     by.with(|tls| {
-        // More may come.
+        // An error means that more bytes may arrive.
         let _ = io::Read::read_to_end(&mut tls.reader(), &mut bytes);
     });
     bytes
@@ -82,7 +82,7 @@ fn records_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     let sent = near.send(&slices, &mut socket).expect("a part of it");
     assert_eq!(sent, 30_099, "all but one byte");
     assert!(near.held() > 30_000, "{}", near.held());
-    // The owner shows the byte that is left, and perhaps more behind it.
+    // The owner passes the byte that is left, and perhaps more behind it.
     let slices = [IoSlice::new(&tail[..1]), IoSlice::new(&[3; 10])];
     let waits = near.send(&slices, &mut socket).expect_err("it is full");
     assert_eq!(waits.kind(), io::ErrorKind::WouldBlock);
@@ -100,7 +100,7 @@ fn records_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     assert_eq!((all[0], all[100], all[30_099], all[30_100]), (1, 2, 2, 3));
 }
 
-/// A socket that brings all that is left at each read.
+/// Socket that returns all remaining bytes at each read.
 struct Wide(Vec<u8>);
 
 impl LinkRead for Wide {
@@ -113,7 +113,7 @@ impl LinkRead for Wide {
     }
 }
 
-/// The introduction reads a little at a time, and the socket may have brought much more by then.
+/// The handshake reads a little at a time, and the socket may have returned much more by then.
 #[test]
 fn what_was_read_behind_the_introduction_is_not_lost() {
     let [near, far] = sessions();
@@ -194,7 +194,7 @@ fn secrets_are_not_shown() {
     assert!(!format!("{settings:?}").contains("secret"));
 }
 
-/// Keeps the warnings of a thread.
+/// Collector of the warnings of a thread.
 #[derive(Clone, Default)]
 struct Warnings(Arc<std::sync::Mutex<Vec<String>>>);
 
@@ -271,7 +271,7 @@ fn a_certificate_of_its_own_that_has_expired_is_one_line_of_the_log() {
         show(2020);
         let credentials = load();
         assert_said("days ago, on 2020-01-01 00:00 UTC");
-        // Renewed with one that has expired as well.
+        // The certificate is renewed with one that has expired as well.
         show(2021);
         let deadline = Instant::now() + Duration::from_secs(30);
         while warnings.is_empty() && Instant::now() < deadline {

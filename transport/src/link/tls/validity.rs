@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When a certificate is valid: the one field of X.509 that the checks of a handshake do not look at again, and that a listener
-//! looks at before anybody else does.
+//! Validity of a certificate: the one field of X.509 that a link reads after its handshake, and
+//! that a listener checks before any peer does.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// Who is shown a certificate for the last of these days is to hear of it: time to renew it.
+/// Remaining lifetime below which a node is warned of a certificate: time to renew it.
 const SOON_MAX: Duration = Duration::from_secs(14 * 86_400);
 
-/// From when until when a certificate is valid.
+/// Start and end of a certificate's validity.
 #[derive(Debug, Clone, Copy)]
 struct Validity {
     start: SystemTime,
     end: SystemTime,
 }
 
-/// When the first of these certificates expires; `None` if there is none whose time can be read.
+/// Returns the time at which the first of these certificates expires; `None` if the time of none
+/// can be read.
 pub(in crate::link) fn first_end(certificates: &[CertificateDer<'_>]) -> Option<SystemTime> {
     let validities = certificates.iter().filter_map(|one| validity(one));
     validities.map(|one| one.end).min()
 }
 
-/// What is wrong with the time of these certificates, or soon will be, as a clause for people; `None` if nothing is. A
-/// certificate that lives a short time is renewed often: it expires soon when a tenth of its time is left.
+/// Describes the fault of these certificates' validity, present or near, as a clause; `None` if
+/// there is none. A certificate with a short lifetime is renewed often: it expires soon when a
+/// tenth of its time is left.
 pub(super) fn concern(certificates: &[CertificateDer<'_>], now: SystemTime) -> Option<String> {
     let validities = certificates.iter().filter_map(|one| validity(one));
     let first = validities.min_by_key(|one| one.end)?;
@@ -51,7 +53,7 @@ pub(super) fn concern(certificates: &[CertificateDer<'_>], now: SystemTime) -> O
     })
 }
 
-/// A length of time in its largest unit.
+/// Formats a length of time in its largest unit.
 pub(super) fn span(seconds: u64) -> String {
     match seconds {
         0..=119 => format!("{seconds} s"),
@@ -61,7 +63,7 @@ pub(super) fn span(seconds: u64) -> String {
     }
 }
 
-/// A moment as `YYYY-MM-DD HH:MM UTC`.
+/// Formats a time as `YYYY-MM-DD HH:MM UTC`.
 fn date(at: SystemTime) -> String {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let (day, minutes) = (since / 86_400, since % 86_400 / 60);
@@ -80,11 +82,11 @@ fn date(at: SystemTime) -> String {
     )
 }
 
-/// The validity of a certificate (RFC 5280, section 4.1).
+/// Returns the validity of a certificate (RFC 5280, section 4.1).
 fn validity(certificate: &[u8]) -> Option<Validity> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     let at = |seconds: i64| {
-        // One from before 1970 has begun long ago.
+        // A time before 1970 counts as 1970.
         UNIX_EPOCH + Duration::from_secs(seconds.try_into().unwrap_or(0))
     };
     let validity = certificate.validity();
@@ -94,7 +96,7 @@ fn validity(certificate: &[u8]) -> Option<Validity> {
     })
 }
 
-/// Days from 1970 to a date of the calendar; `None` for one before.
+/// Returns the days from 1970 to a date of the calendar; `None` for one before.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     // The year begins in March, so that a leap day is its last.
     let (year, month) = match month {
@@ -111,7 +113,7 @@ fn days(year: u64, month: u64, day: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A certificate that is valid between two days, from midnight to midnight.
+    /// Returns a certificate that is valid between two days, from midnight to midnight.
     fn made(from: (i32, u8, u8), to: (i32, u8, u8)) -> CertificateDer<'static> {
         let mut params = rcgen::CertificateParams::new(vec!["a".to_owned()]).expect("names");
         params.not_before = rcgen::date_time_ymd(from.0, from.1, from.2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Datagrams as the stream that is known above: reading puts the length in front of each that comes, and writing sends each
-//! batch without it.
+//! Datagrams as a byte stream for the layers above: the reading half puts the length in front of
+//! each datagram, and the writing half sends each batch without it.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -18,35 +18,36 @@ use crate::log_limit::LogLimit;
 
 use super::pace::{Pace, Rate, Rest};
 
-/// The longest batch that the other implementation sends in a datagram.
+/// Longest batch that the reference sends in a datagram.
 pub(crate) const DATAGRAM_BYTES_MAX: u16 = 65_487;
 
 /// Bytes of the length in front of a batch.
 const PREFIX_BYTES: usize = 2;
 
-/// Room for any datagram and its length.
+/// Buffer size for any datagram and its length.
 const ROOM: usize = PREFIX_BYTES + 65_535;
 
-/// The low bits of a batch's first byte say what message it begins with.
+/// Mask of the message id in the low bits of a batch's first byte.
 const ID_BITS: u8 = 0x1f;
 const INIT: u8 = 1;
 const OPEN: u8 = 2;
 
-/// Gets the messages of a handshake that arrive at an open link.
+/// Callback for handshake messages that arrive at an open link.
 pub(crate) type HandBack = Box<dyn Fn(&[u8]) + Send + Sync>;
 
-/// The state that the halves of a link and its senders share. Its sockets are never shut down: the link that replaces one
-/// goes on with the same, and a datagram without content would look like the end.
+/// State that the halves of a link and its senders share. Its sockets are never shut down: the link
+/// that replaces one continues with the same socket, and a datagram without content would look like
+/// the end.
 pub struct Flow {
     is_over: AtomicBool,
-    /// The handshake is over.
+    /// Set once the handshake is over.
     is_open: AtomicBool,
-    /// Dropped when the link is over, which ends the reading.
+    /// Sender whose drop, when the link is over, ends the reading.
     reading: Mutex<Option<oneshot::Sender<()>>>,
-    /// Of a link that came in by a listener: for the one that replaces it.
+    /// Socket of an accepted link, for the link that replaces it.
     socket: Option<Socket>,
     hand_back: Option<HandBack>,
-    /// It was said that datagrams are too long.
+    /// Set once a datagram that is too long was logged.
     has_said: AtomicBool,
     pace: Pace,
 }
@@ -72,27 +73,27 @@ impl Flow {
         })
     }
 
-    /// Of a link whose handshake begins.
+    /// Creates the state of a link whose handshake begins.
     pub(super) fn dialled(rate: Rate) -> Arc<Flow> {
         Flow::new(None, None, rate)
     }
 
-    /// Of a link that is open.
+    /// Creates the state of an accepted link.
     pub(super) fn accepted(socket: Socket, hand_back: HandBack, rate: Rate) -> Arc<Flow> {
         Flow::new(Some(socket), Some(hand_back), rate)
     }
 
-    /// The handshake is over: what belongs to one is not for this link any more.
+    /// Notes the end of the handshake: later handshake messages are not for this link.
     pub(crate) fn note_open(&self) {
         self.is_open.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the link here: nothing is read any more. The peer gets no word of it.
+    /// Ends the link on this side: nothing is read any more. The peer is not notified.
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         let reading = self.reading.lock();
         let sender = reading.unwrap_or_else(PoisonError::into_inner).take();
-        // Not with the lock: it wakes the reader.
+        // Dropped without the lock, as the drop wakes the reader.
         drop(sender);
     }
 
@@ -100,7 +101,7 @@ impl Flow {
         self.is_over.load(Ordering::SeqCst)
     }
 
-    /// Ready when the link is over.
+    /// Returns a receiver that is ready when the link is over.
     fn watch(&self) -> oneshot::Receiver<()> {
         let (sender, over) = oneshot::channel();
         let reading = self.reading.lock();
@@ -108,12 +109,12 @@ impl Flow {
         over
     }
 
-    /// Decides when fragments may leave.
+    /// Returns the pace, which decides when fragments may leave.
     pub(crate) fn pace(&self) -> &Pace {
         &self.pace
     }
 
-    /// Another handle of an accepted link's socket.
+    /// Returns another handle of an accepted link's socket.
     ///
     /// # Errors
     /// The errors of the system.
@@ -122,7 +123,7 @@ impl Flow {
         socket.try_clone()
     }
 
-    /// Says something to the peer of an accepted link. It may get lost.
+    /// Sends a datagram to the peer of an accepted link. It may get lost.
     pub(crate) fn say(&self, datagram: &[u8]) {
         if let Some(socket) = &self.socket
             && let Err(error) = socket.send(datagram)
@@ -131,8 +132,8 @@ impl Flow {
         }
     }
 
-    /// Notes that a datagram of so many bytes is lost on its way out. Logs once that the system sends none so long: then all such are
-    /// lost. Returns `true` if it did.
+    /// Notes that a datagram of so many bytes is lost on its way out. Logs once if the system sends
+    /// none of that size, because all such datagrams are lost then; true if it did.
     pub(crate) fn note_lost(&self, bytes: usize, error: &io::Error) -> bool {
         if !is_too_long(error) || self.has_said.swap(true, Ordering::Relaxed) {
             return false;
@@ -147,8 +148,9 @@ impl Flow {
         true
     }
 
-    /// Keeps the messages of a handshake from an open link: a peer that has lost its link begins anew from the same
-    /// address, and the network may repeat what it has delivered.
+    /// Returns true for a handshake message on an open link, after passing it on: a peer that has
+    /// lost its link starts a handshake from the same address, and the network may repeat
+    /// datagrams.
     fn turns_away(&self, datagram: &[u8]) -> bool {
         if !self.is_open.load(Ordering::Relaxed) || !is_of_handshake(datagram) {
             return false;
@@ -160,8 +162,8 @@ impl Flow {
     }
 }
 
-/// Tells if a datagram begins with InitSyn, InitAck, OpenSyn or OpenAck. A compressed batch begins with the same byte as an
-/// InitSyn without any flag.
+/// Returns true if a datagram begins with InitSyn, InitAck, OpenSyn or OpenAck. A compressed batch
+/// begins with the same byte as an InitSyn without any flag.
 fn is_of_handshake(datagram: &[u8]) -> bool {
     match datagram {
         [INIT, PROTOCOL_VERSION, ..] => {
@@ -175,8 +177,9 @@ fn is_of_handshake(datagram: &[u8]) -> bool {
     }
 }
 
-/// Tells if a datagram that could not be sent is just lost, as the network may lose it: the way to the peer is missing for a
-/// moment, or it is too long for it. Else the socket is full, or the peer is not there any more.
+/// Returns true if a datagram that could not be sent is just lost, as in the network: there is no
+/// route to the peer for a moment, or it is too long for the path. Else the socket is full, or the
+/// peer is gone.
 pub(crate) fn is_lost(error: &io::Error) -> bool {
     !matches!(
         error.kind(),
@@ -187,26 +190,27 @@ pub(crate) fn is_lost(error: &io::Error) -> bool {
     )
 }
 
-/// Tells if the system sends no datagram so long.
+/// Returns true if the system sends no datagram of this size.
 #[cfg(unix)]
 fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error())
 }
 
-/// Tells it on systems where the error has another number.
+/// Returns true if the system sends no datagram of this size; on systems where the error has
+/// another number.
 #[cfg(not(unix))]
 fn is_too_long(error: &io::Error) -> bool {
     const WSAEMSGSIZE: i32 = 10_040;
     error.raw_os_error() == Some(WSAEMSGSIZE)
 }
 
-/// The receiving half of a link of datagrams.
+/// Receiving half of a link of datagrams.
 #[derive(Debug)]
 pub struct Reading<L> {
     link: L,
     flow: Arc<Flow>,
     over: oneshot::Receiver<()>,
-    /// A datagram for which the reader's buffer had too little room.
+    /// Datagram for which the reader's buffer had too little room.
     spill: RxBuf,
     /// Bytes of it that the reader has.
     served: usize,
@@ -227,7 +231,7 @@ impl<L> Reading<L> {
         (self.link, self.flow)
     }
 
-    /// Gives the reader what is left of a datagram; tells how many bytes that is.
+    /// Copies the rest of a datagram to the reader; returns the number of bytes.
     fn serve(&mut self, buf: &mut RxBuf) -> usize {
         let rest = &self.spill.filled()[self.served..];
         let into = buf.spare_mut();
@@ -240,8 +244,8 @@ impl<L> Reading<L> {
 }
 
 impl<L: LinkRead> Reading<L> {
-    /// Puts the next datagram, with its length in front, behind what `buf` has, which has room for any. Tells how many bytes
-    /// that is, 0 when the link is over.
+    /// Appends the next datagram, with its length in front, to `buf`, which has room for any.
+    /// Returns the number of bytes, 0 when the link is over.
     async fn receive(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
         let before = buf.filled().len();
         loop {
@@ -258,7 +262,7 @@ impl<L: LinkRead> Reading<L> {
                 Pin::new(&mut *over).poll(context).map(|_| None)
             });
             let Some((result, back)) = done.await else {
-                // The buffer went with the read.
+                // The cancelled read has dropped the buffer.
                 return (Ok(0), RxBuf::default());
             };
             buf = back;
@@ -303,7 +307,7 @@ impl<L: LinkRead> LinkRead for Reading<L> {
     }
 }
 
-/// The sending half of a link of datagrams.
+/// Sending half of a link of datagrams.
 #[derive(Debug)]
 pub struct Writing<L> {
     link: L,
@@ -321,7 +325,7 @@ impl<L> Writing<L> {
     }
 }
 
-/// The batches of a stream, without their lengths.
+/// Returns the batches of a stream, without their lengths.
 fn batches(segments: &impl Segments) -> Vec<Vec<u8>> {
     let mut stream = Vec::new();
     for index in 0..segments.count() {
@@ -360,14 +364,14 @@ impl<L: LinkWrite> LinkWrite for Writing<L> {
     async fn writable(&mut self) -> io::Result<()> {
         let pace = self.flow.pace();
         if pace.holds() {
-            // The socket has refused nothing: it would not tell that it takes more.
+            // The pace has refused the fragment, not the socket, which would not signal readiness.
             self.rest.wait(pace.left()).await;
             return Ok(());
         }
         self.link.writable().await
     }
 
-    /// Ends the link. There is no end to tell the peer: its Close did that.
+    /// Ends the link. The peer is not notified: its Close was sent before.
     async fn shutdown(&mut self) -> io::Result<()> {
         self.flow.end();
         Ok(())

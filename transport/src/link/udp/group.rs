@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The two sockets of a member of a multicast group, `udp/224.0.0.225:7447#iface=eth0;ttl=1;join=224.0.0.226`: one sends to
-//! the group, and the members know this node by its address; one receives the datagrams to the group.
+//! Two sockets of a member of a multicast group,
+//! `udp/224.0.0.225:7447#iface=eth0;ttl=1;join=224.0.0.226`: one sends to the group, and the
+//! members identify this node by its address; one receives the datagrams to the group.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,32 +15,33 @@ use crate::link::{
     option, stream::Coding, udp::Flow, udp::pace::Rate,
 };
 
-/// Unread bytes that the receiving socket may hold, as far as the system permits.
+/// Receive buffer of the receiving socket, as far as the system permits.
 const RECEIVE_BYTES: usize = 4 * 1024 * 1024;
 
-/// Tells if an endpoint is a multicast group: several nodes meet there, and no node connects to it.
+/// Returns true if an endpoint is a multicast group: several nodes meet there, and no node connects
+/// to it.
 #[must_use]
 pub fn is_group(endpoint: &Endpoint) -> bool {
     endpoint.proto() == Protocol::Udp.name() && address(endpoint).is_some()
 }
 
-/// The address of the group that an endpoint names, if it names one.
+/// Returns the address of the group that an endpoint names, if it names one.
 pub(in crate::link) fn address(endpoint: &Endpoint) -> Option<SocketAddr> {
     let host = HostPort::of(endpoint).ok()?;
     let address = host.socket_address()?;
     address.ip().is_multicast().then_some(address)
 }
 
-/// The options of an endpoint for the sockets of a group.
+/// Options of an endpoint for the sockets of a group.
 #[derive(Debug, Default)]
 pub(in crate::link) struct GroupOptions {
-    /// `iface`: the name or the address of the interface; without it the first one that is no loopback.
+    /// `iface`: name or address of the interface; without it the first one that is no loopback.
     interface: Option<String>,
-    /// `ttl`: how many hops a datagram may go; the system's default, 1, without it.
+    /// `ttl`: maximum hops of a datagram; the system's default, 1, without it.
     ttl: Option<u32>,
-    /// `join`: further groups that are heard, and not sent to.
+    /// `join`: further groups that this node receives from, and does not send to.
     joined: Vec<IpAddr>,
-    /// `pace`: at which the fragments of large messages leave.
+    /// `pace`: rate at which the fragments of large messages leave.
     rate: Rate,
     sockets: SocketOptions,
 }
@@ -71,19 +73,19 @@ impl GroupOptions {
     }
 }
 
-/// The sockets of a member of a group.
+/// Sockets of a member of a group.
 #[derive(Debug)]
 pub(crate) struct GroupSockets {
-    /// Sends each batch to the group.
+    /// Link that sends each batch to the group.
     pub(crate) stream: LinkStream,
-    /// Gets what is said to the group, this node's own words included.
+    /// Socket that receives the group's datagrams, including this node's own.
     pub(crate) receiving: Socket,
-    /// The source of this node's datagrams.
+    /// Source of this node's datagrams.
     pub(crate) own: SocketAddr,
     pub(crate) group: SocketAddr,
 }
 
-/// The interface that a group is on.
+/// Interface that a group is on.
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     address: IpAddr,
@@ -111,7 +113,7 @@ fn open(group: SocketAddr, options: &GroupOptions) -> io::Result<GroupSockets> {
     let interface = interface(options.interface.as_deref(), group)?;
     let mut group = scoped(group, interface.index);
     let receiving = receiving(group, interface, options)?;
-    // Port 0 is the system's choice; other members need the number.
+    // Port 0 is replaced by the system's choice; other members need the number.
     group.set_port(super::local_address(&receiving)?.port());
     let sending = sending(group, interface, options)?;
     let own = super::local_address(&sending)?;
@@ -123,7 +125,8 @@ fn open(group: SocketAddr, options: &GroupOptions) -> io::Result<GroupSockets> {
     })
 }
 
-/// The interface of this name or address, else the first that is up and no loopback; with an address of the group's family.
+/// Returns the interface of this name or address, else the first that is up and no loopback; with
+/// an address of the group's family.
 fn interface(wanted: Option<&str>, group: SocketAddr) -> io::Result<Interface> {
     let address = wanted.and_then(|wanted| wanted.parse::<IpAddr>().ok());
     for found in getifaddrs()? {
@@ -154,7 +157,7 @@ fn interface(wanted: Option<&str>, group: SocketAddr) -> io::Result<Interface> {
     Err(io::Error::new(io::ErrorKind::AddrNotAvailable, what))
 }
 
-/// An IPv6 group of one link is a different one on each interface.
+/// Adds the interface: a link-local IPv6 group is a different one on each interface.
 fn scoped(address: SocketAddr, index: u32) -> SocketAddr {
     match address {
         SocketAddr::V6(mut address) => {
@@ -199,7 +202,7 @@ fn is_link_local(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
 }
 
-/// Any number of processes may have such a socket.
+/// Creates the receiving socket. Any number of processes may have one on the same address.
 fn receiving(
     group: SocketAddr,
     interface: Interface,
@@ -211,10 +214,12 @@ fn receiving(
     }
     options.sockets.apply(&socket)?;
     socket.set_reuse_address(true)?;
-    // On Linux and Windows the option before is enough; with both, a process of another user would be kept out.
+    // On Linux and Windows the option before is enough; both together would exclude a process of
+    // another user.
     #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
     socket.set_reuse_port(true)?;
-    // Bound to the group, it gets nothing but what is said there; with several groups it has to be bound to all addresses.
+    // A socket bound to the group receives the group's datagrams only; with several groups it has
+    // to be bound to all addresses.
     let at = match cfg!(windows) || !options.joined.is_empty() {
         true => unspecified(group),
         false => group,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The pace at which the fragments of large messages leave in datagrams.
+//! Pace at which the fragments of large messages leave in datagrams.
 //!
-//! A datagram that finds the receiver's socket full is lost, and a message with each of its fragments. A receiver with the
-//! system's default buffer (212 992 bytes on Linux) holds three or four datagrams of 64 KB, and a sender writes sixteen of
-//! them in less time than it takes the receiver to wake up. So the fragments of a message leave at a rate from the third on; a
-//! message of one or two datagrams is not held back.
+//! A datagram that finds the receiver's socket full is lost, and with any of its fragments the
+//! whole message. A receiver with the system's default buffer (212 992 bytes on Linux) holds three
+//! or four datagrams of 64 KB, and a sender writes sixteen of them in less time than it takes the
+//! receiver to wake up. The fragments of a message therefore leave at a limited rate from the third
+//! on; a message of one or two datagrams is not held back.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,26 +18,26 @@ use zonda_runtime::Runtime;
 use crate::clock;
 use crate::link::{EndpointProblem, option};
 
-/// Bytes of fragments a second where an endpoint says nothing else.
+/// Default rate: bytes of fragments a second.
 const BYTES_PER_SECOND: u64 = 128_000_000;
 
-/// Fragments of a message that leave at once: a message of 64 KiB is two datagrams.
+/// Number of fragments of a message that leave at once: a message of 64 KiB is two datagrams.
 const FREE: u32 = 2;
 
-/// Bytes by which a link may be ahead of its rate, beside one datagram.
+/// Bytes by which a link may be ahead of its rate, in addition to one datagram.
 const AHEAD_BYTES: u64 = 65_536;
 
-/// The low bits of a message's first byte say what it is.
+/// Mask of the message id in the low bits of a message's first byte.
 const ID_BITS: u8 = 0x1f;
 const FRAGMENT: u8 = 0x06;
-/// Set where more fragments of the message follow.
+/// Flag of a fragment that more fragments of the message follow.
 const MORE: u8 = 0x40;
 
-/// The flags in front of a batch of a link that compresses: as it is, and compressed.
+/// Flags in front of a batch of a link that compresses: uncompressed, and compressed.
 const AS_IT_IS: u8 = 0;
 const COMPRESSED: u8 = 1;
 
-/// The bytes of fragments that a link sends in a second; 0 for as many as the socket takes.
+/// Bytes of fragments that a link sends in a second; 0 for as many as the socket takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rate(u64);
 
@@ -62,16 +63,16 @@ impl Rate {
     }
 }
 
-/// Decides when the next fragment of a link may leave. One thread at a time asks and notes, the one that writes.
+/// Limiter of a link's fragments. Only the writer calls it, one thread at a time.
 #[derive(Debug)]
 pub(crate) struct Pace {
     rate: Rate,
     epoch: Instant,
-    /// The time at which everything that has left would have left at the rate, in nanoseconds since `epoch`.
+    /// Time at which all sent bytes would have left at the rate, in nanoseconds since `epoch`.
     level_ns: AtomicU64,
-    /// Fragments of the message under way that have left.
+    /// Number of sent fragments of the current message.
     fragments: AtomicU32,
-    /// A fragment was held back last, not by the socket.
+    /// Set if the pace, not the socket, refused the last fragment.
     holds: AtomicBool,
 }
 
@@ -86,7 +87,7 @@ impl Pace {
         }
     }
 
-    /// Tells if a batch that begins with these bytes may leave now.
+    /// Returns true if a batch that begins with these bytes may leave now.
     pub(crate) fn permits(&self, batch: &[u8]) -> bool {
         let is_free = self.rate.0 == 0
             || kind(batch) == Kind::Whole
@@ -104,7 +105,8 @@ impl Pace {
         }
         let (before, now) = (self.level_ns.load(Ordering::Relaxed), self.now_ns());
         let level = before.max(now).saturating_add(self.cost_ns(bytes as u64));
-        // The fragments that leave at once delay a large message by no more than the time of two of them.
+        // The fragments that leave at once delay a large message by at most the time of two of
+        // them.
         let most = before.max(now.saturating_add(self.cost_ns(2 * AHEAD_BYTES)));
         self.level_ns.store(level.min(most), Ordering::Relaxed);
         let left = match kind {
@@ -114,14 +116,15 @@ impl Pace {
         self.fragments.store(left, Ordering::Relaxed);
     }
 
-    /// The time that the next fragment has to wait.
+    /// Returns the time that the next fragment has to wait.
     pub(crate) fn left(&self) -> Duration {
         let from = self.level_ns.load(Ordering::Relaxed);
         let from = from.saturating_sub(self.cost_ns(AHEAD_BYTES));
         Duration::from_nanos(from.saturating_sub(self.now_ns()))
     }
 
-    /// Tells if the last batch that did not leave was held back here: the socket would have taken it.
+    /// Returns true if the pace refused the last batch that did not leave: the socket would have
+    /// taken it.
     pub(crate) fn holds(&self) -> bool {
         self.holds.load(Ordering::Relaxed)
     }
@@ -137,10 +140,10 @@ impl Pace {
     }
 }
 
-/// The part of a message that a batch is.
+/// Part of a message that a batch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// No fragment, or a link that compresses does not show it: fragments that get shorter are left out.
+    /// No fragment, or a batch whose compression hides it: compressed fragments are not limited.
     Whole,
     Fragment,
     Last,
@@ -158,7 +161,7 @@ fn kind(batch: &[u8]) -> Kind {
     }
 }
 
-/// Waits of less than a runtime's ordinary timer can tell apart.
+/// Timer for waits that are shorter than the resolution of a runtime's ordinary timer.
 pub(crate) struct Rest(Box<dyn Fn(Duration) -> Waiting + Send + Sync>);
 
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -170,7 +173,7 @@ impl std::fmt::Debug for Rest {
 }
 
 impl Rest {
-    /// Waits by the timers of a runtime, a new one for each wait: few links ever wait.
+    /// Creates a timer from a runtime, with a new timer for each wait: few links ever wait.
     pub(crate) fn of<R: Runtime>(runtime: &R) -> Rest {
         let runtime = runtime.clone();
         Rest(Box::new(move |delay| {

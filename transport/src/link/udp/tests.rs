@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Endpoints of datagrams, and the stream that they are above.
+//! Endpoints of datagrams, and the byte stream above them.
 
 use super::*;
 
@@ -33,7 +33,8 @@ fn nobody_connects_to_a_group() {
     }
 }
 
-/// No machine sends so much in a datagram of IPv4. It is said once for a link, and other losses are not said.
+/// No machine sends a datagram of IPv4 of this size. The loss is logged once for a link, and other
+/// losses are not logged.
 #[test]
 fn datagrams_that_no_machine_sends_are_said_once() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");

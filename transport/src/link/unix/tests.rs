@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Paths: which there can be, and whose they are.
+//! Paths: the valid ones, and their owners.
 
 use super::*;
 use crate::link::LinkSettings;
@@ -10,7 +10,7 @@ fn endpoint(path: &str) -> Endpoint {
         .expect("an endpoint")
 }
 
-/// A path of its own, in a directory that goes with it.
+/// Path of its own, in a directory that is removed with it.
 struct Place(PathBuf);
 
 impl Place {
@@ -96,7 +96,7 @@ fn the_path_of_a_listener_that_crashed_is_taken_over() {
     assert_eq!(place.files(), 0);
 }
 
-/// Another program's, which knows nothing of the lock.
+/// Socket of another program, which does not use the lock.
 #[test]
 fn a_socket_that_is_listened_at_is_left_alone() {
     let place = Place::new("foreign");
@@ -106,7 +106,7 @@ fn a_socket_that_is_listened_at_is_left_alone() {
     foreign.bind(&own).expect("free");
     foreign.listen(1).expect("a socket");
     assert_eq!(kind(bind_at(&path)), Some(io::ErrorKind::AddrInUse));
-    // Also when nobody else gets in there.
+    // The listener is detected even if its queue is full.
     let waiting: Vec<_> = std::iter::repeat_with(|| {
         let stream = socket(SocketBuffers::default()).expect("a socket");
         stream.connect(&own).map(|()| stream)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The files of named pipes: what they are called, who may open them, and who removes them.
+//! Files of named pipes: their names, their permissions, and their removal.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, mkfifoat};
 
-/// What the pipes of a path are called.
+/// Names of the pipes of a path.
 #[derive(Debug, Clone)]
 pub(super) struct Names(PathBuf);
 
@@ -23,17 +23,17 @@ impl Names {
         PathBuf::from(path)
     }
 
-    /// Where invitations go.
+    /// Returns the path of the pipe of invitations.
     pub(super) fn requests(&self) -> PathBuf {
         self.with("_uplink")
     }
 
-    /// What the listener reads.
+    /// Returns the path of the pipe that the listener reads.
     pub(super) fn up(&self, number: u32) -> PathBuf {
         self.with(&format!("_uplink{number}"))
     }
 
-    /// What the one that has connected reads.
+    /// Returns the path of the pipe that the opener reads.
     pub(super) fn down(&self, number: u32) -> PathBuf {
         self.with(&format!("_downlink{number}"))
     }
@@ -68,7 +68,7 @@ impl Names {
     }
 }
 
-/// Opens a pipe without waiting for its other end. What is no pipe is refused.
+/// Opens a pipe without waiting for its other end. A file that is no pipe is refused.
 fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file: File = rustix::fs::open(path, flags, Mode::empty())?.into();
@@ -86,7 +86,7 @@ fn lock(file: &File) -> io::Result<()> {
     Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?)
 }
 
-/// Throws away what is in a pipe.
+/// Discards the bytes in a pipe.
 pub(super) fn drain(mut file: &File) {
     let mut bytes = [0; 4096];
     while matches!(file.read(&mut bytes), Ok(1..)) {}
@@ -95,23 +95,23 @@ pub(super) fn drain(mut file: &File) {
 /// Opens a pipe to write to it.
 ///
 /// # Errors
-/// [`io::ErrorKind::ConnectionRefused`] when nobody reads it.
+/// [`io::ErrorKind::ConnectionRefused`] when no process reads it.
 pub(super) fn open_writer(path: &Path) -> io::Result<File> {
     let none = || io::Error::from(io::ErrorKind::ConnectionRefused);
     let file = open(path, OFlags::WRONLY).map_err(|error| {
-        // What is there has no reader: it was left by one that has crashed.
+        // The pipe has no reader: a reader that crashed has left it.
         let is_left = error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error());
         if is_left { none() } else { error }
     })?;
     match lock(&file) {
-        // The reader has the lock, as long as there is one.
+        // The reader holds the lock as long as it runs.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(file),
         Err(error) => Err(error),
         Ok(()) => Err(none()),
     }
 }
 
-/// A pipe that this end reads. Dropping it removes the file.
+/// Pipe that this end reads. Dropping it removes the file.
 #[derive(Debug)]
 pub(super) struct Own {
     pub(super) file: File,
@@ -119,10 +119,10 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// Makes a pipe that is new.
+    /// Makes a new pipe.
     pub(super) fn make(path: PathBuf, mode: u32) -> io::Result<Own> {
         make(&path, mode)?;
-        // Not for writing as well: so the end of the writer is seen.
+        // Opened only for reading, so that the end of the writer is seen.
         let opened = open(&path, OFlags::RDONLY);
         let locked = opened.and_then(|file| lock(&file).map(|()| file));
         match locked {
@@ -134,7 +134,7 @@ impl Own {
         }
     }
 
-    /// The pipe, whose other end has it open: nobody needs its name any more.
+    /// Returns the pipe once the other end has it open: its name is not needed any more.
     pub(super) fn into_file(self) -> io::Result<File> {
         self.file.try_clone()
     }
@@ -142,12 +142,12 @@ impl Own {
 
 impl Drop for Own {
     fn drop(&mut self) {
-        // Somebody may have removed it already.
+        // Another process may have removed the file already.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// The right to be invited at a path. Dropping it removes the pipe of invitations.
+/// Right to receive invitations at a path. Dropping it removes the pipe of invitations.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) requests: File,
@@ -155,7 +155,8 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Takes the lock of the pipe of invitations, which is made anew, and removes what a listener that has crashed left.
+    /// Takes the lock of the pipe of invitations, which is made anew, and removes the files of a
+    /// listener that has crashed.
     ///
     /// # Errors
     /// [`io::ErrorKind::AddrInUse`] while another listener has it.
@@ -167,7 +168,7 @@ impl Claim {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
                 Err(error) => return Err(error),
             };
-            // For writing as well: the last one that invites leaves no end behind.
+            // Opened for writing as well: the pipe does not end when the last opener closes it.
             let requests = match open(&path, OFlags::RDWR) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 result => result?,
@@ -182,7 +183,7 @@ impl Claim {
                 continue;
             }
             if !is_new {
-                // With the permissions and the invitations of another time.
+                // The pipe has the permissions and the invitations of an earlier listener.
                 fs::remove_file(&path)?;
                 continue;
             }
@@ -195,7 +196,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
-        // The thread that reads may have it open for a moment.
+        // The reading thread may have the pipe open for a moment.
         let _ = flock(&self.requests, FlockOperation::Unlock);
     }
 }

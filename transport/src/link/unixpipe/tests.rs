@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pipes and their files, and the reference's part played by hand.
+//! Pipes and their files, with the test in the part of the reference.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use zonda_runtime::{RuntimeOptions, TokioRuntime, block_on_until};
 
 use super::*;
 
-/// A directory that goes with it.
+/// Directory that is removed on drop.
 struct Place(PathBuf);
 
 impl Place {
@@ -48,7 +48,7 @@ fn pipe(path: &Path) {
     mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).expect("a pipe");
 }
 
-/// Opens a pipe as the reference opens one that it reads.
+/// Opens a pipe like the reference opens one that it reads.
 fn theirs(path: &Path) -> File {
     pipe(path);
     let flags = OFlags::RDWR | OFlags::NONBLOCK;
@@ -138,7 +138,7 @@ fn one_that_invites_as_the_reference_does_has_a_link() {
     assert_eq!(&bytes, b"\x02\0up");
     link.write_all(b"\x04\0down").expect("room");
     assert_eq!(exactly(&down, 6), b"\x04\0down");
-    // Its end is seen at once, and the names are gone long before.
+    // The end of the peer is seen at once, and the names are removed long before.
     drop(up);
     assert_eq!(link.read(&mut bytes).expect("an end"), 0);
     assert_eq!(place.names(), ["z_downlink7", "z_uplink"]);
@@ -185,7 +185,7 @@ fn a_listener_as_the_reference_has_it_is_found() {
     assert_eq!(&bytes, b"there");
     drop(listener.join().expect("it ends"));
     assert_eq!(place.names(), ["z_uplink"]);
-    // It has crashed, and its file has stayed.
+    // The listener has crashed, and its file has stayed.
     let text = format!(
         "{:?}",
         block_on_until(terms.deadline, connect(&runtime, &terms))
@@ -230,7 +230,7 @@ fn what_is_no_invitation_keeps_nobody_out() {
     for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0], &[0xde; 100]] {
         (&requests).write_all(garbage).expect("room");
     }
-    // This pipe does not exist.
+    // The pipe of this invitation does not exist.
     (&requests).write_all(&invitation(1)).expect("room");
     let to = endpoint(&format!("unixpipe/{}", place.at("z").display()));
     let links = LinkSettings::default();
@@ -241,7 +241,7 @@ fn what_is_no_invitation_keeps_nobody_out() {
     };
     let runtime = TokioRuntime::start_current_thread(&RuntimeOptions::default());
     let runtime = runtime.expect("a runtime");
-    // Its invitation may have been thrown away with the bytes in front of it.
+    // The invitation may have been discarded with the bytes in front of it.
     let found = (0..20).any(|_| {
         let terms = Terms {
             deadline: Instant::now() + Duration::from_millis(500),

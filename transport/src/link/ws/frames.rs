@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The frames of WebSocket (RFC 6455), without a socket: between them and a stream of batches that have their length in front.
+//! Frames of WebSocket (RFC 6455), without a socket: conversion from and to a stream of batches
+//! with their length in front.
 //!
-//! A batch is a binary message. One that comes in several frames is put together first, as its length has to go in front.
+//! A batch is a binary message. A message in several frames is reassembled first, as its length has
+//! to precede it.
 
 use std::fmt;
 use std::io::Cursor;
@@ -10,34 +12,36 @@ use std::ops::Range;
 use tungstenite::protocol::frame::FrameHeader;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
 
-/// The longest message: a batch is no longer.
+/// Longest message: a batch is no longer.
 const MESSAGE_BYTES_MAX: usize = 65_535;
 
-/// The longest content of a frame that is no message.
+/// Longest content of a control frame.
 const CONTROL_BYTES_MAX: usize = 125;
 
-/// The longest header with the content of a control frame.
+/// Longest header with the content of a control frame.
 const HEAD_BYTES_MAX: usize = 14 + CONTROL_BYTES_MAX;
 
-/// Bytes that are moved and masked at once: what was just moved is still in the nearest cache.
+/// Bytes that are moved and masked at once: bytes that were just moved are still in the first-level
+/// cache.
 const STEP_BYTES: usize = 4096;
 
 /// Bytes of masks that are drawn at once.
 const MASKS_BYTES: usize = 256;
 
-/// Which end of the connection this is.
+/// Side of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// It has connected, and masks what it sends.
+    /// Opener, which masks the bytes that it sends.
     Client,
-    /// It was connected to.
+    /// Acceptor.
     Server,
 }
 
-/// The number of length bytes in front of each message in the link's stream.
+/// Number of length bytes in front of each message in the link's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lengths {
-    /// The lengths of the introduction: those of batches; one message is given out at a time, as bare ones may follow.
+    /// Lengths of batches, during the handshake; one message is returned at a time, as bare ones
+    /// may follow.
     Introduction,
     /// Two bytes.
     Batches,
@@ -54,10 +58,10 @@ impl Lengths {
     }
 }
 
-/// The fault of a peer that ends the connection.
+/// Fault of a peer that ends the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// The number that tells the peer.
+    /// Code of the fault for the peer.
     pub(super) code: u16,
     text: String,
 }
@@ -77,22 +81,22 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// The progress of [`Unframing::pass`].
+/// Progress of [`Unframing::pass`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
-    /// Bytes of the socket that are dealt with.
+    /// Bytes of the socket that are processed.
     pub(crate) taken: usize,
-    /// Bytes of the link that were given out, at the front of the buffer.
+    /// Bytes of the link that were written, at the front of the buffer.
     pub(crate) given: usize,
 }
 
-/// A buffer whose bytes of the socket become bytes of the link.
+/// Buffer in which bytes of the socket become bytes of the link.
 #[derive(Debug)]
 struct Place<'b> {
     bytes: &'b mut [u8],
-    /// Bytes of the socket that are not dealt with.
+    /// Bytes of the socket that are not processed.
     came: Range<usize>,
-    /// Bytes of the link, at the front: never beyond what came.
+    /// Bytes of the link, at the front: never beyond `came`.
     given: usize,
 }
 
@@ -101,7 +105,7 @@ impl Place<'_> {
         &self.bytes[self.came.clone()]
     }
 
-    /// Room for bytes of the link that are no bytes of the socket.
+    /// Returns the room for bytes of the link that are no bytes of the socket.
     fn room(&self) -> usize {
         let end = match self.came.is_empty() {
             true => self.bytes.len(),
@@ -130,27 +134,28 @@ impl Place<'_> {
     }
 }
 
-/// The content of a frame that has begun.
+/// Content of the current frame.
 #[derive(Debug)]
 struct Content {
     left: usize,
-    /// The mask, turned to what comes next.
+    /// Mask, rotated to the next byte.
     mask: Option<[u8; 4]>,
     is_final: bool,
 }
 
-/// From frames to the stream of the link.
+/// Decoder from frames to the stream of the link.
 #[derive(Debug)]
 pub(crate) struct Unframing {
     side: Side,
     pub(super) lengths: Lengths,
-    /// Bytes of the link that come next, up to `carried_at` given out already: lengths, and messages of several frames.
+    /// Next bytes of the link, returned up to `carried_at`: lengths, and messages of several
+    /// frames.
     carried: Vec<u8>,
     carried_at: usize,
-    /// The front of a header that has not come as a whole.
+    /// Front of an incomplete header.
     head: Vec<u8>,
     frame: Option<Content>,
-    /// The message of several frames that has begun.
+    /// Current message of several frames.
     parts: Option<Vec<u8>>,
     ping: Option<Vec<u8>>,
     is_over: bool,
@@ -171,19 +176,19 @@ impl Unframing {
         }
     }
 
-    /// Returns `true` once the peer has said that nothing follows.
+    /// Returns true once the peer has sent a Close.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// The content of the last Ping that is not answered; those before need no answer.
+    /// Returns the content of the last unanswered Ping; earlier ones need no answer.
     pub(crate) fn take_ping(&mut self) -> Option<Vec<u8>> {
         self.ping.take()
     }
 
-    /// Returns the place in a buffer of so many bytes for what [`Unframing::pass`] is given next: bare messages may be longer than their
-    /// frames, by a length of four bytes instead of a header of two. `None` when nothing may be given, as there are bytes for the link
-    /// already.
+    /// Returns the place in a buffer of this size for the next input of [`Unframing::pass`]: bare
+    /// messages may be longer than their frames, by a length of four bytes instead of a header of
+    /// two. `None` when no input is allowed, as there are bytes for the link already.
     pub(crate) fn place_in(&self, bytes: usize) -> Option<usize> {
         match self.lengths {
             _ if self.has_carried() => None,
@@ -196,14 +201,15 @@ impl Unframing {
         !self.carried.is_empty()
     }
 
-    /// Bytes of memory that messages and headers take which have not come as a whole.
+    /// Returns the bytes of memory that incomplete messages and headers take.
     pub(super) fn held(&self) -> usize {
         let parts = self.parts.as_ref().map_or(0, Vec::capacity);
         self.carried.capacity() + self.head.capacity() + parts
     }
 
-    /// Makes bytes of the socket, those of the buffer at `came`, bytes of the link, from the buffer's start on. What is not taken
-    /// has to be given again: there is no room in front of it for what goes before, or it must not be looked at yet.
+    /// Converts bytes of the socket, those of the buffer at `came`, to bytes of the link, from the
+    /// buffer's start on. The caller has to pass unprocessed bytes again: there is no room in front
+    /// of them for the preceding bytes, or their turn has not come.
     ///
     /// # Errors
     /// The peer broke the rules: the link is of no use any more.
@@ -249,20 +255,20 @@ impl Unframing {
         self.carried_at += count;
         if self.carried_at == self.carried.len() {
             self.carried.clear();
-            // A message in parts is rare; its memory is not kept.
+            // Messages in parts are rare; their memory is not kept.
             self.carried.shrink_to(Lengths::Bare.bytes());
             self.carried_at = 0;
         }
     }
 
-    /// Puts the length of a message in front of it.
+    /// Writes the length of a message in front of it.
     fn announce(&mut self, length: usize) {
         let bytes = (length as u32).to_le_bytes();
         self.carried
             .extend_from_slice(&bytes[..self.lengths.bytes()]);
     }
 
-    /// Content of the frame that has begun, which is over when it is complete.
+    /// Processes content of the current frame, and ends the frame when it is complete.
     fn take_content(&mut self, place: &mut Place<'_>) {
         let Some(frame) = &mut self.frame else {
             return;
@@ -288,7 +294,7 @@ impl Unframing {
         }
     }
 
-    /// Takes the next header, or as much of it as has come. Tells how many bytes that is.
+    /// Processes the next header, or as much of it as has arrived. Returns the number of bytes.
     fn take_head(&mut self, input: &[u8]) -> Result<usize, Broken> {
         if self.head.is_empty() {
             let count = self.take_header(input)?;
@@ -312,7 +318,8 @@ impl Unframing {
         Ok(count - had)
     }
 
-    /// The header of the next frame, with its content unless that is a message's; 0 if it is not there as a whole.
+    /// Processes the header of the next frame, with the content of a control frame; 0 if it is not
+    /// complete.
     fn take_header(&mut self, input: &[u8]) -> Result<usize, Broken> {
         let mut cursor = Cursor::new(input);
         let header = FrameHeader::parse(&mut cursor);
@@ -364,7 +371,7 @@ impl Unframing {
         }
     }
 
-    /// A message begins, or goes on.
+    /// Begins a message, or continues it.
     fn begin(&mut self, data: Data, header: &FrameHeader, length: usize) -> Result<(), Broken> {
         match (data, &self.parts) {
             (Data::Continue, Some(_)) | (Data::Binary, None) => {}
@@ -399,7 +406,7 @@ impl Unframing {
     }
 }
 
-/// Masks bytes or takes their mask away, and turns the mask to what comes behind them.
+/// Masks or unmasks bytes, and rotates the mask to the byte behind them.
 fn apply(mask: &mut Option<[u8; 4]>, bytes: &mut [u8]) {
     let Some(mask) = mask else {
         return;
@@ -415,7 +422,7 @@ fn apply(mask: &mut Option<[u8; 4]>, bytes: &mut [u8]) {
     mask.rotate_left(rest.len() % 4);
 }
 
-/// Masks bytes on their way to another place: they are read and written once.
+/// Masks bytes while copying them: they are read and written once.
 fn append(mask: &mut Option<[u8; 4]>, bytes: &[u8], out: &mut Vec<u8>) {
     let Some(wide) = *mask else {
         out.extend_from_slice(bytes);
@@ -429,25 +436,25 @@ fn append(mask: &mut Option<[u8; 4]>, bytes: &[u8], out: &mut Vec<u8>) {
     apply(mask, &mut out[start..]);
 }
 
-/// Masks eight bytes.
+/// Returns a function that masks eight bytes.
 fn masked([a, b, c, d]: [u8; 4]) -> impl Fn([u8; 8]) -> [u8; 8] {
     let wide = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
     move |word| (u64::from_ne_bytes(word) ^ wide).to_ne_bytes()
 }
 
-/// From the stream of the link to frames.
+/// Encoder from the stream of the link to frames.
 #[derive(Debug)]
 pub(crate) struct Framing {
-    /// Of the client.
+    /// Masks of a client.
     masks: Option<Masks>,
     pub(super) lengths: Lengths,
-    /// The bytes of the next message's length, as far as they are known.
+    /// Known bytes of the next message's length.
     length: [u8; 4],
     length_bytes: usize,
-    /// Bytes to come of the frame that has begun, and their mask.
+    /// Remaining bytes of the current frame, and their mask.
     left: usize,
     mask: Option<[u8; 4]>,
-    /// The answer to a Ping, which goes in front of the next frame.
+    /// Answer to a Ping, to be sent in front of the next frame.
     pong: Option<Vec<u8>>,
 }
 
@@ -464,12 +471,12 @@ impl Framing {
         }
     }
 
-    /// Has a Ping with this content answered, instead of those before.
+    /// Sets the Ping to answer, in place of earlier ones.
     pub(crate) fn answer(&mut self, ping: Vec<u8>) {
         self.pong = Some(ping);
     }
 
-    /// Returns `true` if the next byte of the link begins a message.
+    /// Returns true if the next byte of the link begins a message.
     #[cfg(any(target_os = "linux", test))]
     pub(crate) fn is_between(&self) -> bool {
         self.left == 0 && self.length_bytes == 0
@@ -507,7 +514,7 @@ impl Framing {
         }
     }
 
-    /// Appends the answer to a Ping, if one is owed and no message is begun.
+    /// Appends the answer to a Ping, if one is due and no message is begun.
     pub(crate) fn say_pong(&mut self, out: &mut Vec<u8>) {
         if let Some(content) = self
             .pong
@@ -517,12 +524,12 @@ impl Framing {
         }
     }
 
-    /// Appends the end. No message is begun.
+    /// Appends a Close. No message is begun.
     pub(crate) fn say_close(&mut self, code: u16, out: &mut Vec<u8>) {
         self.say_close_for(code, "", out);
     }
 
-    /// Appends the end with its reason, of which a control frame takes 123 bytes.
+    /// Appends a Close with its reason, of which a control frame takes 123 bytes.
     pub(crate) fn say_close_for(&mut self, code: u16, reason: &str, out: &mut Vec<u8>) {
         let mut end = reason.len().min(CONTROL_BYTES_MAX - size_of::<u16>());
         while !reason.is_char_boundary(end) {
@@ -551,7 +558,8 @@ impl Framing {
     }
 }
 
-/// Masks that no sender of content can guess, so that none looks like HTTP to a machine between the two ends.
+/// Masks that no sender of content can guess, so that no content looks like HTTP to a machine
+/// between the two ends.
 #[derive(Debug)]
 struct Masks {
     bytes: [u8; MASKS_BYTES],
@@ -570,7 +578,8 @@ impl Default for Masks {
 impl Masks {
     fn next(&mut self) -> [u8; 4] {
         if self.used == MASKS_BYTES {
-            // A system without random bytes has no keys for cookies either; masks keep nothing secret.
+            // A system without random bytes has no keys for cookies either; masks protect no
+            // secret.
             let _ = getrandom::fill(&mut self.bytes);
             self.used = 0;
         }

@@ -1,41 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pages that may open a WebSocket here. A browser lets any page connect to any address, that of a router on the user's own
-//! machine above all, and says in `Origin` where the page is from. Programs that are no browsers send no such header.
+//! Origins of pages that may open a WebSocket here. A browser lets any page connect to any address,
+//! in particular to a router on the user's own machine, and sends the page's origin in `Origin`.
+//! Programs other than browsers send no such header.
 //!
-//! The owner of a public name can have it lead to this machine once its page is loaded (DNS rebinding): then page and request name the
-//! same host. So without encryption only addresses and names that cannot be registered count; encrypted, the certificate of this node
-//! is for the name, or the browser does not connect.
+//! The owner of a public name can point it to this machine once its page is loaded (DNS rebinding):
+//! then page and request name the same host. Without encryption only addresses and names that
+//! cannot be registered therefore count; with encryption, the certificate of this node is for the
+//! name, or the browser does not connect.
 
 use tungstenite::handshake::server::Request;
 use tungstenite::http::header::{HOST, ORIGIN};
 
 use crate::text::shown;
 
-/// Stands for all origins in a list.
+/// Wildcard for all origins in a list.
 const ANY: &str = "*";
 
-/// Separates the origins in the option of an endpoint.
+/// Separator of the origins in the option of an endpoint.
 pub(super) const SEPARATOR: char = '|';
 
-/// The origins whose pages may connect.
+/// Origins whose pages may connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origins {
-    /// Pages of the host that the request names, on any port; on one machine, pages of its own loopback addresses.
+    /// Pages of the host that the request names, on any port; on one machine, pages of its own
+    /// loopback addresses.
     SameHost {
-        /// Public names count, too.
+        /// Set if public names count as well.
         is_encrypted: bool,
     },
-    /// These, or all where `*` is among them.
+    /// Listed origins, or all if `*` is among them.
     Listed(Vec<String>),
 }
 
 impl Origins {
-    /// Takes the origins of a configuration, if it names any, for links that are encrypted or not.
+    /// Creates the rule from the origins of a configuration, if it names any, for links that are
+    /// encrypted or not.
     pub(super) fn of(listed: Option<Vec<String>>, is_encrypted: bool) -> Origins {
         listed.map_or(Origins::SameHost { is_encrypted }, Origins::Listed)
     }
 
-    /// Why the page that asks may not connect, if it may not.
+    /// Returns the reason why a page may not connect, if there is one.
     pub(super) fn problem_with(&self, request: &Request) -> Option<String> {
         let headers = request.headers();
         let host = headers.get(HOST).and_then(|host| host.to_str().ok());
@@ -67,7 +71,7 @@ impl Origins {
     }
 }
 
-/// The name or address in `HOST:PORT`, without the brackets of IPv6.
+/// Returns the name or address in `HOST:PORT`, without the brackets of IPv6.
 fn name_of(host: &str) -> &str {
     match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or(rest),
@@ -75,9 +79,9 @@ fn name_of(host: &str) -> &str {
     }
 }
 
-/// Tells if a name may be registered, so that its owner decides which machine it leads to.
+/// Returns true if a name may be registered, so that its owner decides which machine it refers to.
 fn is_public(name: &str) -> bool {
-    /// Ends of names that are kept for private networks.
+    /// Suffixes of names that are reserved for private networks.
     const PRIVATE: [&str; 4] = [".local", ".localhost", ".internal", ".home.arpa"];
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let is_address = name.parse::<std::net::IpAddr>().is_ok();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The state of one WebSocket, between its socket and the bytes of the link.
+//! State of one WebSocket, between its socket and the bytes of the link.
 
 #[cfg(target_os = "linux")]
 use std::io::Write;
@@ -24,21 +24,21 @@ use zonda_runtime::{Cursor, LinkRead, LinkWrite, RxBuf, Segments};
 use super::frames::{Framing, Lengths, Side, Unframing};
 use crate::link::RulesBroken;
 
-/// Slices that are looked at to find a part.
+/// Maximum number of slices that are examined for a part.
 const SLICES: usize = 16;
 
-/// An orderly end.
+/// Code of an orderly end.
 const NORMAL: u16 = 1000;
 
-/// The state of a WebSocket.
+/// State of a WebSocket.
 #[derive(Debug)]
 pub struct Session {
     sending: Mutex<Sending>,
-    /// The way of what is received; away while a runtime has the link.
+    /// State of the receiving direction; absent while a runtime has the link.
     receiving: Mutex<Option<Receiving>>,
-    /// Bytes that were received and are kept beside the buffer that the link is read into.
+    /// Received bytes that are kept in addition to the buffer that the link is read into.
     keeps: AtomicUsize,
-    /// For what is sent between the link's own bytes: answers to Pings, the end.
+    /// Writer for frames between the link's own bytes: answers to Pings, the Close.
     #[cfg(target_os = "linux")]
     beside: Beside,
 }
@@ -50,17 +50,17 @@ pub struct Session {
 )]
 struct Sending {
     framing: Framing,
-    /// Frames that the socket has not taken, those up to `sent` left out.
+    /// Frames that the socket has not taken, without the first `sent` bytes.
     waiting: Vec<u8>,
     sent: usize,
-    /// Frames that a [`Session::send`] has left waiting have one byte in them that is not reported as sent.
+    /// Set while frames of a [`Session::send`] wait, and one byte in them is not reported as sent.
     owes: bool,
-    /// The runtime writes frames at the moment: no sender does.
+    /// Set while the runtime writes frames, and no sender does.
     is_lent: bool,
     has_said_close: bool,
 }
 
-/// The socket, and what encrypts on it.
+/// Socket, and its encryption.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 struct Beside {
@@ -92,12 +92,13 @@ impl Beside {
 #[derive(Debug)]
 struct Receiving {
     unframing: Unframing,
-    /// Bytes that were read and have to be given to `unframing` again.
+    /// Bytes that were read and have to be passed to `unframing` again.
     unread: Vec<u8>,
 }
 
 impl Session {
-    /// A connection that has just become a WebSocket; `behind` was read already.
+    /// Creates the session of a connection that has just become a WebSocket; `behind` was read
+    /// already.
     pub(super) fn new(side: Side, stream: &LinkStream, behind: &[u8]) -> Arc<Self> {
         #[cfg(not(target_os = "linux"))]
         let _ = stream;
@@ -124,14 +125,15 @@ impl Session {
         })
     }
 
-    /// Bytes of the buffers of its frames, about: what was received of them and is kept, and what is framed and not sent.
+    /// Returns the approximate bytes of its frame buffers: received and kept, and framed and not
+    /// sent.
     pub(in crate::link) fn held(&self) -> usize {
         let sending = self.sending.try_lock();
         let waiting = sending.map_or(0, |sending| sending.waiting.capacity());
         self.keeps.load(Ordering::Relaxed) + waiting
     }
 
-    /// The introduction is over, and no runtime has the link.
+    /// Notes the end of the handshake. No runtime has the link.
     pub(in crate::link) fn agree(&self, is_bare: bool) {
         let lengths = match is_bare {
             true => Lengths::Bare,
@@ -143,12 +145,12 @@ impl Session {
         }
     }
 
-    /// Frames the front of `slices` and gives it to `sink`, as far as that takes it without waiting. Tells how many bytes count
-    /// as sent.
+    /// Frames the front of `slices` and writes it to `sink`, as far as that takes it without
+    /// waiting. Returns the number of bytes that count as sent.
     ///
-    /// A frame that was begun has to be gone on with, and what is masked is sent as it is. So while frames wait for the socket
-    /// one byte counts as unsent, which keeps the batch that it is of under way; the next call sends the frames, and then
-    /// counts it.
+    /// A frame that was begun has to be continued, and masked bytes have to be sent unchanged.
+    /// While frames wait for the socket, one byte therefore counts as unsent, which keeps its batch
+    /// under way; the next call sends the frames, and then counts the byte.
     ///
     /// # Errors
     /// The errors of the sink; [`io::ErrorKind::WouldBlock`] while frames wait.
@@ -173,7 +175,7 @@ impl Session {
         }
     }
 
-    /// Answers a Ping: at once where nothing is under way, or in front of what is sent next.
+    /// Answers a Ping: at once if no frame is under way, or in front of the next frame.
     pub(super) fn answer(&self, ping: Vec<u8>) {
         let mut sending = self.sending.lock();
         sending.framing.answer(ping);
@@ -182,7 +184,7 @@ impl Session {
         });
     }
 
-    /// Says that nothing follows, if the socket takes that now and no message is begun.
+    /// Sends a Close, if the socket takes it now and no message is begun.
     pub(super) fn say_close(&self, code: u16) {
         let mut sending = self.sending.lock();
         if !std::mem::replace(&mut sending.has_said_close, true) {
@@ -194,7 +196,7 @@ impl Session {
 
     #[cfg(target_os = "linux")]
     fn send_beside(&self, sending: &mut Sending, say: impl FnOnce(&mut Sending)) {
-        // An error is met again by what the link sends.
+        // The next send of the link returns the same error.
         if !sending.is_lent
             && sending.framing.is_between()
             && self.beside.write_out(sending).is_ok()
@@ -207,8 +209,8 @@ impl Session {
     #[cfg(not(target_os = "linux"))]
     fn send_beside(&self, _sending: &mut Sending, _say: impl FnOnce(&mut Sending)) {}
 
-    /// The frames of what comes next of the segments, for the runtime to write; `None` when there is nothing left. `written` is what
-    /// the runtime has written before, whose memory is used again.
+    /// Returns the frames of the next part of the segments, for the runtime to write; `None` when
+    /// none is left. `written` is the runtime's previous buffer, whose memory is reused.
     fn lend(&self, segments: &impl Segments, at: &mut Cursor, written: Lent) -> Option<Lent> {
         let mut sending = self.sending.lock();
         if !written.bytes.is_empty() {
@@ -243,7 +245,7 @@ impl Session {
     }
 }
 
-/// Frames that the runtime writes, without those up to `sent`.
+/// Frames that the runtime writes, without the first `sent` bytes.
 #[derive(Default)]
 struct Lent {
     bytes: Vec<u8>,
@@ -261,7 +263,7 @@ impl Segments for Lent {
 }
 
 impl Sending {
-    /// Appends the frames of these bytes of the link. Tells how many bytes those are.
+    /// Appends the frames of these bytes of the link. Returns the number of bytes.
     fn frame(&mut self, slices: &[IoSlice<'_>]) -> usize {
         let count = slices.iter().map(|slice| slice.len()).sum();
         self.waiting.reserve(count);
@@ -286,7 +288,8 @@ impl Sending {
         Ok(())
     }
 
-    /// The socket has all that waited. Its memory stays while much is sent, and is given back once little is.
+    /// Notes that the socket has all waiting frames. Their memory is kept while much is sent, and
+    /// freed once little is.
     fn all_sent(&mut self) {
         if self.waiting.len() < self.waiting.capacity() / 16 {
             self.waiting = Vec::new();
@@ -296,12 +299,12 @@ impl Sending {
     }
 }
 
-/// The receiving half of a WebSocket.
+/// Receiving half of a WebSocket.
 #[derive(Debug)]
 pub struct Reading<L> {
     link: L,
     session: Arc<Session>,
-    /// Always there.
+    /// State of the receiving direction, always present.
     receiving: Option<Receiving>,
 }
 
@@ -322,20 +325,21 @@ impl<L> Reading<L> {
 }
 
 impl Receiving {
-    /// Puts what is to be given again into `buffer`, as far as there is room. Tells how many bytes that is.
+    /// Copies bytes that have to be passed again into `buffer`, as far as there is room. Returns
+    /// the number of bytes.
     fn recall(&mut self, buffer: &mut [u8]) -> usize {
         let count = self.unread.len().min(buffer.len());
         buffer[..count].copy_from_slice(&self.unread[..count]);
         self.unread.drain(..count);
         if self.unread.is_empty() {
-            // Much is rarely left, and its memory is not kept.
+            // Large rests are rare, and their memory is not kept.
             self.unread = Vec::new();
         }
         count
     }
 
-    /// Puts bytes of the socket into the buffer's spare part: those that were left, or what one read brings. Tells where they are;
-    /// `None` at the end of the stream.
+    /// Reads bytes of the socket into the buffer's spare part: those that were left, or those of
+    /// one read. Returns their range; `None` at the end of the stream.
     async fn bring(
         &mut self,
         session: &Session,
@@ -368,7 +372,7 @@ impl Receiving {
         (Ok(Some(start..start + count)), buf)
     }
 
-    /// Makes what `came` in `buffer` bytes of the link, at its front.
+    /// Converts the bytes at `came` in `buffer` to bytes of the link, at its front.
     fn pass(
         &mut self,
         session: &Session,
@@ -396,7 +400,7 @@ impl Receiving {
 }
 
 impl<L: LinkRead> LinkRead for Reading<L> {
-    /// Frames are read into the buffer of the link, and become bytes of the link where they are.
+    /// Reads frames into the buffer of the link, and converts them in place.
     async fn read(&mut self, mut buf: RxBuf) -> (io::Result<usize>, RxBuf) {
         let Some(receiving) = self
             .receiving
@@ -421,13 +425,13 @@ impl<L: LinkRead> LinkRead for Reading<L> {
                 }
                 Err(error) => return (Err(error), buf),
             }
-            // Frames that bring the link nothing take no more turns than other tasks have.
+            // Frames without content for the link must not starve other tasks.
             pause().await;
         }
     }
 }
 
-/// Lets other tasks of the runtime run.
+/// Yields to other tasks of the runtime.
 async fn pause() {
     let mut is_over = false;
     std::future::poll_fn(|context| {
@@ -440,7 +444,7 @@ async fn pause() {
     .await;
 }
 
-/// The sending half of a WebSocket.
+/// Sending half of a WebSocket.
 #[derive(Debug)]
 pub struct Writing<L> {
     link: L,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What waits for a full socket, and what is said between batches.
+//! Frames that wait for a full socket, and control frames between batches.
 
 #[cfg(target_os = "linux")]
 use std::io::{self, IoSlice};
@@ -28,7 +28,7 @@ fn a_host_is_named_as_in_the_endpoint() {
     }
 }
 
-/// A WebSocket, and the other end of its socket.
+/// Returns a WebSocket, and the other end of its socket.
 #[cfg(target_os = "linux")]
 fn server() -> (std::sync::Arc<Session>, std::os::unix::net::UnixStream) {
     let (near, far) = std::os::unix::net::UnixStream::pair().expect("two sockets");
@@ -36,7 +36,7 @@ fn server() -> (std::sync::Arc<Session>, std::os::unix::net::UnixStream) {
     (Session::new(Side::Server, &stream, b""), far)
 }
 
-/// A batch of so many bytes.
+/// Returns a batch of `size` bytes.
 #[cfg(target_os = "linux")]
 fn batch_of(size: u16) -> Vec<u8> {
     let mut batch = size.to_le_bytes().to_vec();
@@ -58,7 +58,7 @@ fn frames_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     let sent = session.send(&slices, &mut socket).expect("a part of it");
     assert_eq!(sent, 5001, "all but one byte");
     assert!(session.held() >= 5002, "{}", session.held());
-    // The owner shows the byte that is left, and perhaps more behind it.
+    // The owner passes the byte that is left, and perhaps more behind it.
     let slices = [IoSlice::new(&batch[5001..]), IoSlice::new(b"\x01\0x")];
     let waits = session.send(&slices, &mut socket).expect_err("it is full");
     assert_eq!(waits.kind(), io::ErrorKind::WouldBlock);
@@ -68,7 +68,7 @@ fn frames_that_wait_for_the_socket_keep_their_last_byte_under_way() {
     assert_eq!(session.send(&slices, &mut socket).expect("room"), 3);
     let expected = [&b"\x82\x7e\x13\x88"[..], &[7; 5000], b"\x82\x01x"].concat();
     assert!(socket.taken == expected, "{} bytes", socket.taken.len());
-    // A single byte that does not fit counts when it is out.
+    // A single byte that does not fit counts once it is sent.
     socket.room = 0;
     let single = |socket: &mut Narrow| session.send(&[IoSlice::new(b"\x01")], socket);
     assert_eq!(single(&mut socket).expect("a length, so far"), 1);
@@ -100,7 +100,7 @@ fn the_memory_of_frames_is_used_again_while_much_is_sent() {
     assert_eq!(memory[1..], [memory[0], memory[0], 0]);
 }
 
-/// The same where a runtime writes: what it has written comes back.
+/// The runtime returns the memory of the frames that it has written.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_of_frames_comes_back_from_a_runtime() {
@@ -135,7 +135,8 @@ fn the_memory_of_frames_comes_back_from_a_runtime() {
     assert_eq!(memory[1..], [memory[0], 0]);
 }
 
-/// Pings are answered and the end is said on the socket itself, where a link has nothing under way.
+/// Pings are answered and the Close is sent on the socket directly, if the link has no frame under
+/// way.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_said_between_batches_waits_for_nobody() {
@@ -145,7 +146,7 @@ fn what_is_said_between_batches_waits_for_nobody() {
     let mut found = [0; 6];
     far.read_exact(&mut found).expect("the answer");
     assert_eq!(&found, b"\x8a\x04ping");
-    // In a batch nothing else can be said.
+    // No control frame can be sent within a batch.
     let mut socket = Narrow {
         room: 100,
         ..Narrow::default()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The request of HTTP that a WebSocket begins with, and its answer.
+//! HTTP request that a WebSocket begins with, and its answer.
 
 use crate::foreign;
 use tungstenite::handshake::client::{self, Response, generate_key, generate_request};
@@ -12,16 +12,16 @@ use zonda_runtime::{LinkRead, LinkWrite, RxBuf};
 use super::frames::{Framing, Side};
 use super::origins::Origins;
 
-/// The longest request or answer.
+/// Maximum length of a request or answer.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
-/// The code of a Close for a peer that may not connect.
+/// Code of a Close for a peer that may not connect.
 const POLICY: u16 = 1008;
 
-/// The most bytes that are read at first.
+/// Maximum bytes of the first read.
 const FIRST_BYTES: usize = 512;
 
-/// An answer that ends the connection, with the reason for who looks at it.
+/// Returns an answer that ends the connection, with the reason as readable text.
 fn refusal(status: StatusCode, text: &str) -> Vec<u8> {
     let length = text.len();
     format!(
@@ -30,7 +30,7 @@ fn refusal(status: StatusCode, text: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Asks the server at `host` for a WebSocket. Tells what came behind its answer.
+/// Requests a WebSocket from the server at `host`. Returns the bytes behind the server's answer.
 ///
 /// # Errors
 /// Why there is none, as a clause.
@@ -61,7 +61,8 @@ pub(super) async fn ask(
     Ok(behind)
 }
 
-/// Answers a client's request, whatever path and host are in it, if pages of its origin may connect. Tells what came behind it.
+/// Answers a client's request, with any path and host, if pages of its origin may connect. Returns
+/// the bytes behind the request.
 ///
 /// # Errors
 /// Why it is not a request for a WebSocket, as a clause.
@@ -83,7 +84,8 @@ pub(super) async fn answer(
             send(write, bytes).await?;
             Ok(behind)
         }
-        // A browser shows a page the reason of a Close, and nothing of an answer that is no WebSocket.
+        // A browser shows a page the reason of a Close, but no part of an answer that refuses the
+        // WebSocket.
         Ok((mut bytes, _, Some(problem))) => {
             Framing::new(Side::Server).say_close_for(POLICY, &problem, &mut bytes);
             let _ = send(write, bytes).await;
@@ -91,7 +93,7 @@ pub(super) async fn answer(
             Err(problem)
         }
         Err((status, text)) => {
-            // It may be gone already.
+            // The peer may be gone already.
             let _ = send(write, refusal(status, &text)).await;
             let _ = write.shutdown().await;
             Err(text)
@@ -104,7 +106,7 @@ async fn send(write: &mut impl LinkWrite, bytes: Vec<u8>) -> Result<(), String> 
     result.map_err(|error| error.to_string())
 }
 
-/// Reads a request or an answer; tells what came behind it.
+/// Reads a request or an answer; returns the bytes behind it.
 async fn head<T: TryParse>(read: &mut impl LinkRead) -> Result<(T, Vec<u8>), String> {
     let mut bytes = RxBuf::new(FIRST_BYTES);
     loop {

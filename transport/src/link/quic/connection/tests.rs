@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The end of a connection, and datagrams that come while another task works on it.
+//! The end of a connection, and datagrams that arrive while another task works on it.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::mpsc;
@@ -11,10 +11,10 @@ use quinn_proto::{ClientConfig, TransportConfig};
 use super::super::post::Mail;
 use super::*;
 
-/// How long something may take that happens.
+/// Maximum wait for an event.
 const SOON: Duration = Duration::from_secs(20);
 
-/// A connection whose round trips are of this length, as far as is known.
+/// Returns a connection with an estimated round trip of this length.
 fn connection(hub: &Arc<Hub>, to: SocketAddr, round_trip: Duration) -> Held {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider);
@@ -53,7 +53,8 @@ fn who_takes_datagrams_in_does_not_wait_for_who_sends() {
         .into();
     let hub = Hub::new(&near.into(), Carrier::Streams, None).expect("an endpoint");
     let held = connection(&hub, to, Duration::from_millis(1));
-    // What it calls itself stands behind what it calls its peer. A datagram to it, whatever is in that, is for this connection.
+    // The source id of the connection follows its destination id. Any datagram to the source id is
+    // for this connection.
     let mut hello = [0; 2000];
     far.recv(&mut hello).expect("it begins");
     let names = &hello[5..];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Frames that are cut anywhere, in parts, with others between them, and that lie.
+//! Frames that are cut anywhere, in parts, with control frames in between, and with wrong lengths.
 
 use super::*;
 
@@ -11,7 +11,7 @@ const CLOSE: u8 = 8;
 const FINAL: u8 = 0x80;
 const MASK: [u8; 4] = [0x11, 0xa2, 0x33, 0xc4];
 
-/// A frame as a client sends it, with the least length that says `length`.
+/// Returns a client's frame with the shortest encoding of `length`.
 fn lying(first: u8, length: u64, content: &[u8]) -> Vec<u8> {
     let mut frame = vec![first];
     match length {
@@ -46,7 +46,7 @@ fn server(lengths: Lengths) -> Unframing {
     unframing
 }
 
-/// Gives the input in pieces, in a buffer of `room` bytes.
+/// Passes the input in pieces, in a buffer of `room` bytes.
 fn read(
     unframing: &mut Unframing,
     input: &[u8],
@@ -73,7 +73,8 @@ fn read(
     }
 }
 
-/// Gives all of `input` at once, in a buffer of 100 bytes. What it brings, and how many bytes are taken.
+/// Passes all of `input` at once, in a buffer of 100 bytes. Returns the output, and the number of
+/// processed bytes.
 fn at_once(unframing: &mut Unframing, input: &[u8]) -> Result<(Vec<u8>, usize), Broken> {
     let mut buffer = [0; 100];
     let start = unframing.place_in(100).expect("nothing is left");
@@ -128,7 +129,7 @@ fn the_introduction_comes_one_message_at_a_time() {
     let mut unframing = Unframing::new(Side::Server);
     let (first, taken) = at_once(&mut unframing, &input).expect("well formed");
     assert_eq!(first, batch(b"one"));
-    // Behind it bare messages may be agreed on.
+    // The ends may agree on bare messages after the handshake.
     unframing.lengths = Lengths::Bare;
     let rest = &input[taken..];
     let (second, taken) = at_once(&mut unframing, rest).expect("well formed");
@@ -227,8 +228,8 @@ fn a_ping_is_answered_between_messages() {
 }
 
 proptest::proptest! {
-    /// Any bytes: what is given out is whole batches, and nothing panics; more than what came is never given out, but for
-    /// lengths.
+    /// Any input yields whole batches, and no panic; the output is never longer than the input,
+    /// except for lengths.
     #[test]
     fn any_bytes_bring_batches_or_an_end(
         frames in proptest::collection::vec(
@@ -265,7 +266,7 @@ proptest::proptest! {
         proptest::prop_assert!(out.len() <= 2 * input.len());
     }
 
-    /// Frames as a client may send them: they bring what tungstenite reads of them, wherever they are cut.
+    /// Frames of a client yield the messages that tungstenite reads, wherever they are cut.
     #[test]
     fn messages_are_those_that_tungstenite_reads(
         messages in proptest::collection::vec(
@@ -292,11 +293,11 @@ proptest::proptest! {
     }
 }
 
-/// The messages that are not empty, as batches.
+/// Returns the non-empty messages, as batches.
 fn read_by_tungstenite(input: &[u8]) -> Vec<u8> {
     use tungstenite::protocol::{Role, WebSocket};
 
-    /// What was received, and what answers Pings.
+    /// Received bytes; the answers to Pings are discarded.
     struct Line<'i>(&'i [u8]);
 
     impl std::io::Read for Line<'_> {
