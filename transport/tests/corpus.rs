@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Replays the fuzzers' corpora of what arrives at a node. Those of frames are replayed beside the frames.
+//! Replay of the fuzzers' corpora of bytes that arrive at a node. Those of frames are replayed next
+//! to the frames.
 
 #[path = "../../fuzz/src/datagrams.rs"]
 mod datagrams;

@@ -30,7 +30,7 @@ fn a_foreign_client_of_websocket_and_tls() {
     each_runtime!(runtime => wss::both_ends_know_the_names_of_certificates(runtime));
 }
 
-/// Makes a test of each case.
+/// Creates a test of each case.
 macro_rules! on_each_runtime {
     ($($(#[$only:meta])? $case:ident,)+) => {
         $(

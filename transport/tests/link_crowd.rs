@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A thousand strangers that say nothing, nonsense or half of an introduction do not delay an honest peer.
+//! A thousand peers that send nothing, garbage or half of a handshake do not delay an honest peer.
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
@@ -22,29 +22,32 @@ use zonda_transport::dial::open_link;
 use zonda_transport::listen::ListenOptions;
 use zonda_transport::protocol::handshake::OpenStep;
 
-/// What an honest peer may take with the crowd at the door. Alone it takes well below a millisecond.
+/// Maximum time of an honest peer next to the crowd. Alone it takes well below a millisecond.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const CROWD: usize = 1000;
 
-/// A crowd costs no threads. Those that are there are the test's, the runtime's, and a few of others that just end.
+/// Maximum number of threads, as a crowd costs none: those of the test and of the runtime, and a
+/// few of other tests that are ending.
 const THREADS_MAX: usize = 40;
 
-/// One crowd at a time: descriptors and threads are counted, and waiting is measured.
+/// Lock that admits one crowd at a time: descriptors and threads are counted, and waits are
+/// measured.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many threads this process has, where the system tells.
+/// Returns the number of threads of this process, where the system reports it.
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
-/// Raises the limit of open descriptors as far as it goes; both ends of each connection are in this process.
+/// Raises the limit of open descriptors as far as possible; both ends of each connection are in
+/// this process.
 fn room_for_a_crowd() -> usize {
     let limit = getrlimit(Resource::Nofile);
-    // Without the right to it the old limit stays.
+    // The old limit stays if this process has no right to raise it.
     let _ = setrlimit(
         Resource::Nofile,
         Rlimit {
@@ -62,7 +65,7 @@ fn room_for_a_crowd() -> usize {
     crowd
 }
 
-/// A stranger of the kind that its number says.
+/// Connects a peer of the kind that its number selects.
 fn stranger(house: &House, number: usize) -> Hand {
     let mut hand = house.visit();
     let mut out = Vec::new();
@@ -70,7 +73,7 @@ fn stranger(house: &House, number: usize) -> Hand {
     match number % 5 {
         0 | 1 => {}
         2 => {
-            // The listener may hang up while this is being sent.
+            // The listener may hang up during this write.
             let _ = std::io::Write::write_all(&mut hand.0, &[number as u8 | 0x18; 2000]);
         }
         3 => hand.raw(&[out.len() as u8, 0, out[0], out[1]]),
@@ -92,7 +95,8 @@ fn honest_links<R: Runtime>(runtime: &R, house: &House, count: usize) {
     }
 }
 
-/// The honest links that the listener told of; strangers only failed.
+/// Returns the number of honest links that the listener reported; the crowd's handshakes only
+/// failed.
 fn accepted(house: &House) -> usize {
     house
         .events
@@ -114,7 +118,7 @@ fn a_crowd_at_the_door<R: Runtime>(runtime: &R, crowd: usize) {
         ..ListenOptions::default()
     };
 
-    // All of them are kept waiting.
+    // None of the crowd is evicted or admitted.
     let house = House::at(runtime, "tcp/127.0.0.1:0", patient.clone());
     let strangers: Vec<_> = (0..crowd).map(|number| stranger(&house, number)).collect();
     honest_links(runtime, &house, 5);
@@ -126,7 +130,7 @@ fn a_crowd_at_the_door<R: Runtime>(runtime: &R, crowd: usize) {
         house.listening.pending() == crowd - garbage
     });
     assert!(threads() < THREADS_MAX, "{} threads", threads());
-    // The listener's side may hear of a link a moment after the dialler's.
+    // The listener's side may be notified of a link a moment after the opener's.
     let mut links = 0;
     eventually("five links", || {
         links += accepted(&house);
@@ -137,7 +141,7 @@ fn a_crowd_at_the_door<R: Runtime>(runtime: &R, crowd: usize) {
     eventually("they are gone", || house.listening.pending() == 0);
     drop(house);
 
-    // More of them than may wait: the oldest give way, and the honest peer still gets in.
+    // The crowd exceeds the maximum: the oldest are evicted, and the honest peer is still admitted.
     let house = House::at(
         runtime,
         "tcp/127.0.0.1:0",
@@ -165,7 +169,7 @@ fn from(ip: [u8; 4], to: std::net::SocketAddr) -> Hand {
     Hand(socket.into())
 }
 
-/// Lets as many silent strangers come as evict everybody who is not spared.
+/// Opens enough silent connections to evict every connection that is not protected.
 fn flood(house: &House, pending_max: usize) {
     let before = house.listening.counts().evicted;
     let strangers: Vec<Hand> = (0..3 * pending_max).map(|_| house.visit()).collect();
@@ -175,8 +179,9 @@ fn flood(house: &House, pending_max: usize) {
     drop(strangers);
 }
 
-/// A peer that takes its time for each step gets in, while between its steps more strangers come than there are places:
-/// from another address at any time, from their own once it has said something.
+/// A peer that is slow in each step is admitted, while between its steps more connections arrive
+/// than the listener holds: from another address at any time, from its own address once the peer
+/// has sent a message.
 #[test]
 fn a_slow_peer_gets_in_past_a_flood() {
     let _alone = alone();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When descriptors run out, a silent stranger loses its own to the next honest peer. Alone in its process, since the
-//! limit is the process's.
+//! Eviction of a silent peer when descriptors run out: the next honest peer gets its descriptor.
+//! The test is alone in its process, since the limit is the process's.
 #![forbid(unsafe_code)]
 #![cfg(unix)]
 
@@ -16,7 +16,7 @@ use socket2::{Domain, Socket, Type};
 use zonda_runtime::Runtime;
 use zonda_transport::protocol::handshake::OpenStep;
 
-/// Peers that come until one finds no descriptor left.
+/// Number of peers that connect until one finds no descriptor left.
 const ATTEMPTS: usize = 5;
 
 /// Opens descriptors until none is left.
@@ -50,7 +50,8 @@ fn without_descriptors<R: Runtime>(runtime: &R) {
     )
     .expect("a lower limit");
     let (mut hoard, mut peers) = (Vec::new(), Vec::new());
-    // A descriptor of the runtime before may come free just after all others are taken; the next one then finds none.
+    // A descriptor of an earlier runtime may be freed just after all others are taken; the next
+    // peer then finds none.
     let recovered = (2..).zip(honest).any(|(number, honest)| {
         hoard.extend(exhaust());
         honest

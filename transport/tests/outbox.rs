@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The outbox of a link over a real socket, without its driver.
+//! Outbox of a link over a real socket, without its driver.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")] // elsewhere every write is the driver's
 
@@ -34,7 +34,7 @@ fn push<E: Encode>(
     outbox.enqueue(priority, Overflow::Refuse, Write::Later, message)
 }
 
-/// Queues messages of 64 KiB until the lane is full, and does not ask anybody to write them.
+/// Queues messages of 64 KiB until the lane is full, without a flush.
 fn fill(outbox: &Outbox, priority: Priority) {
     let payload = vec![7; 1 << 16];
     let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(&payload)));
@@ -59,7 +59,8 @@ fn outbox(queue_bytes_max: usize) -> (Outbox, TcpStream, TcpStream) {
     )
 }
 
-/// A peer whose window stays shut answers all the same, and would keep what a link leaves with the system.
+/// A peer whose window stays shut still answers, and would keep the bytes that a link leaves with
+/// the system.
 #[test]
 fn what_a_link_leaves_with_the_system_has_a_time() {
     let (outbox, stream, _peer) = outbox(1 << 20);
@@ -70,7 +71,7 @@ fn what_a_link_leaves_with_the_system_has_a_time() {
     assert_eq!(limit(), Some(Duration::from_secs(30)));
 }
 
-/// A peer that was given up before gets all of the time again if its sources wait as long as it takes.
+/// A peer that was given up before gets all of the time again if its sources only require progress.
 #[test]
 fn a_peer_owes_what_it_used_up_where_it_has_to_keep_pace() {
     let owed = Duration::from_millis(400);
@@ -95,7 +96,7 @@ fn each_priority_has_a_limit_of_its_own() {
     let (urgent, usual) = (Priority::RealTime, Priority::Data);
     let limit = |priority| if priority == usual { 1 << 20 } else { 1 };
     let outbox = Outbox::with_limits(&established(), &limit, None);
-    // more than a batch, so that one is complete
+    // More than a batch, so that one is complete.
     let payload = vec![7; 1 << 17];
     let head = Push::new(WireExpr::full("a"), PushBody::Put(Put::new(&payload)));
     let message = Outgoing {
@@ -110,7 +111,8 @@ fn each_priority_has_a_limit_of_its_own() {
     assert!(outbox.has_room(usual));
 }
 
-/// A thread that adds up what an outbox holds keeps no message back that a sender writes meanwhile.
+/// A thread that reads an outbox's memory does not hold back a message that a sender writes at the
+/// same time.
 #[test]
 fn a_look_at_what_it_holds_keeps_no_message_back() {
     let (outbox, _stream, mut peer) = outbox(1 << 20);
@@ -144,7 +146,8 @@ fn a_look_at_what_it_holds_keeps_no_message_back() {
     });
 }
 
-/// A large message on its way does not make a peer one that has fallen behind, however many small ones had to wait would.
+/// A large message under way does not make a peer count as slow, although as many bytes of small
+/// messages would.
 #[test]
 fn large_messages_on_their_way_do_not_cost_a_peer_its_link() {
     let queue_bytes_max = 1 << 14;
@@ -187,9 +190,10 @@ fn large_messages_on_their_way_do_not_cost_a_peer_its_link() {
     assert!(outbox.is_closed());
 }
 
-/// A sender that waits for room may be the only one left to make it: the driver, which wanted to write the rest, can have found the
-/// right to write taken by the waiting sender, and gone, leaving the socket free and the lanes full. Messages that are queued without a
-/// flush are the same state. With a look at the socket alone, which is not full, the wait never ended.
+/// A sender that waits for room may be the only thread left to make it: the driver, which wanted to
+/// write the rest, may have found the waiting sender elected, and left, so that the socket is free
+/// and the lanes full. Messages that are queued without a flush are the same state. With a look at
+/// the socket alone, which is not full, the wait never ended.
 #[test]
 fn waiting_for_room_writes_what_nobody_else_will() {
     let (outbox, stream, mut peer) = outbox(1 << 18);
@@ -213,7 +217,7 @@ fn waiting_for_room_writes_what_nobody_else_will() {
     assert!(reading.join().expect("no panic") > 20 << 17);
 }
 
-/// A PUSH up to its payload of so many bytes.
+/// PUSH up to its payload of so many bytes.
 struct Head(usize);
 
 impl Encode for Head {
@@ -223,7 +227,7 @@ impl Encode for Head {
     }
 }
 
-/// A payload whose owner sends when it is dropped, until there is no room, and then waits for some.
+/// Payload whose owner sends when it is dropped, until there is no room, and then waits for room.
 #[derive(Debug)]
 struct Sender {
     outbox: Arc<Outbox>,
@@ -242,12 +246,12 @@ impl Drop for Sender {
         fill(&self.outbox, Priority::Data);
         let deadline = Instant::now() + Duration::from_secs(5);
         let room = self.outbox.wait_room(Priority::Data, deadline);
-        // no receiver is left where the test has failed
+        // The test has failed if no receiver is left.
         let _ = self.done.send(room);
     }
 }
 
-/// With the right to write locked while the payload was dropped, its owner waited for itself.
+/// The owner of a payload would wait for itself if the writer were locked during the drop of the payload.
 #[test]
 fn the_owner_of_a_payload_may_send_when_it_is_out() {
     let (outbox, stream, mut peer) = outbox(1 << 18);
@@ -273,7 +277,8 @@ fn the_owner_of_a_payload_may_send_when_it_is_out() {
             };
             push(&sending, Priority::Data, &message).expect("there is room");
             drop(payload);
-            // the last reference goes with the one that writes: this flush, or the wait of the payload before
+            // The thread that writes drops the last reference: this flush, or the wait of the
+            // previous payload.
             sending.flush();
         }
     });
@@ -286,8 +291,8 @@ fn the_owner_of_a_payload_may_send_when_it_is_out() {
     reading.join().expect("no panic");
 }
 
-/// Four senders, each with a priority of its own, so that each knows how many messages its lane has accepted. What one
-/// sender read while another one was still writing was not true.
+/// Four senders, each with a priority of its own, so that each knows how many messages its lane has
+/// accepted. A count that one sender read while another one was still writing was wrong.
 #[test]
 fn what_is_said_to_be_with_the_socket_is_there() {
     const PUSHES: u64 = 20_000;

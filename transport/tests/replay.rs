@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sessions of the reference, as captured: their first words go through our acceptor, and all that
-//! follows through our receiver, which must find every message and nothing else.
+//! Captured sessions of the reference: their handshakes pass through this implementation's
+//! acceptor, and all further batches through its receiver, which must find every message and
+//! nothing else.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use zonda_transport::protocol::handshake::{AcceptStep, Acceptor, CookieKey};
 use zonda_transport::protocol::parameters::{Established, LocalParameters};
 use zonda_transport::protocol::rx::{Context, Deliver, Flow, Received, Receiver};
 
-/// The batches of one direction of one session, in order: bytes, and messages as the reference reads them.
+/// Batches of one direction of one session, in order: bytes, and messages as the reference reads
+/// them.
 type Direction = Vec<(Vec<u8>, Value)>;
 
 fn directions() -> BTreeMap<(String, String), Direction> {

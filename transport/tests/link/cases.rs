@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links between a dialer and a listener, and each way they can fail, on one runtime.
+//! Links between an opener and a listener, and each of their failures, on one runtime.
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::sync::mpsc::channel;
@@ -32,7 +32,7 @@ fn handshake_error(result: Result<Link, DialError>) -> HandshakeError {
     }
 }
 
-/// Serves one connection by hand, on a thread.
+/// Serves one connection by the test's own code, on a thread.
 fn serve(serve: impl FnOnce(&mut Hand) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("bound");
@@ -40,7 +40,7 @@ fn serve(serve: impl FnOnce(&mut Hand) + Send + 'static) -> SocketAddr {
     at
 }
 
-/// Both ends agree on what was agreed, and bytes pass.
+/// Checks that both ends have the same parameters, and that bytes pass.
 fn check_link(near: Link, far: Link) {
     let (a, b) = (&near.established, &far.established);
     assert_eq!((a.zid, b.zid), (node(1).zid, node(2).zid));
@@ -62,7 +62,7 @@ fn check_link(near: Link, far: Link) {
     let ends: [&Socket; 2] = [near.stream.socket(), far.stream.socket()];
     for (mut from, mut to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
         to.set_nonblocking(false).expect("a socket");
-        // a batch, as links of streams for each priority carry nothing else
+        // A batch, as links with a stream for each priority carry only batches.
         from.write_all(b"\x03\0hel").expect("writable");
         let mut received = [0; 5];
         to.read_exact(&mut received).expect("readable");
@@ -135,7 +135,7 @@ pub fn links_open_over_websockets<R: Runtime>(runtime: &R) {
     }
 }
 
-/// Makes the certificate of a link, and trusts it.
+/// Returns settings with the certificate of a link, and trust in it.
 #[cfg(feature = "quic")]
 fn trusting() -> zonda_transport::link::LinkSettings {
     use zonda_transport::link::{LinkSettings, Pem, TlsSettings};
@@ -155,7 +155,7 @@ fn trusting() -> zonda_transport::link::LinkSettings {
     }
 }
 
-/// A listener, and what to dial it with.
+/// Returns a listener, and the settings to dial it with.
 #[cfg(feature = "quic")]
 fn house_of_quic<R: Runtime>(
     runtime: &R,
@@ -173,7 +173,8 @@ fn house_of_quic<R: Runtime>(
     (House::at(runtime, at, listening), dialling)
 }
 
-/// A connection holds what its peer has no room for, and what the link has not read: memory of the node's.
+/// A connection holds bytes that its peer has no room for, and those that the link has not read:
+/// memory of the node's.
 #[cfg(all(feature = "quic", target_os = "linux"))]
 pub fn a_link_over_quic_counts_what_it_holds<R: Runtime>(runtime: &R) {
     use zonda_transport::outbox::{DirectSocket, Outbox};
@@ -226,7 +227,8 @@ pub fn links_open_over_quic<R: Runtime>(runtime: &R) {
             };
             assert_eq!(near.remote, far.local);
             if round == 2 {
-                // The closed ones have ended, and an open one stays when no stranger is let in any more.
+                // The closed links have ended, and an open one stays after the listener has
+                // stopped.
                 within(house.listening.close());
                 check_link(near, *far);
                 break;
@@ -272,7 +274,8 @@ pub fn locators_name_the_bound_port_and_keep_metadata<R: Runtime>(runtime: &R) {
         .map(ToString::to_string)
         .collect();
     assert_eq!(locators, [expected]);
-    // Locators that another node announces are dialled, also with an option that this one does not know.
+    // Locators that another node announces are dialled, even with an option that this node does not
+    // know.
     let told = format!("tcp/{}?novelty=1;prio=1-3", house.address());
     assert!(dial(runtime, &told).is_ok(), "{told}");
 }
@@ -310,7 +313,7 @@ pub fn socket_options_are_honoured<R: Runtime>(runtime: &R) {
 }
 
 pub fn bytes_behind_the_handshake_are_kept<R: Runtime>(runtime: &R) {
-    // Behind OpenSyn, at the acceptor.
+    // At the acceptor, behind OpenSyn.
     let house = House::open(runtime);
     let (mut hand, mut opener, mut out) = (house.visit(), opener(2), Vec::new());
     opener.start(&mut out);
@@ -323,7 +326,7 @@ pub fn bytes_behind_the_handshake_are_kept<R: Runtime>(runtime: &R) {
     bytes.extend_from_slice(b"early");
     hand.raw(&bytes);
     assert_eq!(house.link().unread, b"early");
-    // Behind OpenAck, at the opener.
+    // At the opener, behind OpenAck.
     let at = serve(|hand| {
         let (mut acceptor, mut out) = (acceptor(1), Vec::new());
         acceptor
@@ -491,7 +494,7 @@ pub fn peers_of_another_kind_are_recognised_at_once<R: Runtime>(runtime: &R) {
     );
     assert_eq!(error.to_string(), text);
 
-    // A length that never comes, and a first byte that is none of the protocol's.
+    // A length whose bytes never arrive, and a first byte that no message of the protocol has.
     let at = serve(|hand| {
         hand.raw(&[0xff, 0xff, 0xff, 1, 2, 3]);
         hand.is_left_alone();
@@ -543,7 +546,7 @@ pub fn strangers_of_another_kind_are_named_at_once<R: Runtime>(runtime: &R) {
     for (bytes, protocol) in [
         (&b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"[..], "HTTP"),
         (b"SSH-2.0-client\r\n", "SSH"),
-        // as batches these would have 790 and 3600 bytes, which never come
+        // These would have 790 and 3600 bytes, which never arrive.
         (b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03", "TLS"),
         (b"\x10\x0e\x00\x04MQTT\x04\x02\x00\x3c\x00\x02ab", "MQTT"),
     ] {

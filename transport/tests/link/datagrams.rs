@@ -30,7 +30,7 @@ fn accepted(house: &House) -> Link {
     }
 }
 
-/// A datagram passes each way.
+/// Checks that a datagram passes each way.
 fn check(near: &Link, far: &Link) {
     assert_eq!(
         (&near.local, &near.remote),
@@ -94,7 +94,8 @@ pub fn what_is_no_message_changes_nothing<R: Runtime>(runtime: &R) {
         for byte in [0, 1, 2, 5, 0x41, 0xff] {
             let garbage = vec![byte; length];
             stranger.send_to(&garbage, to).expect("it is sent");
-            // the system keeps it from a socket that is connected to somebody else, and may say so
+            // The system keeps the datagram from a socket that is connected to another peer, and
+            // may return an error.
             let _ = stranger.send_to(&garbage, own);
         }
     }

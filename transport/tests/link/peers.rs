@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the tests of links share: a runtime, an owner of listeners that reports everything, and peers played by hand.
+//! Shared parts of the tests of links: a runtime, an owner of listeners that reports all calls, and
+//! peers played by the test.
 #![allow(dead_code)] // each test binary uses its part of this
 
 use std::future::Future;
@@ -16,7 +17,7 @@ use zonda_transport::listen::{Admission, ListenOptions, Listening, listen_with};
 use zonda_transport::protocol::handshake::{Acceptor, CookieKey, HandshakeError, Opener};
 use zonda_transport::protocol::parameters::{Established, LocalParameters};
 
-/// By then anything must have happened, also on a busy machine.
+/// Maximum wait for any event, also on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Runs `future` to its end, which must come soon.
@@ -24,7 +25,7 @@ pub fn within<F: Future>(future: F) -> F::Output {
     block_on_until(Instant::now() + DEADLINE, future).expect("in time")
 }
 
-/// Every runtime that is compiled in and that the system has.
+/// Returns every runtime that is compiled in and that the system has.
 pub fn runtimes() -> impl Iterator<Item = AnyRuntime> {
     let options = RuntimeOptions {
         threads: Some(2),
@@ -63,7 +64,7 @@ pub fn tcp(address: SocketAddr) -> Endpoint {
     endpoint(&format!("tcp/{address}"))
 }
 
-/// What the owner of a listener was told.
+/// Call of a listener to its owner.
 #[derive(Debug)]
 pub enum Event {
     Accepted(Box<Link>),
@@ -73,14 +74,14 @@ pub enum Event {
 
 type Decision = Box<dyn Fn(&Established) -> Result<(), u8> + Send + Sync>;
 
-/// The owner of a listener: decides by a function, and reports what it is told.
+/// Owner of a listener: decides by a function, and reports all calls.
 pub struct Door {
     decide: Decision,
     events: Mutex<Sender<Event>>,
 }
 
 impl Door {
-    /// An owner that lets everybody in.
+    /// Creates an owner that admits every peer.
     pub fn new(events: Sender<Event>) -> Door {
         Door {
             decide: Box::new(|_| Ok(())),
@@ -109,7 +110,7 @@ impl Admission for Door {
     }
 }
 
-/// A listener of node 1 with its reports.
+/// Listener of node 1 with its reports.
 pub struct House {
     pub listening: Listening,
     pub events: Receiver<Event>,
@@ -167,7 +168,7 @@ impl House {
         }
     }
 
-    /// A peer played by hand.
+    /// Connects a peer that the test plays.
     pub fn visit(&self) -> Hand {
         Hand(TcpStream::connect(self.address()).expect("loopback"))
     }
@@ -182,7 +183,7 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// One end of a link whose bytes the test chooses.
+/// End of a link whose bytes the test chooses.
 pub struct Hand(pub TcpStream);
 
 impl Hand {
@@ -205,7 +206,7 @@ impl Hand {
         batch
     }
 
-    /// Whether the peer ends or resets the connection, after any last words.
+    /// Returns true if the peer ends or resets the connection, after any last batch.
     pub fn is_left_alone(&mut self) -> bool {
         self.0.set_read_timeout(Some(DEADLINE)).expect("a socket");
         let mut rest = Vec::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A client of WebSocket and TLS that is somebody else's, on one runtime.
+//! Client of WebSocket and TLS from another library, on one runtime.
 
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use zonda_transport::link::Link;
 
 use super::peers::{DEADLINE, House, endpoint, node, opener, within};
 
-/// The files of a certificate for `localhost` and its key. They go with it.
+/// Files of a certificate for `localhost` and its key, removed on drop.
 struct Shown {
     files: [PathBuf; 2],
     certificate: String,
@@ -42,7 +42,7 @@ impl Shown {
 impl Drop for Shown {
     fn drop(&mut self) {
         for file in &self.files {
-            // nobody minds files that stay
+            // Files that stay do no harm.
             let _ = std::fs::remove_file(file);
         }
     }
@@ -86,7 +86,8 @@ pub fn a_foreign_client_opens_a_link<R: Runtime>(runtime: &R) {
     assert_eq!(established, house.link().established.sn_mask);
 }
 
-/// Where both ends show a certificate, each knows the names in that of the other; a listener that asks for none knows none.
+/// Each end knows the names in the other's certificate if both show one; a listener that requires
+/// none knows none.
 pub fn both_ends_know_the_names_of_certificates<R: Runtime>(runtime: &R) {
     let shown = Shown::new(&format!("names-{}", runtime.name()));
     let [certificate, key] = shown.files.each_ref().map(|file| file.display());
@@ -121,7 +122,7 @@ pub fn both_ends_know_the_names_of_certificates<R: Runtime>(runtime: &R) {
     }
 }
 
-/// Opens a link over messages of a WebSocket; tells what both ends agreed to count with.
+/// Opens a link over messages of a WebSocket; returns the agreed mask of sequence numbers.
 fn introduce<S: std::io::Read + std::io::Write>(socket: &mut WebSocket<S>) -> u32 {
     let (mut opener, mut out) = (opener(2), Vec::new());
     opener.start(&mut out);

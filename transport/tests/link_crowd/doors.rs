@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Strangers at listeners that have something in front of the introduction, a handshake of TLS or the request for a WebSocket, and
-//! that never come to its end.
+//! Peers at listeners with a step in front of the handshake, TLS or the request for a WebSocket,
+//! that never complete the step.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,18 +17,18 @@ use zonda_transport::listen::ListenOptions;
 use crate::peers::{House, endpoint, eventually, node};
 use crate::{PATIENCE, from, room_for_a_crowd};
 
-/// What strangers do that come to such a listener.
+/// Behaviour of peers at such a listener.
 #[derive(Debug, Clone, Copy)]
 enum Manner {
-    /// Nothing.
+    /// The peer sends nothing.
     Silent,
-    /// Something that is not the listener's protocol.
+    /// The peer sends bytes of another protocol.
     Garbage,
-    /// The first half of what they should, and then nothing.
+    /// The peer sends the first half of its part, and then nothing.
     HalfOpen,
 }
 
-/// What both ends need that trust each other.
+/// Returns settings for two ends that trust each other.
 fn trust() -> LinkSettings {
     let key = KeyPair::generate().expect("a key");
     let mut params = CertificateParams::new(Vec::new()).expect("parameters");
@@ -59,7 +59,7 @@ fn house<R: Runtime>(runtime: &R, kind: &str, links: &LinkSettings) -> House {
     House::at(runtime, &format!("{kind}/127.0.0.1:0"), options)
 }
 
-/// The first bytes that a client of this kind sends.
+/// Returns the first bytes that a client of this kind sends.
 fn first_flight<R: Runtime>(runtime: &R, kind: &str, links: &LinkSettings) -> Vec<u8> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("bound");
@@ -81,7 +81,7 @@ fn first_flight<R: Runtime>(runtime: &R, kind: &str, links: &LinkSettings) -> Ve
     heard.join().expect("it ends")
 }
 
-/// Opens a link from this address of the machine; tells how long that took.
+/// Opens a link from this address of the machine; returns the time that it took.
 fn honest_link<R: Runtime>(
     runtime: &R,
     kind: &str,
@@ -105,11 +105,12 @@ fn honest_link<R: Runtime>(
 fn crowd(house: &House, count: usize, manner: Manner, flight: &[u8]) -> Vec<TcpStream> {
     let stranger = || {
         let mut stream = house.visit().0;
-        // The listener may hang up while this is being sent.
+        // The listener may hang up during this write.
         let _ = match manner {
             Manner::Silent => Ok(()),
             Manner::Garbage => stream.write_all(&[0x18; 2000]),
-            // All of a first message of TLS, which makes the listener work; of a request there is work at its end only.
+            // TLS gets a whole first message, which makes the listener work; a request causes work
+            // at its end only.
             Manner::HalfOpen if flight[0] == 0x16 => stream.write_all(flight),
             Manner::HalfOpen => stream.write_all(&flight[..flight.len() / 2]),
         };
@@ -160,8 +161,8 @@ fn an_honest_peer_gets_in_past_requests_for_websockets() {
     zonda_runtime::with_runtime!(&runtime, runtime => a_crowd_at_the_entrance(runtime, "ws"));
 }
 
-/// A stranger that begins handshakes as fast as it can, and lets each be answered: the answer costs the listener a signature and
-/// a key, the question costs nothing.
+/// One peer begins handshakes as fast as it can, and lets the listener answer each: the answer
+/// costs the listener a signature and a key, the request costs the peer nothing.
 #[cfg(feature = "tls")]
 #[test]
 fn one_address_does_not_spend_the_processor_on_handshakes() {

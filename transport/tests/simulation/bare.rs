@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links of bare messages: nothing but their order and their lengths keeps them apart.
+//! Links of bare messages, which only their order and their lengths separate.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::for_seeds;
 use super::pipe::Faults;
 use super::world::World;
 
-/// Opens the link; from then on messages bring their own lengths.
+/// Opens the link; later messages have their own lengths.
 fn open(seed: u64) -> World {
     let mut world = World::bare(seed);
     world.open();
@@ -23,7 +23,7 @@ fn load(world: &mut World, count: u64) {
     world.load(count, Duration::from_millis(200));
     for side in &mut world.sides {
         for (number, (_, note)) in (0..).zip(&mut side.outgoing) {
-            // the one channel that they count as coming on
+            // The one channel on which bare messages count as received.
             (note.channel, note.number) = (11, number);
             note.size = note.size.min(30_000);
         }

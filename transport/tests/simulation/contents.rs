@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the bytes of each kind of link are: where its batches end, and what is in them.
+//! Contents of the bytes of each kind of link: the ends of its batches, and their messages.
 
 use crate::protocol::compression::{Content, Unpacker};
 use crate::protocol::options::Framing;
 
-/// The batches, or bare messages, of a stream of bytes.
+/// Splitter of a byte stream into batches or bare messages.
 #[derive(Debug)]
 pub struct Cutter {
-    /// Messages bring their own lengths.
+    /// Set if messages have their own lengths.
     pub bare: bool,
     partial: Vec<u8>,
 }
@@ -20,18 +20,19 @@ impl Cutter {
         }
     }
 
-    /// Takes more bytes; what is complete with them: batches without their prefix, bare messages with their lengths.
+    /// Takes more bytes; returns the items that they complete: batches without their prefix, bare
+    /// messages with their lengths.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         self.hold(bytes);
         std::iter::from_fn(|| self.next_whole()).collect()
     }
 
-    /// Takes more bytes.
+    /// Appends bytes.
     pub fn hold(&mut self, bytes: &[u8]) {
         self.partial.extend_from_slice(bytes);
     }
 
-    /// The first of what is complete.
+    /// Returns the first complete item.
     pub fn next_whole(&mut self) -> Option<Vec<u8>> {
         let (prefix, length) = self.next(&self.partial)?;
         let mut whole: Vec<u8> = self.partial.drain(..prefix + length).collect();
@@ -41,7 +42,7 @@ impl Cutter {
         Some(whole)
     }
 
-    /// The bytes of the prefix, and of what is behind it as a whole.
+    /// Returns the bytes of the prefix, and of the complete item behind it.
     fn next(&self, bytes: &[u8]) -> Option<(usize, usize)> {
         let (prefix, length) = match self.bare {
             true => (4, u32::from_le_bytes(*bytes.first_chunk()?) as usize),
@@ -50,7 +51,7 @@ impl Cutter {
         (bytes.len() >= prefix + length).then_some((prefix, length))
     }
 
-    /// What is not complete.
+    /// Returns the incomplete rest.
     pub fn rest(&self) -> &[u8] {
         &self.partial
     }
@@ -69,7 +70,7 @@ impl Contents {
         }
     }
 
-    /// The messages of a batch; `None` if there is no batch.
+    /// Returns the messages of a batch; `None` if it is no batch.
     pub fn plain(&mut self, batch: &[u8]) -> Option<Vec<u8>> {
         match self.framing {
             Framing::Plain => Some(batch.to_vec()),

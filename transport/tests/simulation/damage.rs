@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Peers and pipes that damage what they send: the link may end, nothing else may happen.
+//! Peers and pipes that damage their bytes: the link may end, and there is no other effect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,7 +96,8 @@ fn a_peer_that_sends_garbage_is_dropped_at_once() {
     });
 }
 
-/// Fragments with all marks and numbers, of random sizes: the worst for the reassembly's accounts.
+/// Fragments with all flags and numbers, of random sizes: the worst case for the accounts of the
+/// reassembly.
 #[test]
 fn hostile_fragments_stay_within_the_limits() {
     use zonda_codec::{Encode, Fragment, Priority, Reliability};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What arrives, and in which order.
+//! Delivered messages, and their order.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use super::side::End;
 use super::traffic::Note;
 use super::world::World;
 
-/// Compares what each side recorded with the second opinion, and its counters with the oracle's.
+/// Compares the messages that each side recorded with the oracle's, and its counters with the
+/// oracle's.
 fn check_against_oracle(world: &World) {
     for side in &world.sides {
         let oracle = side.oracle.as_ref().expect("an oracle");
@@ -33,7 +34,8 @@ fn check_against_oracle(world: &World) {
     }
 }
 
-/// Sent = delivered + what can be put down to sequence numbers that were lost or rejected.
+/// Checks that the sent messages are those delivered plus those of sequence numbers that were lost
+/// or rejected.
 fn check_the_books(world: &World, receiving: usize) {
     let (to, from) = (&world.sides[receiving], &world.sides[1 - receiving]);
     let oracle = to.oracle.as_ref().expect("an oracle");
@@ -44,7 +46,7 @@ fn check_the_books(world: &World, receiving: usize) {
     }
     let complete = from.ledger.complete(&oracle.accepted);
     match oracle.patch {
-        // Without marks the rest of a torn message may swallow the beginning of the next.
+        // Without flags the rest of a torn message may swallow the beginning of the next.
         0 => assert!(oracle.expected.len() as u64 <= complete),
         _ => assert_eq!(received.messages, complete),
     }
@@ -55,7 +57,7 @@ fn check_the_books(world: &World, receiving: usize) {
     assert!(unseen == 0 || lost > 0 || received.frames_dropped + received.fragments_dropped > 0);
 }
 
-/// What happened over all seeds, to be sure that the test tests something.
+/// Totals over all seeds, to be sure that the test covers the cases.
 #[derive(Default)]
 struct Tally(RefCell<(Received, u64)>);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A runtime on one thread whose tasks run in an order that a seed decides, and whose clock is turned by hand.
+//! Runtime on one thread whose tasks run in an order that a seed decides, and whose clock the test
+//! sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, pending, ready};
@@ -18,30 +19,30 @@ use crate::clock;
 use super::link::{Reader, Writer};
 use super::rng::Rng;
 
-/// Polls within one moment of the virtual time that no run needs.
+/// Upper bound of the polls within one moment of the virtual time.
 const POLLS_MAX: u64 = 100_000;
 
-/// Tasks that run within a write of another one, and within their writes.
+/// Maximum depth of tasks that run within a write of another one.
 const DEPTH_MAX: usize = 3;
 
-/// The writing task of a connection.
+/// Name of the writing task of a connection.
 pub const WRITING_TASK: &str = "zonda-tx";
 
-/// A task's name, and the side it belongs to.
+/// Name of a task, and the side it belongs to.
 type Label = (&'static str, usize);
 
 type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 struct Task {
     label: Label,
-    /// Absent while it runs.
+    /// `None` while the task runs.
     future: Option<Running>,
 }
 
 struct Tasks {
     rng: Rng,
     tasks: BTreeMap<u64, Task>,
-    /// Those that run, the innermost last.
+    /// Running tasks, the innermost last.
     running: Vec<u64>,
     timers: BTreeMap<(Instant, u64), (Waker, Option<Label>)>,
     count: u64,
@@ -53,12 +54,12 @@ struct Shared {
     ready: Arc<Mutex<BTreeSet<u64>>>,
 }
 
-/// The runtime of one side. Those of both sides share tasks and time.
+/// Runtime of one side. Both sides share tasks and time.
 #[derive(Clone)]
 pub struct Executor {
     shared: Arc<Shared>,
     side: usize,
-    /// What the next adopted socket stands for.
+    /// Simulated link that the next adopted socket is replaced by.
     link: Arc<Mutex<Option<(Reader, Writer)>>>,
 }
 
@@ -93,7 +94,7 @@ impl Executor {
         }
     }
 
-    /// The same for a side that opens a link.
+    /// Returns the runtime for a side that opens a link.
     pub fn on(&self, side: usize, link: (Reader, Writer)) -> Self {
         Executor {
             side,
@@ -111,7 +112,7 @@ impl Executor {
         }
     }
 
-    /// Runs up to `most` tasks within the one that runs, as threads beside its thread would.
+    /// Runs up to `most` tasks within the running one, like threads in parallel to its thread.
     pub fn run_beside(&self, most: u64) {
         for _ in 0..most.min(POLLS_MAX) {
             if self.depth() >= DEPTH_MAX || !self.run_one() {
@@ -127,12 +128,12 @@ impl Executor {
         drop(tasks);
     }
 
-    /// How many tasks run within each other.
+    /// Returns the number of tasks that run within each other.
     pub fn depth(&self) -> usize {
         self.shared.tasks.lock().running.len()
     }
 
-    /// How often a task was polled so far.
+    /// Returns the number of polls so far.
     pub fn polls(&self) -> u64 {
         self.shared.tasks.lock().polls
     }
@@ -149,7 +150,7 @@ impl Executor {
         match done {
             Poll::Ready(()) => {
                 tasks.tasks.remove(&id);
-                // What it held may lock the tasks when it is dropped.
+                // The task's state may lock the tasks when it is dropped.
                 drop(tasks);
             }
             Poll::Pending => {
@@ -161,7 +162,7 @@ impl Executor {
         true
     }
 
-    /// One of the ready tasks that do not run.
+    /// Takes one of the ready tasks that do not run.
     fn pick(&self) -> Option<(u64, Running)> {
         let mut tasks = self.shared.tasks.lock();
         let mut ready = self.shared.ready.lock();
@@ -181,13 +182,13 @@ impl Executor {
         Some((id, future))
     }
 
-    /// When a task wants to be woken next.
+    /// Returns the time of the next timer.
     pub fn next_timer(&self) -> Option<Instant> {
         let tasks = self.shared.tasks.lock();
         tasks.timers.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// When a task of a side wants to be woken next.
+    /// Returns the time of the next timer of one task of a side.
     pub fn next_timer_of(&self, task: &'static str, side: usize) -> Option<Instant> {
         let tasks = self.shared.tasks.lock();
         let mut timers = tasks.timers.iter();
@@ -195,7 +196,7 @@ impl Executor {
         found.map(|((at, _), _)| *at)
     }
 
-    /// Turns the clock, and wakes those that waited for it.
+    /// Sets the clock, and wakes the tasks that waited for the time.
     pub fn turn(&self, now: Instant) {
         clock::tests::set(Some(now));
         let mut tasks = self.shared.tasks.lock();
@@ -209,7 +210,7 @@ impl Executor {
     }
 }
 
-/// Until a time of the virtual clock.
+/// Sleep until a time of the virtual clock.
 pub struct Sleep {
     executor: Executor,
     until: Instant,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Senders, drivers and full sockets in every order that seeds come by: while a task is in a call of its socket others run,
-//! as threads would, and some senders block their threads until there is room. After each event the world looks for
-//! messages that wait while nobody has the right to write them, or will be woken to get it.
+//! Senders, drivers and full sockets in every order that the seeds produce: while a task is in a
+//! call of its socket other tasks run, like threads, and some senders block their threads until
+//! there is room. After each event the world checks that no message waits while no thread has the
+//! right to write it, or will be woken to get the right.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

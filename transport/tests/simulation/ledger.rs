@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sender's books: which sequence number carried what, so that every message that does not
-//! arrive can be put down to numbers that were not accepted.
+//! Account of the sender: the messages of each sequence number, so that every message that does not
+//! arrive can be explained by numbers that were not accepted.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,19 +8,19 @@ use zonda_codec::{NetworkMessage, Reader, TransportMessage};
 
 use super::traffic::Channel;
 
-/// A channel and a sequence number on it.
+/// Channel, and sequence number on it.
 pub type Place = (usize, u32);
 
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// How many whole messages each frame carried.
+    /// Number of whole messages in each frame.
     frames: HashMap<Place, u64>,
-    /// The fragments of each message that was cut.
+    /// Fragments of each message that was cut.
     cut: Vec<Vec<Place>>,
     /// Messages whose last fragment is still to be sent, by channel.
     unfinished: HashMap<usize, Vec<Place>>,
     used: HashSet<Place>,
-    /// Numbers came around: places are not unique any more.
+    /// Set once numbers have wrapped: places are not unique any more.
     pub wrapped: bool,
 }
 
@@ -65,12 +65,12 @@ impl Ledger {
         }
     }
 
-    /// All messages sent.
+    /// Returns the number of messages sent.
     pub fn sent(&self) -> u64 {
         self.frames.values().sum::<u64>() + self.cut.len() as u64
     }
 
-    /// The messages of which everything is among the `accepted` numbers.
+    /// Returns the number of messages all of whose parts are among the `accepted` numbers.
     pub fn complete(&self, accepted: &HashSet<Place>) -> u64 {
         let frames = self
             .frames
@@ -83,7 +83,7 @@ impl Ledger {
         frames.map(|(_, count)| count).sum::<u64>() + cut.count() as u64
     }
 
-    /// Numbers used so far.
+    /// Returns the count of numbers used so far.
     pub fn numbers(&self) -> u64 {
         self.used.len() as u64
     }

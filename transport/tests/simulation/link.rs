@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The socket of a simulated side, in its three forms: the one that senders write to, and the two halves of the driver.
+//! Socket of a simulated side, in its three forms: the one that senders write to, and the two
+//! halves of the driver.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -15,7 +16,7 @@ use crate::outbox::SimulatedSocket;
 use super::executor::Executor;
 use super::pipe::SharedPipe;
 
-/// Bytes on their way to a side.
+/// Receiving half of a side.
 pub struct Reader(pub SharedPipe);
 
 impl LinkRead for Reader {
@@ -42,7 +43,7 @@ impl Drop for Reader {
     }
 }
 
-/// Bytes on their way from a side.
+/// Sending half of a side.
 pub struct Writer(pub SharedPipe);
 
 impl LinkWrite for Writer {
@@ -77,16 +78,16 @@ impl LinkWrite for Writer {
     }
 }
 
-/// The socket that senders write to by themselves.
+/// Socket that senders write to by themselves.
 pub struct Socket {
     pub out: SharedPipe,
     pub back: SharedPipe,
-    /// Runs other tasks while a sender is in a call of the socket, as if these were other threads. Only where no
-    /// connection ends meanwhile: the end waits for the writer.
+    /// Tasks to run while a sender is in a call of the socket, like other threads. Only where no
+    /// connection ends during the call: the end waits for the writer.
     pub beside: Option<Beside>,
 }
 
-/// What happens while a sender is in a call of the socket.
+/// Concurrent work while a sender is in a call of the socket.
 #[derive(Clone)]
 pub struct Beside {
     pub executor: Executor,
@@ -136,7 +137,7 @@ impl SimulatedSocket for Socket {
 }
 
 impl Beside {
-    /// Lets the time pass to what happens next, at most until `until`.
+    /// Advances the time to the next event, at most to `until`.
     fn pass(&self, until: Instant, waits_for: &SharedPipe) {
         let events = self
             .pipes

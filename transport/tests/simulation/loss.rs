@@ -32,7 +32,8 @@ fn a_broken_link_ends_and_what_it_took_is_known() {
             let outbox = sending.outbox.as_ref().expect("it was open");
             assert!(outbox.is_released(), "it holds nothing any more");
             let unsent = outbox.unsent().messages as usize;
-            // What a driver was writing counts as unsent as a whole: a runtime does not say how far it came.
+            // The driver's current write counts as unsent as a whole: a runtime does not report how
+            // far it came.
             let unsent = if sending.manner.direct { unsent } else { 0 };
             let arrived = receiving.recorder().notes.len();
             assert!(

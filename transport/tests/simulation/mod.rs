@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two connections against each other on a virtual clock: the outboxes, receivers and drivers that users run, on a runtime
-//! and sockets that are simulated (`executor`, `link`), through pipes that delay, lose, repeat, reorder and damage what they
-//! carry. A seed decides everything, also which task goes first and where a write stops.
+//! Two connections against each other on a virtual clock: the outboxes, receivers and drivers of
+//! the library, on a runtime and sockets that are simulated (`executor`, `link`), through pipes
+//! that delay, lose, repeat, reorder and damage their bytes. A seed decides everything, including
+//! the order of tasks and the point at which a write stops.
 //!
 //! A failing seed is printed with the command that runs it alone. `ZONDA_SEEDS=<factor>` runs that many times more.
 //!
-//! Not simulated are steps of two threads within one call of the outbox, which `loom/` tries out, and the wait of a second
-//! sender for room, which blocks its thread for a part of a second.
+//! The simulation excludes steps of two threads within one call of the outbox, which `loom/`
+//! covers, and the wait of a second sender for room, which blocks its thread for a part of a
+//! second.
 
 mod contents;
 mod executor;
@@ -30,8 +32,8 @@ mod time;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
-/// Runs `scenario` for the seeds from 0 on, or for the one that the environment names: in long runs for `count` of them,
-/// otherwise for a third.
+/// Runs `scenario` for the seeds from 0 on, or for the one that the environment names: in long runs
+/// for `count` of them, otherwise for a third.
 fn for_seeds(count: u64, scenario: impl Fn(u64)) {
     let number = |name| {
         std::env::var(name)

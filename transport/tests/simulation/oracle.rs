@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A slow and simple second opinion on what a receiver must deliver of the batches that arrive.
+//! Slow and simple model of the messages that a receiver must deliver from the batches that arrive.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,11 +11,11 @@ use super::traffic::{Channel, Note};
 #[derive(Debug, Default)]
 struct ChannelState {
     last: Option<u32>,
-    /// The pieces of the message in progress.
+    /// Pieces of the message in progress.
     pieces: Option<Vec<u8>>,
 }
 
-/// What one side must deliver, and why it does not deliver the rest.
+/// Expected messages of one side, and the reasons for missing ones.
 #[derive(Debug)]
 pub struct Oracle {
     pub initial_sn: u32,
@@ -24,7 +24,7 @@ pub struct Oracle {
     pub message_bytes_max: usize,
     pub total_bytes_max: usize,
     pub expected: Vec<Note>,
-    /// Messages to deliver, those included that nobody sent.
+    /// Number of messages to deliver, including those that no sender sent.
     pub delivered: u64,
     pub frames_dropped: u64,
     pub fragments_dropped: u64,
@@ -32,7 +32,7 @@ pub struct Oracle {
     channels: HashMap<usize, ChannelState>,
 }
 
-/// The note a message carries, if it is one of the simulation's.
+/// Returns the note that a message carries, if it is one of the simulation's.
 pub fn note_of(message: &NetworkMessage<'_>) -> Option<Note> {
     match message {
         NetworkMessage::Push(push) => Note::parse(push.wire_expr.suffix),
@@ -65,7 +65,7 @@ impl Oracle {
         }
     }
 
-    /// Takes an undamaged batch.
+    /// Processes an undamaged batch.
     pub fn take(&mut self, batch: &[u8]) {
         let mut r = Reader::new(batch);
         while !r.is_empty() {
@@ -94,7 +94,7 @@ impl Oracle {
         }
     }
 
-    /// How many numbers were skipped, or `None` if the sequence rule rejects `sn`.
+    /// Returns the count of skipped numbers, or `None` if the sequence rule rejects `sn`.
     fn gap(&mut self, channel: usize, sn: u32) -> Option<u64> {
         let range = u64::from(self.mask) + 1;
         let state = self.channels.entry(channel).or_default();
@@ -155,7 +155,7 @@ impl Oracle {
         }
         let mut r = Reader::new(&all);
         if let (Ok(message), true) = (NetworkMessage::decode(&mut r), r.is_empty()) {
-            // A torn message of patch level 0 may by chance read as another.
+            // A torn message of patch level 0 may by chance decode as another one.
             let own = |note: &Note| note.channel == channel.index();
             self.expected.extend(note_of(&message).filter(own));
             self.delivered += 1;

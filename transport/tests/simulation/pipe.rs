@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One direction of a simulated link: the socket it is written to, the way, and the socket it is read from. It takes bytes,
-//! and carries whole batches with the faults and delays it was told to have.
+//! Direction of a simulated link: the socket it is written to, the path, and the socket it is read
+//! from. It takes bytes, and carries whole batches with the configured faults and delays.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,10 +14,10 @@ use parking_lot::{Mutex, MutexGuard};
 use super::contents::Cutter;
 use super::rng::Rng;
 
-/// A full socket takes this much at least once it takes something again.
+/// Minimum bytes that a full socket takes once it takes any again.
 const ROOM_MIN: usize = 64;
 
-/// What goes wrong on the way, each as a chance per mille and batch.
+/// Faults of the path, each as a chance per mille and batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
     pub loss: u64,
@@ -28,35 +28,36 @@ pub struct Faults {
     pub garbage: u64,
 }
 
-/// How a direction carries bytes.
+/// Transmission of bytes in one direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Carriage {
-    /// What is read is cut anywhere. Else a read brings whole batches.
+    /// True if reads are cut anywhere; false if a read brings whole batches.
     pub stream: bool,
     pub latency: Duration,
     pub time_per_byte: Duration,
-    /// The sender may not write while this many bytes are under way.
+    /// Bytes under way above which the sender may not write.
     pub window_bytes: usize,
 }
 
 pub struct Pipe {
     pub carriage: Carriage,
     pub faults: Faults,
-    /// Nothing arrives before this time.
+    /// Time before which nothing arrives.
     pub stalled_until: Option<Instant>,
-    /// Nothing arrives any more.
+    /// Set if nothing arrives any more.
     pub cut: bool,
-    /// The next write fails.
+    /// Set if the next write fails.
     pub broken: bool,
-    /// The chance per mille that a write stops somewhere.
+    /// Chance per mille that a write stops somewhere.
     pub splits: u64,
-    /// Batches that never arrive, as sent.
+    /// Number of sent batches that never arrive.
     pub lost_batches: u64,
-    /// Batches that the sender's socket has taken as a whole, and when; for the books of the sender.
+    /// Batches that the sender's socket has taken as a whole, with the time; for the sender's
+    /// account.
     pub departed: Vec<(Instant, Vec<u8>)>,
-    /// Bytes that the receiver has read, for its second opinion.
+    /// Bytes that the receiver has read, for the oracle.
     pub read: Vec<u8>,
-    /// When it has read them.
+    /// Time of the last read.
     pub last_read: Option<Instant>,
     rng: Rng,
     cutter: Cutter,
@@ -64,11 +65,11 @@ pub struct Pipe {
     bytes_under_way: usize,
     last_arrival: Option<Instant>,
     count: u64,
-    /// A write that was not taken as a whole has filled the socket until then.
+    /// End of the time for which a partial write has filled the socket.
     full_until: Option<Instant>,
-    /// When the end of the stream arrives.
+    /// Time at which the end of the stream arrives.
     ends_at: Option<Instant>,
-    /// Nobody reads any more: what arrives is thrown away.
+    /// Set once the receiver reads no more: arriving bytes are discarded.
     abandoned: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -88,7 +89,7 @@ impl fmt::Debug for Pipe {
     }
 }
 
-/// A pipe, as its two ends and the world share it.
+/// Pipe that its two ends and the world share.
 #[derive(Clone, Debug)]
 pub struct SharedPipe(Arc<Mutex<Pipe>>);
 
@@ -125,7 +126,7 @@ impl SharedPipe {
 }
 
 impl Pipe {
-    /// From now on messages bring their own lengths.
+    /// Switches to bare messages, which have their own lengths.
     pub fn be_bare(&mut self) {
         self.cutter.bare = true;
     }
@@ -160,7 +161,7 @@ impl Pipe {
         Ok(taken)
     }
 
-    /// Takes a batch without its prefix, as a handshake writes it, or a bare message.
+    /// Sends a batch without its prefix, as a handshake writes it, or a bare message.
     pub fn send(&mut self, now: Instant, batch: &[u8]) {
         if self.rng.per_mille(self.faults.loss) {
             self.lost_batches += 1;
@@ -227,16 +228,17 @@ impl Pipe {
         }
     }
 
-    /// When the next bytes arrive, or have.
+    /// Returns the time at which the next bytes arrive, or have arrived.
     pub fn next_arrival(&self) -> Option<Instant> {
         let first = self.under_way.first_key_value();
         let at = first.map(|((at, _), _)| *at).or(self.ends_at)?;
         (!self.cut).then(|| self.stalled_until.map_or(at, |until| until.max(at)))
     }
 
-    /// When something happens that somebody waits for. Before the link is open the world `polls`.
+    /// Returns the time of the next event that a task waits for. Before the link is open the world
+    /// `polls`.
     pub fn next_event(&self, polls: bool) -> Option<Instant> {
-        // Only a reader waits for the end of the stream.
+        // The end of the stream concerns only a reader.
         let has_bytes = !self.under_way.is_empty();
         let waits = self.reader.is_some() || has_bytes && (polls || self.abandoned);
         let arrival = self.next_arrival().filter(|_| waits);
@@ -244,13 +246,14 @@ impl Pipe {
         arrival.into_iter().chain(writable).min()
     }
 
-    /// When a full socket takes bytes again, if that depends on the time alone.
+    /// Returns the time at which a full socket takes bytes again, if that depends on the time
+    /// alone.
     pub fn next_room(&self) -> Option<Instant> {
         let has_room = self.bytes_under_way < self.carriage.window_bytes;
         self.full_until.filter(|_| has_room)
     }
 
-    /// Wakes the tasks that wait for something which has happened by `now`.
+    /// Wakes the tasks that wait for an event before or at `now`.
     pub fn wake(&mut self, now: Instant) {
         if self.abandoned {
             while self.arrive(now).is_some() {}
@@ -270,7 +273,7 @@ impl Pipe {
         }
     }
 
-    /// A chunk that has arrived by `now`.
+    /// Returns a chunk that has arrived by `now`.
     pub fn arrive(&mut self, now: Instant) -> Option<Vec<u8>> {
         if self.next_arrival()? > now {
             return None;
@@ -281,7 +284,7 @@ impl Pipe {
         Some(bytes)
     }
 
-    /// Reads what has arrived; `None` if that is nothing.
+    /// Reads the bytes that have arrived; `None` if there are none.
     pub fn read(&mut self, now: Instant, into: &mut [u8]) -> Option<usize> {
         if self.abandoned || self.next_arrival()? > now {
             return self.abandoned.then_some(0);
@@ -302,14 +305,14 @@ impl Pipe {
         Some(count)
     }
 
-    /// The sender says no more.
+    /// Ends the sender's direction.
     pub fn hang_up(&mut self, now: Instant) {
         let at = now + self.carriage.latency;
         let at = at.max(self.last_arrival.unwrap_or(at));
         self.ends_at.get_or_insert(at);
     }
 
-    /// The link is lost: what is under way as well, and those who wait find out.
+    /// Breaks the link: bytes under way are lost, and waiting tasks are woken.
     pub fn break_down(&mut self) {
         self.broken = true;
         self.under_way.clear();
@@ -319,7 +322,7 @@ impl Pipe {
         waiting.for_each(Waker::wake);
     }
 
-    /// Nothing more is read from it.
+    /// Ends the reading from this pipe.
     pub fn abandon(&mut self) {
         self.abandoned = true;
         self.reader.take().into_iter().for_each(Waker::wake);
@@ -333,18 +336,18 @@ impl Pipe {
         self.writer = Some(waker.clone());
     }
 
-    /// Whether a writer is woken once it takes bytes.
+    /// Returns true if a writer is woken once the pipe takes bytes.
     pub fn is_awaited(&self) -> bool {
         self.writer.is_some()
     }
 
-    /// Nothing is under way, and what came was taken.
+    /// Returns true if no bytes are under way, and all arrived ones were taken.
     pub fn is_silent(&self) -> bool {
         let has_arrived = self.abandoned || self.reader.is_some();
         self.cut || self.under_way.is_empty() && has_arrived
     }
 
-    /// All that was written has been read.
+    /// Returns true if all written bytes have been read.
     pub fn is_confirmed(&self) -> bool {
         self.bytes_under_way == 0 && self.cutter.rest().is_empty()
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The only source of chance in a simulation: the same seed gives the same run.
+//! Source of all randomness in a simulation: the same seed gives the same run.
 
-/// SplitMix64.
+/// Generator SplitMix64.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -10,7 +10,7 @@ impl Rng {
         Rng(seed ^ 0x5851_f42d_4c95_7f2d)
     }
 
-    /// Another source, which this one decides.
+    /// Returns another generator, seeded by this one.
     pub fn fork(&mut self) -> Rng {
         Rng::new(self.next())
     }
@@ -23,12 +23,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// Returns a number below `end`, which is not 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    /// A number from `first` to `last`, both included.
+    /// Returns a number from `first` to `last`, both included.
     pub fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.below(last - first + 1)
     }

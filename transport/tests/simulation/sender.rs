@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One of several senders at a time: it queues its messages in order, waits for room if there is none, and has them written in any of
-//! the ways there are.
+//! Sender, one of several at a time: it queues its messages in order, waits for room if there is
+//! none, and uses all of the ways to write them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use super::executor::Executor;
 use super::rng::Rng;
 use super::traffic::{Channel, Note, PushHead, other};
 
-/// The longest time for which a sender blocks its thread before it looks again.
+/// Longest time for which a sender blocks its thread before it looks again.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 pub struct Sender {
@@ -43,7 +43,7 @@ impl Sender {
         }
     }
 
-    /// Queues a message once there is room, and has it written; false if the link has ended.
+    /// Queues a message once there is room, and writes it; false if the link has ended.
     async fn send(&mut self, note: &Note) -> bool {
         let write = self.rng.pick(&[
             Write::Coalesced,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One end of a simulated link: first a handshake, then the outbox and the driver that users run, senders that send what
-//! they are told to, and a handler that checks what it receives.
+//! End of a simulated link: first a handshake, then the outbox and the driver of the library,
+//! senders with a list of messages, and a handler that checks the messages that it receives.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -35,13 +35,13 @@ use super::rng::Rng;
 use super::sender::Sender;
 use super::traffic::{Note, Recorder};
 
-/// Bytes a lane queues before its sender has to wait.
+/// Bytes that a lane queues before its sender has to wait.
 pub const QUEUE_BYTES_MAX: usize = 3000;
 
-/// The time that a close may take.
+/// Maximum time of a close.
 const CLOSE_MAX: Duration = Duration::from_secs(60);
 
-/// Why a side is no longer open.
+/// Cause of the end of a side.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     Handshake(HandshakeError),
@@ -49,7 +49,7 @@ pub enum End {
 }
 
 impl End {
-    /// Whether it is what a peer may do to the link that damages what it sends.
+    /// Returns true if a peer may cause this end by damaging its bytes.
     pub fn is_of_damage(&self) -> bool {
         let End::Link(ended) = self else { return false };
         matches!(
@@ -66,16 +66,16 @@ enum State {
     Ended(End),
 }
 
-/// How a side is made, beyond what it says to its peer.
+/// Properties of a side, in addition to its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// Its senders write by themselves.
+    /// True if its senders write by themselves.
     pub direct: bool,
-    /// Its handler sometimes wants a pause.
+    /// True if its handler sometimes wants a pause.
     pub pauses: bool,
-    /// Tasks run beside a write.
+    /// True if other tasks run during a write.
     pub beside: bool,
-    /// Senders that wait for room block their threads.
+    /// True if senders that wait for room block their threads.
     pub blocks: bool,
 }
 
@@ -88,27 +88,27 @@ pub struct Side {
     pub established: Option<Established>,
     pub outbox: Option<Arc<Outbox>>,
     recorder: Arc<Mutex<Recorder>>,
-    /// The second opinion; absent where the pipe damages batches.
+    /// Oracle; absent where the pipe damages batches.
     pub oracle: Option<Oracle>,
     pub checks_with_oracle: bool,
-    /// Messages to send, with the time from which on each may be.
+    /// Messages to send, each with its earliest time.
     pub outgoing: VecDeque<(Instant, Note)>,
-    /// How many messages the senders still have to send.
+    /// Number of messages that the senders still have to send.
     pending: Arc<AtomicUsize>,
     sent: Arc<Mutex<Vec<Note>>>,
     pub ledger: Ledger,
-    /// When batches were sent.
+    /// Times at which batches were sent.
     pub batch_times: Vec<Instant>,
     pub opened_at: Option<Instant>,
     pub ended_at: Option<Instant>,
-    /// Close when everything is sent.
+    /// True if the side closes when everything is sent.
     pub closes: bool,
     contents: Contents,
-    /// What was read, during the handshake and for the oracle.
+    /// Splitter of the bytes read, during the handshake and for the oracle.
     cutter: Cutter,
 }
 
-/// What a side has around it.
+/// Surroundings of a side.
 pub struct Around<'w> {
     pub executor: &'w Executor,
     pub out: &'w SharedPipe,
@@ -171,7 +171,7 @@ impl Side {
         }
     }
 
-    /// Sets the largest message this side puts together, before the link opens.
+    /// Sets the largest message that this side reassembles, before the link opens.
     pub fn limit_messages(&mut self, bytes: usize) {
         self.local.message_size_max = bytes;
         if let State::Opening(_) = self.state {
@@ -203,28 +203,28 @@ impl Side {
         self.recorder.lock()
     }
 
-    /// What the receiver of an open link has counted.
+    /// Returns the counts of the receiver of an open link.
     pub fn received(&self) -> Received {
         assert!(self.is_open(), "{:?}", self.end());
         self.recorder().received
     }
 
-    /// What was given to the outbox, in the order of each channel.
+    /// Returns the messages given to the outbox, in the order of each channel.
     pub fn sent(&self) -> Vec<Note> {
         self.sent.lock().clone()
     }
 
-    /// The numbers that it was given of a channel, in order.
+    /// Returns the numbers of a channel that were given to the outbox, in order.
     pub fn numbers_sent(&self, channel: usize) -> Vec<u32> {
         numbers(&self.sent(), channel)
     }
 
-    /// The numbers that it has received of a channel, in order.
+    /// Returns the numbers of a channel that were received, in order.
     pub fn numbers(&self, channel: usize) -> Vec<u32> {
         numbers(&self.recorder().notes, channel)
     }
 
-    /// Whether all it had to send is with the socket.
+    /// Returns true if the socket has all messages to send.
     pub fn has_sent_all(&self) -> bool {
         let unsent = |outbox: &Arc<Outbox>| outbox.has_unsent();
         self.is_unburdened() && !self.outbox.as_ref().is_some_and(unsent)
@@ -234,7 +234,7 @@ impl Side {
         self.outgoing.is_empty() && self.pending.load(Ordering::Relaxed) == 0
     }
 
-    /// The opener's first word.
+    /// Sends the opener's first message.
     pub fn start(&mut self, out: &mut Pipe) {
         if let State::Opening(opener) = &mut self.state {
             let mut bytes = Vec::new();
@@ -243,7 +243,7 @@ impl Side {
         }
     }
 
-    /// When the world is to call this side, whatever arrives.
+    /// Returns the time at which the world has to call this side at the latest.
     pub fn deadline(&self) -> Option<Instant> {
         let acts = !self.outgoing.is_empty() || self.closes && self.is_unburdened();
         match &self.state {
@@ -253,7 +253,7 @@ impl Side {
         }
     }
 
-    /// Whether the world reads for it.
+    /// Returns true if the world reads for this side.
     pub fn is_polled(&self) -> bool {
         matches!(self.state, State::Opening(_) | State::Accepting(_))
             || matches!(self.state, State::Ended(End::Handshake(_)))
@@ -264,7 +264,7 @@ impl Side {
         self.ended_at = Some(clock::now());
     }
 
-    /// Takes what has arrived of the handshake, and opens the link with the last of it.
+    /// Processes the received part of the handshake, and opens the link at its end.
     pub fn receive(&mut self, around: &mut Around<'_>) {
         while self.is_polled() {
             let Some(bytes) = around.back.lock().arrive(clock::now()) else {
@@ -307,7 +307,7 @@ impl Side {
         }
     }
 
-    /// Starts what users run.
+    /// Starts outbox and driver.
     fn open(&mut self, established: Established, around: &mut Around<'_>) {
         let now = clock::now();
         let framing = established.options.framing();
@@ -328,7 +328,7 @@ impl Side {
         let halves = (Reader(back.clone()), Writer(out.clone()));
         let runtime = around.executor.on(self.index, halves);
         let drive = Drive {
-            // The driver hands it to the runtime, which has the simulated one in its place.
+            // The driver passes it to the runtime, which replaces it by the simulated one.
             stream: Descriptor::new(Domain::IPV4, Type::STREAM, None)
                 .expect("a descriptor")
                 .into(),
@@ -362,7 +362,8 @@ impl Side {
         self.state = State::Open;
     }
 
-    /// What is due: the end of a handshake that takes too long, senders, the close.
+    /// Performs the work that is due: the end of a handshake that takes too long, senders, the
+    /// close.
     pub fn act(&mut self, around: &mut Around<'_>) {
         let step = match &self.state {
             State::Opening(opener) => opener.step(),
@@ -401,7 +402,7 @@ impl Side {
         }
     }
 
-    /// Looks at what has happened.
+    /// Checks the state after an event.
     pub fn look(&mut self, around: &mut Around<'_>) {
         let Some(outbox) = self.outbox.clone() else {
             return;
@@ -428,7 +429,8 @@ impl Side {
         }
     }
 
-    /// Each lane holds its limit, a message that was let in below it, and what the link itself says.
+    /// Checks that each lane holds at most its limit, an admitted message above it, and messages of
+    /// the link itself.
     fn check_queues(&self, outbox: &Outbox) {
         let batch = self.established.as_ref().map_or(0, |link| link.batch_size);
         let message = usize::from(batch) + 33_000 + 4096;
@@ -436,8 +438,8 @@ impl Side {
         assert!(outbox.queued_bytes() <= most, "queues are bounded");
     }
 
-    /// When nothing can happen but with time, what is not written has somebody to write it: the driver, which waits for
-    /// the full socket, or looks again within a moment.
+    /// Checks that a thread will write the unwritten messages when only the time can cause the next
+    /// event: the driver, which waits for the full socket, or looks again within a moment.
     fn check_right_to_write(&self, outbox: &Outbox, around: &Around<'_>) {
         if !outbox.has_unsent() || around.out.lock().is_awaited() {
             return;
@@ -456,7 +458,7 @@ fn numbers(notes: &[Note], channel: usize) -> Vec<u32> {
     of_channel.map(|note| note.number).collect()
 }
 
-/// Checks and keeps what arrives.
+/// Handler that checks and keeps the messages that arrive.
 struct Hearing {
     recorder: Arc<Mutex<Recorder>>,
     executor: Executor,
@@ -510,12 +512,12 @@ impl Handler for Hearing {
     fn closed(&mut self, _ended: Ended) {}
 }
 
-/// A node to simulate.
+/// Returns the parameters of a simulated node.
 pub fn node(zid: u128, whatami: WhatAmI, lease: Duration) -> LocalParameters {
     let zid = zonda_codec::ZenohId::random_from(zid);
     LocalParameters {
         lease,
-        // far below what a node accepts by default, so that everything comes in many pieces
+        // Far below a node's default, so that every message arrives in many pieces.
         batch_size_min: BATCH_SIZE_MIN,
         ..LocalParameters::new(zid, whatami)
     }

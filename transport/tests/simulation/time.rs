@@ -125,7 +125,8 @@ fn timers_do_what_they_say() {
     );
 }
 
-/// On a machine without time for this node, what the peer sent in time may lie unread while its lease seems over.
+/// On an overloaded machine, bytes that the peer sent in time may lie unread while its lease seems
+/// over.
 #[test]
 fn a_late_look_at_the_lease_gives_the_reader_as_much_time_again() {
     let start = Instant::now();

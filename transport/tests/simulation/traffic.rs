@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The messages of the simulated sides, in a form that can be checked on arrival: the key of
-//! each message names its channel, its number and its size, and its payload follows from the key.
+//! Messages of the simulated sides, in a form that can be checked on arrival: the key of each
+//! message names its channel, its number and its size, and its payload follows from the key.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use super::rng::Rng;
 /// Bytes that payloads are cut out of.
 static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| Rng::new(1).bytes(512 * 1024));
 
-/// One of the 16 ways a message can go.
+/// One of the 16 channels of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
     pub priority: Priority,
@@ -29,7 +29,7 @@ impl Channel {
     }
 }
 
-/// A message as the test remembers it.
+/// Record of a message in the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
     pub channel: usize,
@@ -53,7 +53,7 @@ impl Note {
         })
     }
 
-    /// The channel that it goes on.
+    /// Returns the channel of the message.
     pub fn channel(&self) -> Channel {
         Channel {
             priority: Priority::ALL[self.channel / 2],
@@ -69,13 +69,14 @@ impl Note {
         &PATTERN[start..start + self.size]
     }
 
-    /// Every eighth message is not a PUSH; its number travels as the request id.
+    /// Returns true for a PUSH; every eighth message is another one, whose number is its request
+    /// id.
     pub fn is_push(&self) -> bool {
         !self.number.is_multiple_of(8) || self.size > 0
     }
 }
 
-/// Encodes everything of a PUSH in front of its payload.
+/// Encoder of everything of a PUSH in front of its payload.
 #[derive(Debug)]
 pub struct PushHead {
     pub key: String,
@@ -90,7 +91,7 @@ impl Encode for PushHead {
     }
 }
 
-/// The message that stands for a note of size 0 which is not a PUSH.
+/// Returns the message for a note of size 0 which is not a PUSH.
 pub fn other(note: &Note) -> NetworkMessage<'static> {
     let rid = (note.channel as u32) << 24 | note.number;
     NetworkMessage::ResponseFinal(ResponseFinal {
@@ -100,23 +101,23 @@ pub fn other(note: &Note) -> NetworkMessage<'static> {
     })
 }
 
-/// Keeps what arrives, after checking that it is what its key says.
+/// Recorder of messages, each of which is checked against its key.
 #[derive(Debug, Default)]
 pub struct Recorder {
     pub notes: Vec<Note>,
-    /// Messages that are not as they were sent; only a damaging pipe may produce them.
+    /// Number of messages that differ from the sent ones; only a damaging pipe may produce them.
     pub damaged: u64,
     pub qos_agreed: bool,
-    /// Keeps blocks alive for a while, as an application would.
+    /// Blocks that are kept alive for a while, as by an application.
     pub held: Vec<ZSlice>,
-    /// The counts of the receiver after the last read.
+    /// Counts of the receiver after the last read.
     pub received: Received,
-    /// The bytes of unfinished messages that it held then.
+    /// Bytes of unfinished messages that the receiver held then.
     pub buffered_bytes: usize,
 }
 
 impl Recorder {
-    /// Looks at the receiver, of which no message may be larger than `max`.
+    /// Checks the receiver, of which no message may be larger than `max`.
     pub fn look(&mut self, receiver: &Receiver, max: usize) {
         let defragmenter = receiver.defragmenter();
         self.received = receiver.received();

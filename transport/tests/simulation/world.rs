@@ -16,10 +16,10 @@ use super::traffic::Note;
 
 use parking_lot::MutexGuard;
 
-/// More events than any run may need; a run that gets here hangs.
+/// Upper bound of the events of any run; a run that reaches it hangs.
 const EVENTS_MAX: usize = 200_000;
 
-/// More virtual time than any run may need until everything has arrived.
+/// Upper bound of the virtual time until everything has arrived.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
 
 pub struct World {
@@ -27,14 +27,14 @@ pub struct World {
     executor: Executor,
     pub start: Instant,
     pub rng: Rng,
-    /// The opener and the acceptor.
+    /// Opener and acceptor.
     pub sides: [Side; 2],
     /// `pipes[i]` leads away from `sides[i]`.
     pipes: [SharedPipe; 2],
 }
 
 impl World {
-    /// Sides and pipes as chance will have them, without faults and without messages.
+    /// Creates random sides and pipes, without faults and without messages.
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let start = Instant::now();
@@ -49,7 +49,7 @@ impl World {
             own.qos = rng.per_mille(800);
             own.patch = u8::from(rng.per_mille(850));
             own.message_size_max = usize::from(own.batch_size) * 20;
-            // both ends of every third world
+            // Both ends of every third world compress.
             Arc::make_mut(&mut own.options).compression = seed.is_multiple_of(3);
             own
         };
@@ -88,7 +88,8 @@ impl World {
         }
     }
 
-    /// A world of bare messages: streams without priorities, and buffers that take every message.
+    /// Creates a world of bare messages: streams without priorities, and buffers that take every
+    /// message.
     pub fn bare(seed: u64) -> Self {
         let mut world = World::new(seed);
         for (side, opens) in world.sides.iter_mut().zip([true, false]) {
@@ -106,12 +107,12 @@ impl World {
         world
     }
 
-    /// The pipe that leads away from a side.
+    /// Returns the pipe that leads away from a side.
     pub fn pipe(&self, index: usize) -> MutexGuard<'_, Pipe> {
         self.pipes[index].lock()
     }
 
-    /// Sends the opener's first word.
+    /// Sends the opener's first message.
     pub fn begin(&mut self) {
         let [opener, _] = &mut self.sides;
         opener.start(&mut self.pipes[0].lock());
@@ -170,7 +171,7 @@ impl World {
         }
     }
 
-    /// When something happens next; `None` if nothing will.
+    /// Returns the time of the next event; `None` if there will be none.
     fn next_event(&self) -> Option<Instant> {
         let [opener, acceptor] = &self.sides;
         let polled = [acceptor.is_polled(), opener.is_polled()];
@@ -183,7 +184,7 @@ impl World {
             .min()
     }
 
-    /// Jumps to the next event and lets it happen; false if there will be none.
+    /// Jumps to the next event and processes it; false if there will be none.
     pub fn step(&mut self) -> bool {
         let Some(next) = self.next_event() else {
             return false;
@@ -196,7 +197,7 @@ impl World {
         }
         self.each(Side::act);
         self.executor.run_ready();
-        // A sender that blocks its thread lets time pass.
+        // A sender that blocks its thread advances the time.
         self.now = clock::now();
         self.each(Side::look);
         true
@@ -244,7 +245,7 @@ impl World {
         self.sides.each_ref().map(|side| side.end().cloned())
     }
 
-    /// How often a task was polled.
+    /// Returns the number of polls of tasks.
     pub fn polls(&self) -> u64 {
         self.executor.polls()
     }

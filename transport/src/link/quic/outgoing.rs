@@ -33,8 +33,8 @@ pub(super) struct Outgoing {
     /// Bytes that the streams have not taken.
     waiting: [VecDeque<Bytes>; STREAMS],
     waiting_bytes: usize,
-    /// Set if the next batch is the closing one, which has to follow all others, whatever their
-    /// stream.
+    /// Set if the next batch is the closing one, which has to follow the batches of all
+    /// streams.
     is_last: bool,
 }
 

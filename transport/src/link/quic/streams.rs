@@ -160,7 +160,7 @@ impl Streams {
                 }
             }
         }
-        // The resulting packets for the peer are sent with all others.
+        // The resulting packets for the peer are sent with the next ones.
         let _ = chunks.finalize();
         if is_reset && read.chunks.is_empty() {
             return Err(io::ErrorKind::ConnectionReset.into());

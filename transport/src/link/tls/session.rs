@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Returns true if the next byte of the link is already encrypted, in records that are sent
-    /// before others.
+    /// first.
     fn take_owed(&self) -> bool {
         std::mem::take(&mut self.state.lock().owes)
     }
