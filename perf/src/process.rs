@@ -57,7 +57,7 @@ impl Process {
     /// Starts `program` with its output and errors piped to this process. Its standard input is a
     /// pipe that closes when this process dies, so that workers end with it.
     pub fn start(program: &Program, interrupt: &Interrupt) -> Result<Self, Failure> {
-        // start it
+        // start it with pipes for input, output and errors
         let mut child = Command::new(&program.executable)
             // the environment must not change the configuration given by the arguments
             .env_remove("ZENOH_CONFIG")

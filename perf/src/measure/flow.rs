@@ -31,7 +31,7 @@ const QUIET_DROP: Duration = Duration::from_millis(500);
 /// Runs the programs and watches them.
 pub fn measure(roles: Roles<'_>, flow: &Flow) -> Result<Round, Failure> {
     let mut processes = Processes::start(roles)?;
-    // warm up
+    // wait for the first messages, then warm up
     let mut gauges = Gauges::new(&processes, round_messages(flow));
     gauges.watch(&mut processes, |gauges, _| gauges.have_all_begun())?;
     let warm = Instant::now() + Duration::from_secs_f64(roles.span.warm_up);

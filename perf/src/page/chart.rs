@@ -81,8 +81,8 @@ impl Chart<'_> {
         self.draw(NARROW)
     }
 
-    // axes and their marks
     fn draw(&self, size: Size) -> String {
+        // axes and their marks
         let mut figure = Figure::with_margin(size, NAMES, &self.title);
         let frame = figure.frame();
         let Some((low, high)) = self.reach() else {

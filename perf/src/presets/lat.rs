@@ -209,7 +209,7 @@ impl Lat {
 
     /// Returns every runtime in every profile, and the yardsticks.
     fn systems(&self) -> Result<Vec<System>, Failure> {
-        // names include runtime and profile only where these vary
+        // names include the runtime only where it varies
         let runtimes: Vec<Option<RuntimeKind>> = match self.runtime.is_empty() {
             true => vec![None],
             false => self.runtime.iter().copied().map(Some).collect(),

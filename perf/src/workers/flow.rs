@@ -243,7 +243,7 @@ fn flow(
     mut outlet: impl Outlet,
 ) -> Result<(), Failure> {
     door.ready();
-    // greet until the order to stop that
+    // greet until the order to hush
     loop {
         outlet.put(ZBytes::from(greeting(options.number)))?;
         if orders.next_within(GREET) == Some(Order::Hush) {

@@ -34,7 +34,7 @@ pub(super) fn run(ring: &mut Ring) -> io::Result<()> {
     let read = ring.push(Recv::new(far, buffer, RecvFlags::empty()));
     // the reader waits before there are bytes to read
     ring.poll(Some(Duration::ZERO))?;
-    // write, and wait for readability on both ends
+    // write, and wait for the message and for room to write
     let write = ring.push(Send::new(near.clone(), MESSAGE, SendFlags::NOSIGNAL));
     let writable = ring.push(PollOnce::new(near, Interest::Writable));
     let (written, _) = finish(ring, write)?;

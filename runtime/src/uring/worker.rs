@@ -142,7 +142,7 @@ pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
     let ring = Ring::new().and_then(|mut ring| self_test::run(&mut ring).map(|()| ring));
     let ring = match ring {
         Ok(ring) => ring,
-        // dropping the sender ends the wait for it
+        // the starting thread receives the error and reports it
         Err(error) => return drop(started.send(Err(error))),
     };
     // from here on tasks find their shard through the thread-local state

@@ -58,7 +58,7 @@ struct Round<'a> {
 /// Runs one round: declarations, routing, a wildcard subscription and departure, one after the
 /// other.
 pub fn measure(plan: &Plan, roles: Roles<'_>) -> Result<Figures, Failure> {
-    // a router with one subscription, to compare with
+    // the clients, and a router with one subscription to compare with
     let clients = &Clients::gather(roles.interrupt)?;
     let lone = Host::start(roles, 2, &PATIENT)?;
     let lone_pair = Pair::connect(clients, &lone)?;

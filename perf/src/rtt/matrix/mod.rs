@@ -31,8 +31,8 @@ pub fn matrix(matrix: &Matrix) -> Result<(), Failure> {
     let plan = matrix.plan()?;
     let (json, html) = (matrix.out.join("rtt.json"), matrix.out.join("rtt.html"));
     // an unwritable file fails here and not after minutes of work
-    // plan and measure
     page::reserve(&html)?;
+    // plan and measure
     let setting = matrix.setting()?;
     let conditions = place::conditions();
     let campaign = Campaign {

@@ -151,7 +151,7 @@ impl Reader {
             "tcp" | "icmp" => Transport::Tcp,
             other => return Err(format!("unknown transport {other}")),
         };
-        // older rows have no pacing in the name of the test
+        // rows of --csv have no pacing in the name of the test
         let (kind, pacing) = row.test.split_once('-').unwrap_or((row.test, ""));
         let test = match (kind, pacing) {
             ("rtt", "") => Test::Sample,
