@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The protocol of the lanes' lock. Its code is in the crate `spin`, which uses only the compiler's
-//! atomics, so this checks a copy of its steps with the same orderings: those of
+//! The protocol of the lanes' lock. The code of that lock is in the crate `spin`, which uses only
+//! the compiler's atomics, so this checks a copy of its steps with the same orderings: those of
 //! `spin::mutex::SpinMutex` 0.10. The additions of `transport/src/sync/spin_mutex.rs` touch no
 //! shared memory.
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 /// The rate of the ticks that Linux reports to programs, whatever the kernel's own timer does.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// Returns the CPU time of all threads of `pid` so far; `None` if it is unknown. It is exact while
-/// the threads live: the account of a thread that ends is lost, and from then on the process's
-/// counts, which is rounded down to clock ticks.
+/// Returns the CPU time of all threads of `pid` so far; `None` if it is unknown. The time is exact
+/// while the threads live: the account of a thread that ends is lost, and from then on the
+/// process's counts, which is rounded down to clock ticks.
 pub fn cpu_time(pid: u32) -> Option<Duration> {
     scheduled(pid).max(coarse_cpu_time(pid))
 }

@@ -28,7 +28,7 @@ pub struct Program {
     pub name: String,
     /// The executable.
     pub executable: PathBuf,
-    /// Its command line.
+    /// The program's command line.
     pub arguments: Vec<String>,
 }
 
@@ -54,8 +54,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` with its output and errors piped to this process. Its standard input is a
-    /// pipe that closes when this process dies, so that workers end with it.
+    /// Starts `program` with its output and errors piped to this process. The program's standard
+    /// input is a pipe that closes when this process dies, so that workers end with it.
     pub fn start(program: &Program, interrupt: &Interrupt) -> Result<Self, Failure> {
         // start it with pipes for input, output and errors
         let mut child = Command::new(&program.executable)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Significance of the difference between two sets of figures: the rank test of Mann and Whitney,
 //! two-sided and exact, with shared ranks for equal figures; and Holm's correction for several
-//! tests. It assumes no distribution of the figures, which on a shared machine have none of the
-//! usual ones.
+//! tests. The test assumes no distribution of the figures, which on a shared machine have none of
+//! the usual ones.
 
 /// Returns the probability that figures without a difference would be at least as far apart as
 /// these.

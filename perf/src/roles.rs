@@ -43,7 +43,7 @@ pub enum Side {
 pub struct Roles<'a> {
     /// The system whose programs run.
     pub system: &'a System,
-    /// Their work.
+    /// The work of the programs.
     pub scenario: &'a Scenario,
     /// Duration and warm-up.
     pub span: Span,

@@ -23,9 +23,9 @@ pub const MESSAGE_IO: &str = "message-io";
 /// A system in a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct System {
-    /// Its name in tables and records.
+    /// The system's name in tables and records.
     pub name: String,
-    /// Its programs.
+    /// The system's programs.
     pub kind: Kind,
     /// The link between its programs.
     pub link: Link,

@@ -3,8 +3,8 @@
 //! crate async-io.
 //!
 //! There is one reactor per process, owned by no runtime: a socket registered with it works in
-//! tasks of any executor and on any thread. It starts one thread, `async-io`, which waits for
-//! events whenever no executor thread does, and runs until the process ends.
+//! tasks of any executor and on any thread. The reactor starts one thread, `async-io`, which waits
+//! for events whenever no executor thread does, and runs until the process ends.
 
 mod stream;
 mod turn;
@@ -127,7 +127,7 @@ pub(crate) use sockets_and_timers;
 #[derive(Debug)]
 pub struct ReactorListener(Async<Socket>);
 
-/// A timer for short waits, late by some 15 us on Linux. It holds nothing between waits.
+/// A timer for short waits, about 15 us late on Linux, which holds no resource between waits.
 #[derive(Debug)]
 pub struct ReactorTimer(());
 
@@ -191,8 +191,8 @@ pub fn listen(listener: Socket) -> io::Result<ReactorListener> {
     Async::new(listener).map(ReactorListener)
 }
 
-/// Accepts one connection. It leaves the queue only when it is returned, so a cancelled wait loses
-/// none.
+/// Accepts one connection. The connection leaves the queue only when it is returned, so a cancelled
+/// wait loses none.
 pub async fn accept(listener: &mut ReactorListener) -> io::Result<(Socket, Option<SocketAddr>)> {
     let (stream, from) = listener.0.read_with(Socket::accept).await?;
     stream.set_nonblocking(true)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The async-std backend: tasks on the process-wide executor of async-std, sockets and timers as
-//! for smol. async-std is discontinued (RUSTSEC-2025-0052): this is for programs that still use it;
-//! new ones use smol.
+//! for smol. async-std is discontinued (RUSTSEC-2025-0052): the backend is for programs that still
+//! use it; new ones use smol.
 //!
 //! Threads: those of async-std, `async-std/runtime` by default, one per core or as many as the
 //! environment variable `ASYNC_STD_THREAD_COUNT` sets (1 has the shortest round trips), and

@@ -9,7 +9,8 @@ use std::fmt;
 
 /// An owned heap block with a filled part followed by a spare part.
 ///
-/// Moving an `RxBuf` moves a few words, never the bytes. Its capacity is chosen once and never grows.
+/// Moving an `RxBuf` moves a few words, never the bytes. The capacity is chosen once and never
+/// grows.
 #[derive(Default)]
 pub struct RxBuf {
     block: Vec<u8>,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The runtime interface of Zonda: tasks, a clock with timers, and sockets. It knows nothing of
-//! Zenoh.
+//! The runtime interface of Zonda: tasks, a clock with timers, and sockets, independent of Zenoh.
 //!
 //! A runtime is chosen by value ([`AnyRuntime`], [`RuntimeKind`]); cargo features only add choices.
 //! Sockets are used with owned buffers ([`RxBuf`], [`Segments`]), a shape that fits readiness,

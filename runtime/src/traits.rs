@@ -162,8 +162,8 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         to: SocketAddr,
     ) -> impl Future<Output = io::Result<Socket>> + Send;
 
-    /// Registers a listening stream socket of any family, or an unconnected datagram socket. It
-    /// becomes non-blocking.
+    /// Registers a listening stream socket of any family, or an unconnected datagram socket. The
+    /// socket becomes non-blocking.
     fn listen(&self, listener: Socket) -> io::Result<Self::Listener>;
 
     /// Waits for one incoming connection, returned with its address where the family has one.

@@ -209,7 +209,7 @@ impl Runtime for UringRuntime {
     }
 }
 
-/// A timer for short waits, about 35 us late. It holds no descriptor: the ring's wait takes
+/// A timer for short waits, about 35 us late, without a descriptor: the ring's wait takes
 /// nanoseconds.
 pub struct UringTimer(Arc<Shard>);
 

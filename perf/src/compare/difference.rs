@@ -29,7 +29,7 @@ pub struct Difference<'r> {
     pub cell: &'r Cell,
     /// The metric's name.
     pub metric: &'r str,
-    /// Its unit.
+    /// The metric's unit.
     pub unit: &'r str,
     /// Middle and ends in the first record.
     pub before: Spread,

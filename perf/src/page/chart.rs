@@ -36,7 +36,7 @@ pub enum Place {
 /// One measurement of a curve.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Its place.
+    /// The point's place.
     pub x: Place,
     /// The median.
     pub median: f64,
@@ -49,11 +49,11 @@ pub struct Point {
 /// One curve.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Its name.
+    /// The curve's name.
     pub name: String,
     /// The CSS class of its colour.
     pub class: String,
-    /// Its measurements, in the order of the lower axis.
+    /// The curve's measurements, in the order of the lower axis.
     pub points: Vec<Point>,
 }
 

@@ -339,8 +339,8 @@ fn side_by_side(groups: &[Group<'_>], systems: &[String]) -> String {
     body
 }
 
-/// Returns the heading of a figure, in words. It names the unit of plain numbers only; marks of
-/// other figures have their unit.
+/// Returns the heading of a figure, in words. The heading names the unit of plain numbers only;
+/// marks of other figures have their unit.
 fn heading(metric: &str, unit: &str) -> String {
     let percentile = metric
         .strip_prefix('p')

@@ -113,7 +113,7 @@ impl Round {
 pub struct X {
     /// The quantity that varies: `size`, `rate`, `connections`.
     pub name: String,
-    /// Its unit.
+    /// The quantity's unit.
     pub unit: String,
     /// The value.
     pub value: f64,
@@ -122,7 +122,7 @@ pub struct X {
 /// One kind of figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// Its unit.
+    /// The figures' unit.
     pub unit: String,
     /// The direction in which it improves.
     pub better: Better,

@@ -56,7 +56,7 @@ pub struct Row<'a> {
     pub tasks: u32,
     /// The figure.
     pub value: f64,
-    /// Its unit.
+    /// The figure's unit.
     pub unit: &'a str,
 }
 

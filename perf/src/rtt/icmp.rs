@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The yardstick without an answering program: echo requests, which the other side's kernel
-//! answers. It uses a socket for ICMP datagrams where the system grants one, else a raw socket,
-//! which requires more privileges.
+//! answers. The requests use a socket for ICMP datagrams where the system grants one, else a raw
+//! socket, which requires more privileges.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;

@@ -14,7 +14,7 @@ pub type Done<T> = (io::Result<T>, Vec<u8>);
 
 /// A runtime's timers.
 pub trait Native: Copy + Send + Sync + 'static {
-    /// Its finest timer.
+    /// The runtime's finest timer.
     type Clock: Clock;
 
     /// Sleeps as a program of this runtime usually does.

@@ -18,7 +18,7 @@ const EDGE: usize = 2;
 pub struct Sample {
     /// The counter in the message.
     pub sequence: u64,
-    /// Its time in nanoseconds.
+    /// The round trip's time in nanoseconds.
     pub nanos: u64,
 }
 

@@ -124,9 +124,9 @@ impl Trips {
 /// The great numbers of a router's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// This many idle clients.
+    /// Number of idle clients.
     Connections(u32),
-    /// This many distinct subscriptions of this many sessions.
+    /// Number of distinct subscriptions, and number of their sessions.
     Subscriptions(u32, u32),
 }
 

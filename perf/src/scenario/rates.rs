@@ -42,7 +42,7 @@ pub enum Pace {
     /// At most this many a second: the next message leaves when it is due and the answer has
     /// arrived.
     Paced(u32),
-    /// This many a second: each message leaves when it is due, however many are in flight.
+    /// Messages per second: each leaves when it is due, however many are in flight.
     Rate(f64),
 }
 

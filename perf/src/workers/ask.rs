@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The asking worker of a node. It receives answers in the subscriber's callback, so that no thread
-//! is between the link and the clock, or from the subscriber's queue, as many programs do. Back to
-//! back, the callback also sends the next message; on a schedule, the main thread sends each
-//! message when it is due, however many are in flight.
+//! The asking worker of a node, which receives answers in the subscriber's callback, so that no
+//! thread is between the link and the clock, or from the subscriber's queue, as many programs do.
+//! Back to back, the callback also sends the next message; on a schedule, the main thread sends
+//! each message when it is due, however many are in flight.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The publisher and the subscriber of `perf thr`, on the public API like any application, and its
-//! router, the node of `zonda router`. They obey the [`Order`]s of the process that started them,
-//! so that exactly the messages between `go` and `stop` are offered, and all subscribers are
+//! router, the node of `zonda router`. The workers obey the [`Order`]s of the process that started
+//! them, so that exactly the messages between `go` and `stop` are offered, and all subscribers are
 //! connected when these begin.
 
 use std::sync::Arc;
@@ -185,7 +185,7 @@ fn publish(options: &Publish) -> Result<(), Failure> {
     }
 }
 
-/// A way to publish. This is a trait and not a closure, because only a function can be marked to be
+/// A way to publish. The trait is not a closure, because only a function can be marked to be
 /// inlined: a payload that is made in registers and passed in memory stalls the processor.
 trait Outlet {
     fn put(&mut self, payload: ZBytes) -> Result<Outcome, PublishError>;

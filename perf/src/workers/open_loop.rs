@@ -32,7 +32,7 @@ pub trait Clock {
     fn rest(&self, rest: Rest);
 }
 
-/// The real time. Its thread yields the processor when the rest is too short to sleep.
+/// The real time. The thread that uses it yields the processor when a rest is too short to sleep.
 pub struct RealTime(());
 
 impl RealTime {

@@ -70,7 +70,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// Starts to read standard input. Its end ends the process.
+    /// Starts to read standard input. The end of the input ends the process.
     pub fn listen() -> Self {
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&is_stopped);

@@ -22,7 +22,7 @@ use super::sequence_check::{STAMP, stamp};
 
 /// The longest payload that needs no block.
 const IN_PLACE: usize = 32;
-/// Messages per block. Their stamps stay in the first-level cache.
+/// Messages per block. The stamps of one block stay in the first-level cache.
 const MESSAGES: usize = 2048;
 
 /// A source of payloads.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A socket that is registered with tokio and used outside of it as well, by one descriptor. It is
-//! registered at its first wait: a connection whose bytes are there when it is accepted, and that
-//! ends with the answer, is never registered.
+//! A socket that is registered with tokio and used outside of it as well, by one descriptor. The
+//! registration is made at the first wait: a connection whose bytes are there when it is accepted,
+//! and that ends with the answer, is never registered.
 
 use std::io;
 use std::sync::{Arc, OnceLock};

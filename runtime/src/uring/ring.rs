@@ -115,7 +115,7 @@ impl Ring {
         popped
     }
 
-    /// Cancels an operation that its owner has abandoned. Its outcome goes to `reply`, if there is
+    /// Cancels an operation that its owner has abandoned. The outcome goes to `reply`, if there is
     /// one.
     pub(super) fn abandon<T: OpCode + Send + 'static>(
         &mut self,

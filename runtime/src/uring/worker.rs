@@ -133,7 +133,7 @@ pub(super) fn wake_behind_completions(waker: &Waker) -> bool {
     .unwrap_or(false)
 }
 
-/// Runs a shard's thread. It sends the shard, or the error that prevented it, to `started`.
+/// Runs a shard's thread, and sends the shard, or the error that prevented it, to `started`.
 pub(super) fn run(plan: &Plan, started: mpsc::Sender<io::Result<Arc<Shard>>>) {
     plan.placement.apply();
     // the kernel ends waits late by the timer slack, usually 50 us; without the permission they

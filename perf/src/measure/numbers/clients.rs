@@ -230,7 +230,7 @@ impl Drop for Client {
     }
 }
 
-/// Sends a message when there is room for it. It leaves with later messages, or with a flush.
+/// Sends a message when there is room for it. The message leaves with later ones, or with a flush.
 pub async fn send<E: Encode>(
     outbox: &Outbox,
     priority: Priority,

@@ -68,7 +68,7 @@ impl Host {
         self.footprint().cpu.unwrap_or_default()
     }
 
-    /// Returns the CPU time it has used since [`Host::cpu`] returned `earlier`. It may fall by some
+    /// Returns the CPU time used since [`Host::cpu`] returned `earlier`. The value may fall by some
     /// ms when threads end.
     pub fn cpu_since(&self, earlier: Duration) -> Duration {
         self.cpu().saturating_sub(earlier)
@@ -117,8 +117,8 @@ impl Quiet {
         Quiet { used, periods: 0 }
     }
 
-    /// Adds a reading of the CPU time. It may be less than the last one: the account of a thread
-    /// that ends is partly lost.
+    /// Adds a reading of the CPU time. The reading may be less than the last one: the account of a
+    /// thread that ends is partly lost.
     fn look(&mut self, used: Duration) {
         let changed = used.abs_diff(self.used);
         self.periods = if changed < QUIET { self.periods + 1 } else { 0 };

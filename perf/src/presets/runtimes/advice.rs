@@ -110,7 +110,7 @@ pub struct Advice {
 pub struct Standing {
     /// The runtime's name.
     pub runtime: String,
-    /// Its score in each round.
+    /// The runtime's score in each round.
     pub scores: Vec<f64>,
     /// The median and the range of the scores.
     pub score: Spread,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The standard library: blocking sockets, one thread for each connection and each task. Its
-//! futures are ready at the first poll.
+//! The standard library: blocking sockets, one thread for each connection and each task. The
+//! futures of this backend are ready at the first poll.
 
 use std::future::Future;
 use std::io::{self, Read, Write};

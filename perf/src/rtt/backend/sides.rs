@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The common parts of the asynchronous backends, expanded with each runtime's own calls. These are
-//! macros instead of traits, because a trait would have to declare whether its futures are `Send`,
-//! which differs between runtimes.
+//! The common parts of the asynchronous backends, expanded with each runtime's own calls. The parts
+//! are macros instead of traits, because a trait would have to declare whether its futures are
+//! `Send`, which differs between runtimes.
 
 /// Defines the asking side with the timers of `$native`, in a file that has: `Out` and `In`,
 /// `split`, `spawn`, `joined` for a task's result and `detach` for a background task.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `zonda perf rtt matrix`: every backend in every case, in interleaved rounds, as one table like
-//! the article's, and as files for further use. It starts `perf rtt` as its programs.
+//! the article's, and as files for further use. The matrix starts `perf rtt` as its programs.
 
 mod arguments;
 mod namespaces;

@@ -201,7 +201,7 @@ impl Reader {
 enum Test {
     /// One round trip.
     Sample,
-    /// This many round trips of the same time.
+    /// Several round trips of the same time, with their number.
     Times,
     /// The rate of a round.
     Throughput,

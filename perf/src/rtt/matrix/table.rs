@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tables in the article's form: a row for each rate, a column for each backend. They can be pasted
-//! into a Markdown page.
+//! Tables in the article's form, for a Markdown page: a row for each rate, a column for each
+//! backend.
 
 use crate::campaign::Entry;
 use crate::histogram::micros;
