@@ -15,7 +15,8 @@ use zonda_router::node::Value;
 
 pub use crate::encoding::{Encoding, EncodingError};
 
-/// A payload or an attachment: contiguous shared bytes. Cloning copies nothing but a few bytes that need no buffer.
+/// A payload or an attachment: contiguous shared bytes. A clone shares the buffer; only a few
+/// bytes, which need no buffer, are copied.
 ///
 /// The payload of a received sample shares the buffer that the network filled. A program that keeps
 /// many small payloads could therefore keep large buffers; queues
@@ -35,7 +36,7 @@ pub struct ZBytes(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    /// A few bytes, in place: no buffer, no reference count.
+    /// A few bytes in place: without buffer and reference count.
     Small(Short),
     /// A share of a buffer.
     Shared(Payload),
@@ -167,7 +168,7 @@ impl ZBytes {
         }
     }
 
-    /// The longest bytes that [`ZBytes::detached`] copies.
+    /// Limit of the bytes that [`ZBytes::detached`] copies.
     pub const DETACHED_BYTES_MAX: usize = 1024;
 
     /// Replaces these bytes by a clone of `other` and returns its length; moves the payload that
@@ -388,8 +389,8 @@ impl From<Cow<'_, str>> for ZBytes {
 }
 
 impl From<Bytes> for ZBytes {
-    /// Shares the bytes; no copy. The thread that sends the last of them drops their owner, with no lock
-    /// held: what runs then may publish, but holds the link up for as long as it takes.
+    /// Shares the bytes; no copy. The thread that sends the last of them drops their owner, with no
+    /// lock held: the drop may publish, but delays the link for its duration.
     fn from(bytes: Bytes) -> Self {
         ZBytes::small(&bytes).unwrap_or_else(|| ZBytes(Repr::Shared(bytes.into())))
     }

@@ -17,7 +17,8 @@ use crate::gone::{Ended, Gone, Here, Inside};
 
 /// A callback that the declaration and the node share, empty after its end.
 ///
-/// The node may keep this for a while after the end (in a remembered route); the user's closure must not wait for that.
+/// The node may keep this for a while after the end (in a remembered route), so the user's closure
+/// is dropped earlier.
 pub(crate) struct Calls<C> {
     opened: ArcSwapOption<C>,
     tally: Arc<Tally>,
@@ -25,7 +26,7 @@ pub(crate) struct Calls<C> {
 
 /// State of the calls of one callback.
 pub(crate) struct Tally {
-    /// No call begins any more.
+    /// Set once no call begins any more.
     ended: AtomicBool,
     /// Calls that panicked.
     panics: AtomicU64,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`CancellationToken`]: ends gets before their time.
+//! [`CancellationToken`]: ends gets early.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::gone::{Ended, Gone};
 
-/// Ends every get it was given to. Clones are the same token.
+/// A token that ends every get that has it. Clones are the same token.
 ///
 /// ```
 /// use zonda::cancellation::CancellationToken;
@@ -32,12 +32,12 @@ struct State {
     next: u64,
     /// The operations that have not ended, each with the function that ends it.
     open: HashMap<u64, Box<dyn FnOnce() + Send>>,
-    /// The callbacks of all that it was given to.
+    /// The callbacks of all gets that have the token.
     callbacks: Gone,
 }
 
 impl CancellationToken {
-    /// Ends what has the token; whatever is given it later is refused.
+    /// Ends the gets that have the token; a later get with it is refused.
     ///
     /// When this returns, no call of a handler begins any more. A call that runs on another thread
     /// may still be running; waiting for the returned [`Ended`] waits until that call has returned
@@ -65,7 +65,8 @@ impl CancellationToken {
         self.0.lock().cancelled
     }
 
-    /// Calls `end` when it is cancelled, at once if it is already. The number takes it back.
+    /// Calls `end` when the token is cancelled, at once if it is already. The returned number
+    /// removes the entry.
     pub(crate) fn on_cancel(&self, end: Box<dyn FnOnce() + Send>) -> Option<u64> {
         let mut state = self.0.lock();
         if state.cancelled {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Connections of a session and their fate: transports, links, configured endpoints, nodes that were turned away,
-//! and listeners to all of that.
+//! Connections of a session and their events: transports, links, configured endpoints, nodes that
+//! were turned away, and listeners to all of them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,7 +27,7 @@ pub use zonda_router::node::{
     RefusalKind, TurnedAway,
 };
 
-/// A connection to another node, whatever links it is made of.
+/// A connection to another node, over one or several links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transport {
     zid: ZenohId,
@@ -65,7 +65,7 @@ impl Transport {
     }
 }
 
-/// A connection came or went.
+/// Event of a connection that came or went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransportEvent {
     kind: SampleKind,
@@ -89,7 +89,7 @@ impl TransportEvent {
     }
 }
 
-/// A link came or went.
+/// Event of a link that came or went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkEvent {
     kind: SampleKind,
@@ -121,7 +121,7 @@ impl LinkEvent {
 
 /// An event for a listener to connections.
 pub trait AboutConnections: Stored + Send + 'static {
-    /// The session's own close ends links without an event.
+    /// Set if the session's own close ends links without an event.
     const IS_SILENT_AT_CLOSE: bool = true;
 
     /// Returns the part of an event that the listener is for; `None` for an event of another kind.
@@ -281,7 +281,8 @@ impl<'a> SessionInfo<'a> {
         self.session().node().metrics()
     }
 
-    /// Nodes that connected to this session and were turned away: their number for each kind of reason, and the last one.
+    /// Returns the nodes that connected to this session and were turned away: their number for each
+    /// kind of reason, and the last one.
     pub fn turned_away(&self) -> Vec<TurnedAway> {
         self.session().node().turned_away()
     }
@@ -301,14 +302,14 @@ impl<'a> SessionInfo<'a> {
         EventsListenerBuilder::new(self.session())
     }
 
-    /// Listens to connections that come and go. As [`events_listener`](Self::events_listener), with less: that the session's
-    /// own close ends them is not said.
+    /// Listens to connections that come and go. Like [`events_listener`](Self::events_listener),
+    /// with less: the session's own close ends them without an event.
     pub fn transport_events_listener(&self) -> EventsListenerBuilder<'a, TransportEvent> {
         EventsListenerBuilder::new(self.session())
     }
 
-    /// Listens to links that come and go. As [`events_listener`](Self::events_listener), with less: that the session's
-    /// own close ends them is not said.
+    /// Listens to links that come and go. Like [`events_listener`](Self::events_listener), with
+    /// less: the session's own close ends them without an event.
     pub fn link_events_listener(&self) -> EventsListenerBuilder<'a, LinkEvent> {
         EventsListenerBuilder::new(self.session())
     }
@@ -346,8 +347,8 @@ impl<'a, E: AboutConnections> EventsListenerBuilder<'a, E> {
     }
 
     handler_setters! {
-        /// Calls this function with every event, in their order and one at a time, on a thread of its own. It may call
-        /// anything of the session, and block.
+        /// Calls this function with every event, in their order and one at a time, on a separate
+        /// thread. It may call anything of the session, and block.
         EventsListenerBuilder('a, E) of E keeps session, history, only, of
     }
 }
@@ -437,8 +438,8 @@ impl<E: AboutConnections, H: IntoHandler<E>> Operation
 
 ready_at_once!([E: AboutConnections, H: IntoHandler<E>] BackgroundEventsListenerBuilder<'_, E, H>);
 
-/// Receives events of connections. Dropping it ends it, without blocking; the end of the session does as well, once
-/// all events were delivered. Dereferences to its handler.
+/// A receiver of connection events. Dropping it ends it, without blocking; the end of the session
+/// does as well, once all events were delivered. It dereferences to its handler.
 #[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct EventsListener<H = FifoChannelHandler<ConnectionEvent>> {
     ends: Listening,
@@ -456,7 +457,8 @@ impl<H> EventsListener<H> {
         &mut self.handler
     }
 
-    /// Events that were dropped because a function or a handler that waits did not keep up; at most 1024 wait.
+    /// Returns the number of events that were dropped because a function or a handler that waits
+    /// did not keep up; at most 1024 wait.
     pub fn missed(&self) -> u64 {
         self.ends.told.dropped()
     }
@@ -483,13 +485,13 @@ impl<H> fmt::Debug for EventsListener<H> {
     }
 }
 
-/// The place of a listener; left when dropped.
+/// The registration of a listener; removed when dropped.
 struct Listening {
     node: Node,
     told: Arc<ConnectionListener>,
-    /// The end, to be waited for.
+    /// End of the callback, to be waited for.
     gone: Ended,
-    /// Outlives its [`EventsListener`].
+    /// Set if it outlives its [`EventsListener`].
     background: bool,
 }
 

@@ -12,19 +12,19 @@ use crate::calls::{Calls, Declared, Registry};
 use crate::gone::Ended;
 use crate::handle::Session;
 
-/// The declaration of something that is called; undeclares itself when dropped.
+/// The declaration of an entity with a callback; undeclares itself when dropped.
 pub(crate) struct Declaration<C> {
     node: Node,
     registry: Arc<Registry<Declared>>,
     declared: Declared,
     key: KeyExpr<'static>,
     calls: Arc<Calls<C>>,
-    /// Outlives its owner.
+    /// Set if it outlives its owner.
     background: bool,
 }
 
 impl<C: Send + Sync + 'static> Declaration<C> {
-    /// Enters in the session what its node knows already.
+    /// Enters in the session an entity that its node knows already.
     pub fn enter(
         session: &Session,
         declared: Declared,
@@ -34,7 +34,7 @@ impl<C: Send + Sync + 'static> Declaration<C> {
         let (node, registry) = (session.node().clone(), session.declared().clone());
         registry.insert(declared, calls.clone());
         if node.is_closed() {
-            // The close may have looked at the registry before this was in it.
+            // The close may have ended the registry before this entry was in it.
             calls.end();
         }
         Declaration {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Encoding`]: how to read a payload. A number for the well-known ones, plus a free schema.
+//! [`Encoding`], the format of a payload: a number for the well-known ones, plus a free schema.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use zonda_codec::payload::shared_part;
 use zonda_codec::{ZSlice, encoding as wire};
 
-/// The way to read a payload. It travels with the payload and is never interpreted on the way.
+/// The format of a payload. It travels with the payload and is never interpreted on the way.
 ///
 /// The text form is `name` or `name;schema`. A name that is not well known travels as text.
 ///
@@ -25,7 +25,7 @@ pub struct Encoding {
     schema: Option<ZSlice>,
 }
 
-/// Why a text cannot be an encoding.
+/// Error of a text that cannot be an encoding.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "an encoding schema of {len} bytes exceeds the limit of {} bytes",
@@ -198,7 +198,7 @@ impl Encoding {
         Encoding::from_parts(encoding.id, schema)
     }
 
-    /// Copies the schema into a buffer of its own.
+    /// Copies the schema into its own buffer.
     pub(crate) fn detach(&mut self) {
         if let Some(schema) = &mut self.schema {
             *schema = ZSlice::from(schema.as_slice().to_vec());

@@ -64,9 +64,9 @@ pub struct SessionClosedError;
 
 zonda_codec::debug_as_text!(SessionClosedError);
 
-/// Why an operation was not carried out.
+/// Error of an operation that was not carried out.
 pub trait Refusal: std::error::Error + Send + Sync + Sized + 'static {
-    /// Returns whether the reason is that the session is closed.
+    /// Returns true if the reason is that the session is closed.
     fn is_closed(&self) -> bool;
 
     /// Converts it to any error.

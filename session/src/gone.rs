@@ -83,7 +83,7 @@ thread_local! {
     static INSIDE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Returns whether this thread is inside of a callback.
+/// Returns true if this thread is inside of a callback.
 pub(crate) fn is_inside() -> bool {
     INSIDE.with(Cell::get) > 0
 }
@@ -106,7 +106,7 @@ impl Drop for Inside {
     }
 }
 
-/// Why a key was not undeclared.
+/// Error of a key that was not undeclared.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UndeclareError {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Session`] as a handle: what its clones share, and what ends with the last of them. What an application does with it is in
-//! `session.rs`; everything that is built from a session imports only this.
+//! [`Session`] as a handle: the state that its clones share, and its end with the last of them. The
+//! operations of an application are in `session.rs`; everything that is built from a session
+//! imports only this.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +19,8 @@ use crate::calls::{Declared, Registry};
 use crate::listening::Listeners;
 use crate::namespace::Namespace;
 
-/// A node seen by the application: publishes, subscribes, and is connected to peers or routers.
+/// A node as the application sees it: it publishes, subscribes, and is connected to peers or
+/// routers.
 ///
 /// Clones share one node. When the last clone is dropped, the node closes in the background, and its publishers and
 /// subscribers end; [`Session::close`] does the same and waits for it. A closure given to a subscriber that holds a
@@ -101,7 +103,7 @@ impl Session {
         !self.node().is_forked() && self.0.keys.lock().contains_key(&address(&text))
     }
 
-    /// Ends everything that calls back.
+    /// Ends all callbacks.
     pub(crate) fn end_all(&self) {
         self.0.declared.end_all();
         self.0.listeners.end_all();
@@ -132,7 +134,7 @@ impl Session {
     /// Returns the key as other nodes know it: unchanged, unless the session has a namespace.
     ///
     /// # Errors
-    /// The two together are no key.
+    /// The namespace and the key together are no key.
     pub(crate) fn outgoing<'k>(
         &self,
         key: &'k KeyExpr<'_>,
@@ -149,7 +151,7 @@ fn address(text: &Arc<str>) -> usize {
     text.as_ptr().addr()
 }
 
-/// A session that this does not keep open.
+/// A reference to a session that does not keep it open.
 #[cfg(feature = "ext")]
 pub(crate) struct WeakSession(Weak<Shared>);
 
@@ -178,7 +180,7 @@ impl fmt::Debug for Session {
 }
 
 impl Drop for Shared {
-    /// Never blocks: a thread of its own closes the node.
+    /// Never blocks: a separate thread closes the node.
     fn drop(&mut self) {
         if self.node.is_forked() {
             // The parts of the node belong to the parent's threads: the child does not touch them,

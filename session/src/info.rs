@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`SessionInfo`]: what a session is connected to.
+//! [`SessionInfo`]: the connections of a session.
 
 use zonda_codec::{WhatAmI, ZenohId};
 use zonda_router::node::{DiscoveryStatus, EndedLinks, GroupStatus, LinkStatus, Unreached};

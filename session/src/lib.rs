@@ -174,9 +174,11 @@ pub mod key_expr {
         };
     }
 
-    /// Formats: keys with named parts, to write and to read such keys by; and keys that are checked when the program is compiled.
+    /// Formats: keys with named parts, to write and to read such keys by; and keys that are checked
+    /// at compile time.
     ///
-    /// [`kedefine!`](crate::kedefine) makes a module of a format, and [`KeFormat`](format::KeFormat) reads one when the program runs.
+    /// [`kedefine!`](crate::kedefine) defines a module for a format, and
+    /// [`KeFormat`](format::KeFormat) reads one at run time.
     pub mod format {
         pub use crate::{kedefine, keformat, kewrite};
         pub use zonda_codec::ke;

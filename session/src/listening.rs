@@ -69,7 +69,7 @@ impl Listeners {
         &self.callbacks
     }
 
-    /// Starts a listener; `declare` makes it known to the node.
+    /// Starts a listener; `declare` declares it at the node.
     pub(crate) fn start(
         self: &Arc<Self>,
         told: Told<'_>,
@@ -135,7 +135,7 @@ impl Listen for Listener {
 pub(crate) struct Listening {
     id: ListenerId,
     listener: Arc<Listener>,
-    /// Outlives this.
+    /// Set if it outlives this.
     background: bool,
 }
 

@@ -37,7 +37,8 @@ mod lines {
 
     use tracing_subscriber::EnvFilter;
 
-    /// Begins to write what passes the filter; `false` if it is none.
+    /// Installs a writer of the records that pass the filter; returns false if the text is no
+    /// filter.
     pub fn write(filter: &str) -> bool {
         let Ok(filter) = EnvFilter::try_new(filter) else {
             return false;

@@ -19,8 +19,8 @@ use crate::wait::{Operation, ready_at_once};
 /// Existence of counterparts: for a publisher, subscribers; for a querier, matching queryables (if
 /// its target is all complete ones, only these).
 ///
-/// Counterparts of the same session count too. It is what this node knows now: a subscriber elsewhere is known a moment after
-/// it was declared.
+/// Counterparts of the same session count too. The status is this node's present knowledge: a
+/// subscriber elsewhere is known a moment after its declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MatchingStatus {
     matching: bool,
@@ -31,7 +31,7 @@ impl MatchingStatus {
         MatchingStatus { matching }
     }
 
-    /// Returns whether there is at least one.
+    /// Returns true if there is at least one.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -88,7 +88,8 @@ impl<'a> MatchingListenerBuilder<'a, DefaultHandler> {
 }
 
 impl<'a> MatchingListenerBuilder<'a, Callback<MatchingStatus>> {
-    /// Declares a listener that lives as long as what it listens to: nothing has to be kept.
+    /// Declares a listener that lives as long as its publisher or querier: the program keeps no
+    /// handle.
     pub fn background(self) -> BackgroundMatchingListenerBuilder<'a> {
         BackgroundMatchingListenerBuilder(self)
     }
@@ -126,7 +127,7 @@ impl<H> fmt::Debug for MatchingListenerBuilder<'_, H> {
     }
 }
 
-/// A matching listener under construction that will live as long as what it listens to.
+/// A matching listener under construction that will live as long as its publisher or querier.
 #[derive(Debug)]
 #[must_use = "nothing is declared before .await or .wait()"]
 pub struct BackgroundMatchingListenerBuilder<'a>(
@@ -147,8 +148,9 @@ impl Operation for BackgroundMatchingListenerBuilder<'_> {
 
 ready_at_once!([] BackgroundMatchingListenerBuilder<'_>);
 
-/// Receives the coming of the first counterpart (also if it is there already) and the going of the last one. Dropping it ends it,
-/// without blocking; so does the end of what it listens to.
+/// A receiver of the coming of the first counterpart (also if it exists already) and the going of
+/// the last one. Dropping it ends it, without blocking; so does the end of its publisher or
+/// querier.
 ///
 /// The listener begins without a counterpart, and never repeats a status. It dereferences to its
 /// handler:
@@ -187,13 +189,13 @@ impl<H> MatchingListener<H> {
         self.listening.set_background(background);
     }
 
-    /// Changes that were lost because the callback panicked on them.
+    /// Returns the number of changes that were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         self.listening.panics()
     }
 
-    /// Changes that were not delivered because later ones took them back while the callback was busy with older ones. 0 as long
-    /// as no more than 16384 wait for it.
+    /// Returns the number of changes that were not delivered because later ones reverted them while
+    /// the callback was busy with older ones. 0 as long as no more than 16384 wait for it.
     pub fn cancelled(&self) -> u64 {
         self.listening.cancelled()
     }

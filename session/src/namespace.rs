@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The namespace of a session: a key that is put before every key on the way out and taken off on the way in. Nothing
-//! else knows of it: the sender of a key calls [`Session::outgoing`](crate::Session::outgoing), the receiver
-//! [`Namespace::incoming`].
+//! The namespace of a session: a prefix that is added to every key on the way out and removed on
+//! the way in. No other part knows of it: the sender of a key calls
+//! [`Session::outgoing`](crate::Session::outgoing), the receiver [`Namespace::incoming`].
 
 use std::sync::Arc;
 

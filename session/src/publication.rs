@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The one message under construction that puts and deletes share, and what a publication ends in.
+//! The message under construction that puts and deletes share, and the result of a publication.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -29,7 +29,7 @@ pub(crate) struct Message {
     pub timestamp: Option<Timestamp>,
     pub source_info: Option<SourceInfo>,
     pub delivery: Service,
-    /// Time that a blocking publication may wait.
+    /// Limit of the wait of a blocking publication.
     pub limit: Duration,
 }
 
@@ -123,7 +123,7 @@ impl Message {
     ///
     /// # Errors
     /// The errors of [`Message::view`].
-    // Always: by a call the whole view is written to memory twice.
+    // Always inlined: by a call the whole view is written to memory twice.
     #[inline(always)]
     pub fn view_as(&self, service: Service) -> Result<Publication<'_>, PublishError> {
         let encoding = self.encoding.wire();
@@ -193,8 +193,8 @@ fn unusual(result: Result<Outcome, PublishError>) -> crate::Result<()> {
 
 /// The future of a put or delete.
 ///
-/// Once in 128 times on a thread it is pending although nothing is waited for, so that a loop of puts leaves timers and other tasks
-/// their turn, as tokio's own futures do.
+/// Once in 128 times on a thread it is pending although it need not wait, so that a loop of puts
+/// leaves timers and other tasks their turn, as tokio's own futures do.
 ///
 /// # Cancel safety
 /// Dropping it before it is ready publishes the message to all peers, to some or to none.
@@ -206,9 +206,9 @@ pub struct Publishing<'a, T = ()> {
 type Published = Result<Outcome, PublishError>;
 
 enum Stage<'a> {
-    /// Needed no waiting, and no allocation; empty once taken.
+    /// A publication that needed no waiting, and no allocation; empty once taken.
     AtOnce(Option<Published>),
-    /// May wait.
+    /// A publication that may wait.
     Waiting(Pending<'a, Published>),
 }
 
@@ -311,7 +311,7 @@ impl<T> fmt::Debug for Publishing<'_, T> {
     }
 }
 
-/// Writes the setters that every builder with a `message` field has.
+/// Defines the setters that every builder with a `message` field has.
 macro_rules! message_setters {
     ($($message:tt)+) => {
         /// Sets the encoding of the payload; default: that of the publisher, or plain bytes. Deletions have none.
@@ -350,7 +350,7 @@ macro_rules! message_setters {
     };
 }
 
-/// Writes the setters of quality of service for builders with a `Service` at the given place.
+/// Defines the setters of quality of service for builders with a `Service` at the given place.
 macro_rules! service_setters {
     ($($field:ident).+) => {
         /// Sets the priority of the messages. Default: `Data`.
@@ -359,13 +359,13 @@ macro_rules! service_setters {
             self
         }
 
-        /// Chooses what happens when a peer is slow. Default: `Drop`.
+        /// Sets the congestion control. Default: `Drop`.
         pub fn congestion_control(mut self, control: $crate::qos::CongestionControl) -> Self {
             self.$($field).+.congestion_control = control;
             self
         }
 
-        /// Chooses whether the message is sent without waiting for company in a batch. Default: no.
+        /// Chooses whether the message is sent at once instead of in a common batch. Default: no.
         pub fn express(mut self, express: bool) -> Self {
             self.$($field).+.express = express;
             self

@@ -100,7 +100,7 @@ impl<'b> Operation for PublisherBuilder<'_, 'b> {
 
 ready_at_once!(['b] PublisherBuilder<'_, 'b>);
 
-/// Publishes on one key. Dropping it undeclares it, without blocking.
+/// A publisher on one key. Dropping it undeclares it, without blocking.
 ///
 /// ```
 /// use zonda::{Config, Wait, qos::CongestionControl};
@@ -192,7 +192,7 @@ impl<'a> Publisher<'a> {
         self.put(payload).try_publish()
     }
 
-    /// Publishes a value; waits by waker under congestion control `Block`. The same as
+    /// Publishes a value; waits by waker under congestion control `Block`. Equivalent to
     /// `self.put(payload).outcome().await`.
     ///
     /// # Errors
@@ -238,25 +238,25 @@ impl<'a> Publisher<'a> {
         self.service.congestion_control
     }
 
-    /// Returns whether hops may lose its messages.
+    /// Returns true if hops may lose its messages.
     pub fn reliability(&self) -> Reliability {
         self.service.reliability
     }
 
-    /// Returns whether it has subscribers, as far as this node knows now.
+    /// Returns true if it has subscribers, as far as this node knows now.
     pub fn matching_status(&self) -> Done<crate::Result<MatchingStatus>> {
         let matching = self.face.has_matching_subscribers();
         Done(Ok(MatchingStatus::new(matching)))
     }
 
-    /// Returns whether a message would go anywhere now: to a subscriber that is known, or to a router that has not said yet whether it
-    /// knows one. A message without a route is [`Outcome::NoSubscriber`].
+    /// Returns true if a message has a destination now: a known subscriber, or a router that has
+    /// not yet reported if it knows one. A message without a route is [`Outcome::NoSubscriber`].
     pub fn has_route(&self) -> bool {
         self.face.has_route()
     }
 
-    /// Declares a listener to the coming of the first subscriber (also if one is there already) and the going of the last
-    /// one.
+    /// Declares a listener to the coming of the first subscriber (also if one exists already) and
+    /// the going of the last one.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -273,7 +273,8 @@ impl<'a> Publisher<'a> {
         MatchingListenerBuilder::new(&self.face, &self.listeners, &self.callbacks)
     }
 
-    /// Outcomes of its messages so far. Messages that were queued for a peer and lost with its link are counted there:
+    /// Returns the outcomes of its messages so far. Messages that were queued for a peer and lost
+    /// with its link are counted there:
     /// [`SessionInfo::ended_links`](crate::session::SessionInfo::ended_links).
     ///
     /// ```

@@ -26,7 +26,7 @@ pub struct SessionPutBuilder<'a, 'b> {
     pub(crate) destination: Locality,
 }
 
-/// A delete under construction; the same builder.
+/// A delete under construction, with the same builder as a put.
 pub type SessionDeleteBuilder<'a, 'b> = SessionPutBuilder<'a, 'b>;
 
 impl SessionPutBuilder<'_, '_> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Sample`]: what a subscriber receives.
+//! [`Sample`], which a subscriber receives.
 
 mod builder;
 
@@ -20,7 +20,7 @@ pub use zonda_router::table::Locality;
 /// The reference's name of the number of a message in its source.
 pub type SourceSn = u32;
 
-/// A value (or its deletion) for a key, with everything its publisher said about it.
+/// A value (or its deletion) for a key, with all metadata of its publisher.
 ///
 /// ```
 /// use zonda::sample::{Sample, SampleKind};

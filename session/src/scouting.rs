@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Looking for nodes by multicast, without being one.
+//! Search for nodes by multicast, without being a node.
 //!
 //! A session finds other nodes by itself ([`Config`], section `scouting`); this is for programs that want to see
 //! them.
@@ -74,7 +74,7 @@ impl<H: IntoHandler<Hello>> Operation for ScoutBuilder<H> {
     type Given = Scout<H::Handler>;
     type Refusal = ScoutError;
 
-    /// Begins to look; does not block.
+    /// Begins to search; does not block.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (callback, handler) = self.handler.into_handler();
         let sink = move |greeting: Greeting| {
@@ -103,12 +103,13 @@ impl<H> Scout<H> {
         &self.handler
     }
 
-    /// Questions and answers so far on each interface, and reasons why further ones are not used.
+    /// Returns the counts of scouts and answers on each interface, with the reasons why further
+    /// interfaces are not used.
     pub fn report(&self) -> ScoutReport {
         self.search.report()
     }
 
-    /// Ends the search; the same as dropping it.
+    /// Ends the search, as dropping it does.
     pub fn stop(self) {
         drop(self);
     }
@@ -131,7 +132,8 @@ impl Hello {
         self.0.zid
     }
 
-    /// Places where it can be reached from here, the best first as the node sees it.
+    /// Returns the locators where the node can be reached from here, the best first as the node
+    /// sees it.
     pub fn locators(&self) -> &[Locator] {
         &self.0.locators
     }

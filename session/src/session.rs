@@ -235,7 +235,7 @@ impl Session {
         SessionGetBuilder::new(self, selector.try_into().map_err(Into::into))
     }
 
-    /// Declares a queryable: it is given every query whose key intersects `key`, to reply.
+    /// Declares a queryable: it gets every query whose key intersects `key`, to reply.
     ///
     /// ```
     /// # use zonda::{Config, Wait};
@@ -280,8 +280,9 @@ impl Session {
         QuerierBuilder::new(self, key.try_into().map_err(Into::into))
     }
 
-    /// Checks a key once, to use it often: the result is cheap to clone. (Nothing is sent; declared publishers take
-    /// care of short keys on the wire.) The session knows it, and every clone of it, as [declared](Self::undeclare) here.
+    /// Checks a key once, to use it often: the result is cheap to clone. (Nothing is sent; declared
+    /// publishers declare their keys by themselves.) The session recognizes it, and every clone of
+    /// it, as [declared](Self::undeclare) here.
     pub fn declare_keyexpr<'b, K>(&self, key: K) -> Done<crate::Result<KeyExpr<'static>>>
     where
         K: TryInto<KeyExpr<'b>>,
@@ -291,8 +292,9 @@ impl Session {
         Done(key.map_err(|error| Into::<KeyExprError>::into(error).into()))
     }
 
-    /// Undeclares a publisher, a subscriber or whatever else was declared, as its own `undeclare` does; or a key, which fails
-    /// unless it is what [this session has declared](Self::declare_keyexpr) or a clone of that:
+    /// Undeclares a publisher, a subscriber or any other declared entity, as its own `undeclare`
+    /// does; or a key, which fails unless [this session has declared](Self::declare_keyexpr) it or
+    /// the key that it is a clone of:
     ///
     /// ```
     /// # use zonda::{Config, Wait, key_expr::KeyExpr};
@@ -367,7 +369,7 @@ impl Session {
         }
     }
 
-    /// Returns whether the session is closed (or closing).
+    /// Returns true if the session is closed (or closing).
     pub fn is_closed(&self) -> bool {
         self.node().is_closed()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Subscribers: what comes in on matching keys is given to a handler.
+//! Subscribers: a handler gets the samples on matching keys.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,9 +35,10 @@ pub struct SubscriberBuilder<'a, 'b, H = DefaultHandler> {
 
 impl<'a, 'b> SubscriberBuilder<'a, 'b, DefaultHandler> {
     handler_setters! {
-        /// Calls this function with every sample, inline: on the receiving task, or on the publishing thread for a
-        /// publication of this same session. While it runs its link is not read, so keep it short; it may call
-        /// anything of the session, but what blocks there blocks that link.
+        /// Calls this function with every sample, inline: on the receiving task, or on the
+        /// publishing thread for a publication of this same session. While it runs its link is not
+        /// read, so keep it short; it may call anything of the session, but blocking there blocks
+        /// that link.
         SubscriberBuilder('a, 'b) of Sample keeps session, key, origin
     }
 }
@@ -66,7 +67,7 @@ impl<H> SubscriberBuilder<'_, '_, H> {
 }
 
 impl<'a, 'b> SubscriberBuilder<'a, 'b, Callback<Sample>> {
-    /// Declares a subscriber that lives as long as its session: nothing has to be kept.
+    /// Declares a subscriber that lives as long as its session: the program keeps no handle.
     pub fn background(self) -> BackgroundSubscriberBuilder<'a, 'b> {
         BackgroundSubscriberBuilder(self)
     }
@@ -115,7 +116,8 @@ impl Operation for BackgroundSubscriberBuilder<'_, '_> {
 
 ready_at_once!([] BackgroundSubscriberBuilder<'_, '_>);
 
-/// Receives the samples of every key that matches its own. Dropping it undeclares it, without blocking.
+/// A receiver of the samples of every key that matches its own. Dropping it undeclares it, without
+/// blocking.
 ///
 /// The subscriber dereferences to its handler, so that the default one is used like a queue:
 ///
@@ -134,7 +136,7 @@ ready_at_once!([] BackgroundSubscriberBuilder<'_, '_>);
 ///
 /// A subscriber does not keep its session open: samples end when the last clone of the session is gone.
 ///
-/// The compiler warns of one that is not kept, as it would receive nothing:
+/// The compiler warns of a subscriber that is dropped at once, as it would receive nothing:
 ///
 /// ```compile_fail
 /// #![deny(unused_must_use)]
@@ -203,7 +205,7 @@ impl<H> Subscriber<H> {
         &mut self.handler
     }
 
-    /// Samples that were lost because the callback panicked on them.
+    /// Returns the number of samples that were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         match &self.entry {
             Kept::Data(entry) => entry.panics(),
@@ -211,8 +213,9 @@ impl<H> Subscriber<H> {
         }
     }
 
-    /// Changes that a [liveliness subscriber](crate::liveliness) did not deliver because later ones took them back while
-    /// the callback was busy with older ones. 0 as long as no more than 16384 wait for it, and for all other subscribers.
+    /// Returns the number of changes that a [liveliness subscriber](crate::liveliness) did not
+    /// deliver because later ones reverted them while the callback was busy with older ones. 0 as
+    /// long as no more than 16384 wait for it, and for all other subscribers.
     pub fn cancelled(&self) -> u64 {
         match &self.entry {
             Kept::Data(_) => 0,
@@ -257,7 +260,8 @@ type Call = Box<dyn Take>;
 fn calls_of(callback: Callback<Sample>, stores: bool, group: &Gone) -> Arc<Calls<Call>> {
     let (here, tally) = Tally::new(stores, [Some(group), None]);
     let known = tally.clone();
-    // Two types, not one that asks each time: a sample is then built where the callback reads it.
+    // Two types, not one with a check for each sample: a sample is then built where the callback
+    // reads it.
     let call: Call = match stores {
         true => Box::new(Calling::<true> {
             known,

@@ -24,7 +24,7 @@ pub trait Declared {
     fn undeclare_from(self, session: &Session) -> Ended<Self::Error>;
 }
 
-/// Writes it for what knows its session.
+/// Implements the trait for entities that know their session.
 macro_rules! undeclares_itself {
     ($([$($generics:tt)*] $declared:ty),+) => {$(
         impl<$($generics)*> Declared for $declared {

@@ -31,7 +31,7 @@ pub trait Wait: Resolvable {
     fn wait(self) -> Self::To;
 }
 
-/// An operation: what [`Wait::wait`] and `.await` give.
+/// An operation that runs by [`Wait::wait`] or by `.await`.
 pub trait Resolvable {
     /// Result of the operation.
     type To;
@@ -71,10 +71,10 @@ impl<T, Output> Resolve<Output> for T where T: Wait<To = Output> + IntoFuture<Ou
 pub trait Operation: Sized {
     /// Value that the operation returns.
     type Given;
-    /// Why it is not done.
+    /// Error of the operation.
     type Refusal: Refusal;
 
-    /// Carries the operation out; the same as `.typed().wait()`.
+    /// Carries the operation out; equivalent to `.typed().wait()`.
     ///
     /// # Errors
     /// The errors of the builder.
@@ -98,10 +98,10 @@ pub trait Operation: Sized {
 
 /// An [`Operation`] that can be awaited.
 pub trait OperationLater: Operation {
-    /// Carries it out.
+    /// Future of the operation.
     type Later: Future<Output = Result<Self::Given, Self::Refusal>> + Unpin;
 
-    /// Carries the operation out, waiting by waker; the same as `.typed().into_future()`.
+    /// Carries the operation out, waiting by waker; equivalent to `.typed().into_future()`.
     fn perform_later(self) -> Self::Later;
 }
 
@@ -203,7 +203,7 @@ pub(crate) use ready_at_once;
 /// A future behind a pointer, as [`IntoFuture`] of builders needs a type that can be named.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A list that can be used as it is, or waited for as if it were not there yet.
+/// A list that can be used as it is, or awaited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed<T>(pub(crate) Vec<T>);
 
@@ -316,7 +316,7 @@ impl IntoFuture for Locators {
     }
 }
 
-/// The result of an operation that is done already and only looks like one that has to be waited for.
+/// The result of an operation that is done already, in the form of one that can be awaited.
 #[derive(Debug)]
 #[must_use = "await it or call wait()"]
 pub struct Done<T>(pub(crate) T);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Questions of an advanced subscriber that are under way.
+//! Queries of an advanced subscriber that are under way.
 //!
 //! A query goes to every cache that matches, and ends when all of them have answered. A cache that
 //! never answers must not delay the samples of the other ones: a query that has brought nothing for
@@ -71,9 +71,9 @@ struct Asked {
     intake: Arc<Intake>,
     about: About,
     patience: Mutex<Patience>,
-    /// The sources do not wait for it any more.
+    /// Set once the sources do not wait for it any more.
     is_released: AtomicBool,
-    /// The last of its replies has come.
+    /// Set once the last of its replies has come.
     is_over: AtomicBool,
     over: Event,
 }

@@ -23,7 +23,7 @@ use crate::wait::Operation;
 /// The answering side of a publisher's cache, until it is dropped.
 pub(super) struct Archive(#[expect(dead_code, reason = "held")] Queryable<()>);
 
-/// The samples of a publisher, and what is known of all of them.
+/// The samples of a publisher, and their common data.
 pub(super) struct Shelf {
     ledger: Arc<Mutex<Ledger>>,
     is_numbered: bool,
@@ -34,7 +34,7 @@ pub(super) struct Shelf {
 }
 
 impl Archive {
-    /// Begins to answer on a publisher's `own` key from what is kept of its samples.
+    /// Declares the queryable on the publisher's `own` key, which answers from the cached samples.
     pub fn open(
         session: &Session,
         own: &KeyExpr<'static>,
@@ -106,7 +106,7 @@ impl Shelf {
         with_runtime!(&self.runtime, runtime => runtime.spawn_brief("zonda-cache", answer));
     }
 
-    /// Sends what is chosen, as fast as the share of the asker allows.
+    /// Sends the chosen samples, as fast as the share of the asker allows.
     async fn send(&self, query: &Query, mut place: Option<Place>) -> Result<(), AnswerError> {
         for sample in self.chosen(query) {
             let bytes = sample.bytes();

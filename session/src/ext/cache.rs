@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The newest samples of a publisher, and which of them a query gets.
+//! The newest samples of a publisher, and their selection for a query.
 
 use std::mem;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,12 +14,13 @@ use crate::query::{Parameters, TimeRange, ZenohParameters};
 use crate::sample::SampleKind;
 use crate::time::Timestamp;
 
-/// A sample as it is kept: all of it but what all of its publisher have, and its number, which follows from its place.
+/// A cached sample, without the data that are common to the publisher's samples, and without its
+/// number, which follows from its slot.
 #[derive(Debug, Default)]
 struct Cached {
     payload: ZBytes,
     beside: Beside,
-    /// All that it takes.
+    /// Memory that it takes, in bytes.
     bytes: usize,
 }
 
@@ -48,7 +49,8 @@ impl Beside {
         }
     }
 
-    /// Parts of a message of a publisher whose puts have this encoding. It is shared.
+    /// Returns the parts of a message of a publisher whose puts have this encoding. The payload is
+    /// shared.
     pub fn of(message: &Message, encoding: &Encoding) -> Beside {
         let is_usual = message.kind == SampleKind::Put
             && message.attachment.is_none()
@@ -90,7 +92,7 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// Bytes that sending it takes, about.
+    /// Approximate bytes that sending it takes.
     pub fn bytes(&self) -> usize {
         let attached = self.attachment.as_ref().map_or(0, ZBytes::len);
         size_of::<Cached>() + self.payload.len() + attached
@@ -100,7 +102,7 @@ impl Chosen {
 /// Samples evicted for a new one. Their payloads may run users' code when they are dropped, so no lock is held then.
 #[derive(Debug, Default)]
 pub(super) struct Spilled {
-    /// The payload of the oldest sample, in whose place the new one is, if it may be shared.
+    /// The payload of the oldest sample, which the new one has replaced, if it may be shared.
     payload: Option<Payload>,
     /// Samples that had more than a payload, or were evicted for want of bytes.
     others: Option<Box<Others>>,
@@ -126,7 +128,7 @@ impl Spilled {
         self.others.get_or_insert_default().0.push(sample);
     }
 
-    /// Drops it, for which there is usually nothing to do, and no function to be called.
+    /// Drops the samples: usually there are none, so it is inline.
     #[inline(always)]
     pub fn let_go(self) {
         if let Some(payload) = self.payload {
@@ -138,12 +140,12 @@ impl Spilled {
     }
 }
 
-/// The samples, in a ring that grows up to its limit, and whose places are used again and again.
+/// The samples, in a ring that grows up to its limit and then reuses its slots.
 #[derive(Debug)]
 pub(super) struct Cache {
     encoding: Encoding,
     slots: Vec<Cached>,
-    /// The place of the oldest one.
+    /// The slot of the oldest sample.
     oldest: usize,
     /// The number of samples.
     count: usize,
@@ -240,8 +242,8 @@ impl Cache {
         }
     }
 
-    /// Samples for a query with these parameters, the oldest first, where `next` is the number of the sample to come if there
-    /// are numbers.
+    /// Returns the samples for a query with these parameters, the oldest first; `next` is the
+    /// number of the sample to come if there are numbers.
     pub fn chosen(
         &self,
         parameters: &Parameters<'_>,
@@ -257,7 +259,7 @@ impl Cache {
         chosen
     }
 
-    /// Bytes that sending the [chosen](Self::chosen) samples takes.
+    /// Returns the bytes that sending the [chosen](Self::chosen) samples takes.
     pub fn weigh(&self, parameters: &Parameters<'_>, now: SystemTime, next: Option<u32>) -> usize {
         let filter = Filter::of(parameters, now);
         self.picked(&filter, next).map(|(one, _)| one.bytes).sum()
@@ -268,7 +270,7 @@ impl Cache {
         self.max_bytes
     }
 
-    /// Samples that a filter takes, the newest first.
+    /// Returns the samples that a filter accepts, the newest first.
     fn picked(
         &self,
         filter: &Filter,
@@ -334,12 +336,12 @@ impl Filter {
     }
 }
 
-/// Compares numbers that begin anew behind the last one: `number` is `mark` or behind it.
+/// Compares numbers that wrap around: returns true if `number` is `mark` or behind it.
 fn reaches(number: u32, mark: u32) -> bool {
     number.wrapping_sub(mark) as i32 >= 0
 }
 
-/// Reads `5`, `4..5`, `4..` or `..5`; both ends are included. `None` if there is no end.
+/// Parses `5`, `4..5`, `4..` or `..5`; both ends are included. `None` if no end can be read.
 fn numbers(text: &str) -> Option<(Option<u32>, Option<u32>)> {
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     let ends = (from.parse().ok(), to.parse().ok());
@@ -497,7 +499,8 @@ mod tests {
         }
     }
 
-    /// The ring against a list from which the oldest are taken, for many sizes in an order of no meaning.
+    /// The ring is compared with a list from which the oldest are removed, for many sizes in a
+    /// random order.
     #[test]
     fn the_ring_keeps_what_a_list_would() {
         let limits = (1..12).flat_map(|samples| [0, 90, 700, 3000].map(|bytes| (samples, bytes)));

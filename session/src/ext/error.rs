@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Why an advanced publisher or subscriber was not declared.
+//! Errors of the declaration of an advanced publisher or subscriber.
 
 use zonda_codec::{KeyExpr, KeyExprError};
 
 use crate::error::{DeclareError, Refusal};
 
-/// Why an advanced publisher or subscriber was not declared.
+/// Error of the declaration of an advanced publisher or subscriber.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdvancedError {

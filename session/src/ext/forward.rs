@@ -7,7 +7,7 @@ use crate::pubsub::{Publisher, Subscriber};
 use crate::sample::{Sample, SampleFields, SampleKind};
 use crate::wait::Pending;
 
-/// Publishes all that a subscriber receives, on another key.
+/// Forwarding of all samples that a subscriber receives, on another key.
 ///
 /// ```no_run
 /// # async fn forward() -> zonda::Result<()> {
@@ -21,10 +21,11 @@ use crate::wait::Pending;
 /// # }
 /// ```
 pub trait SubscriberForward<'a, S> {
-    /// Ends with the subscriber, or with the first sample that cannot be published.
+    /// Completes when the subscriber ends, or with the first sample that cannot be published.
     type Output;
 
-    /// Publishes all that comes from now on, deletions too, with payload, encoding, attachment and timestamp as they are.
+    /// Publishes all samples that come from now on, deletions too, with payload, encoding,
+    /// attachment and timestamp as they are.
     fn forward(&'a mut self, sink: S) -> Self::Output;
 }
 

@@ -61,7 +61,7 @@ impl MissDetectionConfig {
         self
     }
 
-    /// Starts the heartbeats, on the publisher's own key, of how many samples are in its ledger.
+    /// Starts the heartbeats on the publisher's own key, with the number of samples in its ledger.
     pub(super) fn start(
         &self,
         session: &Session,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Intake of an advanced subscriber: takes samples, heartbeats, tokens and answers, and carries out the steps that its
-//! [`Sources`] decide on, one step after another.
+//! Intake of an advanced subscriber: takes samples, heartbeats, tokens and answers, and carries out
+//! the steps that its [`Sources`] decide on, one after another.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +28,8 @@ use crate::pubsub::Subscriber;
 use crate::query::{Parameters, Selector};
 use crate::sample::{Sample, SampleKind};
 
-/// Steps that may wait before a thread that brings more waits for the one that carries them out.
+/// Limit of the waiting steps, above which a thread that adds more waits for the thread that
+/// carries them out.
 const BACKLOG_MAX: usize = 1024;
 
 /// Takes the turn to carry out waiting steps, if there are any and no other thread has it; a thread
@@ -50,28 +51,28 @@ pub(super) struct Declared {
     pub _periodic: Option<Ticker>,
 }
 
-/// The callback of a subscriber, and behind it that it is still there.
+/// The callback of a subscriber, and its membership in groups, which is dropped after it.
 pub(super) struct Called {
     pub callback: Callback<Sample>,
     pub _here: Here,
 }
 
-/// The way of all samples, answers, heartbeats and tokens to a subscriber.
+/// The path of all samples, answers, heartbeats and tokens to a subscriber.
 pub(super) struct Intake {
     pub session: WeakSession,
     pub key: KeyExpr<'static>,
     pub history: Option<HistoryConfig>,
     pub query_timeout: Duration,
-    /// Samples outlive the call of the callback.
+    /// Set if samples outlive the call of the callback.
     pub stores: bool,
     pub sources: SerialQueue<Sources>,
-    /// Empty once the subscriber has ended.
+    /// The callback; empty once the subscriber has ended.
     pub callback: ArcSwapOption<Called>,
     /// Completes when the callback is dropped.
     pub gone: Gone,
     pub misses: Listeners,
     pub questions: CancellationToken,
-    /// The intake of a subscriber that lives as long as its session.
+    /// The declarations of a subscriber that lives as long as its session.
     pub background: Mutex<Declared>,
 }
 

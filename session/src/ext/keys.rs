@@ -16,7 +16,7 @@ const NOTHING: &str = "_";
 /// Identity of one sequence of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Source {
-    /// A publisher that counts.
+    /// A publisher that numbers its samples.
     Numbered(EntityGlobalId),
     /// Samples stamped by this clock.
     Stamped(ZenohId),

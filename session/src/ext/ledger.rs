@@ -40,7 +40,8 @@ impl Ledger {
         number
     }
 
-    /// Samples for a query with these parameters, the oldest first; with numbers if the publisher's messages have them.
+    /// Returns the samples for a query with these parameters, the oldest first; with numbers if the
+    /// publisher's messages have them.
     pub fn chosen(
         &self,
         parameters: &Parameters<'_>,
@@ -51,7 +52,7 @@ impl Ledger {
         self.cache.chosen(parameters, now, next)
     }
 
-    /// Bytes of the samples that [`chosen`](Self::chosen) would give.
+    /// Returns the bytes of the samples that [`chosen`](Self::chosen) would return.
     pub fn weigh(&self, parameters: &Parameters<'_>, now: SystemTime, is_numbered: bool) -> usize {
         let next = is_numbered.then_some(self.published as u32);
         self.cache.weigh(parameters, now, next)

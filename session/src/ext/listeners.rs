@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Listeners of an advanced subscriber: to samples that are lost, and to publishers that come and go.
+//! Listeners of an advanced subscriber: to lost samples, and to publishers that come and go.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl<'a> SampleMissListenerBuilder<'a, DefaultHandler> {
 }
 
 impl<'a> SampleMissListenerBuilder<'a, Callback<Miss>> {
-    /// Declares a listener that lives as long as its subscriber: nothing has to be kept.
+    /// Declares a listener that lives as long as its subscriber: the program keeps no handle.
     pub fn background(self) -> BackgroundSampleMissListenerBuilder<'a> {
         BackgroundSampleMissListenerBuilder(self)
     }
@@ -93,13 +93,13 @@ impl Operation for BackgroundSampleMissListenerBuilder<'_> {
 
 ready_at_once!([] BackgroundSampleMissListenerBuilder<'_>);
 
-/// Receives the losses of a subscriber. Dropping it ends it, without blocking.
+/// A receiver of the losses of a subscriber. Dropping it ends it, without blocking.
 ///
 /// The listener dereferences to its handler. Samples do not wait for a handler that is full: a miss
 /// without room in it is dropped.
 #[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct SampleMissListener<H = FifoChannelHandler<Miss>> {
-    /// `None` if it outlives this.
+    /// The listeners to leave at the end; `None` if it outlives this.
     listeners: Option<Listeners>,
     number: u64,
     handler: H,
@@ -107,8 +107,8 @@ pub struct SampleMissListener<H = FifoChannelHandler<Miss>> {
 }
 
 impl<H> SampleMissListener<H> {
-    /// Ends it. The same as dropping it; to wait for it is to wait until no call of its callback runs any more and the callback
-    /// has been dropped.
+    /// Ends it, as dropping it does; waiting for the returned [`Ended`] waits until no call of its
+    /// callback runs any more and the callback has been dropped.
     pub fn undeclare(self) -> Ended {
         let gone = self.gone.clone();
         drop(self);
@@ -158,7 +158,7 @@ impl<'a> PublisherDetectionBuilder<'a, DefaultHandler> {
 }
 
 impl<H> PublisherDetectionBuilder<'_, H> {
-    /// Chooses whether the publishers that are there already are delivered too. Default: no.
+    /// Chooses whether the publishers that are alive already are delivered too. Default: no.
     pub fn history(mut self, history: bool) -> Self {
         self.history = history;
         self
@@ -166,7 +166,8 @@ impl<H> PublisherDetectionBuilder<'_, H> {
 }
 
 impl<'a> PublisherDetectionBuilder<'a, Callback<Sample>> {
-    /// Declares a liveliness subscriber that lives as long as its session: nothing has to be kept.
+    /// Declares a liveliness subscriber that lives as long as its session: the program keeps no
+    /// handle.
     pub fn background(self) -> BackgroundPublisherDetectionBuilder<'a> {
         BackgroundPublisherDetectionBuilder(self)
     }

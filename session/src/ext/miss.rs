@@ -63,7 +63,7 @@ impl Listeners {
         })))
     }
 
-    /// Adds one that has entered `gone`; its number takes it back.
+    /// Adds a listener that has entered `gone`; the returned number removes it.
     pub fn add(&self, listener: Patient<Miss>, gone: &Gone) -> u64 {
         let mut listening = self.0.lock();
         let told = Told {
@@ -89,7 +89,7 @@ impl Listeners {
         drop(removed);
     }
 
-    /// Ends all of them, and what is added later.
+    /// Ends all listeners, and those that are added later.
     pub fn end(&self) {
         let mut listening = self.0.lock();
         listening.is_over = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Counterpart of the reference's crate `zenoh-ext`: payloads that every implementation reads alike, and publishers and
-//! subscribers that miss nothing. With feature `ext`.
+//! Counterpart of the reference's crate `zenoh-ext`: payloads that every implementation reads
+//! alike, and publishers and subscribers without gaps. With feature `ext`.
 //!
 //! # Serialization
 //! [`z_serialize`] makes bytes of a value, [`z_deserialize`] reads them; a type of your own implements [`Serialize`] and

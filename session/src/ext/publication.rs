@@ -23,10 +23,10 @@ pub struct AdvancedPublicationBuilder<'a> {
     put: PublisherPutBuilder<'a>,
 }
 
-/// A put of an [`AdvancedPublisher`] under construction; the same builder.
+/// A put of an [`AdvancedPublisher`] under construction, with the same builder as a delete.
 pub type AdvancedPublisherPutBuilder<'a> = AdvancedPublicationBuilder<'a>;
 
-/// A delete of an [`AdvancedPublisher`] under construction; the same builder.
+/// A delete of an [`AdvancedPublisher`] under construction, with the same builder as a put.
 pub type AdvancedPublisherDeleteBuilder<'a> = AdvancedPublicationBuilder<'a>;
 
 impl<'a> AdvancedPublicationBuilder<'a> {
@@ -112,7 +112,7 @@ impl Operation for AdvancedPublicationBuilder<'_> {
     type Given = ();
     type Refusal = PublishError;
 
-    /// Publishes. What cannot be sent is kept all the same.
+    /// Publishes. A message that cannot be sent is cached all the same.
     ///
     /// # Blocking
     /// Under congestion control `Block` at most the timeout of the builder, else never.

@@ -58,13 +58,13 @@ pub struct AdvancedPublisher<'a> {
 }
 
 impl<'a> AdvancedPublisher<'a> {
-    /// Publishes a value, and keeps it.
+    /// Publishes a value, and caches it.
     #[inline(always)]
     pub fn put(&self, payload: impl Into<ZBytes>) -> AdvancedPublicationBuilder<'_> {
         AdvancedPublicationBuilder::new(self, self.publisher.put(payload))
     }
 
-    /// Publishes that the key has no value any more, and keeps that.
+    /// Publishes that the key has no value any more, and caches the deletion.
     pub fn delete(&self) -> AdvancedPublicationBuilder<'_> {
         AdvancedPublicationBuilder::new(self, self.publisher.delete())
     }
@@ -114,12 +114,12 @@ impl<'a> AdvancedPublisher<'a> {
         self.publisher.counters()
     }
 
-    /// Undeclares it. The same as dropping it; never fails.
+    /// Undeclares it, as dropping it does; never fails.
     pub fn undeclare(self) -> Ended {
         self.publisher.undeclare()
     }
 
-    /// Stamps, numbers and keeps a message; what is left is to send it.
+    /// Stamps, numbers and caches a message, which is then sent.
     pub(super) fn prepare(&self, message: &mut Message) {
         if message.timestamp.is_none() && self.stamps {
             message.timestamp = Some(self.node.new_timestamp());

@@ -25,7 +25,7 @@ pub trait AdvancedPublisherBuilderExt<'a, 'b, 'c> {
     /// Caches the newest samples for subscribers that come later or lose some.
     fn cache(self, config: CacheConfig) -> AdvancedPublisherBuilder<'a, 'b, 'c>;
 
-    /// Counts samples, so that subscribers see when some are lost.
+    /// Numbers samples, so that subscribers see when some are lost.
     fn sample_miss_detection(
         self,
         config: MissDetectionConfig,

@@ -15,22 +15,24 @@ use event_listener::Event;
 use parking_lot::Mutex;
 use zonda_codec::ZenohId;
 
-/// Answers of up to so many bytes take no turns, and have a budget of their own: recoveries are small.
+/// Limit of the bytes of an answer that takes no turn and has its own budget: recoveries are small.
 const SMALL: usize = 256 << 10;
 
-/// Larger answers that go to one neighbour at the same time.
+/// Limit of the larger answers that are sent to one neighbour at the same time.
 const TURNS: usize = 8;
 
-/// Questions of one neighbour that may wait for a turn or for the budget. The cache does not answer a further one.
+/// Limit of the queries of one neighbour that may wait for a turn or for the budget. The cache does
+/// not answer a further one.
 const WAITING_MAX: usize = 1024;
 
-/// The least that a neighbour gets at once, whatever the cache holds.
+/// Minimum of the bytes that a neighbour gets at once, whatever the cache holds.
 const BURST_MIN: usize = 16 << 20;
 
 /// Number of shares from which on a new one evicts the shares of idle neighbours.
 const LOOK_AT: usize = 64;
 
-/// Bytes that may go out now, and how many more each second. Below zero they are lent.
+/// Budget: bytes that may be sent now, and the bytes that each second adds. Below zero they are
+/// lent.
 #[derive(Debug)]
 struct Budget {
     left: f64,
@@ -76,7 +78,7 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Share {
     state: Mutex<State>,
-    /// Notified when an answer has ended.
+    /// Event that an answer has ended.
     ended: Event,
 }
 
@@ -107,7 +109,7 @@ pub(super) struct Queued {
 }
 
 impl Shares {
-    /// Shares of a cache that keeps at most so many bytes.
+    /// Creates the shares of a cache that keeps at most so many bytes.
     pub fn new(max_bytes: usize) -> Shares {
         Shares {
             burst: max_bytes.saturating_mul(2).max(BURST_MIN),
@@ -138,7 +140,7 @@ impl Shares {
 }
 
 impl Share {
-    /// Compares it with a new share: nothing is missing from its budgets.
+    /// Returns true if it equals a new share: nothing is missing from its budgets.
     fn is_whole(&self, now: Instant) -> bool {
         let mut state = self.state.lock();
         state.small.take(0, now);
@@ -288,7 +290,8 @@ mod tests {
         assert!(shares.all.lock().len() <= LOOK_AT);
     }
 
-    /// Small questions that come faster than their answers may go out wait without a choice of samples, and only so many do.
+    /// Small queries that come faster than their answers may be sent wait without a choice of
+    /// samples, and only so many do.
     #[test]
     fn small_answers_beyond_the_budget_wait_and_few_do() {
         let (shares, now) = (Shares::new(CACHE), Instant::now());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`AdvancedSubscriber`]: gets what was published before it was there, and what was lost.
+//! [`AdvancedSubscriber`]: gets the samples from before its declaration, and lost ones.
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ use crate::sample::Sample;
 #[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct AdvancedSubscriber<H = FifoChannelHandler<Sample>> {
     intake: Arc<Intake>,
-    /// `None` once it lives as long as its session.
+    /// The declarations; `None` once it lives as long as its session.
     subscriber: Option<Subscriber<()>>,
     declared: Declared,
     id: EntityGlobalId,
@@ -101,14 +101,15 @@ impl<H> AdvancedSubscriber<H> {
         SampleMissListenerBuilder::new(&self.intake.misses)
     }
 
-    /// Declares a liveliness subscriber to the publishers on these keys that let themselves be detected
+    /// Declares a liveliness subscriber to the publishers on these keys that announce themselves
     /// (`publisher_detection`).
     pub fn detect_publishers(&self) -> PublisherDetectionBuilder<'_> {
         PublisherDetectionBuilder::new(&self.intake)
     }
 
-    /// Undeclares it. The same as dropping it: no call of the handler begins afterwards. To wait for this is to wait until
-    /// none runs any more and the handler is dropped; never fails.
+    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. Waiting for
+    /// the returned [`Ended`] waits until no call runs any more and the handler is dropped; never
+    /// fails.
     pub fn undeclare(self) -> Ended {
         let gone = self.intake.gone.clone();
         drop(self);

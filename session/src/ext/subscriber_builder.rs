@@ -25,10 +25,10 @@ use crate::pubsub::{Subscriber, SubscriberBuilder};
 use crate::sample::{Locality, Sample};
 use crate::wait::{Operation, ready_at_once};
 
-/// Time that caches have for their answers by default.
+/// Default timeout of the caches' answers.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time for which a source is known after its last sample by default.
+/// Default time for which a source is known after its last sample.
 const RETENTION: Duration = Duration::from_secs(3600);
 
 /// Conversion of a [`SubscriberBuilder`] to one of an [`AdvancedSubscriber`].
@@ -125,7 +125,7 @@ impl<'c, H> AdvancedSubscriberBuilder<'_, '_, 'c, H> {
         self
     }
 
-    /// Sets the time that caches have for their answers. Default: 10 s.
+    /// Sets the timeout of the caches' answers. Default: 10 s.
     pub fn query_timeout(mut self, limit: Duration) -> Self {
         self.manner.query_timeout = limit;
         self
@@ -149,7 +149,7 @@ impl<'c, H> AdvancedSubscriberBuilder<'_, '_, 'c, H> {
 }
 
 impl<'a, 'b, 'c> AdvancedSubscriberBuilder<'a, 'b, 'c, Callback<Sample>> {
-    /// Declares a subscriber that lives as long as its session: nothing has to be kept.
+    /// Declares a subscriber that lives as long as its session: the program keeps no handle.
     pub fn background(self) -> BackgroundAdvancedSubscriberBuilder<'a, 'b, 'c> {
         BackgroundAdvancedSubscriberBuilder(self)
     }
@@ -219,7 +219,8 @@ impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_,
 
 ready_at_once!([H: IntoHandler<Sample>] AdvancedSubscriberBuilder<'_, '_, '_, H>);
 
-/// Ends the rest of a subscriber when the declaration of its key ends, be it by a close of the session.
+/// Guard that ends the rest of a subscriber when the declaration of its key ends, be it by a close
+/// of the session.
 struct Ending(Arc<Intake>);
 
 impl Drop for Ending {

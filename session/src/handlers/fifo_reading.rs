@@ -13,7 +13,8 @@ use futures_core::stream::{FusedStream, Stream};
 use super::{FifoChannelHandler, RecvError};
 use crate::turns::poll_turn;
 
-/// The values of a [`FifoChannelHandler`] as they come; ends when nothing will come any more. Each step blocks.
+/// Iterator over the values of a [`FifoChannelHandler`] as they come; ends when it has no sender
+/// any more. Each step blocks.
 #[derive(Debug)]
 pub struct FifoIter<'a, T>(pub(super) &'a FifoChannelHandler<T>);
 
@@ -25,7 +26,8 @@ impl<T> Iterator for FifoIter<'_, T> {
     }
 }
 
-/// The values of a [`FifoChannelHandler`] that it owns; ends when nothing will come any more. Each step blocks.
+/// Iterator over the values of a [`FifoChannelHandler`] that it owns; ends when it has no sender
+/// any more. Each step blocks.
 #[derive(Debug)]
 pub struct FifoIntoIter<T>(pub(super) FifoChannelHandler<T>);
 
@@ -65,15 +67,16 @@ impl<T> FusedStream for FifoStream<'_, T> {
     }
 }
 
-/// The next value of a [`FifoChannelHandler`], waited for by waker. It is terminated, in the sense of `futures::select!`,
-/// once it has given its value or error. Once in 128 times on a thread it is pending, with its task woken, although a value is
-/// there: other tasks have a turn then. [`try_recv`](FifoChannelHandler::try_recv) looks without waiting.
+/// The next value of a [`FifoChannelHandler`], waited for by waker. It is terminated, in the sense
+/// of `futures::select!`, once it has returned its value or error. Once in 128 times on a thread it
+/// is pending, with its task woken, although a value is there: other tasks have a turn then.
+/// [`try_recv`](FifoChannelHandler::try_recv) looks without waiting.
 ///
 /// # Cancel safety
 /// Dropping it loses nothing.
 pub struct FifoRecv<'a, T> {
     pub(super) handler: &'a FifoChannelHandler<T>,
-    /// `None` until it is polled first, and once it has given something.
+    /// The queue's future; `None` until it is polled first, and once it has returned.
     pub(super) queue: Option<flume::r#async::RecvFut<'a, T>>,
     pub(super) is_over: bool,
 }

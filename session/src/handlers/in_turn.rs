@@ -2,9 +2,10 @@
 
 //! Callbacks that change what they have captured: called by one thread at a time.
 //!
-//! No lock is held while the function runs: it is the seat of a [`SerialQueue`], in whose turn it is called. The other threads
-//! hand in their values and wait until they are called with. A value that the function itself causes, as by publishing what
-//! it subscribes to, would wait for itself; it is called with once the function has returned.
+//! No lock is held while the function runs: it is the owner of a [`SerialQueue`], and called in the
+//! queue's turn. Other threads push their values and wait until the function has been called with
+//! them. A value that the function itself causes, as by publishing on a key it subscribes to, would
+//! wait for itself; the function is called with it after it has returned.
 //!
 //! Nothing helps two functions that run on two threads and cause each other's calls: each waits for the other to return.
 

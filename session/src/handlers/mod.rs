@@ -15,10 +15,12 @@
 //! A callback may call anything of its session: put, declare, undeclare (itself too), close. No lock is held while it
 //! runs, nor while it is dropped. A panic in it is logged and costs that one message.
 //!
-//! A callback that changes what it has captured is given to `callback_mut`, and called by one thread at a time; other ones
-//! wait. What it causes itself to be called with waits until it has returned, and then comes even if it has undeclared
-//! itself. Two of them that cause each other's calls, as by publishing what the other subscribes to, can wait for each
-//! other for ever when they run on two threads: give one of them to `callback`, or let it read a queue.
+//! A callback that changes what it has captured is given to `callback_mut`, and called by one
+//! thread at a time; other ones wait. A value that comes from inside of the call waits until the
+//! call has returned, and is then delivered even if the callback has undeclared itself. Two such
+//! callbacks that cause each other's calls, as by publishing on the key that the other subscribes
+//! to, can wait for each other for ever when they run on two threads: give one of them to
+//! `callback`, or let it read a queue.
 
 mod callback;
 mod fifo;
@@ -56,8 +58,9 @@ macro_rules! used_as_handler {
     };
 }
 
-/// The setters of a builder with a field `handler`: a function, one that changes what it has captured, or any handler. The
-/// text above the builder is that of `callback`, as builders differ in where the function runs.
+/// Defines the setters of a builder with a field `handler`: a function, one that changes what it
+/// has captured, or any handler. The text above the builder is that of `callback`, as builders
+/// differ in where the function runs.
 macro_rules! handler_setters {
     ($(#[$where:meta])+ $builder:ident($($param:tt),*) of $value:ident keeps $($field:ident),+) => {
         $(#[$where])+
@@ -98,13 +101,13 @@ pub(crate) use {handler_setters, used_as_handler};
 /// The handler of a subscriber, queryable or get that names none.
 pub type DefaultHandler = FifoChannel;
 
-/// Something that takes what a subscriber, a queryable or a get receives: split into the side that is called and the side that the
-/// application keeps.
+/// A conversion to the two sides of a handler: the callback for the received values, and the part
+/// that the application keeps.
 pub trait IntoHandler<T> {
     /// The part that the application keeps; reached through the subscriber, which dereferences to it.
     type Handler;
 
-    /// Values outlive the call. They are then prepared by [`Stored::before_storing`].
+    /// Set if values outlive the call. They are then prepared by [`Stored::before_storing`].
     const STORES: bool = true;
 
     /// Creates the callback and the handler.
@@ -139,12 +142,12 @@ pub trait Stored: Sized {
     fn turn_away(self) {}
 }
 
-/// Why nothing was received.
+/// Error of receiving from a handler.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecvError {
-    /// Nothing is left, and nothing will come: the get has ended, the subscriber or queryable is undeclared, or the
-    /// session is closed.
+    /// No value is left, and none will come: the get has ended, the subscriber or queryable is
+    /// undeclared, or the session is closed.
     #[error("nothing will come any more: it has ended or is closed")]
     Closed,
     /// The process was forked after the session was opened; no value will come here.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Callbacks that wait for room without holding a thread, for what is delivered one after another by a task of its own.
+//! Callbacks that wait for room without holding a thread, for values that a separate task delivers
+//! one after another.
 
 use std::fmt;
 use std::future::Future;

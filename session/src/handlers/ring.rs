@@ -63,7 +63,7 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for RingChannel {
 
 struct Ring<T> {
     state: Mutex<State<T>>,
-    /// Notified once per value, and for everyone when the writer goes.
+    /// Event of each value, and of the end of the writer.
     arrived: Event,
     dropped: AtomicU64,
     capacity: usize,
@@ -71,7 +71,7 @@ struct Ring<T> {
 
 struct State<T> {
     values: VecDeque<T>,
-    /// No value will come any more.
+    /// Set once no value will come any more.
     closed: bool,
 }
 
@@ -170,7 +170,8 @@ impl<T> RingChannelHandler<T> {
     /// # Errors
     /// The errors of [`recv`](Self::recv).
     pub fn try_recv(&self) -> Result<Option<T>, RecvError> {
-        // The thread that fills the ring, and holds its lock, may be left behind in the parent of a process that was forked off.
+        // The thread that fills the ring, and holds its lock, may exist only in the parent of a
+        // forked process.
         match self.origin.is_elsewhere() {
             true => Err(RecvError::Forked),
             false => self.ring.take(),
@@ -222,7 +223,7 @@ impl<T> RingChannelHandler<T> {
         self.ring.state.lock().values.len()
     }
 
-    /// Returns whether no value waits to be taken.
+    /// Returns true if no value waits to be taken.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -11,7 +11,7 @@ use super::*;
 
 impl Stored for u32 {}
 
-/// Long enough that it never passes in a test that works.
+/// Limit that no working test exceeds.
 const LONG: Duration = Duration::from_secs(20);
 
 #[test]

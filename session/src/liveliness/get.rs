@@ -21,9 +21,9 @@ use crate::wait::{Operation, ready_at_once};
 /// A query for live tokens, under construction; made by
 /// [`Liveliness::get`](super::Liveliness::get).
 ///
-/// The answers end when all are delivered: among peers at once, and with a router when it has answered. A client that has lost
-/// its router waits for the next one. What is not known within the timeout is reported by one error, `Timeout`, as the last
-/// reply.
+/// The replies end when all are delivered: among peers at once, and with a router when it has
+/// answered. A client that has lost its router waits for the next one. Missing replies are reported
+/// after the timeout by one error, `Timeout`, as the last reply.
 #[derive(Debug)]
 #[must_use = "nothing is asked before .await or .wait()"]
 pub struct LivelinessGetBuilder<'a, 'b, H = DefaultHandler> {
@@ -112,7 +112,7 @@ impl<H: IntoHandler<Reply>> Operation for LivelinessGetBuilder<'_, '_, H> {
             number: Arc::clone(&number),
         });
         let tell = Box::new(move |notice| {
-            // Goes with this closure.
+            // Dropped with this closure.
             let _watched = &watched;
             match notice {
                 Notice::Token { key, .. } => {

@@ -53,7 +53,7 @@ impl<H> LivelinessSubscriberBuilder<'_, '_, H> {
 }
 
 impl<'a, 'b> LivelinessSubscriberBuilder<'a, 'b, Callback<Sample>> {
-    /// Declares a subscriber that lives as long as its session: nothing has to be kept.
+    /// Declares a subscriber that lives as long as its session: the program keeps no handle.
     pub fn background(self) -> BackgroundLivelinessSubscriberBuilder<'a, 'b> {
         BackgroundLivelinessSubscriberBuilder(self)
     }

@@ -59,7 +59,7 @@ impl LivelinessToken {
         &self.key
     }
 
-    /// Ends it. The same as dropping it; never blocks and never fails.
+    /// Ends it, as dropping it does; never blocks and never fails.
     pub fn undeclare(self) -> Ended {
         drop(self);
         Ended::now()

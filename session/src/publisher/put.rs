@@ -29,7 +29,7 @@ pub struct PublisherPutBuilder<'a> {
     pub(super) rich: Option<Box<Message>>,
 }
 
-/// A delete of a publisher under construction; the same builder.
+/// A delete of a publisher under construction, with the same builder as a put.
 pub type PublisherDeleteBuilder<'a> = PublisherPutBuilder<'a>;
 
 impl PublisherPutBuilder<'_> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Query`]: what a queryable receives, and replies to.
+//! [`Query`], which a queryable receives and replies to.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -51,9 +51,9 @@ pub struct Query {
 
 /// The queryable that got a query.
 pub(super) struct Place {
-    /// Known as soon as it is declared.
+    /// The id, known once the queryable is declared.
     pub id: OnceLock<QueryableId>,
-    /// Time that a reply may wait, unless it has its own.
+    /// Default limit of the wait of a reply.
     pub limit: Duration,
     /// The namespace of its session.
     pub namespace: Option<std::sync::Arc<Namespace>>,
@@ -151,12 +151,12 @@ impl Query {
         self.asked.qos().congestion_control()
     }
 
-    /// Returns whether the replies do not wait for company in a batch.
+    /// Returns true if the replies are sent at once instead of in a common batch.
     pub fn express(&self) -> bool {
         self.asked.qos().is_express()
     }
 
-    /// Answers with a value. The key has to intersect the query's, unless the query
+    /// Replies with a value. The key has to intersect the query's, unless the query
     /// [accepts](Query::accepts_replies) any.
     pub fn reply<'b, K>(
         &self,
@@ -171,7 +171,7 @@ impl Query {
         ReplyBuilder::new(self, key.try_into().map_err(Into::into), message)
     }
 
-    /// Answers that a key has no value any more.
+    /// Replies that a key has no value any more.
     pub fn reply_del<'b, K>(&self, key: K) -> ReplyBuilder<'_, 'b, ReplyBuilderDelete>
     where
         K: TryInto<KeyExpr<'b>>,
@@ -186,7 +186,7 @@ impl Query {
         ReplyErrBuilder::new(self, payload.into(), self.place.limit)
     }
 
-    /// Answers with a sample as it is, for example one that was kept from a subscriber.
+    /// Replies with a sample as it is, for example one that was kept from a subscriber.
     pub fn reply_sample(&self, sample: Sample) -> ReplySample<'_> {
         ReplySample::new(self, sample, self.place.limit)
     }

@@ -131,7 +131,7 @@ impl Merging {
             return Some(reply);
         };
         let known = self.keys.get_mut(place)?;
-        // A key that is new here has nothing, which is older than anything.
+        // A new key has no timestamp, which is older than any.
         if timestamp < known.timestamp {
             return None;
         }

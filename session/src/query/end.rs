@@ -5,13 +5,13 @@
 use zonda_codec::ZenohId;
 use zonda_router::node::QueryEnd;
 
-/// Why a get ended.
+/// Reason of the end of a get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndReason {
     /// Every queryable has sent all its replies, or there is none.
     Complete,
-    /// The time was over before all replies had come.
+    /// The timeout passed before all replies had come.
     Timeout,
     /// The token of the get was cancelled.
     Cancelled,

@@ -50,8 +50,9 @@ impl<'a, 'b> SessionGetBuilder<'a, 'b, DefaultHandler> {
     }
 
     handler_setters! {
-        /// Calls this function with every reply, inline: on the receiving task, or on the asking thread for a reply of this
-        /// same session. While it runs its link is not read, so keep it short; it may call anything of the session.
+        /// Calls this function with every reply, inline: on the receiving task, or on the querying
+        /// thread for a reply of this same session. While it runs its link is not read, so keep it
+        /// short; it may call anything of the session.
         SessionGetBuilder('a, 'b) of Reply keeps session, selector, manner, matter
     }
 }
@@ -138,7 +139,7 @@ fn below(namespace: Arc<Namespace>, callback: Callback<Reply>) -> Callback<Reply
     })
 }
 
-/// No timeout is longer.
+/// Limit of timeouts.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 impl Inquiry<'_> {

@@ -45,12 +45,12 @@ pub enum ReplyKeyExpr {
     MatchingQuery,
 }
 
-/// The target of a query, and the manner.
+/// The target of a query, and its other options.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Manner {
     pub target: Target,
     pub consolidation: QueryConsolidation,
-    /// The session's default if `None`.
+    /// The timeout; the session's default if `None`.
     pub timeout: Option<Duration>,
     pub accept: ReplyKeyExpr,
     pub priority: Priority,
@@ -136,7 +136,7 @@ impl std::fmt::Debug for Matter {
     }
 }
 
-/// Writes the setters of builders with a [`Manner`] at the given place.
+/// Defines the setters of builders with a [`Manner`] at the given place.
 macro_rules! manner_setters {
     ($($manner:tt)+) => {
         /// Sets which queryables get the query. Default: the nearest complete one, or all if none
@@ -197,7 +197,7 @@ macro_rules! manner_setters {
     };
 }
 
-/// Writes the setters of builders with a [`Matter`] at the given place.
+/// Defines the setters of builders with a [`Matter`] at the given place.
 macro_rules! matter_setters {
     ($($matter:tt)+) => {
         /// Sets a payload for the queryables. Default: none.
@@ -236,7 +236,8 @@ macro_rules! matter_setters {
             self
         }
 
-        /// Calls this once when the get has ended, after the handler got its last reply and before the handler ends.
+        /// Calls this function once when the get has ended, after the handler got its last reply
+        /// and before the handler ends.
         ///
         /// ```
         /// use std::sync::mpsc::channel;

@@ -35,7 +35,7 @@
 //! matching queryable is known: queryables may be reconnecting, too. Its timeout counts all the
 //! same.
 //!
-//! To drop the handler does not end the get: what still comes is discarded. Cancel it with a
+//! Dropping the handler does not end the get: later replies are discarded. Cancel it with a
 //! [`CancellationToken`](crate::cancellation::CancellationToken).
 //!
 //! # Threads

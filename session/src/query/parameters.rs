@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Parameters`]: what follows the `?` of a selector, as names with values.
+//! [`Parameters`], the text behind the `?` of a selector, as names with values.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ const CHOICE: char = '|';
 
 /// Name of the parameter with which a selector restricts the time of values.
 pub(crate) const TIME: &str = "_time";
-/// The name by which an asker allows replies on any key.
+/// Name of the parameter that allows replies on any key.
 pub(crate) const ANY_KEY: &str = "_anyke";
 
 /// Names with values, as in `unit=celsius;sensor=3|4`. Names that begin with `_` are the protocol's.
@@ -43,7 +43,7 @@ impl Parameters<'_> {
         Parameters(Cow::Borrowed(""))
     }
 
-    /// Returns whether the text is empty.
+    /// Returns true if the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -53,7 +53,7 @@ impl Parameters<'_> {
         &self.0
     }
 
-    /// Returns whether there is an entry of this name.
+    /// Returns true if there is an entry of this name.
     pub fn contains_key(&self, name: impl AsRef<str>) -> bool {
         self.get(name).is_some()
     }
@@ -155,7 +155,7 @@ pub trait ZenohParameters {
     fn set_reply_key_expr_any(&mut self);
     /// Returns the requested time range (`_time`), if there is one.
     fn time_range(&self) -> Option<Result<TimeRange, TimeRangeError>>;
-    /// Returns whether replies on keys that do not match the query are allowed (`_anyke`).
+    /// Returns true if replies on keys that do not match the query are allowed (`_anyke`).
     fn reply_key_expr_any(&self) -> bool;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Querier`]: a key and a manner of asking that are worked out once, so that each get is cheap.
+//! [`Querier`]: a key and options that are resolved once, so that each get is cheap.
 
 use std::fmt;
 use std::sync::Arc;
@@ -213,7 +213,7 @@ impl<'a, 'b> QuerierGetBuilder<'a, 'b, DefaultHandler> {
 impl<'a, H> QuerierGetBuilder<'a, '_, H> {
     matter_setters!(matter);
 
-    /// Parameters for the queryables, such as `unit=celsius`. Default: none.
+    /// Sets parameters for the queryables, such as `unit=celsius`. Default: none.
     pub fn parameters<'p>(
         self,
         parameters: impl Into<Parameters<'p>>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Queryables: queries on matching keys are given to a handler, which replies.
+//! Queryables: a handler gets the queries on matching keys, and replies.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -47,9 +47,9 @@ impl<'a, 'b> QueryableBuilder<'a, 'b, DefaultHandler> {
     }
 
     handler_setters! {
-        /// Calls this function with every query, inline: on the receiving task, or on the asking thread for a query of this
-        /// same session. While it runs its link is not read, so keep it short, or keep the query and reply elsewhere; it may
-        /// call anything of the session.
+        /// Calls this function with every query, inline: on the receiving task, or on the querying
+        /// thread for a query of this same session. While it runs its link is not read, so keep it
+        /// short, or keep the query and reply elsewhere; it may call anything of the session.
         QueryableBuilder('a, 'b) of Query keeps session, key, complete, origin
     }
 }
@@ -71,7 +71,7 @@ impl<H> QueryableBuilder<'_, '_, H> {
 }
 
 impl<'a, 'b> QueryableBuilder<'a, 'b, Callback<Query>> {
-    /// Declares a queryable that lives as long as its session: nothing has to be kept.
+    /// Declares a queryable that lives as long as its session: the program keeps no handle.
     pub fn background(self) -> BackgroundQueryableBuilder<'a, 'b> {
         BackgroundQueryableBuilder(self)
     }
@@ -132,8 +132,8 @@ impl Operation for BackgroundQueryableBuilder<'_, '_> {
 
 ready_at_once!([] BackgroundQueryableBuilder<'_, '_>);
 
-/// Receives the queries on every key that matches its own. Dropping it undeclares it, without blocking; queries that
-/// wait in its handler are then dropped with it, which ends them.
+/// A receiver of the queries on every key that matches its own. Dropping it undeclares it, without
+/// blocking; queries that wait in its handler are then dropped with it, which ends them.
 ///
 /// The queryable dereferences to its handler, so that the default one is used like a queue:
 ///
@@ -187,7 +187,7 @@ impl<H> Queryable<H> {
         self.entry.set_background(background);
     }
 
-    /// Queries that were lost because the callback panicked on them.
+    /// Returns the number of queries that were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         self.entry.panics()
     }
@@ -223,7 +223,7 @@ fn calls_of(called: (Callback<Query>, bool), place: Arc<Place>, group: &Gone) ->
     let called = (callback, here);
     let call: Call = Box::new(move |asked| {
         let (callback, _) = &called;
-        // Of a query that is none of the session's business, dropping is the answer.
+        // A query outside of the namespace is dropped, which is its answer.
         let Some(key) = incoming(place.namespace.as_ref(), asked.key().clone()) else {
             return;
         };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`Reply`]: what a get receives.
+//! [`Reply`], which a get receives.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::handlers::Stored;
 use crate::namespace::Namespace;
 use crate::sample::Sample;
 
-/// One answer to a query: a sample, or an error.
+/// A reply to a query: a sample, or an error.
 ///
 /// ```
 /// fn show(reply: &zonda::query::Reply) {

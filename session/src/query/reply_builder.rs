@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Answers under construction.
+//! Replies under construction.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct ReplyBuilderPut;
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyBuilderDelete;
 
-/// An answer under construction; made by [`Query::reply`] and [`Query::reply_del`].
+/// A reply under construction; made by [`Query::reply`] and [`Query::reply_del`].
 ///
 /// `.wait()` and `.await` return whether the reply was sent: the asker may not wait any more, or
 /// (if the query was sent with congestion control `Drop`) the reply was dropped for a slow peer.
@@ -71,17 +71,17 @@ impl<'a, 'b, T> ReplyBuilder<'a, 'b, T> {
 
     message_setters!(message);
 
-    /// Changes nothing: answers travel with the priority of their query.
+    /// Changes nothing: replies have the priority of their query.
     pub fn priority(self, _priority: Priority) -> Self {
         self
     }
 
-    /// Changes nothing: answers travel with the congestion control of their query.
+    /// Changes nothing: replies have the congestion control of their query.
     pub fn congestion_control(self, _control: CongestionControl) -> Self {
         self
     }
 
-    /// Changes nothing: answers are express if their query is.
+    /// Changes nothing: replies are express if their query is.
     pub fn express(self, _express: bool) -> Self {
         self
     }
@@ -91,7 +91,7 @@ impl<T> Operation for ReplyBuilder<'_, '_, T> {
     type Given = ();
     type Refusal = AnswerError;
 
-    /// Answers.
+    /// Replies.
     ///
     /// # Blocking
     /// If the query was sent with congestion control `Drop` never; else at most the timeout of the builder. For a query
@@ -104,7 +104,7 @@ impl<T> Operation for ReplyBuilder<'_, '_, T> {
 impl<'a, T: Send + 'a> OperationLater for ReplyBuilder<'a, 'a, T> {
     type Later = Pending<'a, Result<Self::Given, Self::Refusal>>;
 
-    /// Answers; where it has to wait, it waits by waker.
+    /// Replies; where it has to wait, it waits by waker.
     fn perform_later(self) -> Self::Later {
         let ReplyBuilder {
             query,
@@ -121,7 +121,7 @@ impl<'a, T: Send + 'a> OperationLater for ReplyBuilder<'a, 'a, T> {
 
 awaited!(['a, T: Send + 'a] ReplyBuilder<'a, 'a, T>);
 
-/// An answer that is a sample as it is; made by [`Query::reply_sample`].
+/// A reply that is a sample as it is; made by [`Query::reply_sample`].
 #[derive(Debug)]
 #[must_use = "nothing is answered before .await or .wait()"]
 pub struct ReplySample<'a> {
@@ -153,7 +153,7 @@ impl Operation for ReplySample<'_> {
     type Given = ();
     type Refusal = AnswerError;
 
-    /// Answers.
+    /// Replies.
     ///
     /// # Blocking
     /// Blocks as [`ReplyBuilder`] does.
@@ -172,7 +172,7 @@ impl<'a> OperationLater for ReplySample<'a> {
 
 awaited!(['a] ReplySample<'a>);
 
-/// An error as an answer, under construction; made by [`Query::reply_err`].
+/// An error reply under construction; made by [`Query::reply_err`].
 #[derive(Debug)]
 #[must_use = "nothing is answered before .await or .wait()"]
 pub struct ReplyErrBuilder<'a> {
@@ -198,7 +198,8 @@ impl<'a> ReplyErrBuilder<'a> {
         self
     }
 
-    /// Sets the time that this answer may wait for room. Default: the configuration's `wait_before_close`, 5 s.
+    /// Sets the time that this reply may wait for room. Default: the configuration's
+    /// `wait_before_close`, 5 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
@@ -216,7 +217,7 @@ impl Operation for ReplyErrBuilder<'_> {
     type Given = ();
     type Refusal = AnswerError;
 
-    /// Answers.
+    /// Replies.
     ///
     /// # Blocking
     /// Blocks as [`ReplyBuilder`] does.

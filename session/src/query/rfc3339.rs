@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Times in UTC as RFC 3339 writes them: `2024-02-29T12:00:00.5Z`.
+//! Times in UTC in the form of RFC 3339: `2024-02-29T12:00:00.5Z`.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -9,7 +9,7 @@ use zonda_codec::civil::date;
 
 const DAY_S: i64 = 86_400;
 
-/// Reads a time; the `T` may be a space and the `Z` may be left out.
+/// Parses a time; the `T` may be a space and the `Z` may be left out.
 pub(super) fn parse(text: &str) -> Option<SystemTime> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let (date, time) = text.split_once(['T', ' '])?;
@@ -73,7 +73,7 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(year * 365 + leap_days + (153 * from_march + 2) / 5 + day - 1 - 719_468)
 }
 
-/// Writes a time; only as many decimals as it has.
+/// Formats a time, with only as many decimals as it has.
 pub(super) fn write(time: SystemTime, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (seconds, nanos) = match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => (after.as_secs() as i64, after.subsec_nanos()),

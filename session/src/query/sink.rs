@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The session's side of a query: makes [`Reply`]s of what the node brings, merges them, and calls the handler.
+//! The session's side of a query: converts the node's replies to [`Reply`]s, merges them, and calls
+//! the handler.
 //!
 //! The node decides which replies come, one at a time, and when it ends; see [`ReplySink`].
 
@@ -27,7 +28,7 @@ pub(super) struct GetSink {
     pub on_end: Option<OnEnd>,
     /// The entry in the token, removed at the end.
     pub cancellation: Option<Cancellation>,
-    /// Replies outlive the call of the handler, or are held back.
+    /// Set if replies outlive the call of the handler, or are held back.
     pub stores: bool,
     /// Time at which the get and its replies expire.
     pub deadline: Instant,
@@ -105,7 +106,7 @@ fn lost(how: QueryEnd) -> Option<Reply> {
     Some(Reply::failed(error, None))
 }
 
-/// The place of a get in a token that can end it, until this is dropped.
+/// The entry of a get in a token that can end it; removed when dropped.
 pub(super) struct Cancellation {
     token: CancellationToken,
     number: u64,

@@ -44,7 +44,7 @@ pub enum TimeBound<T> {
     Unbounded,
 }
 
-/// A time, fixed or relative to when it is looked at.
+/// A time, fixed or relative to the time at which it is resolved.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TimeExpr {
     /// A time in UTC, as text `2024-02-29T12:00:00.5Z`.
@@ -80,7 +80,7 @@ fn no(what: &'static str, text: &str) -> TimeRangeError {
 }
 
 impl TimeRange<TimeExpr> {
-    /// Fixes the bounds, where it is `now`.
+    /// Resolves the bounds that are `now`.
     pub fn resolve_at(self, now: SystemTime) -> TimeRange<SystemTime> {
         TimeRange {
             start: self.start.resolve_at(now),
@@ -88,19 +88,20 @@ impl TimeRange<TimeExpr> {
         }
     }
 
-    /// Fixes the bounds.
+    /// Resolves the bounds.
     pub fn resolve(self) -> TimeRange<SystemTime> {
         self.resolve_at(SystemTime::now())
     }
 
-    /// Returns whether this time is in the range now. To ask often, [`resolve`](Self::resolve) once.
+    /// Returns true if this time is in the range now. For many calls, [`resolve`](Self::resolve)
+    /// once.
     pub fn contains(&self, instant: SystemTime) -> bool {
         self.resolve().contains(instant)
     }
 }
 
 impl TimeRange<SystemTime> {
-    /// Returns whether this time is in the range.
+    /// Returns true if this time is in the range.
     pub fn contains(&self, instant: SystemTime) -> bool {
         let begun = match self.start {
             TimeBound::Inclusive(start) => instant >= start,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`SampleBuilder`]: samples that no session received, for tests and for whatever works on samples.
+//! [`SampleBuilder`]: samples that no session received, for tests and for code that works on
+//! samples.
 
 use std::marker::PhantomData;
 
@@ -22,7 +23,7 @@ pub struct SampleBuilderDelete(());
 #[derive(Debug, Clone)]
 pub struct SampleBuilderAny(());
 
-/// A sample under construction: made from nothing, or from one that is to be changed.
+/// A sample under construction: a new one, or a changed one.
 ///
 /// ```
 /// use zonda::key_expr::KeyExpr;

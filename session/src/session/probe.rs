@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A door for counting instructions: a session over a node that is open already. No part of what a session promises;
-//! it exists with the feature `probe` only.
+//! Access for counting instructions: a session over a node that is open already. It is no part of a
+//! session's API and exists with the feature `probe` only.
 
 use zonda_router::node::Node;
 

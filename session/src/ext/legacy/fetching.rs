@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`FetchingSubscriber`]: fetches what was published before it was there, by a function of the application.
+//! [`FetchingSubscriber`]: fetches samples from before its declaration, by a function of the
+//! application.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -57,7 +58,7 @@ impl<F, T, H> FetchingSubscriberBuilder<'_, '_, super::UserSpace, F, T, H> {
 }
 
 impl<'a, 'b, K, F, T> FetchingSubscriberBuilder<'a, 'b, K, F, T, Callback<Sample>> {
-    /// Declares a subscriber that lives as long as its session: nothing has to be kept.
+    /// Declares a subscriber that lives as long as its session: the program keeps no handle.
     pub fn background(self) -> BackgroundFetchingSubscriberBuilder<'a, 'b, K, F, T> {
         BackgroundFetchingSubscriberBuilder(self)
     }
@@ -162,7 +163,8 @@ pub(super) fn declare<H: IntoHandler<Sample>>(
     Ok((subscriber, fetch))
 }
 
-/// Ends the rest of a subscriber when the declaration of its key ends, be it by a close of the session.
+/// Guard that ends the rest of a subscriber when the declaration of its key ends, be it by a close
+/// of the session.
 struct Ending(Arc<Merging>);
 
 impl Drop for Ending {
@@ -246,8 +248,9 @@ impl<H> FetchingSubscriber<H> {
         }
     }
 
-    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. To wait for this is to wait until none runs
-    /// any more and the handler is dropped; never fails.
+    /// Undeclares it, as dropping it does: no call of the handler begins afterwards. Waiting for
+    /// the returned [`Ended`] waits until no call runs any more and the handler is dropped; never
+    /// fails.
     pub fn undeclare(mut self) -> Ended {
         self.set_background(false);
         let gone = self.merging.gone.clone();

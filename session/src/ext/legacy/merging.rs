@@ -28,7 +28,7 @@ enum Place {
 pub(super) struct Merged {
     /// Fetches under way.
     fetches: usize,
-    /// Numbers samples without timestamps.
+    /// Counter of samples without timestamps.
     count: u64,
     held: Held<Place>,
     ready: VecDeque<Sample>,
@@ -91,7 +91,7 @@ impl Waiting for Merged {
 /// The path of all samples of a subscriber to its callback.
 pub(super) struct Merging {
     merged: SerialQueue<Merged>,
-    /// Empty once the subscriber has ended.
+    /// The callback; empty once the subscriber has ended.
     callback: ArcSwapOption<Called>,
     /// Completes when the callback is dropped.
     pub gone: Gone,

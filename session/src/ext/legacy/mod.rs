@@ -57,7 +57,7 @@ impl From<LivelinessSpace> for KeySpace {
     }
 }
 
-/// Why a [`FetchingSubscriber`] was not declared, or fetches nothing.
+/// Error of a [`FetchingSubscriber`] that was not declared, or that fetches nothing.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
@@ -121,7 +121,7 @@ impl fmt::Debug for About<'_, '_> {
 
 /// Extension of sessions for programs that use a [`PublicationCache`].
 pub trait SessionExt {
-    /// Declares a cache of what this session publishes on a key. New programs use
+    /// Declares a cache of the session's publications on a key. New programs use
     /// [`AdvancedPublisher`](super::AdvancedPublisher).
     fn declare_publication_cache<'a, 'b, 'c, K>(
         &'a self,
@@ -151,13 +151,13 @@ pub trait SubscriberBuilderExt<'a, 'b, H> {
     /// The subject of the subscriber.
     type KeySpace: Into<KeySpace>;
 
-    /// Fetches older samples by a function, which is handed the function that takes them.
+    /// Fetches older samples by a function, whose argument takes each of them.
     fn fetching<F, T>(self, fetch: F) -> FetchingSubscriberBuilder<'a, 'b, Self::KeySpace, F, T, H>
     where
         F: FnOnce(Box<dyn Fn(T) + Send + Sync>) -> crate::Result<()>,
         T: ExtractSample + 'static;
 
-    /// Fetches older samples by a query, on its own key unless something else is said.
+    /// Fetches older samples by a query, on its own key by default.
     fn querying(self) -> QueryingSubscriberBuilder<'a, 'b, Self::KeySpace, H>;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`PublicationCache`]: keeps what its session publishes on a key, for queries.
+//! [`PublicationCache`]: a cache of the session's publications on a key, for queries.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::query::{Query, Queryable, ZenohParameters};
 use crate::sample::{Locality, Sample};
 use crate::wait::{Operation, ready_at_once};
 
-/// Bytes that a cache holds by default.
+/// Default limit of the bytes of a cache.
 const BYTES_MAX: usize = 64 << 20;
 
 /// A [`PublicationCache`] under construction; made by
@@ -70,13 +70,13 @@ impl<'a, 'b, 'c> PublicationCacheBuilder<'a, 'b, 'c> {
         self
     }
 
-    /// Chooses the sessions whose queries are answered: this one, other ones, or both. Default: both.
+    /// Chooses the sessions whose queries it answers: this one, other ones, or both. Default: both.
     pub fn queryable_allowed_origin(mut self, origin: Locality) -> Self {
         self.origin = origin;
         self
     }
 
-    /// Promises that the cache knows everything there is on its keys. Default: no.
+    /// Promises that the cache knows everything on its keys. Default: no.
     pub fn queryable_complete(mut self, complete: bool) -> Self {
         self.complete = complete;
         self
@@ -102,7 +102,7 @@ impl<'a, 'b, 'c> PublicationCacheBuilder<'a, 'b, 'c> {
         self
     }
 
-    /// Declares a cache that lives as long as its session: nothing has to be kept.
+    /// Declares a cache that lives as long as its session: the program keeps no handle.
     pub fn background(self) -> BackgroundPublicationCacheBuilder<'a, 'b, 'c> {
         BackgroundPublicationCacheBuilder(self)
     }
@@ -205,7 +205,7 @@ impl PublicationCache {
         self.subscriber.key_expr()
     }
 
-    /// Samples that were not kept since there was no room for them.
+    /// Number of samples that were not cached for want of room.
     pub fn not_kept(&self) -> u64 {
         self.kept.lock().not_kept
     }
@@ -232,7 +232,7 @@ impl fmt::Debug for PublicationCache {
     }
 }
 
-/// Samples by key; of each the oldest first.
+/// Samples by key; for each key the oldest first.
 struct Kept {
     by_key: HashMap<KeyExpr<'static>, VecDeque<Sample>>,
     bytes: usize,
@@ -315,7 +315,7 @@ impl Shelf {
         with_runtime!(&self.runtime, runtime => runtime.spawn_brief("zonda-cache", answer));
     }
 
-    /// Samples for a query, of each key the oldest first.
+    /// Returns the samples for a query, for each key the oldest first.
     fn chosen(&self, query: &Query) -> Vec<Sample> {
         let times = query.parameters().time_range().and_then(Result::ok);
         let times = times.map(|times| times.resolve_at(SystemTime::now()));

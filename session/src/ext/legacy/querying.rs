@@ -48,7 +48,7 @@ impl<'a, 'b, K, H> QueryingSubscriberBuilder<'a, 'b, K, H> {
             asking: Asking {
                 selector: None,
                 target: QueryTarget::All,
-                // Several samples of one key are wanted.
+                // Several samples of one key are needed.
                 consolidation: ConsolidationMode::None.into(),
                 accept: ReplyKeyExpr::default(),
                 timeout: QUERY_TIMEOUT,
@@ -111,7 +111,7 @@ impl<'b, H> QueryingSubscriberBuilder<'_, 'b, UserSpace, H> {
 }
 
 impl<'a, 'b, K> QueryingSubscriberBuilder<'a, 'b, K, Callback<Sample>> {
-    /// Declares a subscriber that lives as long as its session: nothing has to be kept.
+    /// Declares a subscriber that lives as long as its session: the program keeps no handle.
     pub fn background(self) -> BackgroundQueryingSubscriberBuilder<'a, 'b, K> {
         BackgroundQueryingSubscriberBuilder(self)
     }

@@ -23,7 +23,7 @@ use crate::bytes::ZBytes;
 
 pub use values::VarInt;
 
-/// Bytes are not what was to be read from them: they are too few or too many, or no such value.
+/// Bytes do not have the expected form: they are too few or too many, or no such value.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("deserialization error")]
 pub struct ZDeserializeError;
@@ -50,10 +50,10 @@ zonda_codec::debug_as_text!(ZDeserializeError);
 /// assert_eq!(z_serialize(&Point { x: 1, y: -1 }).as_slice(), [1, 0, 255, 255]);
 /// ```
 pub trait Serialize {
-    /// Adds the value to what is serialized already.
+    /// Appends the value to the serialized bytes.
     fn serialize(&self, serializer: &mut ZSerializer);
 
-    /// Adds these values, without their count.
+    /// Appends these values, without their count.
     #[doc(hidden)]
     fn serialize_n(slice: &[Self], serializer: &mut ZSerializer)
     where
@@ -160,17 +160,17 @@ pub struct ZSerializer {
 }
 
 impl ZSerializer {
-    /// Begins with nothing.
+    /// Creates a serializer without values.
     pub fn new() -> Self {
         ZSerializer::default()
     }
 
-    /// Adds a value.
+    /// Appends a value.
     pub fn serialize<T: Serialize>(&mut self, value: T) {
         value.serialize(self);
     }
 
-    /// Adds values as a sequence: their count, then each of them.
+    /// Appends values as a sequence: their count, then each of them.
     pub fn serialize_iter<T: Serialize, I: IntoIterator<Item = T>>(&mut self, values: I)
     where
         I::IntoIter: ExactSizeIterator,
@@ -194,7 +194,7 @@ impl From<ZSerializer> for ZBytes {
     }
 }
 
-/// Reads values one after another.
+/// A deserializer of values one after another.
 ///
 /// ```
 /// use zonda::ext::{ZDeserializer, z_serialize};
@@ -213,14 +213,14 @@ pub struct ZDeserializer<'a> {
 }
 
 impl<'a> ZDeserializer<'a> {
-    /// Begins at the first byte.
+    /// Creates a deserializer at the first byte.
     pub fn new(bytes: &'a ZBytes) -> Self {
         ZDeserializer {
             rest: bytes.as_slice(),
         }
     }
 
-    /// Returns whether nothing is left.
+    /// Returns true if no byte is left.
     pub fn done(&self) -> bool {
         self.rest.is_empty()
     }
@@ -233,7 +233,8 @@ impl<'a> ZDeserializer<'a> {
         T::deserialize(self)
     }
 
-    /// Reads the values of a sequence. What of it is not read before the iterator is dropped is skipped.
+    /// Reads the values of a sequence. Values that were not read before the iterator is dropped are
+    /// skipped.
     ///
     /// # Errors
     /// The rest does not begin with a count, or with one that it cannot hold.
@@ -261,7 +262,8 @@ impl<'a> ZDeserializer<'a> {
     }
 }
 
-/// Values without any bytes that a sequence may claim to have: reading them takes time that no bytes pay for.
+/// Limit of the values without any bytes that a sequence may claim to have: reading them takes time
+/// that no bytes pay for.
 const EMPTY_MAX: usize = 1 << 16;
 
 /// The values of a sequence that are still to be read.
@@ -322,7 +324,7 @@ impl<T: Deserialize> Iterator for ZReadIter<'_, '_, T> {
 }
 
 impl<T: Deserialize> ExactSizeIterator for ZReadIter<'_, '_, T> {
-    /// Values that are left by the sender's count; 0 after an error.
+    /// Returns the number of values that are left by the sender's count; 0 after an error.
     fn len(&self) -> usize {
         self.0.left
     }

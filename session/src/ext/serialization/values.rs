@@ -172,7 +172,7 @@ impl<T: Deserialize, const N: usize> Deserialize for [T; N] {
     }
 }
 
-/// Collections that are serialized as sequences, and read by collecting.
+/// Implements collections, which are serialized as sequences, and read by collecting.
 macro_rules! collections {
     ($([$($param:tt)+] [$($read:tt)+] $collection:ty;)+) => {$(
         impl<$($param)+> Serialize for $collection {
@@ -221,7 +221,7 @@ impl Deserialize for String {
     }
 }
 
-/// Tuples of all lengths up to that of the list.
+/// Implements tuples of all lengths up to that of the list.
 macro_rules! tuples {
     ($($name:ident $place:tt),*) => {
         tuples!(@ []; [$($name $place),*]);

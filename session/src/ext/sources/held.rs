@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::handlers::Stored;
 use crate::sample::Sample;
 
-/// Samples of one source that are held at most until a gap is filled.
+/// Limit of the held samples of one source, until a gap is filled.
 pub(in crate::ext) const HELD_MAX: usize = 8192;
 
-/// Bytes of one source that are held at most until a gap is filled.
+/// Limit of the held bytes of one source, until a gap is filled.
 const HELD_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes of all sources of a subscriber that are held at most until gaps are filled.
+/// Limit of the held bytes of all sources of a subscriber, until gaps are filled.
 pub(in crate::ext) const ALL_BYTES_MAX: usize = 64 << 20;
 
 /// Bytes that the sources of one subscriber hold together. Clones share one count.
@@ -29,7 +29,7 @@ impl Budget {
     }
 }
 
-/// Bytes that holding a sample takes.
+/// Returns the bytes that holding a sample takes.
 pub(in crate::ext) fn held_bytes(sample: &Sample) -> usize {
     let attached = sample.attachment().map_or(0, |attachment| attachment.len());
     size_of::<Sample>() + sample.payload().len() + attached
@@ -57,7 +57,7 @@ impl<P: Ord + Copy> Held<P> {
         }
     }
 
-    /// Keeps a sample with buffers of its own, unless one is kept at its place already.
+    /// Inserts a sample with its own buffers, unless its place has one already.
     pub fn insert(&mut self, place: P, sample: Sample) {
         if let Entry::Vacant(vacant) = self.samples.entry(place) {
             let sample = sample.before_storing();
@@ -68,7 +68,8 @@ impl<P: Ord + Copy> Held<P> {
         }
     }
 
-    /// Compares with the limits: `depth` samples, or as many as may ever be held of a source or of all together, are here.
+    /// Compares with the limits: returns true if it holds `depth` samples, or as many as may ever
+    /// be held of a source or of all together.
     pub fn is_full(&self, depth: usize) -> bool {
         self.samples.len() >= depth.min(HELD_MAX)
             || self.bytes >= HELD_BYTES_MAX

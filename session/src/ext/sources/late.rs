@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use super::held::{Budget, Held};
 use crate::sample::Sample;
 
-/// Places of one source that are remembered: the newest ones. A forger has to send as many samples for each of the source's to
-/// have them forgotten.
+/// Limit of the remembered places of one source: the newest ones. A forger has to send as many
+/// samples for each of the source's to have them forgotten.
 const PLACES_MAX: usize = 8;
 
 /// Places that were overtaken, in the order in which they came, and their samples as far as the budget has room for them.
@@ -26,7 +26,7 @@ impl Late {
         }
     }
 
-    /// Keeps a place, and its sample if there is room.
+    /// Inserts a place, and its sample if there is room.
     pub fn insert(&mut self, place: i64, sample: Sample) {
         if self.places.contains(&place) {
             return;

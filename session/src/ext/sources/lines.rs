@@ -13,10 +13,10 @@
 //! | more than [`FAR`] before the next line | goes on, or begins a line | too old |
 //! | close before the next line | goes on if two in a row come | too old |
 
-/// Places that a source may jump over without being doubted.
+/// Limit of the places that a source may jump over without being doubted.
 pub(super) const FAR: i64 = 4096;
 
-/// Lines of one source that are remembered at most.
+/// Limit of the remembered lines of one source.
 const LINES_MAX: usize = 8;
 
 /// Places from `first` to `end` that were delivered.
@@ -24,9 +24,10 @@ const LINES_MAX: usize = 8;
 struct Line {
     first: i64,
     end: i64,
-    /// Places that were jumped over before it and that no listener knows of yet: one sample does not prove a far jump.
+    /// Places that were jumped over before it and that were reported to no listener yet: one sample
+    /// does not prove a far jump.
     untold: u32,
-    /// The line has gone on although another one lies beyond it.
+    /// Set if the line has continued although another one lies beyond it.
     is_open: bool,
 }
 
@@ -145,9 +146,9 @@ impl Lines {
         }
     }
 
-    /// Removes the shortest line but the newest; of several the one that has not gone on for longest. A stranger that forges
-    /// numbers makes many lines of few places. The line of the source itself is long: without it a cache's answers would count
-    /// as new.
+    /// Removes the shortest line but the newest; of several the one that was extended longest ago.
+    /// A stranger that forges numbers makes many lines of few places. The line of the source itself
+    /// is long: without it a cache's answers would count as new.
     fn evict(&mut self) {
         let older = self.0.iter().rev().skip(1).rev().enumerate();
         let shortest = older.min_by_key(|(_, line)| line.end - line.first);

@@ -77,12 +77,12 @@ pub(super) struct Rules {
     pub retention: Duration,
 }
 
-/// The way by which a sample came.
+/// Origin of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
     /// The publisher sent it now.
     Live,
-    /// A cache had it.
+    /// The answer of a cache.
     Answered,
 }
 
@@ -98,7 +98,7 @@ struct Moment<'a> {
 /// All sources of one subscriber.
 pub(super) struct Sources {
     rules: Rules,
-    /// Questions about all sources that are under way.
+    /// Queries about all sources that are under way.
     questions: u32,
     numbered: Known<EntityGlobalId, Numbered>,
     stamped: Known<ZenohId, Stamped>,
@@ -113,7 +113,7 @@ struct Budgets {
     late: Budget,
 }
 
-/// Something that may be forgotten.
+/// A source that may be forgotten.
 trait Forgettable {
     /// Returns the time of the last sample; `None` if the source must not be forgotten now.
     fn idle_since(&self) -> Option<Instant>;

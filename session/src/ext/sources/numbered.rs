@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A source that counts its samples.
+//! A source that numbers its samples.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -31,7 +31,7 @@ pub(super) struct Numbered {
     held: Held<i64>,
     /// Samples that a jump has overtaken: one is delivered if the next number follows.
     late: Late,
-    /// Questions about it that are under way.
+    /// Queries about it that are under way.
     questions: u32,
     asked: Asked,
     beats: Beats,
@@ -59,18 +59,18 @@ impl Asked {
         far: i64::MAX,
     };
 
-    /// Decides whether the places from `next` on, before `place`, are lost.
+    /// Returns true if the places from `next` on, before `place`, are lost.
     fn covers(self, next: i64, place: i64) -> bool {
         next <= self.near || place - next > FAR && place <= self.far
     }
 }
 
-/// Questions because of heartbeats.
+/// Queries because of heartbeats.
 #[derive(Default)]
 struct Beats {
     /// The newest queried place.
     asked: i64,
-    /// Questions for it in a row that brought nothing.
+    /// Consecutive queries for it that brought nothing.
     fruitless: u32,
     /// Beats that pass before the next query.
     pass: u32,
@@ -324,14 +324,14 @@ impl Numbered {
         steps.push_back(Step::Deliver(sample));
     }
 
-    /// Delivers the first that is held.
+    /// Delivers the first held sample.
     fn deliver_held(&mut self, steps: &mut VecDeque<Step>) {
         if let Some((place, sample)) = self.held.pop() {
             self.deliver(place, sample, steps);
         }
     }
 
-    /// Delivers what is held as far as nothing is missing.
+    /// Delivers the held samples as far as nothing is missing.
     fn deliver_next(&mut self, steps: &mut VecDeque<Step>) {
         self.deliver_until(Asked::NOTHING, steps);
     }

@@ -8,7 +8,7 @@
 /// Distance by which a clock may jump, in units of 2^-32 s, before a span ends: two seconds.
 pub(super) const FAR: u64 = 2 << 32;
 
-/// Spans of one clock that are remembered: the ones that grew last.
+/// Limit of the remembered spans of one clock: the ones that grew last.
 const SPANS_MAX: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
@@ -49,14 +49,14 @@ impl Spans {
         }
     }
 
-    /// Looks for a sample of this time, published now: it was delivered, or overtaken by one of its span.
+    /// Returns true if a live sample of this time was delivered, or overtaken by one of its span.
     pub fn has(&self, time: u64) -> bool {
         let mut spans = self.0.iter();
         spans.any(|span| (span.first.saturating_sub(FAR)..=span.end).contains(&time))
     }
 
-    /// Compares a sample of this time out of a cache with the delivered ones: it is older. The newest span counts only if it is
-    /// more than one sample, or all there is.
+    /// Returns true if a sample of this time out of a cache is older than the delivered ones. The
+    /// newest span counts only if it is more than one sample, or the only one.
     pub fn is_past(&self, time: u64) -> bool {
         let newest = self.0.iter().map(|span| span.end).max();
         let is_only = self.0.len() == 1;

@@ -447,7 +447,7 @@ fn one_forged_number_silences_no_publisher() {
     assert_eq!(scene.take(4000), "-3998 4000");
     assert_eq!((scene.take(2), scene.take(3)), ("".into(), "2 3".into()));
     assert_eq!((scene.take(4), scene.take(4000)), ("4".into(), "".into()));
-    // The forged one is the first that is heard.
+    // The forged one is the first that arrives.
     for forged in [farthest(10), 3000, u32::MAX - 5] {
         let mut scene = Scene::new(plain);
         assert_eq!(scene.take(forged), forged.to_string());
