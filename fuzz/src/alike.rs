@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whatever runs there are in a row of PUSHes, they bring what reading one by one brings.
+//! Runs in a row of PUSHes: they yield the messages that reading one by one yields.
 
 use zonda_codec::{NetworkMessage, Push, PushRun, Reader, short::Short};
 

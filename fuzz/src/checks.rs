@@ -108,7 +108,7 @@ fn check_spelling(text: &str) -> Option<String> {
     Some(canonical.into_owned())
 }
 
-/// Encodes the message, and checks that too small a buffer is refused without a trace.
+/// Encodes the message, and checks that a buffer that is too small is refused and left unchanged.
 fn encoded<M: Encode>(message: &M) -> Vec<u8> {
     let bytes = message.to_vec().expect("what was decoded has a wire form");
     for room in [0, bytes.len() / 2, bytes.len().saturating_sub(1)] {
@@ -205,7 +205,8 @@ fn decoded_push(bytes: &[u8]) -> Push<'_> {
     push
 }
 
-/// The relations by a table over all pairs of positions: slow, but plainly the rules, and without any search order.
+/// Key relations by a table over all pairs of positions: slow, but plainly the rules, and without
+/// any search order.
 mod table {
     /// Returns true if some key matches both.
     pub(super) fn meets(a: &str, b: &str) -> bool {

@@ -14,7 +14,7 @@ use zonda_transport::protocol::rx::{Context, Deliver, Received, Receiver};
 /// Bytes by which an answer to an unknown peer may exceed the datagram that it answers.
 const ANSWER_BYTES_MORE: usize = 128;
 
-/// The longest message put together of fragments.
+/// Maximum bytes of a message that is reassembled from fragments.
 const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// Datagrams with which a peer returns.
@@ -108,7 +108,7 @@ impl Deliver for Count {
     }
 }
 
-/// Feeds datagrams to an open link: the first that lies ends it, and all before are counted.
+/// Feeds datagrams to an open link: the first invalid one ends it, and all before are counted.
 fn batches(established: &Established, mut rest: &[u8]) {
     let mut receiver = Receiver::new(established, MESSAGE_BYTES_MAX);
     let mut count = Count::default();

@@ -103,7 +103,7 @@ impl Side {
     }
 }
 
-/// A subscriber, and the numbers that the router gave to keys.
+/// A subscriber, and the key ids that the router declared to it.
 struct Taker {
     side: Side,
     wants: &'static str,
@@ -111,7 +111,7 @@ struct Taker {
     told: HashMap<u16, String>,
 }
 
-/// A sample as one by one reading brings it, with its key in full.
+/// A sample that was decoded by itself, with its key in full.
 type Sample<'a> = (String, Push<'a>);
 
 /// The router with its neighbours.

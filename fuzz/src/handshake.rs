@@ -9,7 +9,7 @@ use zonda_transport::protocol::parameters::{Established, LocalParameters};
 
 use crate::spelling::Speller;
 
-/// Batches that either side sends at most.
+/// Maximum number of batches from either side.
 const ROUNDS: usize = 4;
 
 /// An edit of a batch on its way.

@@ -18,10 +18,11 @@ use zonda_router::table::{
 
 const KEYS: [&str; 6] = ["a", "a/b", "a/*", "**", "a/$*b", "c/d"];
 
-/// The routers that are named. The first two are the neighbours, the third is the router itself.
+/// Number of routers that are named. The first two are the neighbours, the third is the router
+/// itself.
 const ROUTERS: u8 = 8;
 
-/// More routers than this do not know each other.
+/// Maximum number of routers in the table.
 const ROUTERS_MAX: usize = 1024;
 
 /// Returns one of the six declarations that routers make of keys: of a subscriber, a queryable or a
@@ -47,7 +48,7 @@ pub fn declaration(
     }
 }
 
-/// The rest of the input; zeros behind its end.
+/// Rest of the input; zeros behind its end.
 struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {
@@ -83,7 +84,7 @@ fn zid(number: u8) -> ZenohId {
 struct Scene {
     table: ForwardingTable,
     now: Instant,
-    /// Two routers, and a client.
+    /// Faces of two routers, and of a client.
     faces: [Option<FaceId>; 3],
     questions: u32,
 }
@@ -320,7 +321,7 @@ impl Scene {
     }
 }
 
-/// Runs one input, and asserts that the table keeps its promises.
+/// Runs one input, and asserts the table's invariants.
 pub fn mesh(data: &[u8]) {
     let (mut scene, mut choices) = (Scene::new(), Choices(data));
     while !choices.0.is_empty() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The corpus of a target in an ordinary test.
+//! Replay of a target's corpus in an ordinary test.
 
 use std::path::Path;
 

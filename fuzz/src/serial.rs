@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bytes of a serial line: wherever they are cut they bring the same frames, and a good frame behind them is read.
+//! Check of a serial line: its bytes give the same frames however they are cut, and a good frame
+//! behind them is decoded.
 
 use super::serial_frames::{Broken, CONTENT_BYTES_MAX, Flags, Frames, frame};
 

@@ -14,7 +14,7 @@ const HEADS: [&[u8]; 3] = [
     b"\x1b\x01\x00\x04\x81\x12",
 ];
 
-/// A frame's header, and a put in it.
+/// Header of a frame, and a put in it.
 const FRAME: &[u8] = b"\x25\x00";
 const HONEST: &[u8] = b"\x7d\x00\x03a/b\x01\x06honest";
 

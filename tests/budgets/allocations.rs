@@ -10,8 +10,8 @@ use zonda::config::AnyRuntime;
 use crate::counting::{Allocated, allocated};
 use crate::scene::{Line, allocated_by};
 
-/// Messages of a measurement, and how many of them may be under way at once: so few that all stay in the buffers
-/// that a link keeps.
+/// Number of messages of a measurement, and how many of them may be under way at once: so few that
+/// all stay in the buffers that a link keeps.
 const MESSAGES: u64 = 2000;
 const AHEAD: u64 = 20;
 
@@ -25,7 +25,7 @@ fn by_putting(line: &Line, payload: &ZBytes, express: bool, awaited: bool) -> Al
             let mut put = pin!(publisher.put(payload).into_future());
             let mut context = Context::from_waker(Waker::noop());
             let done = match put.as_mut().poll(&mut context) {
-                // Other tasks have a turn now and then; the next poll finds the put done.
+                // Other tasks run now and then; the next poll finds the put done.
                 Poll::Pending => put.poll(&mut context),
                 done => done,
             };
@@ -60,7 +60,7 @@ fn while_passing(line: &Line, payload: &ZBytes, thread: &AnyRuntime) -> Allocate
 /// Buffers that a link may add when its messages follow more closely than before.
 const BUFFERS_MAX: u64 = 4;
 
-/// Two looks at a thread: what looking and the passing of time cost.
+/// Maximum cost of two samples of a thread, and of the time between them.
 const PROBE_MAX: u64 = 40;
 
 #[test]
@@ -135,8 +135,8 @@ fn forwarding_64_kib_allocates_a_few_times() {
     let line = Line::routed();
     let size = 64 * 1024;
     let spent = while_passing(&line, &ZBytes::from(vec![7; size]), line.router_thread());
-    // Reassembly, the share of it, the head, the two fragments' headers; where blocks are still on their way out,
-    // new ones take their place.
+    // Reassembly, its share, the head, the two fragments' headers; where blocks are still being
+    // sent, new ones replace them.
     assert!(spent.times <= 8 * MESSAGES, "{spent:?}");
     assert!(spent.bytes <= 5 * size as u64 / 2 * MESSAGES, "{spent:?}");
 }

@@ -62,7 +62,8 @@ fn count(bytes: usize) {
 
 struct Counting;
 
-// SAFETY: every call is passed on to the system's allocator as it is; counting neither allocates nor panics.
+// SAFETY: every call is passed on unchanged to the system's allocator; counting neither allocates
+// nor panics.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sizes of the futures on the message path: each lies in one piece of memory for as long as its connection or call
-//! lives, and is moved as a whole when it starts. A test bounds them; this prints them:
+//! Sizes of the futures on the message path: each lies in one piece of memory for as long as its
+//! connection or call lives, and is moved as a whole when it starts. A test bounds them; this
+//! command prints them:
 //!
 //! ```text
 //! cargo test --test budgets future -- --nocapture
@@ -59,7 +60,7 @@ impl Sizes {
         *size = bytes.max(*size);
     }
 
-    /// Notes a future and gives it back.
+    /// Records a future's size and returns the future.
     fn future<F: Future>(&self, name: &str, future: F) -> F {
         self.note(name, size_of_val(&future));
         future
@@ -71,7 +72,7 @@ impl Sizes {
     }
 }
 
-/// A runtime that notes how large the tasks are that it is given.
+/// A runtime that records the sizes of the tasks that it runs.
 #[derive(Clone)]
 struct Watched {
     inner: TokioRuntime,
@@ -161,7 +162,7 @@ impl Runtime for Watched {
     }
 }
 
-/// Takes no notice of anything.
+/// Delivery that ignores all messages.
 struct Idle;
 
 impl Deliver for Idle {
@@ -176,7 +177,7 @@ impl Handler for Idle {
     fn closed(&mut self, _ended: Ended) {}
 }
 
-/// Drives every link that comes in.
+/// Handler that drives every accepted link.
 struct Door(Watched);
 
 impl Admission for Door {
@@ -299,7 +300,8 @@ fn futures_are_no_larger_than_allowed() {
     }
 }
 
-/// A session's put that needs no waiting makes no future on the heap; this holds the shape, `allocations` the count.
+/// A session's put that needs no waiting allocates no future; this test checks the sizes,
+/// `allocations` the count.
 #[test]
 fn futures_of_a_put_are_a_few_words() {
     let line = Line::direct();

@@ -48,7 +48,7 @@ fn table(key: impl Fn(u32, u32) -> String) -> (ForwardingTable, Vec<FaceId>) {
 #[test]
 fn a_subscription_takes_few_bytes_and_gives_them_back() {
     let sensor = |face: u32, id: u32| format!("plant/{face}/line/{}/sensor/{}", id / 100, id % 100);
-    // Each key has two chunks of its own, one of them too long to be kept in place.
+    // Each key has two chunks of its own, one of them too long to be stored inline.
     let device =
         |face: u32, id: u32| format!("plant/{face}/a-device-with-a-long-name-{id}/temperature");
     for (shape, most) in [
@@ -82,7 +82,7 @@ fn a_subscription_takes_few_bytes_and_gives_them_back() {
 
 /// Returns the bytes that the thread of this runtime holds.
 fn held_by(runtime: &AnyRuntime) -> i64 {
-    // One that allocates here and nowhere else.
+    // A task that allocates here and nowhere else.
     let (tell, told) = sync_channel(1);
     runtime.spawn("probe", move || async move {
         // The test waits for it below.
@@ -121,7 +121,7 @@ fn an_idle_connection_takes_little_also_after_it_was_busy() {
         router.links().len() == CLIENTS + 1 && each() <= EACH_MAX
     });
 
-    // Nothing may be left on its way to a subscriber that does not take it.
+    // No message may be left on its way to a subscriber that does not read it.
     let said = Arc::new(AtomicUsize::new(0));
     for client in &clients {
         let said = Arc::clone(&said);

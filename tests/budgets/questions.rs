@@ -65,7 +65,7 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
     assert_eq!(table.take_ended().len(), OPEN as usize);
     assert_eq!(table.open_queries(), 0);
     let left = held() - before;
-    // The asker's own list keeps its room for the next ones.
+    // The querying node's own list keeps its room for the next ones.
     assert!(left <= i64::from(OPEN) * 24, "{left} bytes are left");
 }
 

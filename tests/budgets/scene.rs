@@ -60,10 +60,10 @@ pub fn taken_by(runtime: &AnyRuntime) -> Taken {
 pub struct Line {
     pub source: Session,
     pub received: Arc<AtomicU64>,
-    /// The thread that the messages arrive on.
+    /// Thread that the messages arrive on.
     pub sink_thread: AnyRuntime,
     _sink: Session,
-    /// The router between the two, if there is one, and its thread.
+    /// Router between the two, if there is one, and its thread.
     router: Option<(Node, AnyRuntime)>,
 }
 

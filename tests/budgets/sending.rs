@@ -62,7 +62,7 @@ mod locks {
 
     use crate::scene::taken_by;
 
-    /// Looks at the node that are not for a message: leases, keep-alives, memory.
+    /// Number of periodic events of the node apart from messages: leases, keep-alives, memory.
     const NOW_AND_THEN: u64 = 40;
 
     /// Connections of a router share its state. A message on a route that is known takes the locks

@@ -208,7 +208,7 @@ fn the_later_source_wins_and_is_named() {
     }
     assert!(!lines.concat().contains("hunter2"));
 
-    // the file of the flag, not the environment's
+    // the flag's file takes precedence over the environment's
     let other = Written::new("other", "{ mode: 'peer' }");
     let arguments = ["--print-config", "-c", other.path(), "-k", "a"];
     let (code, lines) = said(example("put"), &arguments, &environment);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The examples' flags and output lines, which scripts depend on.
+//! Tests of the examples' flags and output lines, which scripts depend on.
 
 use super::program::{Running, example, run, zonda};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `--json` of the tools that publish, ask and watch: an object on each line, and an end without a word when the reader has left.
+//! Tests of `--json` of the tools that publish, query and watch: an object on each line, and a
+//! silent end when the reader has left.
 
 use std::time::Instant;
 

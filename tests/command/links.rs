@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf links`, and the option `--link` of the other measurements: every transport has its row, its figures and its
-//! place in the record.
+//! Tests of `zonda perf links`, and of the option `--link` of the other measurements: every
+//! transport has its row, its figures and its place in the record.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn transports() -> Vec<&'static str> {
     all
 }
 
-/// Runs a sub-command with a record and gives its end and the record.
+/// Runs a sub-command with a record; returns its end and the record.
 fn measured(name: &str, arguments: &str) -> (Ended, Value) {
     let folder = Folder::new(&format!("links-{name}"));
     let file = folder.file("record.json");
@@ -132,7 +132,7 @@ fn one_thread_serves_all_sockets_where_the_runtime_is_the_callers() {
     let mut worker = Running::start(&zonda(), &[&arguments[..], &timing].concat());
     assert!(worker.line().contains("measuring"));
     let tasks = std::fs::read_dir(format!("/proc/{}/task", worker.pid())).expect("Linux tells");
-    // the other one reads standard input, whose end ends a worker
+    // the other thread reads standard input, whose end ends a worker
     assert_eq!(tasks.count(), 2);
     assert!(worker.line().contains("latency"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf`: the workers' protocol, and the whole table in a short time.
+//! Tests of `zonda perf`: the workers' protocol, and the whole table in a short time.
 
 use std::path::PathBuf;
 
@@ -19,11 +19,11 @@ fn address(ready: &Value) -> String {
         .to_owned()
 }
 
-/// A folder of this test's own, removed at its end.
+/// A folder of this test's own, removed when it is dropped.
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes it.
+    /// Creates the folder.
     pub fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("zonda-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a temporary folder");
@@ -43,7 +43,7 @@ impl Drop for Folder {
     }
 }
 
-/// Starts the receiver of `kind`, then its sender, and gives both.
+/// Starts the receiver of `kind`, then its sender; returns both.
 fn pair(receiver: &[&str], sender: &[&str], connect: &[&str]) -> (Running, Running) {
     let mut receiver = Running::start(&zonda(), &[&["perf"], receiver].concat());
     let address = address(&event(&mut receiver));
@@ -198,7 +198,7 @@ fn quick_fills_every_cell() {
     );
 }
 
-/// `zonda perf quick --json | jq`: nothing but the record comes out there.
+/// `zonda perf quick --json | jq`: standard output has the record only.
 #[test]
 fn the_record_goes_to_standard_output_if_no_file_is_named() {
     let cell = ["perf", "quick", "--only", "p2p 1KiB bare"];

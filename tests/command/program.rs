@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs the built programs: to their end, or line by line with a deadline.
+//! Runs of the built programs: to their end, or line by line with a deadline.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No program here may take longer for anything.
+/// Time limit for every step of a program.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Returns the path of the `zonda` command.
@@ -54,7 +54,7 @@ pub fn run(program: &Path, arguments: &[&str]) -> Ended {
     }
 }
 
-/// A program under way. Dropping it ends it.
+/// A running program. Dropping it ends it.
 pub struct Running {
     child: Child,
     /// Standard input of the program.

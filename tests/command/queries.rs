@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda get|queryable` and the examples of these names, peer to peer and through `zonda router`.
+//! Tests of `zonda get|queryable` and the examples of these names, peer to peer and through `zonda
+//! router`.
 
 use serde_json::{Value, json};
 use zonda::Wait;
@@ -252,7 +253,7 @@ fn a_get_that_waits_ends_on_ctrl_c() {
     ];
     let mut getting = Running::start(&zonda(), &arguments);
     let query = held.recv_timeout(super::program::DEADLINE);
-    // Dropped, it would end the get with no answer.
+    // Dropping it would end the get with no answer.
     let query = query.expect("it is open").expect("it is asked");
     getting.signal("INT");
     assert_eq!(getting.end().code(), Some(0));

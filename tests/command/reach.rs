@@ -43,11 +43,12 @@ fn an_endpoint_that_is_not_reached_is_a_failure() {
         arguments.extend(["-e", &address]);
         let ended = run(&program, &arguments);
         assert_eq!(ended.code, Some(1), "{arguments:?}: {ended:?}");
-        // Examples log a second attempt, which a slow machine gives them the time for.
+        // Examples log a second attempt, for which a slow machine leaves time.
         let is_log = |line: &&str| line.contains(" WARN zonda_router::peers::connect: ");
         let mut errors = ended.err.lines().filter(|line| !is_log(line));
         if goes_on {
-            // It might have been reached later, so the values were published as they came.
+            // The endpoint might have been reached later, so the values were published as they
+            // came.
             let note = errors.next().unwrap_or_default();
             assert!(note.starts_with("note: nobody is connected"), "{ended:?}");
             assert!(note.contains(&address), "{ended:?}");
@@ -131,7 +132,7 @@ fn who_is_reached_gets_the_value_and_who_is_not_is_named() {
     );
     assert!(!ended.err.contains(there), "{ended:?}");
     assert!(sub.line().contains("\"payload\":\"b\""));
-    // A client needs only one of them.
+    // A client needs only one of its endpoints.
     let arguments = ["router", "--json", "-l", "tcp/127.0.0.1:0"];
     let mut router = Running::start(&zonda(), &arguments);
     let line: serde_json::Value = serde_json::from_str(&router.line()).expect("a JSON line");

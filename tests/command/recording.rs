@@ -133,7 +133,7 @@ fn has_its_times(recording: &str) {
             "{line}"
         );
         last = message["at"].as_f64().expect("checked");
-        // The router stamps what its clients put.
+        // The router stamps its clients' puts.
         if message["delete"] == true {
             continue;
         }
@@ -163,7 +163,8 @@ fn a_recording_that_knows_its_beginning_is_replayed_from_its_first_message() {
     );
     fs::write(&file, lines).expect("a file");
     let name = file.to_str().expect("a name");
-    // It waits for one more, so that it does not leave before the replay has ended.
+    // The subscriber waits for one message more, so that it does not leave before the replay has
+    // ended.
     let (mut sub, address) = subscriber("3");
     let done = run(&zonda(), &["replay", name, "-m", "client", "-e", &address]);
     assert_eq!(
@@ -317,7 +318,8 @@ fn shells_and_manuals_know_every_command() {
     fs::remove_dir_all(&directory).expect("it is ours");
 }
 
-/// A recording may go to a terminal: characters that act there are written as JSON writes them, and none is lost.
+/// A recording may go to a terminal: control characters are written as escapes of JSON, and none is
+/// lost.
 #[test]
 fn what_acts_on_a_terminal_is_recorded_in_escapes() {
     let text = "\u{9b}2J\u{7f}\u{202e}\u{2066}\u{1b}]0;x\u{7}\u{e0041}ü";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda rehearse`: a plan in, tables, JSON and a page out.
+//! Tests of `zonda rehearse`: a plan in, tables, JSON and a page out.
 
 use std::fs;
 use std::path::PathBuf;

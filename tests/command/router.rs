@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda router`, which is `zondad` under another name.
+//! Tests of `zonda router`, which is `zondad` under another name.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
@@ -53,7 +53,7 @@ fn it_fixes_what_the_c_library_keeps() {
     assert_eq!(router.end().code(), Some(0));
 }
 
-/// To wait for a neighbour may take for ever, so the first signal ends that.
+/// Waiting for a neighbour may take for ever, so the first signal ends it.
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_it_while_it_waits_for_a_connection() {
@@ -186,7 +186,7 @@ fn a_closed_pipe_ends_it_quietly() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
 }
 
-/// A supervisor takes a socket that is left for a router that runs.
+/// A supervisor takes a leftover socket for a running router.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_listener_has_made_is_gone_when_the_router_has_ended() {

@@ -132,7 +132,7 @@ fn a_slow_schedule_is_kept_in_either_way_of_receiving() {
     let report = std::fs::read_to_string(&json).expect("the report");
     let report: Value = serde_json::from_str(&report).expect("JSON");
     for cell in report["cells"].as_array().expect("cells") {
-        // never faster than wanted; how much slower is the machine's affair
+        // never faster than requested; the machine decides how much slower
         assert!(figure(cell, "/metrics/rate/rounds/0") <= 1100.0, "{cell}");
         assert!(
             cell["case"]

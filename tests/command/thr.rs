@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda perf thr`: every shape of a flow prints its rows and leaves a record whose counts add up.
+//! Tests of `zonda perf thr`: every shape of a flow prints its rows and leaves a record whose
+//! counts add up.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use super::perf::Folder;
 use super::program::{DEADLINE, Ended, Running, run, zonda};
 
-/// Runs it in a short time and gives its end and its record.
+/// Runs it in a short time; returns its end and its record.
 fn thr(name: &str, arguments: &str) -> (Ended, Value) {
     let folder = Folder::new(&format!("thr-{name}"));
     let file = folder.file("thr.json");
@@ -108,7 +109,7 @@ fn fan_in_and_fan_out() {
         "routed fan-in 3 fan-out 3 64.0 bare sockets",
     ];
     assert_eq!(names(&cells), expected);
-    // each subscriber gets what each publisher puts
+    // each subscriber gets every message of each publisher
     for cell in cells.iter().filter(|c| c["system"] == "zonda") {
         assert_eq!(sum(cell, "offered") % 3.0, 0.0, "{cell}");
         assert_eq!(sum(cell, "lost"), 0.0, "{cell}");
@@ -186,7 +187,7 @@ fn workers_find_what_goes_wrong() {
     // as if the last five were lost: it waits for them, in vain
     assert_eq!(tally(&mut subscriber, 100, offered + 5), whole);
 
-    // another one that gives itself the same number: its places have been there before
+    // another publisher with the same number: its messages have been counted before
     let arguments = ["perf", "thr-pub", "8", "-m", "peer", "-e", address];
     let mut second = Running::start(&zonda(), &arguments);
     event(&mut second, "ready");

@@ -83,7 +83,7 @@ fn two_programs_talk_by_what_it_prints() {
             &["put", "-k", "demo/hi", "-p", "hello", "-e", &at],
             &there,
         ));
-        // The first may be early for the subscriber.
+        // The first put may come before the subscriber.
         while put.end().code() == Some(0)
             && sub.lines.try_iter().all(|line| !line.contains("hello"))
         {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda sub|pub|put|delete|info`, peer to peer and through `zonda router`.
+//! Tests of `zonda sub|pub|put|delete|info`, peer to peer and through `zonda router`.
 
 use serde_json::{Value, json};
 
@@ -207,7 +207,7 @@ fn info_follows_what_happens_to_connections() {
 fn info_is_for_people_unless_json_is_asked_for() {
     let alone = run(&zonda(), &["info"]);
     let names = |out: &str| -> Vec<String> {
-        // The names stand in a column of eleven.
+        // The names are in a column of eleven characters.
         let first = |line: &str| line.get(..11).unwrap_or_default().trim().to_owned();
         out.lines().map(first).collect()
     };
@@ -230,7 +230,7 @@ fn info_is_for_people_unless_json_is_asked_for() {
 
 #[test]
 fn info_says_what_runs_where_io_uring_was_asked_for() {
-    // The two agree on whether the system has it, and there is a reason.
+    // Both programs agree on whether the system has it, and there is a reason.
     let told = run(&zonda(), &["info", "--json", "--runtime", "uring"]);
     let told: Value = serde_json::from_str(&told.out).expect("JSON");
     let mut node = Running::start(
@@ -278,7 +278,7 @@ fn tools_that_wait_end_on_ctrl_c() {
     ] {
         let all = [arguments, &["--json", "-l", "tcp/127.0.0.1:0"]].concat();
         let mut tool = Running::start(&zonda(), &all);
-        // kept open: nothing but the signal is to end it
+        // kept open: only the signal may end it
         let mut input = tool.input.take().expect("it is piped");
         let _ = std::io::Write::write_all(&mut input, b"one line\n");
         let _ = tool.line();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Help, bad usage, and failures: exit codes and single lines.
+//! Tests of help, bad usage, and failures: exit codes and single lines.
 
 use std::net::{Ipv4Addr, TcpListener};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Values of all bytes go into the tools and come out of them: as words, text, digits, base64, files and standard input.
+//! Tests of values of all bytes as input and output of the tools: as words, text, digits, base64,
+//! files and standard input.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -77,7 +77,7 @@ fn fails_as(config: Config, endpoint: &str, kind: RefusalKind, text: &str) {
 
 #[test]
 fn nobody_listens() {
-    // Bound and not listening: no other program can take the port.
+    // The socket is bound and does not listen: no other program can take the port.
     let held = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let any: SocketAddr = ([127, 0, 0, 1], 0).into();
     held.bind(&any.into()).expect("a free port");
@@ -142,7 +142,7 @@ fn the_other_speaks_another_version() {
 
 #[test]
 fn the_other_hangs_up() {
-    // a length that nothing follows, and no batch to it
+    // a length that no batch follows
     let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let endpoint = format!("tcp/{}", socket.local_addr().expect("it is bound"));
     std::thread::spawn(move || socket.incoming().for_each(drop));

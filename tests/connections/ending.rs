@@ -43,7 +43,7 @@ fn the_other_closes() {
 #[test]
 fn the_other_closes_for_a_reason() {
     let (_session, events, mut hand) = beside_a_hand(QUITE_A_WHILE);
-    // CLOSE of the whole connection, for being silent
+    // CLOSE of the whole connection, because of silence
     hand.send(&[0x23, 6]);
     assert_eq!(loss(&events).kind, LossKind::ClosedByPeer(6));
 }
@@ -58,7 +58,7 @@ fn the_other_hangs_up() {
 #[test]
 fn the_connection_breaks() {
     let (_session, events, hand) = beside_a_hand(QUITE_A_WHILE);
-    // closing it sends a reset
+    // closing it then sends a reset
     SockRef::from(&hand.stream)
         .set_linger(Some(Duration::ZERO))
         .expect("a socket");

@@ -135,7 +135,7 @@ fn a_panic_costs_one_event() {
 #[test]
 fn who_does_not_listen_holds_nobody_up() {
     let session = listening(Config::peer());
-    // takes one event, and waits for ever with the next
+    // takes one event, and blocks for ever with the next
     let listener = session.info().events_listener().with(sync_channel(0));
     let listener = listener.wait().expect("open");
     let ring = session

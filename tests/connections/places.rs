@@ -42,7 +42,7 @@ fn subscribing(session: &Session, key: &str) -> Hand {
     hand
 }
 
-/// A thousand idle sessions kept every other client out for as long as they pleased.
+/// A thousand idle sessions kept every other client out without limit.
 #[test]
 fn who_says_nothing_gives_way() {
     let session = with_few_places();
@@ -88,7 +88,7 @@ fn a_silent_connection_gives_its_id_to_a_newer_one() {
     newer.zid = older.zid;
     let refused = newer.introduce(QUITE_A_WHILE);
     assert!(refused.is_err(), "the older one may be alive");
-    // it stays, so that the first link that is lost is the older one's
+    // it stays, so that the first lost link is the older one's
     let mut let_in = None;
     until("the newer one is let in", || {
         let mut newer = Hand::connect_from([127, 0, 0, 1], address(&session));

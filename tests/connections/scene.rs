@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sessions, hand-made neighbours, and events that are waited for.
+//! Sessions, neighbours on raw connections, and waits for events.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -16,13 +16,13 @@ use zonda_transport::framing::frame;
 use zonda_transport::protocol::handshake::{HandshakeError, OpenStep, Opener};
 use zonda_transport::protocol::parameters::LocalParameters;
 
-/// Never passes in a test that works.
+/// Time limit that a passing test never reaches.
 pub const LONG: Duration = Duration::from_secs(20);
 
-/// A listener to everything.
+/// Listener to all events.
 pub type Events = EventsListener<FifoChannelHandler<ConnectionEvent>>;
 
-/// Retries so often that no test waits for one.
+/// Shortens the pause between attempts, so that no test waits for one.
 pub fn quick(config: Config) -> Config {
     config
         .with("connect/retry", "{ period_init_ms: 20, period_max_ms: 40 }")
@@ -52,7 +52,7 @@ pub fn with_users(list: &str, connect: &[String]) -> Session {
     let json = format!("{:?}", file.to_string_lossy());
     let config = Config::peer().with("transport/auth/usrpwd/dictionary_file", &json);
     let session = listening(config.connect(connect));
-    // it has been read
+    // the file has been read
     std::fs::remove_file(&file).expect("it is there");
     session
 }

@@ -33,7 +33,7 @@ fn peers_of_one_router_find_each_other_and_data_comes_once() {
     let publisher = other.declare_publisher("all");
     let publisher = publisher.congestion_control(CongestionControl::Block);
     let publisher = publisher.wait().expect("it is open");
-    // from before they are linked until after, without a pause
+    // from before the link until after it, without a pause
     let mut number = 0u64;
     until("the two are linked", || {
         let put = publisher.put(number.to_le_bytes().to_vec());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nodes that find each other: by multicast in networks of the test's own, and by gossip over loopback.
+//! Tests of nodes that find each other: by multicast in networks of the test's own, and by gossip
+//! over loopback.
 #![cfg(target_os = "linux")]
 
 mod gossip;

@@ -23,7 +23,7 @@ fn a_peer_returns_with_its_first_link_not_with_all() {
     let (_held, silent) = silent();
     for role in [WhatAmI::Peer, WhatAmI::Router] {
         for endpoints in [[&silent, &endpoint(&alive)], [&endpoint(&alive), &silent]] {
-            // if it waited for both, it would wait for this
+            // if it waited for both endpoints, it would wait for this one
             let config = told(peer()).with_mode(role).with("scouting/delay", "60000");
             let session = open(config.connect(endpoints));
             assert!(linked(&session).contains(&alive.zid()));

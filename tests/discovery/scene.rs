@@ -10,7 +10,7 @@ use zonda::config::ZenohId;
 use zonda::pubsub::Subscriber;
 use zonda::{Config, Session, Wait};
 
-/// Longer than anything that works takes, on a busy machine.
+/// Time limit for every step, on a busy machine.
 pub const LONG: Duration = Duration::from_secs(30);
 
 pub fn open(config: Config) -> Session {
@@ -50,7 +50,7 @@ pub fn are_linked(one: &Session, other: &Session) -> bool {
     linked(one).contains(&other.zid()) && linked(other).contains(&one.zid())
 }
 
-/// Waits until something holds.
+/// Waits until the condition holds.
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {

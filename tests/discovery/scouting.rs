@@ -305,7 +305,8 @@ fn the_command_shows_who_is_there_and_why_nobody_is() {
             (&"report".into(), &1.into())
         );
         router.close().wait().expect("it closes");
-        // Its addresses come in another order by each interface; it is one router, and the command need not look on.
+        // A router's addresses come in another order by each interface; it is one router, and the
+        // command need not look on.
         let everywhere = open(
             Config::router().listen(["tcp/127.0.0.1:0".to_owned(), format!("tcp/{ADDRESS}:0")]),
         );

@@ -18,7 +18,7 @@ use crate::hand::bytes;
 use crate::lies::{LEASE, Stage};
 use crate::scene::{LONG, Scene, router, until};
 
-/// Bytes of messages in a batch of keep-alives, each of which is one byte.
+/// Number of messages in a batch of keep-alives, each of which is one byte.
 const KEEP_ALIVES: usize = 65_000;
 
 /// Opens a scene whose router has this value of a key.
@@ -66,8 +66,8 @@ fn packed_keep_alives() -> Vec<u8> {
     framed
 }
 
-/// The longest silence that honest neighbours see, without the machine's share. A read of such batches takes seconds in a debug
-/// build.
+/// Maximum silence that honest neighbours see, without the machine's share. A read of such batches
+/// takes seconds in a debug build.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
 
 #[test]
@@ -124,7 +124,7 @@ fn s37_answers_to_an_address_that_proves_nothing() {
             std::thread::yield_now();
         }
     }
-    // The last answer comes behind all earlier ones.
+    // The last answer comes after all earlier ones.
     let deadline = Instant::now() + Duration::from_millis(500);
     while Instant::now() < deadline {
         while let Ok(count) = stranger.recv(&mut buffer) {

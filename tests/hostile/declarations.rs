@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Neighbours that declare, ask and publish more than makes sense.
+//! Neighbours that declare, query and publish more than makes sense.
 
 use std::collections::HashMap;
 
@@ -252,7 +252,7 @@ fn questions_with_listening() {
     assert!(read && told >= 400_000, "answers come whole: {told}");
     assert!(silence < LONG / 15, "no honest message for {silence:?}");
     assert!(crowd.is_served());
-    // It leaves in the middle of its answers.
+    // The guest leaves in the middle of its answers.
     drop(guest);
     until("the face is forgotten", || scene.link(zid).is_none());
     scene.is_well();

@@ -26,10 +26,10 @@ pub struct Hand {
     pub stream: TcpStream,
     pub parameters: LocalParameters,
     agreed: Option<Established>,
-    /// The next sequence number of each priority's reliable channel.
+    /// Next sequence number of each priority's reliable channel.
     next_sn: [u32; 8],
     next_request: u32,
-    /// Held while something is written: several threads may write to one connection.
+    /// Lock for writes: several threads may write to one connection.
     writing: Arc<Mutex<()>>,
     /// Delay before each batch of its handshake.
     pub delay: Duration,

@@ -39,7 +39,7 @@ pub const LEASE: Duration = Duration::from_secs(60);
 /// A router that listens on links of a kind, and an honest neighbour on one of them.
 pub struct Stage {
     pub scene: Scene,
-    /// The endpoint that the liars connect to.
+    /// Endpoint that the liars connect to.
     at: Endpoint,
     runtime: ThreadsRuntime,
     pub honest: Session,
@@ -51,7 +51,7 @@ pub struct Stage {
 /// A neighbour that was admitted.
 pub struct Liar {
     halves: Halves<ThreadsRuntime>,
-    /// The socket of the link.
+    /// Socket of the link.
     beneath: Socket,
     pub zid: ZenohId,
     agreed: Established,
@@ -302,7 +302,7 @@ fn lies_about_length(stage: &Stage) {
         assert!(large.len() > 1100);
         liar.say(&large);
     });
-    // Its lease ends with it.
+    // The lease of the silent liar ends with it.
     let brief = Duration::from_millis(500);
     stage.tell_and_go("a batch that never ends", brief, |liar| {
         liar.raw(&[&60_000_u16.to_le_bytes()[..], &[5; 100]].concat());

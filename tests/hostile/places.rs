@@ -93,7 +93,7 @@ fn malformed_places_and_keys() {
     assert!(session.declare_publisher(&too_long).wait().is_err());
 }
 
-/// Something listens there, and does not speak the protocol.
+/// A program listens there that does not speak the protocol.
 #[test]
 fn a_stranger_in_the_routers_place() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
@@ -110,7 +110,7 @@ fn a_stranger_in_the_routers_place() {
     stranger.join().expect("no panic");
 }
 
-/// A router that cannot reach a neighbour opens all the same, and serves.
+/// A router that cannot reach a neighbour opens nevertheless, and serves.
 #[test]
 fn a_neighbour_that_is_not_there() {
     let place = format!("tcp/127.0.0.1:{}", closed_port());

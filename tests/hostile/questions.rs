@@ -127,7 +127,7 @@ fn told_of_a_loss(scene: &Scene, hears_of_losses: bool) -> Vec<String> {
     told
 }
 
-/// A program of another implementation asserts on the plain end that its own router gives.
+/// A program of another implementation asserts the plain end that its own router sends.
 #[test]
 fn an_answerer_that_is_lost_is_an_error_to_those_who_understand_it() {
     let scene = Scene::open();
@@ -168,7 +168,7 @@ fn answers_that_make_no_sense() {
         ),
         response(rid, full("k/a"), "good", &answerer),
     ];
-    // No other node can answer in its place.
+    // No other node can reply in its place.
     assert!(other.messages([response(rid, full("k/a"), "false", &other), end(rid)]));
     assert!(other.is_served());
     said.extend([end(rid + 1), end(rid), end(rid)]);
@@ -199,7 +199,7 @@ fn answers_that_make_no_sense() {
     assert_eq!(ignored(&answerer).bad_keys, 3);
     assert_eq!(ignored(&answerer).unknown_answers, 4);
     assert_eq!(ignored(&other).unknown_answers, 2);
-    // The number is free again, and in use only once.
+    // The id is free again, and in use only once.
     assert!(guest.messages([request(77, "k/*"), request(77, "k/*"), request(78, "none")]));
     assert!(guest.read_until(
         |message| matches!(message, NetworkMessage::ResponseFinal(end) if end.rid == 78)

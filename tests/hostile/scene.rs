@@ -33,7 +33,7 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Opens a node of its own.
+/// Opens a node that a test owns.
 pub fn node(config: Config) -> Result<Node, zonda::OpenError> {
     zonda_runtime::block_on(Node::open(config))
 }
@@ -58,7 +58,7 @@ pub fn client(address: SocketAddr) -> Session {
 #[derive(Default)]
 struct Ledger {
     received: AtomicU64,
-    /// Messages that were not the next one.
+    /// Number of messages that were not the next one.
     wrong: AtomicU64,
     over: AtomicBool,
 }

@@ -17,10 +17,10 @@ use crate::closing::deaf_router;
 use crate::hand::Hand;
 use crate::scene::{LONG, client, until};
 
-/// Longer than a link has that is closed on its own.
+/// Time limit that exceeds the time of a link that is closed on its own.
 const LIMIT: Duration = Duration::from_millis(1500);
 
-/// A program under way; dropping it ends it.
+/// A running program; dropping it ends it.
 struct Program(Child);
 
 impl Program {
@@ -125,10 +125,10 @@ fn a_router_drains_for_as_long_as_it_says() {
     assert_eq!(router.ended(), (Some(0), String::new()));
 }
 
-/// Time that a slow reader takes for a byte: some 200 kB in a second.
+/// Time of a slow reader for a byte: some 200 kB in a second.
 const SLOW: Duration = Duration::from_micros(5);
 
-/// The id of the message that ends a link in good order.
+/// Id of a Close.
 const CLOSE: u8 = 3;
 
 #[test]
@@ -156,14 +156,15 @@ fn a_second_signal_ends_a_router_at_once() {
     let (mut router, address) = Program::router(&["--cfg", "close_timeout_ms:600000"]);
     let _hand = sleeper(address);
     router.signal("-TERM");
-    // it does not listen any more
+    // it no longer listens
     until("it closes", || TcpStream::connect(address).is_err());
     assert!(router.0.try_wait().expect("it is our child").is_none());
     router.signal("-TERM");
     assert_eq!(router.ended().0, Some(128 + 15));
 }
 
-/// Lines of ten thousand bytes each that `zonda pub` is given: more than sockets hold, less than its queue.
+/// Number of lines of ten thousand bytes each for `zonda pub`: more than sockets hold, less than
+/// its queue.
 const LINES: usize = 40;
 
 /// Returns a line for `zonda pub`.
@@ -195,7 +196,7 @@ fn before_a_deaf_router(command: &[&str], input: &str) -> (Program, TcpStream) {
     let mut program = Program::start(&[command, &fixed].concat());
     let mut stdin = program.0.stdin.take().expect("it is piped");
     let stream = thread::scope(|scope| {
-        // Some read before they connect.
+        // Some programs read before they connect.
         scope.spawn(move || stdin.write_all(input.as_bytes()).expect("it reads"));
         deaf_router(&listener, "demo")
     });
@@ -215,7 +216,8 @@ fn a_publisher_at_the_end_of_its_input_delivers_all_of_it() {
     assert!(begin.elapsed() > LIMIT, "it took {:?}", begin.elapsed());
     let (code, errors) = program.ended();
     assert_eq!(code, Some(0), "{errors}");
-    // A sequence number may have such a byte as well, in each frame; a message that is lost has ten thousand.
+    // A sequence number may have such a byte as well, in each frame; a lost message has ten
+    // thousand.
     let more = (bytes + 1).saturating_sub(LINES * 9_999);
     assert!((1..1000).contains(&more), "{bytes} bytes: {errors}");
 }
@@ -244,7 +246,8 @@ fn between<'t>(text: &'t str, begin: &str, end: &str) -> &'t str {
     after.split_once(end).map_or("", |(between, _)| between)
 }
 
-/// Lines for `zonda pub` of which it has queued more than its sockets hold when it has read most of them: it reads 64 ahead.
+/// Number of lines of which `zonda pub` has queued more than its sockets hold when it has read most
+/// of them: it reads 64 ahead.
 const MANY_LINES: usize = 110;
 
 #[test]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A neighbour that subscribes to a flood and never reads: under `Drop` it misses messages, which are counted; under
-//! `Block` its source waits for it until its time is over. Other sources do not notice either way; how long the other
-//! subscribers of the same source wait is measured in `attacks/pace.rs`.
+//! A neighbour that subscribes to a flood and never reads: under `Drop` it misses messages, which
+//! are counted; under `Block` its source waits for it until a time limit. Other sources do not
+//! notice either way; how long the other subscribers of the same source wait is measured in
+//! `attacks/pace.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -157,7 +158,7 @@ fn under_block_its_source_waits_and_then_it_is_cut_off() {
     scene.is_rid_of(&mut flood.guest);
 }
 
-/// Several of them at once, each in the way of the same source.
+/// Several of them at once, each slowing the same source.
 #[test]
 fn a_row_of_sleepers() {
     let config = router().with(

@@ -31,7 +31,7 @@ pub fn version() -> Option<String> {
     Some(text.trim().to_owned()).filter(|_| output.status.success())
 }
 
-/// A folder of its own for the parts of one run; it is removed with them.
+/// A folder for the parts of one run; it is removed with them.
 struct Folder(PathBuf);
 
 impl Folder {

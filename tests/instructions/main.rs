@@ -155,7 +155,7 @@ fn what_one_count_says_about_another_holds_everywhere() {
         (0.0..own("node put 8 B") / 4.0).contains(&session),
         "the session costs {session}"
     );
-    // a copy of it would be counted there
+    // an extra copy of the payload would be counted there
     let memory = all["put 64 KiB"].memory;
     assert!(
         memory < 2000.0,
@@ -164,7 +164,7 @@ fn what_one_count_says_about_another_holds_everywhere() {
     for (name, cost) in all {
         let writes = match name.as_str() {
             "put express 64 B" => 1.0,
-            // One write and one look at the clock, which is a system call here only.
+            // One write and one read of the clock, which is a system call here only.
             "put 64 KiB" => 2.0,
             _ => 0.05,
         };

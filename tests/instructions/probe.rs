@@ -24,13 +24,13 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Instructions that are the same each time.
+    /// Returns the instructions that are the same each time.
     pub fn instructions(&self) -> f64 {
         self.own + self.memory
     }
 }
 
-/// The cost of each case.
+/// Costs by case.
 pub type Costs = BTreeMap<String, Cost>;
 
 /// Returns the path of the built program. Builds it first, in the same target folder as the rest.
@@ -71,7 +71,7 @@ pub fn count(arguments: &[&str]) -> Costs {
     for (index, line) in printed.lines().enumerate() {
         let (messages, case) = line.split_once(' ').expect("messages and case");
         let messages: f64 = messages.parse().expect("a number");
-        // a part of preparation lies before each
+        // a part of preparation precedes each
         let part = spent.get(2 * index + 1).expect("a part for each line");
         let cost = Cost {
             own: part.own as f64 / messages,

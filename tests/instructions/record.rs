@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The counts on record, and where they were made: `benches/instructions.json`.
+//! Counts on record, and the conditions of their measurement: `benches/instructions.json`.
 
 use std::fs;
 use std::path::PathBuf;

@@ -14,11 +14,11 @@ use crate::wait::until;
 pub struct Agreed {
     /// Name of the option in the info of our links.
     pub name: &'static str,
-    /// The keys of the configuration, and their values.
+    /// Keys of the configuration, and their values.
     pub keys: &'static [(&'static str, &'static str)],
-    /// The largest payload.
+    /// Maximum payload.
     pub largest: usize,
-    /// The largest payload in shorter exchanges.
+    /// Maximum payload in shorter exchanges.
     pub less: usize,
     /// True if their router accepts links without the option too.
     pub is_optional: bool,

@@ -25,7 +25,7 @@ pub enum Answering {
     Theirs {
         process: Rc<Reference>,
         name: String,
-        /// `<node>:<entity>`
+        /// Id: `<node>:<entity>`
         id: String,
     },
 }
@@ -38,9 +38,9 @@ pub struct Asked {
     pub encoding: Option<String>,
     /// Attachment as hexadecimal text.
     pub attachment: Option<String>,
-    /// `<node>:<entity>:<number>`
+    /// Source: `<node>:<entity>:<number>`
     pub source: Option<String>,
-    /// Answers may have any key.
+    /// True if replies may have any key.
     pub any_key: bool,
     /// Priority of the query; the reference does not report it.
     pub priority: Option<u8>,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links over QUIC while every processor is busy: the streams of a link come apart then, so that messages come before the
-//! declaration of the id that names their key. None may be lost, and none may come out of order.
+//! Links over QUIC while every processor is busy: the streams of a link are delayed differently
+//! then, so that messages come before the declaration of the id that names their key. No message
+//! may be lost, and none may come out of order.
 
 use std::hint;
 use std::sync::Arc;
@@ -15,10 +16,10 @@ use crate::positions::{has_reference, linked};
 use crate::router::Router;
 use crate::tls::Trust;
 
-/// Messages of a round. They fit into few batches, which come at once.
+/// Number of messages in a round. They fit into few batches, which come at once.
 const MESSAGES: u64 = 1000;
 
-/// The runtimes that a long run tries.
+/// Runtimes of a long run.
 const RUNTIMES: &[&str] = &[
     r#""tokio""#,
     r#""tokio-current""#,
@@ -29,7 +30,7 @@ const RUNTIMES: &[&str] = &[
     r#""uring""#,
 ];
 
-/// A thread for each processor that does nothing but keep it busy.
+/// Threads that keep each processor busy.
 struct Burning(Arc<AtomicBool>);
 
 impl Burning {

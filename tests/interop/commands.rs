@@ -11,7 +11,7 @@ use crate::questions::Conditions;
 use crate::router::Router;
 use crate::wait::until;
 
-/// A command as a client of their router.
+/// A client of their router, as which commands run.
 struct Client<'a>(&'a Router);
 
 impl Client<'_> {
@@ -27,7 +27,7 @@ impl Client<'_> {
         ended.out.lines().map(object).collect()
     }
 
-    /// Starts it; it has connected.
+    /// Starts a command; returns once it has connected.
     fn start(&self, command: &str) -> Running {
         let mut running = Running::start(&zonda(), &self.words(command));
         assert_eq!(object(&running.line())["event"], "ready", "{command}");

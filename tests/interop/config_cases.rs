@@ -131,8 +131,8 @@ pub fn namespaces_hold_for_liveliness(arrangement: Arrangement) -> Scene {
     let token = inside.token("own/a");
     settles((inside, ""), (outside, "out/er/"));
     assert_eq!(outside.alive("**").keys(), ["out/er/own/a"]);
-    // the reference finds its own tokens twice; if the second comes behind the end it takes it for another's token, which
-    // stays: the watcher below looks elsewhere
+    // the reference finds its own tokens twice; if the second copy comes behind the end it counts
+    // as another token, which stays: the watcher below watches another key
     let mut own = inside.alive("**").keys();
     own.dedup();
     assert_eq!(own, ["own/a"]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reference's configuration: its own file is taken as it is, and both sides know the same keys with the same
-//! defaults.
+//! Tests of the reference's configuration: its own file is accepted unchanged, and both sides know
+//! the same keys with the same defaults.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use zonda::config::Sources;
 
 use crate::environment;
 
-/// The reference whose file is looked for.
+/// Release whose file is searched.
 const PACKAGE: &str = "zenoh-1.10.2";
 
 /// Returns true for keys of the file without effect here: each is one warning, and no other key is.
@@ -71,7 +71,8 @@ fn ask(python: &Path, script: &str, input: &str) -> Value {
     serde_json::from_slice(&output.stdout).expect("it prints JSON")
 }
 
-/// Prints its whole configuration, and why it does not take a value of the lines `key<TAB>value` that it reads.
+/// Script that prints the reference's whole configuration, and its reasons to refuse values of the
+/// lines `key<TAB>value` that it reads.
 const SCRIPT: &str = "
 import json, sys, zenoh
 refused = {}

@@ -55,7 +55,7 @@ impl Release {
 /// Runs in which a test takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Always.
+    /// In every run.
     Short,
     /// Only in runs of all tests.
     Long,
@@ -93,7 +93,7 @@ pub fn release() -> Release {
     AGAINST.get()
 }
 
-/// Runs a test with this release, if that is installed and the test is of this run.
+/// Runs a test with this release, if that is installed and the test is part of this run.
 pub fn against(release: Release, extent: Extent, test: impl FnOnce()) {
     if extent == Extent::Long && !is_asked_for_all() {
         return skipped(&format!(

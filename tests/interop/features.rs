@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The rows and columns of the table in `docs/interop.md`.
+//! Rows and columns of the table in `docs/interop.md`.
 
 use crate::environment::Release;
 
 /// Arrangement of the two implementations.
 pub struct Position {
     pub name: &'static str,
-    /// The scenes that make it up.
+    /// Scenes of the position.
     pub scenes: &'static [&'static str],
 }
 
-/// A feature, and where it is tested.
+/// A feature, and its tests.
 pub struct Feature {
     pub name: &'static str,
     pub cells: Cells,
 }
 
-/// The tests of a feature, one for each position.
+/// Tests of a feature, one for each position.
 pub enum Cells {
     /// A case that runs in every scene of the position.
     Case(&'static str),
-    /// A test with its module, or why there is none.
+    /// A test with its module, or the reason why there is none.
     Tests([Result<&'static str, &'static str>; POSITIONS.len()]),
 }
 
@@ -53,11 +53,11 @@ pub const POSITIONS: [Position; 6] = [
     },
 ];
 
-/// A mesh of routers, and the test of it against each release, or why there is none.
+/// A mesh of routers, and the test of it against each release, or the reason why there is none.
 pub struct Meshed {
     pub name: &'static str,
     pub test: &'static str,
-    /// The first release that it is tested with.
+    /// First release that it is tested with.
     pub since: Release,
     /// Reason for not testing other releases.
     pub reason: &'static str,

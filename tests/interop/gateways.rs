@@ -21,18 +21,18 @@ use crate::router::free_endpoint;
 use crate::scene::settles;
 use crate::wait::{LONG, until};
 
-/// The ids of the routers, in the order of the protocol.
+/// Ids of the routers, in the order of the protocol.
 const IDS: [&str; 2] = ["a1", "b2"];
 
-/// Messages in a round.
+/// Number of messages in a round.
 const MESSAGES: u64 = 100;
 
 /// A pair of routers, and the nodes behind it.
 struct Pair {
     mesh: Mesh,
-    /// A client of the lesser router, one of the greater, and the peers of both.
+    /// Parties: a client of the lesser router, one of the greater, and the peers of both.
     everyone: Vec<Party>,
-    /// The lesser router is the reference's.
+    /// True if the lesser router is the reference's.
     repeats: bool,
     /// True if one of the routers is the reference's.
     is_mixed: bool,
@@ -273,7 +273,7 @@ fn the_lesser_takes_over() {
     }
     let mut pair = Pair::new([Ours, Ours], [Ours, Theirs]);
     pair.messages_come_once("before");
-    // another client of the lesser router stands in for that of the greater one
+    // another client of the lesser router replaces that of the greater one
     pair.everyone[GREATER] = pair.mesh.client(Theirs, 0);
     let (gone, _) = pair.mesh.routers.remove(1);
     let zid = gone.zid();

@@ -29,7 +29,7 @@ fn alive(scene: &Scene, key: &str) -> Vec<String> {
     scene.from.alive(key).keys()
 }
 
-/// Tokens are found by key while they are there, each once.
+/// Existing tokens are found by key, each once.
 pub fn tokens_are_found(scene: &Scene) {
     assert_eq!(alive(scene, "live/**"), [""; 0]);
     let a = scene.to.token("live/a");
@@ -112,7 +112,7 @@ pub fn tokens_of_one_key_are_one(scene: &Scene) {
     first.undeclare();
     let marker = scene.to.token("live/marker");
     assert_eq!(next(&watcher), appeared("live/marker"), "one is left");
-    // sessions of the reference that watch now and then find nothing when they ask, from 1.9 on
+    // from 1.9 on, the reference's sessions with watchers find nothing in some queries
     if matches!(scene.from, Party::Ours(_)) {
         assert_eq!(alive(scene, "live/same"), ["live/same"]);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `low_pass_filter` in a router: our router and theirs let the same messages pass, from clients of either system.
+//! Tests of `low_pass_filter` in a router: our router and theirs pass the same messages, from
+//! clients of either system.
 
 use std::iter;
 use std::time::Duration;
@@ -19,7 +20,7 @@ const RULES: &str = r#"[
     {"messages": ["put"], "link_protocols": ["tls"], "key_exprs": ["**"], "size_limit": 0}
 ]"#;
 
-/// The rules that are the same both ways.
+/// Rules for both directions.
 const BOTH_WAYS: &str =
     r#"[{"messages": ["put", "delete"], "key_exprs": ["low/a"], "size_limit": 10}]"#;
 
@@ -102,7 +103,7 @@ fn pass(from: &Party, to: &Party, is_narrow: bool) {
     assert_eq!(next().key, "other/last");
 }
 
-/// Queries and replies with bodies of these lengths, and how many replies come.
+/// Lengths of the bodies of queries and replies, and the number of replies that come.
 const QUERIES: [(usize, usize, usize); 5] =
     [(0, 0, 1), (10, 10, 1), (11, 1, 0), (1, 11, 0), (10, 0, 1)];
 

@@ -12,7 +12,8 @@ use crate::party::{Party, Setup};
 use crate::router::{Router, free_endpoint};
 use crate::wait::until;
 
-/// The largest payload of a bare message that the reference takes: its batches are of 49152 bytes at least.
+/// Maximum payload of a bare message that the reference accepts: its batches are of 49152 bytes at
+/// least.
 const LARGEST: usize = 40_000;
 
 const BARE: Agreed = Agreed {
@@ -49,7 +50,7 @@ fn bare_links_between_peers() {
     }
 }
 
-/// Nothing is published for several leases.
+/// Links stay open without publications for several leases.
 #[test]
 fn quiet_bare_links_stay() {
     if environment::python().is_some() {

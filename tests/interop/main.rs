@@ -80,7 +80,7 @@ macro_rules! against_releases {
                 crate::environment::Release::of_module(stringify!($module))
             }
 
-            // in the short run of every release: one scene for each way to meet
+            // in the short run of every release: one scene for each kind of connection
             against_releases!(@scenes always
                 theirs_our_router_ours
                 ours_their_router_theirs
@@ -106,7 +106,8 @@ macro_rules! against_releases {
                 our_client_to_their_peer
                 their_peer_to_our_client
             );
-            // the reference alone, which shows that the expectations are the protocol's and not ours
+            // the reference alone, which proves that the expectations are the protocol's and not
+            // ours
             against_releases!(@scenes of_long_run
                 theirs_their_router_theirs
                 theirs_dials_theirs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The table of `docs/interop.md`: which test shows which feature in which position against which release. It is
-//! written from the rows of [`crate::features`], and every name in it must be that of a test.
+//! Table of `docs/interop.md`: the test of each feature in each position against each release. It
+//! is generated from the rows of [`crate::features`], and every name in it must be that of a test.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -21,7 +21,7 @@ pub struct Message {
     pub attachment: Option<&'static [u8]>,
     /// Seconds from now of the timestamp.
     pub stamp_shift: Option<f64>,
-    /// A source info with this number.
+    /// Number of a source info.
     pub source_sn: Option<u32>,
 }
 
@@ -99,7 +99,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Never dropped for lack of room; everything else as usual.
+    /// Service without drops; all other options are the defaults.
     pub const BLOCK: Service = Service {
         priority: Priority::Data,
         congestion: CongestionControl::Block,
@@ -121,7 +121,7 @@ impl Service {
 /// A publisher's report about a sent message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// The timestamp it gave.
+    /// Timestamp of the message.
     pub timestamp: Option<String>,
     /// Id of the publisher in source infos: node, entity.
     pub source: String,
@@ -137,10 +137,10 @@ pub struct Seen {
     pub priority: u8,
     pub express: bool,
     pub block: bool,
-    /// `<time>/<node>`
+    /// Timestamp: `<time>/<node>`
     pub timestamp: Option<String>,
     pub attachment: Option<String>,
-    /// `<node>:<entity>:<number>`
+    /// Source: `<node>:<entity>:<number>`
     pub source: Option<String>,
     /// Reliability of the sample; the reference does not report it.
     pub reliability: Option<Reliability>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `qos/network` in a router and in a session: ours and theirs have the same messages carried in the same way, from and to
-//! clients of either system.
+//! `qos/network` in a router and in a session: both implementations give the same messages the same
+//! quality of service, from and to clients of either system.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const RULES: &str = r#"[
     {"messages": ["query"], "key_exprs": ["net/q/**"], "flows": ["ingress"], "overwrite": {"priority": "real_time"}}
 ]"#;
 
-/// The rules that are the same both ways.
+/// Rules for both directions.
 const BOTH_WAYS: &str = r#"[
     {"messages": ["put"], "key_exprs": ["net/in", "net/out"],
      "overwrite": {"priority": "data_high", "express": true}}
@@ -58,7 +58,7 @@ fn put(len: usize) -> Message {
     Message::put(Pattern { len, seed: 1 })
 }
 
-/// Publications, and how each is carried in the end.
+/// Returns publications, each with its quality of service at the end.
 fn routed() -> Vec<(&'static str, Message, Carried)> {
     vec![
         ("net/in", put(8), (Priority::RealTime, true, true)),

@@ -46,7 +46,7 @@ pub struct Setup {
     pub role: WhatAmI,
     pub listen: Vec<String>,
     pub connect: Vec<String>,
-    /// Default: random.
+    /// Id of the node; random by default.
     pub zid: Option<&'static str>,
     /// Further keys and JSON values of the configuration, which both implementations have.
     pub options: Vec<(&'static str, &'static str)>,
@@ -556,7 +556,7 @@ impl Publishing {
 pub struct Numbered<'a>(Option<(&'a Reference, u64)>);
 
 impl Numbered<'_> {
-    /// Waits until all are published.
+    /// Waits until all messages are published.
     pub fn done(self) {
         if let Some((process, n)) = self.0 {
             let answer = process.answer(n);

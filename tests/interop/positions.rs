@@ -11,7 +11,7 @@ use crate::party::{Party, Setup};
 use crate::router::Router;
 use crate::wait::until;
 
-/// Larger than any payload here.
+/// Limit above any payload here.
 const LARGEST: usize = 10_000_000;
 
 /// Passes messages of all sizes, and many, between two clients of this router.
@@ -53,7 +53,7 @@ pub fn peers_pass(ours_listens: bool, listen: &str, connect: &str, pass: fn(&Par
     pass(&ours, &theirs);
 }
 
-/// Waits until both see the link.
+/// Waits until both parties see the link.
 pub fn linked(ours: &Party, theirs: &Party) {
     until("both see the link", || {
         ours.linked().contains(&theirs.zid()) && theirs.linked().contains(&ours.zid())

@@ -26,10 +26,10 @@ pub enum Speaker {
     Listener,
 }
 
-/// A key as it stands on the wire.
+/// A key in its form on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spelling {
-    /// The id, or 0.
+    /// Key id, or 0.
     pub scope: u16,
     pub suffix: String,
     /// True if the speaker declared the id.
@@ -57,7 +57,7 @@ pub enum Said {
     Subscriber(Spelling),
     Push(Spelling),
     KeepAlive,
-    /// Ended its session.
+    /// The end has closed its session.
     Close,
 }
 
@@ -88,7 +88,7 @@ impl Proxy {
     /// Returns all messages of an end so far.
     ///
     /// # Panics
-    /// The end has sent bytes that are not of the protocol.
+    /// It said something that is not of the protocol.
     pub fn said(&self, speaker: Speaker) -> Vec<Said> {
         let bytes = self.said[speaker as usize]
             .lock()

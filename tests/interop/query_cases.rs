@@ -13,7 +13,7 @@ use crate::scene::Scene;
 pub use crate::scene::play;
 use crate::wait::{LONG, SOON, until};
 
-/// Lines of the reference's log when a query ends before its answers do.
+/// Lines of the reference's log when a query ends before its replies do.
 const LATE: [&str; 4] = [
     "Didn't receive final reply",
     "Query not found",
@@ -293,7 +293,7 @@ pub fn targets_choose_queryables(scene: &Scene) {
         assert_eq!(best, [0, 1, 2]);
         assert_eq!(asked("q/t/*", Target::AllComplete), [0, 1]);
     } else {
-        // whichever is nearest; all of these are equally far
+        // the nearest queryable; all of these are equally far
         assert!(best == [0] || best == [1], "{best:?}");
         assert_eq!(asked("q/t/b", Target::BestMatching), [0]);
         assert_eq!(asked("q/t/*", Target::AllComplete), [0]);

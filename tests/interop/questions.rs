@@ -105,7 +105,7 @@ pub struct Conditions {
     pub target: Option<Target>,
     pub consolidation: Option<Consolidation>,
     pub timeout: Option<Duration>,
-    /// Answers may have any key.
+    /// True if replies may have any key.
     pub any_key: bool,
     pub service: Option<Service>,
 }
@@ -163,7 +163,7 @@ pub struct Question {
     /// Encoding as text, such as `text/plain;utf-8`.
     pub encoding: Option<&'static str>,
     pub attachment: Option<&'static [u8]>,
-    /// A source info with this number.
+    /// Number of a source info.
     pub source_sn: Option<u32>,
     /// True if it can be [cancelled](Asking::cancel).
     pub cancellable: bool,
@@ -213,11 +213,11 @@ pub enum Heard {
     End,
 }
 
-/// An answer.
+/// A reply to a query.
 #[derive(Debug)]
 pub struct Replied {
     pub sample: Seen,
-    /// `<node>:<entity>`
+    /// Replier: `<node>:<entity>`
     pub replier: Option<String>,
 }
 
@@ -226,7 +226,7 @@ pub struct Replied {
 pub struct Fault {
     pub content: Content,
     pub encoding: String,
-    /// `<node>:<entity>`
+    /// Replier: `<node>:<entity>`
     pub replier: Option<String>,
 }
 

@@ -48,7 +48,7 @@ fn quic_links_to_their_router() {
 fn quic_links_between_peers() {
     if has_reference() {
         for ours_listens in [true, false] {
-            // Both show a certificate where theirs listens too.
+            // Both sides authenticate where theirs listens too.
             let trust = Trust::new("quic", !ours_listens);
             peers_exchange(ours_listens, &trust.listen, &trust.connect);
         }

@@ -28,11 +28,11 @@ pub struct Reference {
     input: RefCell<ChildStdin>,
     lines: Receiver<Value>,
     errors: Receiver<String>,
-    /// Samples that were read while looking for something else, by subscriber.
+    /// Samples that were read while another line was expected, by subscriber.
     samples: RefCell<HashMap<String, VecDeque<Value>>>,
     /// Lines that were neither answers nor samples.
     log: RefCell<Vec<String>>,
-    /// The number of the last command.
+    /// Number of the last command.
     last: Cell<u64>,
     /// Number of names that were given.
     named: Cell<u64>,
@@ -77,7 +77,7 @@ impl Reference {
         format!("{what} {}", self.named.get())
     }
 
-    /// Carries a command out; gives its answer, or what went wrong.
+    /// Runs a command; returns its answer, or its error.
     pub fn try_call(&self, verb: &str, command: Value) -> Result<Value, String> {
         let answer = self.answer(self.begin(verb, command));
         match answer.get("error").and_then(Value::as_str) {
@@ -101,7 +101,7 @@ impl Reference {
         n
     }
 
-    /// Carries a command out.
+    /// Runs a command.
     pub fn call(&self, verb: &str, command: Value) -> Value {
         let what = format!("{verb} {command}");
         self.try_call(verb, command)
@@ -130,7 +130,7 @@ impl Reference {
         }
     }
 
-    /// Waits for the answer to the command that was given last.
+    /// Waits for the answer to the latest command.
     pub fn answer(&self, n: u64) -> Value {
         let deadline = Instant::now() + LONG;
         loop {

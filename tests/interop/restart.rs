@@ -11,7 +11,7 @@ use crate::questions::{Conditions, Question};
 use crate::router::{Router, free_endpoint};
 use crate::wait::{LONG, until};
 
-/// A party with a subscriber and a publisher, which are to last.
+/// A party with a subscriber and a publisher, which are to survive.
 struct Survivor {
     party: Party,
     subscription: Subscription,

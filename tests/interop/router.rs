@@ -24,7 +24,7 @@ pub fn free_endpoint() -> String {
     let first = range.split_whitespace().next();
     let end: u16 = first.and_then(|first| first.parse().ok()).unwrap_or(32_768);
     let size = end.saturating_sub(10_000).max(1);
-    // other programs of tests start elsewhere
+    // other test programs start elsewhere in the range
     let start = process::id().wrapping_mul(2_654_435_761) >> 16;
     let mut candidates = (0..size).map(|_| {
         let step = u32::from(TAKEN.fetch_add(1, Ordering::Relaxed));
@@ -131,7 +131,7 @@ impl Router {
         }
     }
 
-    /// Returns whether it is this project's.
+    /// Returns true if it is this project's.
     pub fn is_ours(&self) -> bool {
         !matches!(self.kind, Kind::Theirs(_))
     }
@@ -189,7 +189,7 @@ impl Drop for Router {
                 }
             }
             Kind::Library(session) => {
-                // a test that failed may leave links that do not take everything in time
+                // a failed test may leave links that do not accept everything in time
                 let _ = session.close().wait();
             }
             Kind::Theirs(_) => {}

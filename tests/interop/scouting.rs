@@ -153,7 +153,7 @@ fn our_peer_finds_theirs() {
 #[test]
 fn their_peer_finds_ours() {
     scouted("scouting::their_peer_finds_ours", Network::Usual, || {
-        // ours listens on loopback only, which theirs would not have answered
+        // ours listens on loopback only, so theirs would not have been answered
         let mut quiet = setup(WhatAmI::Peer, &["tcp/127.0.0.1:0"]);
         quiet.options.push(("scouting/multicast/autoconnect", "[]"));
         let ours = quiet.ours();

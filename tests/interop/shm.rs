@@ -8,7 +8,7 @@ use crate::positions::{has_reference, linked};
 use crate::router::{Router, free_endpoint};
 use zonda::config::WhatAmI;
 
-/// Shared from the first message on, and for all that is larger than a few bytes.
+/// Configuration of sharing from the first message on, for all payloads of more than a few bytes.
 const SHARING: &[(&str, &str)] = &[
     ("transport/shared_memory/enabled", "true"),
     ("transport/shared_memory/mode", "\"init\""),

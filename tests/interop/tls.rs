@@ -11,7 +11,7 @@ use crate::router::{Router, free_endpoint};
 /// Certificates of both ends, as endpoints name them.
 pub struct Trust {
     _authority: Authority,
-    /// The endpoint to listen on.
+    /// Endpoint to listen on.
     pub listen: String,
     /// Endpoint to connect to.
     pub connect: String,
@@ -79,7 +79,7 @@ fn encrypted_links_to_their_router() {
 fn encrypted_links_between_peers() {
     if has_reference() {
         for ours_listens in [true, false] {
-            // Both show a certificate where theirs listens too.
+            // Both sides authenticate where theirs listens too.
             let trust = Trust::new("tls", !ours_listens);
             peers_exchange(ours_listens, &trust.listen, &trust.connect);
         }

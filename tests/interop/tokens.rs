@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Liveliness of either implementation: tokens, and subscribers of their coming and going.
+//! Liveliness of either implementation: tokens, and their subscribers.
 
 use std::rc::Rc;
 use std::sync::mpsc::channel;

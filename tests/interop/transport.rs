@@ -150,7 +150,7 @@ fn floods_cross(scene: &Scene) {
         scene.from.matched_publisher("flood/from"),
         scene.to.matched_publisher("flood/to"),
     ];
-    // the reference's processes publish by themselves, so they go first
+    // the reference's processes publish by themselves, so they begin first
     let [first, second] = match &scene.to {
         Party::Theirs(_) => [1, 0],
         Party::Ours(_) => [0, 1],
@@ -193,7 +193,7 @@ fn long_and_strange_keys_arrive() {
             scene::theirs_dials_ours,
         ] {
             let scene = scene();
-            // releases before 1.10 break down at keys that do not begin with ASCII
+            // releases before 1.10 fail at keys that do not begin with ASCII
             let foreign = if release() == Release::NEWEST {
                 "ключ/値/🗝"
             } else {

@@ -29,7 +29,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // the reference leaves them where it is killed
+        // the reference leaves socket files behind when it is killed
         let _ = fs::remove_file(&self.0);
         let _ = fs::remove_file(self.0.with_extension("lock"));
     }

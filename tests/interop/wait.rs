@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-/// Longer than anything that works takes, on a busy machine.
+/// Time limit for every step, on a busy machine.
 pub const LONG: Duration = Duration::from_secs(20);
 
 /// Time limit for immediate effects, on a busy machine; less than the lease after which a silent
 /// link is closed (10 s).
 pub const SOON: Duration = Duration::from_secs(4);
 
-/// Waits until something holds.
+/// Waits until the condition holds.
 pub fn until(what: &str, condition: impl FnMut() -> bool) {
     until_within(LONG, what, condition);
 }

@@ -192,7 +192,7 @@ fn counterprobe(item: &Item, notes: &Notes) -> Option<String> {
     {
         return None;
     }
-    // A trait has it in the type's place.
+    // An item of a trait has the form `type as trait`.
     let (of, from) = match of.split_once(" as ") {
         Some((of, from)) => (
             of.to_owned(),

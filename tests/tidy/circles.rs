@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Circles of files: a file that imports another one, which imports the first again, cannot be read alone. A circle of a few
-//! files that work on one type is a room; a larger one is a house without walls.
+//! Circles of files: a file that imports another one, which imports the first again, cannot be read
+//! alone. A circle of a few files that work on one type is acceptable; a larger one is not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use super::imports::imports;
 use super::none;
 use super::source::{Source, find, sources};
 
-/// The largest circle.
+/// Maximum number of files in a circle.
 const FILES_MAX: usize = 5;
 
 /// Maximum number of re-exports that are followed from a name to the file that defines it.
 const EXPORTS_MAX: usize = 4;
 
-/// The files of one crate, by the paths of their modules.
+/// Files of one crate, by the paths of their modules.
 struct Crate<'s> {
     files: BTreeMap<String, &'s Source>,
     /// Names that a module re-exports, with their definitions.
@@ -112,7 +112,7 @@ fn written_out(product: &str) -> Vec<String> {
             }
             let end = product[at..].find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
             let end = end.map_or(product.len(), |end| at + end);
-            // The beginning of a tree is no path.
+            // The prefix of a tree is no path.
             if product[end..].starts_with('{') {
                 continue;
             }

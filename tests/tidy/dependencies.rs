@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Crates: arrows go down only, libraries hold no unsafe code, and each feature is explained.
+//! Rules for crates: dependencies go down only, libraries hold no unsafe code, and each feature is
+//! explained.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -177,7 +178,7 @@ fn wrong_arrows(krate: &Value, allowed: &[&str]) -> Vec<String> {
         .expect("dependencies")
         .iter();
     let ours = dependencies.filter(|d| d["path"].is_string() || name(d).starts_with("zonda"));
-    // the tests across crates may look into each of them
+    // the tests across crates may use each of them
     let crosses = |d: &&Value| d["kind"] == "dev" && name(krate) == "zonda-command";
     let wrong = ours
         .filter(|d| !crosses(d))
@@ -292,7 +293,7 @@ fn the_library_depends_on_no_crate_of_zenoh() {
     none("a dependency on Zenoh", &theirs);
 }
 
-/// Most packages that a program on tokio and TCP may be built of, ours included.
+/// Maximum number of packages that a program on tokio and TCP may be built of, ours included.
 const PACKAGES_MAX: usize = 65;
 
 #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Documents: the map of folders in the readme is whole, and links lead somewhere.
+//! Rules for documents: the map of folders in the readme is complete, and links have targets.
 
 use std::fs;
 use std::path::{Path, PathBuf};

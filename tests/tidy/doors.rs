@@ -6,16 +6,17 @@
 use super::none;
 use super::source::{Source, find, sources};
 
-/// Crates that meet peers.
+/// Crates that process input of peers.
 const LIMITED: [&str; 2] = ["transport/src/", "router/src/"];
 
-/// Lines that are seen by default, or with one `-v`.
+/// Levels of lines that are visible by default, or with one `-v`.
 const LEVELS: [&str; 3] = ["tracing::warn!", "tracing::info!", "tracing::error!"];
 
 /// Field with the number of lines that were left out before: the result of `LogLimit::admit`.
 const ADMITTED: &str = "{left_out}";
 
-/// Lines that no peer can cause, or whose number something else limits: a file, words of the line, and the reason.
+/// Lines that no peer can cause, or whose number another limit bounds: a file, words of the line,
+/// and the reason.
 const OWN: [(&str, &str, &str); 27] = [
     (
         "router/src/daemon/run.rs",
@@ -154,13 +155,13 @@ const OWN: [(&str, &str, &str); 27] = [
     ),
 ];
 
-/// The only file that writes to standard output.
+/// Path of the only file that writes to standard output.
 const PRINTER: &str = "router/src/daemon/output.rs";
 
-/// Calls that write there.
+/// Calls that write to standard output.
 const STDOUT: [&str; 3] = ["stdout()", "println!", "print!"];
 
-/// Calls that ask where it leads, and write nothing.
+/// Call that checks standard output, and writes nothing.
 const ASKS: &str = "stdout().is_terminal()";
 
 /// Folders that are no part of the product: build scripts, measured peers, and examples, which show

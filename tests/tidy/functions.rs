@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Functions: not too long, not too many parameters, each under its name, and whole whatever features are chosen.
+//! Rules for functions: not too long, not too many parameters, each under its name, and complete
+//! with any features.
 
 use super::lexer;
 use super::none;

@@ -6,7 +6,7 @@ use super::source::find;
 
 /// An imported path.
 pub struct Import {
-    /// The offset of its `use`.
+    /// Offset of its `use`.
     pub at: usize,
     pub path: String,
     /// Name that it has from there on.

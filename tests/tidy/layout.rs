@@ -11,7 +11,7 @@ const NAMELESS: [&str; 7] = [
     "util", "utils", "common", "helper", "helpers", "misc", "inner",
 ];
 
-/// The one file of the router that queues messages for neighbours.
+/// Path of the one file of the router that queues messages for neighbours.
 const QUEUES: &str = "router/src/flow/deliver.rs";
 
 fn too_long(source: &Source) -> Option<String> {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The house rules, as tests. Each rule reads the sources and names every place that breaks it, as `path:line`.
+//! Rules of the project, as tests. Each rule reads the sources and reports every violation, as
+//! `path:line`.
 //!
-//! The rules are in one file each; `source` and `lexer` give them the text to look at, and their own tests show
-//! that they look: a rule that finds nothing to read fails instead of passing.
+//! The rules are in one file each; `source` and `lexer` supply the text, and tests of the rules
+//! show that they read it: a rule without input fails instead of passing.
 #![forbid(unsafe_code)]
 
 mod api;

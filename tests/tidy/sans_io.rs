@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sans-IO folders: plain functions of (state, input, now). They wait for nothing, open nothing and read no
-//! clock, which is what lets a simulator with a virtual clock and a fuzzer drive the same code as the runtimes do.
+//! Rules for the sans-IO folders: plain functions of (state, input, now). They wait for nothing,
+//! open nothing and read no clock, so that a simulator with a virtual clock and a fuzzer can drive
+//! the same code as the runtimes do.
 
 use super::imports::{Import, imports};
 use super::none;
@@ -13,7 +14,7 @@ const FOLDERS: [&str; 4] = [
     "router/src/hlc.rs",
 ];
 
-/// Words that have no business there.
+/// Words that are not allowed in these folders.
 const TOKENS: [&str; 15] = [
     "async",
     ".await",
@@ -32,7 +33,7 @@ const TOKENS: [&str; 15] = [
     "getrandom",
 ];
 
-/// Paths that have no business there, however they are imported.
+/// Paths that are not allowed in these folders, however they are imported.
 const PATHS: [&str; 6] = [
     "std::net",
     "std::thread",
@@ -42,7 +43,8 @@ const PATHS: [&str; 6] = [
     "std::os",
 ];
 
-/// Folders that a simulation runs as they are: they go by the clock that it turns, `transport/src/clock.rs`.
+/// Folders that a simulation runs unchanged: they use the clock that it sets,
+/// `transport/src/clock.rs`.
 const SIMULATED: [&str; 2] = ["transport/src/outbox/", "transport/src/driver/"];
 
 /// Functions that read another clock.

@@ -12,7 +12,7 @@ const SKIPPED: [&str; 6] = ["target", ".git", "corpus", "artifacts", "found", "c
 
 /// A text file of the project.
 pub struct File {
-    /// Relative to the root, with `/`.
+    /// Path relative to the root, with `/`.
     pub path: String,
     pub text: String,
 }
@@ -23,7 +23,7 @@ pub struct Source {
     pub text: String,
     /// Text without comments and the contents of literals.
     pub code: String,
-    /// `code` without what only tests see; empty in a test file.
+    /// Text of `code` without parts that only tests see; empty in a test file.
     pub product: String,
 }
 

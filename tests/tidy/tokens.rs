@@ -16,7 +16,7 @@ const NETWORK_FACING: [&str; 5] = [
     "bridges/kafka/src/",
 ];
 
-/// Words that promise work for later, in two halves so that this file does not hold them.
+/// Words that announce unfinished work, in two halves so that this file does not contain them.
 const PROMISES: [[&str; 2]; 3] = [["TO", "DO"], ["FIX", "ME"], ["XX", "X"]];
 
 fn unfinished(source: &Source) -> Vec<String> {

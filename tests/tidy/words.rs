@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Text that belongs to one machine, and links that lead to nowhere public.
+//! Rules against text that belongs to one machine, and links without a public target.
 
 use super::none;
 use super::source::{File, Source, files, place, sources};
 
-/// Beginnings of paths that exist on one machine only, in halves so that this file does not hold them.
+/// Prefixes of paths that exist on one machine only, in halves so that this file does not contain
+/// them.
 const MACHINE_PATHS: [[&str; 2]; 6] = [
     ["/wo", "rk/"],
     ["/tm", "p/"],
@@ -14,7 +15,7 @@ const MACHINE_PATHS: [[&str; 2]; 6] = [
     ["C:", "\\"],
 ];
 
-/// Files that hold a machine's path for a reason.
+/// Files that contain a machine's path for a reason.
 const WITH_REASON: [(&str, &str); 2] = [
     (
         "codec/tests/locator.rs",
@@ -44,7 +45,7 @@ fn machine_paths(file: &File) -> Vec<String> {
     let mut places = Vec::new();
     for path in MACHINE_PATHS.map(|halves| halves.concat()) {
         for (at, _) in file.text.match_indices(&path) {
-            // a key or a wire path may well have such a part in its middle
+            // a key or a wire path may have such a part in its middle
             let is_start =
                 !file.text[..at].ends_with(|c: char| c.is_alphanumeric() || "_*}-.@".contains(c));
             if is_start {
@@ -80,7 +81,7 @@ fn strange_links(file: &File) -> Vec<String> {
 /// Words that leave open who acts. In halves, as this file is checked as well.
 const RIDDLES: [[&str; 2]; 3] = [["who", "ever"], ["who", "m"], ["to", "ld"]];
 
-/// Looks for such a word in prose, but for names of the code.
+/// Returns true if prose contains such a word, except in names of the code.
 fn is_riddle(prose: &str) -> bool {
     let spoken: String = prose.split('`').step_by(2).collect();
     let mut words = spoken.split(|c: char| !c.is_alphanumeric() && c != '_');

@@ -22,11 +22,11 @@ const KEY: &str = "probe/key";
 /// Key expression of a subscriber to many keys: no key id covers a whole key then, so part of the
 /// key travels as text.
 const WILDCARD: &str = "probe/**";
-/// Messages of a part at most: what fits into one batch, if they are small.
+/// Maximum number of messages in a part: they fit into one batch, if they are small.
 const MESSAGES_MAX: u64 = 1500;
 /// Maximum bytes of a part: they fit into one batch, and into a socket that is not read.
 const BYTES_MAX: u64 = 60_000;
-/// Parts of a case.
+/// Number of parts of a case.
 const PARTS: usize = 3;
 
 /// A measured case.
@@ -91,7 +91,7 @@ pub fn all(seed: Seed, most: u64) -> Vec<Case> {
 }
 
 impl Case {
-    /// Sets the scene, warms it up and measures the parts.
+    /// Sets up the scene, warms it up and measures the parts.
     pub fn run(&self, parts: &mut Parts) -> Outcome<()> {
         match self.what {
             What::Put { express, to } => self.put(parts, express, to),
@@ -127,7 +127,7 @@ impl Case {
     }
 
     fn advanced_put(&self, parts: &mut Parts) -> Outcome<()> {
-        /// Longer than the case takes.
+        /// Heartbeat period that exceeds the time of the case.
         const BEAT: Duration = Duration::from_secs(3600);
         let mut scene = Direct::set(KEY, || {})?;
         drop(scene.publisher(false)?);

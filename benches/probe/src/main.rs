@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The message path on one thread, without a driver and without a clock that decides anything: what `tests/instructions`
-//! runs under callgrind.
+//! The message path on one thread, without a driver and without results that depend on a clock: the
+//! program that `tests/instructions` runs under callgrind.
 //!
 //! ```text
 //! zonda-probe [--seed copy|syscall] [--messages MOST] [CASE...]
 //! zonda-probe --about
 //! ```
 //!
-//! Everything that is measured lies between two calls of [`boundary`], at which callgrind writes its counts out; the names
-//! and numbers of messages are printed at the end, in the order of the parts. A seed adds to each message what must
-//! not go unnoticed.
+//! Everything that is measured lies between two calls of [`boundary`], at which callgrind writes
+//! its counts out; the names and numbers of messages are printed at the end, in the order of the
+//! parts. A seed adds work to each message that the counts must show.
 #![forbid(unsafe_code)]
 
 mod cases;

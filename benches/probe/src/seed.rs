@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::str::FromStr;
 
-/// An extra cost.
+/// Extra work for each message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seed {
     /// No extra work.

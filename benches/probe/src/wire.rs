@@ -10,7 +10,7 @@ use zonda::config::{Config, WhatAmI};
 use zonda_codec::ZSlice;
 use zonda_router::node::{End, Node};
 
-/// An error here is a sentence.
+/// Result whose error is a sentence.
 pub type Outcome<T> = Result<T, String>;
 
 /// A connection of two ends in this process.
@@ -23,9 +23,9 @@ pub struct Wire {
 pub struct Side {
     pub end: End,
     socket: TcpStream,
-    /// Bytes that came in and are not dealt with.
+    /// Bytes that came in and are not processed.
     unread: Vec<u8>,
-    /// Bytes that ever came in.
+    /// Number of bytes that ever came in.
     read: u64,
 }
 

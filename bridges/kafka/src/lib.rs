@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #![forbid(unsafe_code)]
 
-//! Between Zonda and Kafka: a bridge both ways, and a server that takes messages by HTTP.
+//! Connections between Zonda and Kafka: a bridge both ways, and a server that accepts messages by
+//! HTTP.
 //!
-//! The program `zonda-kafka` is what users run; the library is what its tests and benchmarks look into.
+//! Users run the program `zonda-kafka`; the library exists for its tests and benchmarks.
 
 pub mod bridge;
 pub mod http;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The `zonda-kafka` command.
+//! Command `zonda-kafka`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

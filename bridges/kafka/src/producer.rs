@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The producer that the server and the bridge share: its options, and what became of every message.
+//! Producer that the server and the bridge share: its options, and the outcome of every message.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -116,7 +116,7 @@ impl ProducerArgs {
 /// Delivery counts so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deliveries {
-    /// The broker has them.
+    /// Messages that the broker has acknowledged.
     pub delivered: u64,
     /// Failed messages, by the client library's reason.
     pub failed: BTreeMap<String, u64>,
@@ -147,14 +147,14 @@ impl Deliveries {
     }
 }
 
-/// A message that the broker did not take.
+/// A message that the broker did not accept.
 #[derive(Debug)]
 pub struct Undelivered<'m> {
-    /// The topic it was for.
+    /// Topic of the message.
     pub topic: &'m str,
     /// Payload of the message.
     pub payload: &'m [u8],
-    /// Why, in the client library's words.
+    /// Reason in the client library's words.
     pub reason: &'m str,
 }
 
@@ -259,11 +259,11 @@ fn reason(error: &KafkaError) -> String {
 /// A message for the broker.
 #[derive(Debug, Default)]
 pub struct Record<'m> {
-    /// The topic.
+    /// Topic of the message.
     pub topic: &'m str,
     /// Key that decides about the partition; `None` for any partition.
     pub key: Option<&'m [u8]>,
-    /// The content; none: the key has no value any more.
+    /// Content; `None` marks the key as deleted.
     pub payload: Option<&'m [u8]>,
     /// Name and value of each header.
     pub headers: Vec<(&'m str, &'m [u8])>,
@@ -330,7 +330,7 @@ impl Producer {
     /// Queues a message. The outcome of its delivery is counted.
     ///
     /// # Errors
-    /// The reason why it was not queued; the broker never sees it then.
+    /// Why it was not taken; the broker never sees it then.
     pub fn send(&self, record: Record<'_>) -> Result<(), Refused> {
         self.queue(record, 0)
     }
@@ -393,7 +393,8 @@ impl Producer {
         }
     }
 
-    /// Waits until the broker has answered for every message, at most `limit`; true if it has.
+    /// Waits until the broker has acknowledged every message, at most `limit`; returns true if it
+    /// has.
     ///
     /// # Blocking
     /// At most `limit`.

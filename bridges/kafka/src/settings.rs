@@ -50,10 +50,10 @@ impl fmt::Display for Problem {
 /// Checks settings without contacting a broker.
 ///
 /// # Errors
-/// All problems; problems of a combination are reported only if each setting by itself is valid.
+/// Everything that is wrong; what only shows with all of them together only if each by itself is right.
 ///
 /// # Blocking
-/// Some milliseconds, for a client that is created and dropped.
+/// Some milliseconds, for a client that is made and ended.
 pub fn check(config: &ClientConfig, purpose: Purpose) -> Result<(), Vec<Problem>> {
     // each setting alone, so that an error has the name of its setting
     let mut problems: Vec<Problem> = config

@@ -22,7 +22,7 @@ const TEXTS: [&str; 6] = [
     "@/x",
 ];
 
-/// Lengths of payloads around which something changes.
+/// Lengths of payloads near the limits of the encoding.
 const LENGTHS: [usize; 12] = [0, 1, 2, 8, 15, 16, 17, 127, 128, 129, 300, 16_384];
 
 /// Mark of a body in shared memory in a QUERY, which changes how the body is read.
@@ -121,7 +121,7 @@ impl<'c> Speller<'c> {
         self.byte() & 1 == 1
     }
 
-    /// Yes, once in a while.
+    /// Returns true once in a while.
     fn rarely(&mut self) -> bool {
         self.byte() >= 0xe0
     }
@@ -357,7 +357,7 @@ impl<'c> Speller<'c> {
                 let scope = speller.number() & 0xffff;
                 speller.vle(scope);
                 if flags & 1 == 1 {
-                    // the reference takes no empty text here
+                    // the reference accepts no empty text here
                     let text = speller.pick(&TEXTS[1..]);
                     speller.out.extend(text.as_bytes());
                 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The network messages, and rows of PUSHes that are alike.
+//! Network messages, and rows of PUSHes that are alike.
 
 use super::{Kind, Known, Speller, TEXTS};
 
@@ -19,7 +19,7 @@ const FLAG_ENCODING: u8 = 0x40;
 struct Head {
     bytes: Vec<u8>,
     stamped: bool,
-    /// The length and bytes of the clock's id, as most of the messages have it.
+    /// Length and bytes of the clock's id, in the form that most of the messages use.
     clock: Vec<u8>,
     length: usize,
     /// Bytes beyond the needed ones in which most of them write the payload's length.
@@ -107,7 +107,7 @@ impl Speller<'_> {
                 self.out.extend(&head.clock);
             }
         }
-        // lengths whose first bytes are alike, too: they differ in the bits that come last
+        // lengths whose first bytes are alike, too: they differ in their last bits
         let length = match self.byte() {
             0..0xa0 => head.length,
             choice @ 0xa0..0xd0 => head.length % 128 + 128 * usize::from(choice % 4),

@@ -21,7 +21,7 @@ pub fn fail(what: impl Display, why: impl Display) -> ! {
     end(format_args!("{what}: {why}"), 1)
 }
 
-/// Ends the program with one line, whatever the library's own text looks like.
+/// Ends the program with one line, with line breaks of the library's text removed.
 pub fn end(text: Arguments<'_>, code: i32) -> ! {
     let text = text.to_string();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -22,19 +22,19 @@ use crate::{KEY_PING, KEY_PONG, fail, line, payload};
 /// Key of the load.
 pub const KEY_LOAD: &str = "test/load";
 
-/// A first message without an answer is sent again after this long.
+/// Pause before a first message without an answer is sent again.
 const RETRY: Duration = Duration::from_millis(100);
 /// Time limit for the other side to appear.
 const CONTACT: Duration = Duration::from_secs(15);
 /// Time limit for an answer.
 const ANSWER: Duration = Duration::from_secs(5);
-/// A schedule with at least this many messages in its warm-up is its own warm-up.
+/// Minimum number of messages in the warm-up of a schedule that warms up by itself.
 const LEAD_MIN: f64 = 10.0;
-/// Messages that are later than this, and half of the time of the run, are not sent any more.
+/// Time after which late messages are no longer sent, in addition to half of the time of the run.
 const GRACE: Duration = Duration::from_millis(500);
 /// Time by which a sleep ends early; the rest is spent yielding to other threads.
 const MARGIN: Duration = Duration::from_micros(60);
-/// The stamp of messages that are not measured.
+/// Stamp of messages that are not measured.
 const WARM: u64 = 1 << 48;
 
 /// Parameters of a measurement.
@@ -42,7 +42,7 @@ const WARM: u64 = 1 << 48;
 pub struct Plan {
     /// Payload in bytes, 8 at least.
     pub size: usize,
-    /// Record for this long.
+    /// Time of recording.
     pub seconds: Duration,
     /// Time of round trips before the recording.
     pub warm_up: Duration,
@@ -50,7 +50,7 @@ pub struct Plan {
     pub rate: Option<f64>,
     /// Payload of the samples that fill the same link.
     pub load: Option<usize>,
-    /// Send each message at once.
+    /// True to send each message at once.
     pub express: bool,
     /// Priority of the messages.
     pub priority: Priority,
@@ -68,17 +68,17 @@ struct Shared {
 enum Course {
     /// The main thread waits for each answer.
     Single,
-    /// The next message is sent. Holds when the last one was.
+    /// The callback sends the next message. Holds when the last one was sent.
     Circle(Instant),
-    /// The answer is written down. Holds when message 0 was due, and nanoseconds between two.
+    /// The callback records the latency. Holds when message 0 was due, and nanoseconds between two.
     Open(Instant, f64),
-    /// No more.
+    /// No more messages are recorded.
     Over,
 }
 
 struct State {
     course: Course,
-    /// Messages from here on are recorded.
+    /// Number of the first message that is recorded.
     first: u64,
     nanos: Vec<u64>,
     expected: u64,
@@ -163,7 +163,7 @@ impl Shared {
     }
 }
 
-/// Measures, prints the line and stays for a while.
+/// Measures, prints the result and stays for a while.
 pub fn measure(session: &Session, plan: Plan) {
     let (tell, told) = channel();
     // publisher and subscriber, with the state that they share
@@ -231,7 +231,7 @@ fn contact(shared: &Shared, told: &Receiver<()>) {
     }
 }
 
-/// Publishes samples as long as the process lives; counts the bytes.
+/// Publishes samples as long as the process lives; returns the counter of their bytes.
 fn start_load(session: &Session, size: usize) -> Arc<AtomicU64> {
     let publisher = session
         .declare_publisher(KEY_LOAD)
@@ -288,7 +288,7 @@ fn circle(shared: &Shared, plan: Plan, load: Option<&AtomicU64>) -> Outcome {
     state.course = Course::Over;
     let seconds = begun.elapsed().as_secs_f64();
     let sent = shared.next.load(Ordering::Relaxed);
-    // the last one is under way
+    // the last message is on its way
     Outcome {
         seconds,
         planned: sent,
@@ -361,7 +361,7 @@ fn open(
     }
 }
 
-/// Waits until all are answered, or no more answers come.
+/// Waits until all messages are answered, or no more answers come.
 fn settle(shared: &Shared, sent: u64) {
     let (mut so_far, mut last) = (0, Instant::now());
     while last.elapsed() < ANSWER {

@@ -18,7 +18,7 @@ use zenoh::{Config, Session, Wait};
 pub const KEY_THR: &str = "test/thr";
 /// Key of `z_ping`'s messages.
 pub const KEY_PING: &str = "test/ping";
-/// Key on which `z_pong` answers.
+/// Key of `z_pong`'s answers.
 pub const KEY_PONG: &str = "test/pong";
 
 /// The role a node plays.

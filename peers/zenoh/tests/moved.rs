@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The program that Zonda's tests move by changing its `use` is one of the reference's: here it is compiled and run with that.
+//! The program that Zonda's tests move by changing its `use` is one of the reference's: this test
+//! compiles and runs it with the reference.
 
 use {zenoh, zenoh_ext};
 

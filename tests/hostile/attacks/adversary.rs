@@ -22,10 +22,10 @@ use super::moves::{Game, MOVES};
 use crate::roles::Stage;
 use crate::world::{Bounds, Flow, Load, Setup, World, seconds};
 
-/// Attackers at the same time.
+/// Number of attackers at the same time.
 const ATTACKERS: usize = 3;
 
-/// Time after the attackers have left: messages that stand in queues then are late, and count.
+/// Time after the attackers have left: messages that are still queued then are late, and count.
 const AFTERMATH: Duration = Duration::from_secs(4);
 
 /// Interval of the progress output.
@@ -34,7 +34,7 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// Ids of the honest routers.
 pub const ROUTERS: [&str; 2] = ["a1", "a2"];
 
-/// The argument of an adversary, as JSON.
+/// Argument of an adversary, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Field {
     /// Moves to choose from, by name and with commas between them; all if it is empty.
@@ -49,7 +49,7 @@ pub struct Field {
     pub group: SocketAddr,
 }
 
-/// Makes moves by chance until the case ends.
+/// Makes random moves until the case ends.
 pub fn play(stage: &Stage) {
     let field: Field = serde_json::from_str(&stage.argument).expect("a field");
     let named = |name: &str| field.moves.is_empty() || field.moves.split(',').any(|m| m == name);
@@ -155,7 +155,8 @@ fn adversary() {
         .collect();
     let begin = Instant::now();
     let mut shown = begin;
-    // A hundred lines of log, and ten for each minute of a long run: most causes have a line a minute.
+    // A hundred lines of log, and ten for each minute of a long run: most causes log a line a
+    // minute.
     let bounds = Bounds {
         lines: BOUNDS.lines.max(10 * length / 60),
         ..BOUNDS
@@ -192,7 +193,7 @@ fn adversary() {
     );
 }
 
-/// The router's budget of memory.
+/// Memory budget of the router.
 const BUDGET_MIB: u64 = 128;
 
 /// A stuck subscriber costs the rest of its source's subscribers 600 ms. Several attackers may be

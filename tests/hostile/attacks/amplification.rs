@@ -129,7 +129,7 @@ pub fn listeners_that_do_not_read(stage: &Stage) {
     let mut passes = 0;
     stage.while_on(|| {
         passes += 1;
-        // keys of their own each time: of a key that is known only the number is sent
+        // new keys each time: of a known key only the key id is sent
         let declared =
             (0..20).map(|id| subscriber(passes * 20 + id, &format!("{key}/{passes}/{id}")));
         churner.messages(declared.chain((0..20).map(|id| no_subscriber((passes - 1) * 20 + id))))
@@ -221,7 +221,7 @@ pub fn routes_of_long_keys(stage: &Stage) {
     stage.wait();
 }
 
-/// The node's budget of memory in these cases.
+/// Memory budget of the node in these cases.
 const BUDGET_MIB: u64 = 64;
 
 fn frugal() -> Setup {

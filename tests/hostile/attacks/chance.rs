@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Numbers by chance that a seed repeats.
+//! Random numbers that a seed repeats.
 
 /// SplitMix64: small, and good enough to choose among moves.
 #[derive(Clone)]

@@ -136,7 +136,7 @@ pub fn noisy_strangers(stage: &Stage) {
                 }
             }
         }
-        // the end is the router's; it is not waited for longer than needed
+        // the router ends it; the attacker does not wait longer than needed
         let _ = hand
             .stream
             .set_read_timeout(Some(Duration::from_millis(50)));

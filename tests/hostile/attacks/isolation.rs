@@ -114,14 +114,14 @@ pub fn cuts(stage: &Stage) {
         match chance.below(5) {
             // the machine restarted without the state of the connection
             0 => guest.reset(),
-            // the cable is out: nothing comes, not even an end
+            // an unplugged cable: no packet comes, not even an end
             1 => dead.push_back(guest),
             // one direction is closed
             2 => {
                 let _ = guest.stream.shutdown(Shutdown::Write);
                 dead.push_back(guest);
             }
-            // a fast restart: the same id comes again at once
+            // a fast restart: the same id reconnects at once
             3 => {
                 drop(guest);
                 came += 1;
@@ -268,7 +268,7 @@ fn all_start_together(count: u32) {
     if !is_long() {
         return;
     }
-    // all have one address here, which gets a share of the places
+    // all clients have one address here, which gets a share of the places
     let mut world = World::open(Setup::router().with("transport/unicast/max_sessions:4000"));
     world.honest(Load::usual());
     world.quiet(seconds(2.0));
@@ -313,7 +313,8 @@ fn i5_a_thousand_cuts() {
     world.verdict().holds(&Bounds::USUAL);
 }
 
-/// A client of one router that is stuck does not slow clients of another, though its router is a subscriber there.
+/// A stuck client of one router does not slow clients of another one, though its router is a
+/// subscriber there.
 #[test]
 fn i6_a_stuck_client_behind_another_router() {
     let mut world = World::open(Setup::router());
@@ -326,7 +327,7 @@ fn i6_a_stuck_client_behind_another_router() {
     world.verdict().holds(&STUCK);
 }
 
-/// A hundred clients lose their router, which is started again: they come back, and not all at once.
+/// A hundred clients lose their router, which is restarted: they reconnect, and not all at once.
 #[test]
 fn i7_a_reconnect_storm() {
     if !is_long() {

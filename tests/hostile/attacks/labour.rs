@@ -31,8 +31,8 @@ fn settle(guest: &mut Hand) {
     assert!(guest.is_served());
 }
 
-/// Declares subscribers on keys of many chunks, wild in every second, and publishes on such keys. The argument is the
-/// chunks of a key and how many there are.
+/// Declares subscribers on keys of many chunks, wild in every second, and publishes on such keys.
+/// The argument has the chunks of a key and the number of keys.
 pub fn keys_of_many_chunks(stage: &Stage) {
     let (chunks, count) = numbers(stage);
     let mut guest = stage.guest();
@@ -300,7 +300,7 @@ fn s3_interests_in_one_for_all() {
 #[test]
 fn s40_interests_in_what_it_has_itself() {
     let mut world = World::open(Setup::router());
-    // One that subscribes to everything would be the answer at once.
+    // A subscriber to everything would be the answer at once.
     world.honest(Load {
         everything: false,
         ..Load::usual()

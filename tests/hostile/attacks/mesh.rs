@@ -22,10 +22,10 @@ use crate::hand::{Hand, bytes};
 use crate::scene::{LONG, until};
 use crate::world::{Process, Setup};
 
-/// The length of an attack.
+/// Length of an attack.
 const ATTACKED: Duration = Duration::from_secs(4);
 
-/// Between two messages of the honest flow.
+/// Time between two messages of the honest flow.
 const PERIOD: Duration = Duration::from_millis(10);
 
 /// Number of the first message that only probes the mesh; numbers of the flow begin with 0.
@@ -50,10 +50,10 @@ fn zid(number: usize) -> ZenohId {
     text.parse().expect("an id")
 }
 
-/// The messages that one subscriber has received.
+/// Messages that one subscriber has received.
 #[derive(Default)]
 struct Heard {
-    /// The number of copies of each message.
+    /// Number of copies of each message.
     counts: Mutex<HashMap<u64, u32>>,
     last: Mutex<Option<Instant>>,
     longest: Mutex<Duration>,
@@ -89,7 +89,7 @@ impl Heard {
             .count()
     }
 
-    /// Looks at silences from now on.
+    /// Measures silences from now on.
     fn begin(&self) {
         *self.longest.lock().unwrap_or_else(PoisonError::into_inner) = Duration::ZERO;
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
@@ -100,7 +100,7 @@ impl Heard {
     }
 }
 
-/// Routers with a client each; the client of the first publishes to all.
+/// Routers with a client each; the client of the first one publishes to all.
 struct Mesh {
     routers: Vec<Process>,
     places: Vec<SocketAddr>,
@@ -147,7 +147,8 @@ impl Mesh {
         Mesh::of(&[&[], &[0], &[1]], &Setup::router())
     }
 
-    /// Begins to publish, once the routers agree on their trees: while they do not, a message may come two ways.
+    /// Begins to publish, once the routers agree on their trees: while they do not, a message may
+    /// come by two paths.
     fn publish(&mut self) {
         let source = client(self.places[0]);
         let publisher = source.declare_publisher("honest/flow");
@@ -401,8 +402,8 @@ fn go_on(mut act: impl FnMut(u64)) {
     }
 }
 
-/// Claims at each of three routers that a subscriber is behind the next one. The counts are the same everywhere, so that no
-/// lie replaces another one.
+/// An attacker claims at each of three routers that a subscriber is behind the next one. The counts
+/// are the same everywhere, so that no lie replaces another one.
 #[test]
 fn s24_messages_go_in_no_circle() {
     let mesh = Mesh::of(&[&[], &[0], &[0, 1], &[0, 1, 2]], &Setup::router());

@@ -41,7 +41,8 @@ fn subscribed(stage: &Stage) -> Hand {
     guest
 }
 
-/// Subscribes and never reads. With the argument `and a reader` another one subscribes afterwards that reads all.
+/// Subscribes and never reads. With the argument `and a reader` another guest subscribes afterwards
+/// that reads all.
 pub fn frozen(stage: &Stage) {
     let frozen = subscribed(stage);
     let reader = (stage.argument == "and a reader").then(|| subscribed(stage));
@@ -136,7 +137,7 @@ pub fn peer_without_a_word(stage: &Stage) {
     stage.wait();
 }
 
-/// One frozen neighbour that came first, and one that reads all.
+/// One frozen neighbour that connected first, and one that reads all.
 #[test]
 fn s2_large_messages_frozen_first() {
     large_messages("and a reader");
@@ -168,7 +169,8 @@ fn s5_a_slow_reader_of_large_messages() {
     stuck(large(), "slow", "60000");
 }
 
-/// A message of 1 MiB takes it two seconds, in which it uses up what its sources are to wait; but not at a stretch.
+/// The neighbour needs two seconds for a message of 1 MiB, which uses up the time that its sources
+/// wait; but not at a stretch.
 #[test]
 fn s5_a_reader_at_half_the_pace() {
     let flows = vec![Flow::block(1 << 20, 4), Flow::block(8, 1000).priority(4)];
@@ -239,7 +241,7 @@ fn s8_a_peer_without_a_word() {
     world.verdict().holds(&STUCK);
 }
 
-/// A publisher gives a frozen subscriber of its own up as a router would.
+/// A publisher closes a frozen subscriber of its own as a router would.
 #[test]
 fn s8_a_frozen_peer() {
     let mut world = World::of_peers(large());
@@ -267,7 +269,7 @@ fn s9_tiny_batches() {
     }
 }
 
-/// The churn of one does not end another's link, nor does it pile up for it.
+/// The churn of one neighbour does not end another one's link, nor do declarations pile up for it.
 #[test]
 fn s10_churn_beside_a_slow_listener() {
     let mut world = World::open(Setup::router());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Routers in a ring whose links are all full: each waits for the next one, and the last one for the first.
+//! Routers in a ring whose links are all full: each waits for the next one, and the last one for
+//! the first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +22,7 @@ const HOPS: usize = 2;
 /// Time for which the flows are watched.
 const WATCHED: Duration = Duration::from_secs(3);
 
-/// Routers, each linked to the next one, and where they listen.
+/// Starts routers, each linked to the next one; returns them with their endpoints.
 fn ring() -> (Vec<Process>, Vec<String>) {
     let mut places: Vec<String> = Vec::new();
     let mut routers = Vec::new();
@@ -70,7 +71,7 @@ fn subscribed(session: &Session, key: &str) -> Arc<Flow> {
     flow
 }
 
-/// Ends the floods when it is dropped, also where the test has failed.
+/// Guard that ends the floods when it is dropped, also if the test has failed.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -79,7 +80,8 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Publishes as fast as it can until it is over, or a message is refused; how many were taken.
+/// Publishes as fast as possible until `over` is set, or a message is refused; returns how many
+/// were accepted.
 fn flood(session: &Session, key: &str, over: &AtomicBool) -> u64 {
     let publisher = session.declare_publisher(key.to_owned());
     let publisher = publisher.congestion_control(CongestionControl::Block);

@@ -31,7 +31,7 @@ pub fn smuggler(stage: &Stage) {
         if stage.is_over() || !guest.is_let_in() {
             break;
         }
-        // how long the head is that the router writes is not known: every place is tried
+        // the length of the router's head is unknown: every position is tried
         let padding = vec![0x41; round % 128];
         let (head, length) = empty.split_at(empty.len() - 1);
         assert_eq!(length, [0]);
@@ -46,7 +46,7 @@ pub fn smuggler(stage: &Stage) {
         run.extend_from_slice(&[body.len() as u8 | 0x80, (body.len() >> 7) as u8]);
         run.extend_from_slice(&body);
         guest.frame(&run);
-        // and a short one, for as long as the body has room in one byte of length
+        // and a short one, as long as one byte is enough for the body's length
         let short = &body[..body.len().min(120)];
         let mut run = Vec::new();
         run.extend_from_slice(head);

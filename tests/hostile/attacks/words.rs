@@ -16,7 +16,7 @@ use zonda_transport::framing::frame;
 use crate::hand::{Hand, bytes};
 use crate::roles::Stage;
 
-/// Sent this often, a link is never silent for too long.
+/// Period of keep-alives, shorter than every lease.
 const KEEP_ALIVE: Duration = Duration::from_millis(400);
 
 pub fn subscriber(id: u32, key: &str) -> Vec<u8> {
@@ -183,7 +183,7 @@ pub fn read_for(stage: &Stage, stream: &TcpStream, length: Duration) -> u64 {
     total
 }
 
-/// Reads all that comes, on a thread of its own.
+/// Reads all input, on a thread of its own.
 pub fn read_beside(stage: &Stage, hand: &Hand) {
     let stream = hand.stream.try_clone().expect("a socket");
     let stage = stage.clone();

@@ -26,7 +26,7 @@ const SIZE: usize = 64;
 /// default of 64 MiB an unoptimised build would do nothing else.
 const CACHE_BYTES: usize = 1 << 20;
 
-/// Between two heartbeats.
+/// Time between two heartbeats.
 const BEAT: Duration = Duration::from_millis(500);
 
 /// Samples of the publisher at the subscriber.

@@ -139,7 +139,7 @@ impl Subscriber {
     }
 }
 
-/// Publishes one flow until it is over.
+/// Publishes one flow until the case is over.
 fn publish(session: &Session, index: usize, load: &Load, notes: &Notes, begin: &AtomicBool) {
     let flow: &Flow = &load.flows[index];
     let control = match flow.block {
@@ -165,7 +165,7 @@ fn publish(session: &Session, index: usize, load: &Load, notes: &Notes, begin: &
         if flow.rate > 0 {
             due += Duration::from_secs(1) / flow.rate;
             let now = Instant::now();
-            // what could not be put in time is not made up for later than a second
+            // puts that are more than a second late are skipped
             due = due.max(now - Duration::from_secs(1));
             std::thread::sleep(due.saturating_duration_since(now));
         }
@@ -433,7 +433,7 @@ impl Honest {
         let seconds = now.duration_since(self.since).as_secs_f64();
         self.since = now;
         let take = |of: &AtomicU64| of.swap(0, Ordering::Relaxed);
-        // a wait that lasts counts as well
+        // a lasting wait counts as well
         if let Some(since) = *lock(&self.notes.asked) {
             self.notes.explain(since);
         }

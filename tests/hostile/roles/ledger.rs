@@ -24,7 +24,7 @@ pub fn number_of(payload: &[u8], size: usize) -> Option<u64> {
     let (number, rest) = payload.split_first_chunk()?;
     let number = u64::from_le_bytes(*number);
     let filler = filler(number);
-    // of a long one some bytes are looked at, each part of it somewhere
+    // of a long payload some bytes are compared, each part of it somewhere
     let step = rest.len() / 1024 + 1;
     let is_ours = payload.len() == size
         && rest.iter().step_by(step).all(|byte| *byte == filler)
@@ -75,7 +75,7 @@ impl Ledger {
         }
     }
 
-    /// Takes the time since the last message into account.
+    /// Counts the time since the last message as a silence.
     fn pause(&mut self, now: Instant) {
         if let Some(last) = self.last {
             let pause = now.saturating_duration_since(last);

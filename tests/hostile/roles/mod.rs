@@ -28,7 +28,7 @@ const MARK: &str = "@ ";
 pub enum Part {
     /// Honest clients of the router at this address, or two peers without one.
     Honest(Load, Option<SocketAddr>),
-    /// An attacker of the table.
+    /// An attacker from the table of attacks.
     Attack {
         name: String,
         address: SocketAddr,
@@ -36,12 +36,12 @@ pub enum Part {
     },
 }
 
-/// Starts a process that plays a part.
+/// Starts a process that plays a role.
 pub fn start(part: &Part, argument: &str) -> Process {
     let program = std::env::current_exe().expect("this program");
     let mut command = Command::new("sh");
     command
-        // a crowd of attackers needs as many descriptors as there may be
+        // a crowd of attackers needs as many descriptors as possible
         .args(["-c", "ulimit -n $(ulimit -Hn); exec \"$0\" \"$@\""])
         .arg(program)
         .args(["roles::play_a_part", "--exact", "--nocapture"])

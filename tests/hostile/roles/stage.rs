@@ -14,7 +14,7 @@ use crate::hand::Hand;
 pub struct Stage {
     /// Address of the router.
     pub address: SocketAddr,
-    /// All chance of this attacker comes from this.
+    /// Seed of all random choices of this attacker.
     pub seed: u64,
     /// Argument from the case.
     pub argument: String,
@@ -30,7 +30,8 @@ impl Stage {
             for _ in std::io::stdin().lock().lines() {}
             *seen.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
             seen.1.notify_all();
-            // one that waits for the router without looking does not outlive its case by much
+            // an attacker that waits for the router without polling does not outlive its case by
+            // much
             std::thread::park_timeout(Duration::from_secs(5));
             std::process::exit(0);
         });

@@ -7,10 +7,10 @@ use super::{Report, Sighting};
 
 const MIB: u64 = 1 << 20;
 
-/// A machine where more than this is usual is no excuse.
+/// Maximum usual delay that is subtracted: a slower machine is no excuse.
 const USUAL_MS_MAX: u64 = 250;
 
-/// No more than this is allowed for processors that other processes have.
+/// Maximum delay that is subtracted for processors that other processes use.
 const QUEUED_MS_MAX: u64 = 250;
 
 /// Returns the delay that the machine, not the router, may cause within a time: a message wakes
@@ -50,7 +50,7 @@ impl Bounds {
 /// Number of the last lines of the router's log that are printed.
 const LINES_SHOWN: usize = 20;
 
-/// Observations.
+/// Observations during an attack.
 pub struct Verdict {
     /// Reports of each honest process: its name, the time without and with the attack.
     pub honest: Vec<(String, Report, Report)>,
@@ -58,7 +58,7 @@ pub struct Verdict {
     pub attacked: Sighting,
     /// The router's log.
     pub log: Vec<String>,
-    /// Lines of the honest processes on themselves.
+    /// Lines of the honest processes about themselves.
     pub said: Vec<String>,
 }
 
@@ -144,7 +144,7 @@ impl Verdict {
         wrongs
     }
 
-    /// Prints the figures, and fails with all that is beyond the bounds.
+    /// Prints the figures, and fails with all violations of the bounds.
     #[track_caller]
     pub fn holds(&self, bounds: &Bounds) {
         println!("{self}");

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// The key of advanced publishers.
+/// Key of advanced publishers.
 pub const ADVANCED: &str = "advanced/flow";
 
 /// A stream of numbered messages.
@@ -13,11 +13,11 @@ pub const ADVANCED: &str = "advanced/flow";
 pub struct Flow {
     /// Bytes of each payload, 8 at least.
     pub size: usize,
-    /// Congestion control Block; else Drop.
+    /// True for congestion control Block; else Drop.
     pub block: bool,
     /// 1 (real time) to 7 (background); 5 is usual.
     pub priority: u8,
-    /// Messages per second; 0 for as many as the source gets rid of.
+    /// Messages per second; 0 for as many as the source can send.
     pub rate: u32,
 }
 
@@ -48,9 +48,9 @@ impl Flow {
 pub struct Load {
     /// Name in its keys, `honest/NAME/...`; the flow with index 2 publishes on `honest/NAME/2`.
     pub name: String,
-    /// All of them come from one session.
+    /// Flows, all from one session.
     pub flows: Vec<Flow>,
-    /// Sessions that each subscribe to all flows.
+    /// Number of sessions that each subscribe to all flows.
     pub subscribers: usize,
     /// One more session subscribes to `**`, and so receives attackers' messages as well.
     pub everything: bool,
@@ -58,16 +58,17 @@ pub struct Load {
     pub questions: bool,
     /// A session declares and undeclares liveliness tokens that another one watches.
     pub tokens: bool,
-    /// The source publishes on [`ADVANCED`] as well, with numbers and a cache, for one subscriber that recovers.
+    /// True if the source publishes on [`ADVANCED`] as well, with numbers and a cache, for one
+    /// subscriber that recovers.
     pub advanced: bool,
     /// `key:value` of the source's configuration.
     pub configuration: Vec<(String, String)>,
-    /// Another router, which the last of the subscribers is a client of.
+    /// Address of another router, for the last of the subscribers.
     pub far: Option<SocketAddr>,
 }
 
 impl Load {
-    /// Flows alone.
+    /// Returns a load of flows alone.
     pub fn of(name: &str, flows: Vec<Flow>) -> Load {
         Load {
             name: name.to_owned(),
@@ -131,9 +132,9 @@ impl Load {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FlowReport {
     pub received: u64,
-    /// The longest time without one, beyond the flow's period.
+    /// Longest time without a message, beyond the flow's period.
     pub silence_ms: u64,
-    /// Numbers that never came; only Block promises them.
+    /// Numbers that never came; only Block guarantees them.
     pub lost: u64,
     pub doubled: u64,
     pub reordered: u64,
@@ -147,7 +148,7 @@ pub struct Report {
     pub published: Vec<u64>,
     /// Puts that were refused.
     pub refused: u64,
-    /// The longest that one put took.
+    /// Longest time of one put.
     pub put_ms: u64,
     /// Reports by subscriber and flow; the last flow is that of the advanced publisher, if there is
     /// one.
@@ -170,14 +171,14 @@ pub struct Report {
     pub excess_ms: u64,
     /// Delay that the machine caused in the latest of the times.
     pub machine_ms: u64,
-    /// Under which congestion control each flow is.
+    /// True for each flow under Block.
     pub blocks: Vec<bool>,
     /// Rate of each flow; 0 for as many messages as the source can send.
     pub rates: Vec<u32>,
 }
 
 impl Report {
-    /// Takes a later one into account.
+    /// Adds a later report.
     pub fn add(&mut self, later: &Report) {
         self.seconds += later.seconds;
         self.blocks.clone_from(&later.blocks);
@@ -208,7 +209,7 @@ impl Report {
         self.add_ends(later);
     }
 
-    /// Takes what went wrong from a later one, and none of its times.
+    /// Adds the failures of a later report, and none of its times.
     pub fn add_ends(&mut self, later: &Report) {
         self.refused += later.refused;
         self.forged += later.forged;

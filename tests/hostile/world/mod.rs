@@ -161,7 +161,7 @@ pub struct Honest {
     attacked: Report,
 }
 
-/// An attacker under way; dropping it ends it.
+/// A running attacker; dropping it ends it.
 pub struct Attack {
     name: String,
     process: Process,
@@ -216,10 +216,10 @@ impl Attack {
 
 pub struct World {
     pub address: SocketAddr,
-    /// The place of a listener of WebSockets, where the setup has one.
+    /// Address of the listener of WebSockets, if the setup has one.
     web: Option<SocketAddr>,
     router: Option<Process>,
-    /// A router behind the first one, where attackers go.
+    /// Address and process of a router behind the first one, which attackers connect to.
     far: Option<(SocketAddr, Process)>,
     watch: Watch,
     honest: Vec<Honest>,
@@ -324,7 +324,7 @@ impl World {
         });
     }
 
-    /// Starts an attacker of [`crate::attacks::ATTACKS`], with an argument that it understands.
+    /// Starts an attacker of [`crate::attacks::ATTACKS`], with its argument.
     #[track_caller]
     pub fn attack(&mut self, name: &str, argument: &str) -> Attack {
         let address = self.far.as_ref().map_or(self.address, |(far, _)| *far);
@@ -359,7 +359,7 @@ impl World {
     }
 
     fn measure(&mut self, length: Duration, attacked: bool) -> Duration {
-        // what happens between the quiet and an attack that is under way is the attack's doing
+        // the time between the quiet and a running attack is ascribed to the attack
         self.window(attacked.then_some(true));
         let begin = Instant::now();
         let mut worst = Duration::ZERO;
@@ -440,7 +440,7 @@ impl World {
         self.watch.now()
     }
 
-    /// Waits until something about the router's process holds.
+    /// Waits until a condition on the router's process holds.
     #[track_caller]
     pub fn until(&self, what: &str, mut holds: impl FnMut(&Sighting) -> bool) {
         crate::scene::until(what, || holds(&self.watch.now()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A process whose lines are read as they come. Dropping it ends it.
+//! Processes whose lines are read as they come. Dropping one ends it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Time limit for an expected line of a process, also on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Lines of a log that are kept; all are counted.
+/// Maximum number of kept lines of a log; all lines are counted.
 const KEPT: usize = 2000;
 
 /// Lines of a process on standard error.
@@ -37,7 +37,7 @@ impl Process {
         Process::marked(command, "")
     }
 
-    /// Starts a process of whose output only lines with this mark count, without it.
+    /// Starts a process whose lines count only with this mark, which is removed.
     pub fn marked(command: &mut Command, mark: &'static str) -> Process {
         let mut child = command
             .stdin(Stdio::piped())
@@ -76,7 +76,8 @@ impl Process {
         self.child.id()
     }
 
-    /// Waits for a line that begins with `what`; gives the rest of it. Other lines are kept for later.
+    /// Waits for a line that begins with `what`; returns the rest of it. Other lines are kept for
+    /// later.
     #[track_caller]
     pub fn said(&self, what: &str) -> String {
         let mut early = self.early.borrow_mut();
@@ -124,7 +125,7 @@ impl Process {
     /// Writes a line to its standard input.
     pub fn tell(&mut self, line: &str) {
         let input = self.input.as_mut().expect("it is open");
-        // if it has ended, the next line that is waited for does not come
+        // if it has ended, the next expected line does not come
         let _ = writeln!(input, "{line}");
         let _ = input.flush();
     }
@@ -166,7 +167,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // the end of its input is what ends a role
+        // the end of its input ends a role
         self.input = None;
         let _ = self.child.kill();
         let _ = self.child.wait();

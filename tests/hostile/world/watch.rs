@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Looks at a process from outside, all the time: memory, descriptors, connections, processor time.
+//! Sampling of a process from outside: memory, descriptors, connections, processor time.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -14,30 +14,30 @@ use std::time::{Duration, Instant};
 /// Sampling interval.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Processor time is counted in these.
+/// Unit of processor time in `/proc`.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Peak usage of a process within a time.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Sighting {
-    /// Resident memory in bytes, the most.
+    /// Maximum resident memory in bytes.
     pub memory: u64,
-    /// Open descriptors, the most.
+    /// Maximum number of open descriptors.
     pub descriptors: usize,
-    /// Descriptors beyond one for each connection that stayed for a whole time, the most of all times. A connection
-    /// that was reset is none any more before its descriptors are closed.
+    /// Maximum number of descriptors beyond one for each connection, among those that stay for a
+    /// whole time. A reset connection is closed before its descriptors are.
     pub descriptors_beyond: i64,
-    /// Connections to it that it has a descriptor of, the most.
+    /// Maximum number of its connections that it has a descriptor of.
     pub connections: usize,
     /// Seconds of processor time.
     pub processor: f64,
     /// Seconds of processor time of other processes: neither this program nor its children.
     pub elsewhere: f64,
-    /// Seconds of processor time that there were.
+    /// Seconds of processor time that the machine had.
     pub capacity: f64,
-    /// The longest that one of its threads waited for a processor within one time, in ms.
+    /// Maximum time that one of its threads waited for a processor within one time, in ms.
     pub queued_ms: u64,
-    /// Looks at it.
+    /// Number of samples.
     pub looks: u64,
 }
 
@@ -50,7 +50,7 @@ impl Sighting {
         }
     }
 
-    /// Takes another look within the same time into account.
+    /// Adds another sample within the same time.
     fn look_again(&mut self, later: &Sighting) {
         let beyond = match self.looks {
             0 => later.descriptors_beyond,
@@ -60,7 +60,7 @@ impl Sighting {
         self.descriptors_beyond = beyond;
     }
 
-    /// Takes a later time into account.
+    /// Adds a later time.
     pub fn add(&mut self, later: &Sighting) {
         if self.looks == 0 {
             self.descriptors_beyond = later.descriptors_beyond;
@@ -81,7 +81,7 @@ impl Sighting {
 #[derive(Clone)]
 struct Place {
     process: PathBuf,
-    /// The local addresses of its listeners as `/proc/net/tcp` writes them.
+    /// Local addresses of its listeners as `/proc/net/tcp` writes them.
     local: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl Place {
         let memory =
             memory.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
         let memory = memory.unwrap_or(0) * 1024;
-        // connections come and go while descriptors are counted
+        // connections open and close while descriptors are counted
         let before = self.connections();
         let descriptors = fs::read_dir(self.process.join("fd")).map_or(0, Iterator::count);
         let connections = self.connections().max(before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The flags of `zonda-kafka bridge`.
+//! Flags of `zonda-kafka bridge`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct BridgeArgs {
 }
 
 impl BridgeArgs {
-    /// Carries until Ctrl-C.
+    /// Forwards until Ctrl-C.
     pub fn run(&self) -> Result<(), Failure> {
         // The configuration, with all of its problems at once.
         let file = self.config.display();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bridge's configuration: JSON5 in, rules that are known to make sense out.
+//! Configuration of the bridge: JSON5 in, validated rules out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,7 +14,7 @@ use super::places::Places;
 use super::template::{Field, Template};
 use crate::settings::{self, Problem, Purpose};
 
-/// The file as it is written.
+/// File as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -245,15 +245,15 @@ impl File {
             .set("auto.offset.reset", "earliest")
             .set("enable.auto.commit", "true")
             .set("auto.commit.interval.ms", "1000")
-            // a message is read when the node has taken it, not when it was fetched
+            // a message counts as read when the node has accepted it, not when it was fetched
             .set("enable.auto.offset.store", "false")
             .set(
                 "queued.max.messages.kbytes",
                 self.limits.ahead_kib.to_string(),
             )
-            // a neighbour that does not keep up holds reading up as long as it likes
+            // a neighbour that does not keep up may pause reading without limit
             .set("max.poll.interval.ms", "86400000")
-            // a topic that is made later is found
+            // a topic that is created later is found
             .set("topic.metadata.refresh.interval.ms", "2000");
         checked(Purpose::Consumer, config, &self.kafka.consumer)
     }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::producer::Deliveries;
 
-/// The bridge's counters.
+/// Counters of the bridge.
 #[derive(Debug, Default)]
 pub struct BridgeCounts {
     /// Samples that came in on keys.
     pub samples: AtomicU64,
-    /// Samples that the producer's queue took.
+    /// Samples that the producer's queue accepted.
     pub queued: AtomicU64,
     /// Times that a sample had to wait for room in the producer's queue.
     pub waits: AtomicU64,
@@ -19,7 +19,7 @@ pub struct BridgeCounts {
     pub unsent: AtomicU64,
     /// Messages that came in from topics.
     pub messages: AtomicU64,
-    /// Messages that the node took.
+    /// Messages that the node accepted.
     pub published: AtomicU64,
     /// Times that a message had to wait for a neighbour of the node.
     pub retries: AtomicU64,
@@ -31,13 +31,13 @@ pub struct BridgeCounts {
     pub dead: AtomicU64,
     /// Dead letters that were dropped, as a neighbour did not keep up.
     pub dead_dropped: AtomicU64,
-    /// Errors of the consumer, such as a broker that is away.
+    /// Errors of the consumer, such as an unavailable broker.
     pub consumer_errors: AtomicU64,
     /// Counters of each rule, in the order of the file.
     pub rules: Vec<RuleCounts>,
 }
 
-/// The counters of one rule.
+/// Counters of one rule.
 #[derive(Debug, Default)]
 pub struct RuleCounts {
     /// Samples or messages that came in for it.

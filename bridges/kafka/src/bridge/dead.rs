@@ -22,17 +22,17 @@ pub(super) struct DeadLetters {
 
 /// A message that was not delivered.
 pub(super) struct Letter<'l> {
-    /// The key or topic that it came from, as far as it is known.
+    /// Key or topic that it came from, if known.
     pub from: &'l str,
-    /// The topic or key that it was for, as far as it is known.
+    /// Topic or key that it was for, if known.
     pub to: &'l str,
     pub reason: &'l str,
     pub payload: &'l [u8],
 }
 
 impl DeadLetters {
-    /// Publishes a letter: its payload, and the rest as JSON in the attachment. Without waiting, until the bridge ends: then
-    /// there may be very many at once, and nothing else to do.
+    /// Publishes a letter: its payload, and the rest as JSON in the attachment. Does not wait while
+    /// the bridge runs; at its end there may be very many letters at once, and nothing else to do.
     pub(super) fn post(&self, letter: &Letter<'_>) {
         tracing::debug!("not delivered to {}: {}", letter.to, letter.reason);
         let about = json!({ "from": letter.from, "to": letter.to, "reason": letter.reason });

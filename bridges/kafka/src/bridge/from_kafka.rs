@@ -41,7 +41,7 @@ pub(super) struct Reader {
 
 /// Progress of a message through the rules.
 enum Progress {
-    /// Every rule has had it.
+    /// Every rule has forwarded it.
     Carried,
     /// A neighbour of the node has no room for it.
     Waits,
@@ -73,7 +73,8 @@ impl Reader {
         }
     }
 
-    /// Carries a message that has come, or holds its partition back. False when the node has been closed.
+    /// Forwards a message that has come, or holds its partition back. Returns false if the node has
+    /// been closed.
     fn meet<'c>(&self, message: BorrowedMessage<'c>, held: &mut HeldBack<'c>) -> bool {
         count(&self.counts.messages);
         let mut one = Held::new(message);
@@ -107,7 +108,8 @@ impl Reader {
         goes_on
     }
 
-    /// Carries a message by the rules that have not had it. Without patience nothing waits.
+    /// Forwards a message by the rules that have not forwarded it. Without patience it does not
+    /// wait.
     fn carry(&self, one: &mut Held<'_>, patience: Option<Duration>) -> Progress {
         let Held { message, rules } = one;
         if header(message, BRIDGE) == Some(self.name.as_bytes()) {

@@ -13,7 +13,7 @@ use rdkafka::{Message as _, TopicPartitionList};
 /// Pause between two attempts for held-back messages.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A message under way.
+/// A message that is being forwarded.
 pub(super) struct Held<'c> {
     pub message: BorrowedMessage<'c>,
     /// Number of rules that have forwarded the message.
@@ -32,7 +32,7 @@ impl<'c> Held<'c> {
 
 type Partition = (String, i32);
 
-/// See the module.
+/// State of held-back partitions; see the module.
 pub(super) struct HeldBack<'c> {
     consumer: &'c BaseConsumer,
     /// Waiting messages of each partition, in order: a single one, as none follows while the
@@ -71,7 +71,8 @@ impl<'c> HeldBack<'c> {
         !waiting.is_empty()
     }
 
-    /// Holds a message back, and its partition with it. True if that was not held back before.
+    /// Holds a message back, and its partition with it. Returns true if the partition was not held
+    /// back before.
     pub(super) fn hold(&mut self, one: Held<'c>) -> bool {
         let partition = one.partition();
         let waiting = self.waiting.get(&partition);

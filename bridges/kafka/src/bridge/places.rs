@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The places of all values of a text, by paths such as `rules[0].to`.
+/// Positions of all values of a text, by paths such as `rules[0].to`.
 pub(super) struct Places<'t> {
     text: &'t str,
     values: BTreeMap<String, Range<usize>>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A bridge: started as a whole, and ended so that nothing it took is lost.
+//! Life of a bridge: started as a whole, and ended so that no accepted message is lost.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -31,9 +31,9 @@ pub struct Bridge {
     stop: Arc<Stop>,
     /// Subscribers of the rules from keys.
     subscribers: Vec<Subscriber<()>>,
-    /// Given to each thread; none while the bridge ends.
+    /// Sender whose clones the threads hold; `None` while the bridge ends.
     running: Option<mpsc::Sender<Never>>,
-    /// Closed when no thread has the other end any more.
+    /// Receiver that is closed when no thread has a sender any more.
     all_ended: mpsc::Receiver<Never>,
 }
 
@@ -43,9 +43,9 @@ enum Never {}
 /// Final state of a bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeEnding {
-    /// The counters, in the format of OpenMetrics.
+    /// Counters, in the format of OpenMetrics.
     pub metrics: String,
-    /// Messages that are neither delivered nor a dead letter that was published.
+    /// Messages that are neither delivered nor published as dead letters.
     pub lost: u64,
     /// Messages that the broker had no time for: lost, or dead letters.
     pub cut_off: u64,
@@ -125,7 +125,7 @@ impl Bridge {
     fn forward(&mut self, forwarder: Forwarder, waiting: usize) -> Result<(), Failure> {
         let from = forwarder.rule.from.clone();
         let (fill, queue) = IntoHandler::<Sample>::into_handler(FifoChannel::new(waiting));
-        // what this session published itself came from a topic
+        // samples of this session itself came from a topic
         let subscriber = self
             .session
             .declare_subscriber(from)
@@ -264,7 +264,8 @@ mod tests {
 
     use super::*;
 
-    /// Nothing may be left of it: what its threads, the client library and the node have of it keeps the counters.
+    /// A dropped bridge leaves nothing behind: a reference in its threads, the client library or
+    /// the node would keep the counters.
     #[test]
     fn a_bridge_that_is_dropped_leaves_nothing_behind() {
         let cluster = MockCluster::new(1).expect("a mock cluster");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The end of a bridge, which all of its threads look at: it begins once, and has a time at which it is over.
+//! End of a bridge, which all of its threads poll: it begins once, and has a deadline.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

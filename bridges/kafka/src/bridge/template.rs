@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Texts with places for parts of a message, such as `robots/{chunk:2}`.
+//! Texts with placeholders for parts of a message, such as `robots/{chunk:2}`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,7 +23,7 @@ enum Part {
     Place(Field),
 }
 
-/// A text with places. `{{` and `}}` stand for braces.
+/// A text with placeholders. `{{` and `}}` stand for braces.
 ///
 /// ```
 /// use zonda_kafka::bridge::Template;
@@ -109,7 +109,7 @@ impl Template {
     /// Returns the text with every placeholder filled.
     ///
     /// # Errors
-    /// The placeholder for which `value` returns nothing.
+    /// The place for which `value` has nothing.
     pub fn fill<'v>(
         &self,
         value: impl Fn(&Field) -> Option<Cow<'v, str>>,

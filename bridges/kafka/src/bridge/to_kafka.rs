@@ -104,8 +104,8 @@ impl Forwarder {
         })
     }
 
-    /// Queues a sample, and waits while the queue is full: each message of it leaves within the limit for deliveries. At the
-    /// end of the bridge it waits no longer than that takes.
+    /// Queues a sample, and waits while the queue is full: each message in it leaves within the
+    /// limit for deliveries. At the end of the bridge the wait ends with the bridge's time.
     fn send(&self, sample: &Sample, payload: &[u8], filled: &Filled) -> Result<(), String> {
         // Parts of the sample that become headers.
         let encoding = sample.encoding();

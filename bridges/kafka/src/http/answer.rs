@@ -4,11 +4,11 @@
 /// An answer to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// 202: the message was taken.
+    /// 202: the message was accepted.
     Accepted,
     /// 400: the request cannot be understood.
     BadRequest,
-    /// 403: a web page sends it.
+    /// 403: the request comes from a web page.
     Forbidden,
     /// 404: nothing to read is at this path.
     NotFound,
@@ -28,7 +28,7 @@ pub enum Answer {
     Failed,
     /// 501: a transfer coding other than `chunked`.
     NotImplemented,
-    /// 502: the broker did not take the message (with acknowledgement by the broker).
+    /// 502: the broker did not acknowledge the message (with acknowledgement by the broker).
     NotDelivered,
     /// 503: the queue is full, or the server ends.
     Busy,
@@ -36,10 +36,10 @@ pub enum Answer {
     VersionNotSupported,
 }
 
-/// The most bytes of an answer.
+/// Maximum bytes of an answer.
 const ROOM: usize = 128;
 
-/// The number of answers.
+/// Number of answers.
 pub const STATUSES: usize = Answer::ALL.len();
 
 impl Answer {
@@ -111,7 +111,7 @@ impl Answer {
 
     /// Appends the whole answer. `last` announces that the connection ends with it.
     pub fn write(self, last: bool, out: &mut Vec<u8>) {
-        // room for all of it at once
+        // room for the whole answer at once
         out.reserve(ROOM);
         out.extend_from_slice(self.head().as_bytes());
         if last {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Limits that all connections have together, and of which one address cannot take all: the bytes of bodies that arrive, and the
-//! connections themselves.
+//! Limits that all connections share, and that one address cannot use up: the bytes of arriving
+//! bodies, and the connections themselves.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,14 +11,14 @@ use zonda_transport::link::AddressGroup;
 /// the next three quarters of the rest.
 const TIMES_FREE: usize = 3;
 
-/// An amount, of bytes or places, that all connections take from. Clones mean the same budget.
+/// An amount, of bytes or places, that all connections take from. Clones share one budget.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Mutex<Books>>);
 
 #[derive(Debug)]
 struct Books {
     left: usize,
-    /// The amount that each address has; an address without anything has no entry.
+    /// Amount that each address has; an address without anything has no entry.
     taken: HashMap<AddressGroup, usize>,
 }
 
@@ -45,7 +45,7 @@ impl Budget {
     }
 }
 
-/// The part of a [`Budget`] that connections from one address take.
+/// Part of a [`Budget`] that connections from one address take.
 #[derive(Debug, Clone)]
 pub struct Share {
     budget: Budget,
@@ -66,7 +66,7 @@ impl Share {
             return false;
         };
         let has = books.taken.get(&self.group).copied().unwrap_or(0);
-        // An address without anything gets what there is, also the last of it.
+        // An address without anything may take all that is free, also the last of it.
         if has > 0 && has.saturating_add(size) > free.saturating_mul(TIMES_FREE) {
             return false;
         }
@@ -88,7 +88,8 @@ impl Share {
     }
 }
 
-/// A body under way, whose memory is taken from a budget as it grows, and given back when it is dropped.
+/// A partial body, whose memory is taken from a budget as it grows, and returned when it is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Body {
     bytes: Vec<u8>,
@@ -96,7 +97,7 @@ pub(super) struct Body {
     share: Share,
 }
 
-/// The least that a body takes at once.
+/// Minimum bytes that a body takes at once.
 const STEP_BYTES: usize = 4096;
 
 impl Body {

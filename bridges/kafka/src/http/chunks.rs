@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The transfer coding `chunked`, taken apart as it arrives.
+//! Decoding of the transfer coding `chunked`, as it arrives.
 
 use super::Answer;
 use super::budget::Body;
@@ -11,7 +11,7 @@ const LINE_BYTES_MAX: usize = 256;
 /// ever.
 const LINES_BYTES_MAX: usize = 256 * 1024;
 
-/// Digits of a size; more cannot be meant.
+/// Maximum digits of a size.
 const DIGITS_MAX: usize = 15;
 
 /// Maximum bytes of the trailer, which the server ignores.
@@ -33,13 +33,13 @@ enum At {
 #[derive(Debug)]
 pub(super) struct Chunks {
     at: At,
-    /// The line under way, without its end.
+    /// Current line, without its end.
     line: Vec<u8>,
     lines_bytes: usize,
     trailer_bytes: usize,
 }
 
-/// The result of some bytes.
+/// Result of some bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     More,

@@ -8,10 +8,10 @@ use httparse::{Error, Header, Status};
 
 use super::{Answer, Limits};
 
-/// The most headers of one request.
+/// Maximum number of headers of one request.
 const HEADERS_MAX: usize = 64;
 
-/// The subject of a request.
+/// Resource of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// A request to publish its body.
@@ -20,30 +20,30 @@ pub enum Target {
     Metrics,
     /// A request for an unknown resource.
     Missing,
-    /// A method that means nothing here.
+    /// A method that the resource does not support.
     NotAllowed,
 }
 
-/// The framing of the body.
+/// Framing of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     Length(usize),
     Chunked,
 }
 
-/// The part of a head that is kept.
+/// Part of a head that is kept.
 #[derive(Debug)]
 pub(super) struct Head {
     pub target: Target,
     pub framing: Framing,
-    /// The connection ends with this request.
+    /// True if the connection ends with this request.
     pub last: bool,
-    /// The client waits for leave to send the body.
+    /// True if the client waits for `100 Continue` before it sends the body.
     pub expects: bool,
     pub content_type: Option<Box<str>>,
 }
 
-/// The fields that decide something, as they are met.
+/// Fields that affect the framing, collected while headers are parsed.
 #[derive(Default)]
 struct Fields<'h> {
     length: Option<usize>,
@@ -116,7 +116,7 @@ impl Head {
     /// Reads a head from the front of `input`, with its length in bytes; `None` when it is not whole.
     ///
     /// # Errors
-    /// The answer to a head that is malformed, too large, or requests an unsupported feature.
+    /// The answer to one that is malformed, too large, or asks for what the server does not do.
     pub(super) fn read(input: &[u8], limits: &Limits) -> Result<Option<(usize, Head)>, Answer> {
         let mut headers = [const { MaybeUninit::<Header<'_>>::uninit() }; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut []);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The receiving side of one connection: bytes in, requests out. It is the same on every runtime, and knows no socket.
+//! Receiving side of one connection: bytes in, requests out. It is independent of runtime and
+//! socket.
 
 use super::budget::{Body, Share};
 use super::chunks::{Chunks, Progress};
@@ -15,13 +16,13 @@ pub struct Request<'a> {
     pub target: Target,
     /// Content of the request.
     pub body: &'a [u8],
-    /// The type of the body, in the client's words.
+    /// Type of the body, as the client sent it.
     pub content_type: Option<&'a str>,
-    /// The connection ends with the answer.
+    /// True if the connection ends with the answer.
     pub last: bool,
 }
 
-/// The next step.
+/// Next step of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     /// No step before more bytes arrive.
@@ -30,7 +31,7 @@ pub enum Step<'a> {
     Continue,
     /// A request.
     Request(Request<'a>),
-    /// Bytes that no server should guess the meaning of: the answer, which is the connection's last.
+    /// Bytes whose meaning a server must not guess: the answer, which is the connection's last.
     Refuse(Answer),
 }
 
@@ -48,7 +49,7 @@ enum State {
     Ended,
 }
 
-/// The receiving side of one connection.
+/// Receiving side of one connection.
 ///
 /// ```
 /// use zonda_kafka::http::{Budget, Limits, Machine, Step};
@@ -66,7 +67,8 @@ pub struct Machine {
     /// Memory share of the bodies.
     share: Share,
     state: State,
-    /// Bytes of an unfinished head that were looked at: it is read again only when a line of it has ended since.
+    /// Bytes of an unfinished head that were parsed: it is parsed again only when a line of it has
+    /// ended since.
     seen: usize,
     /// The head of a request whose body was in the input as a whole.
     at_once: Option<Head>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! HTTP/1.1 as far as a server needs it that takes messages: bytes in, requests out, without socket and clock.
+//! HTTP/1.1 as far as a server for messages needs it: bytes in, requests out, without socket and
+//! clock.
 
 mod answer;
 mod budget;
@@ -11,14 +12,15 @@ pub use answer::{Answer, STATUSES};
 pub use budget::{Budget, Share};
 pub use machine::{Machine, Request, Step, Target};
 
-/// Bounds of the memory that a client may take, and the clients that are served.
+/// Limits of the memory that a client may use, and of the clients that are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The most bytes of a request line with its headers; also the size of a connection's receive buffer.
+    /// Maximum bytes of a request line with its headers; also the size of a connection's receive
+    /// buffer.
     pub head_bytes: usize,
-    /// The most bytes of one body.
+    /// Maximum bytes of one body.
     pub body_bytes: usize,
-    /// Takes requests of web pages, which name their `Origin`.
+    /// True if requests of web pages, which name their `Origin`, are served.
     pub any_origin: bool,
 }
 

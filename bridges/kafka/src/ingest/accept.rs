@@ -24,13 +24,13 @@ use crate::http::Share;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// Connections that may come one right after the other before something else is looked at.
+/// Connections that are accepted in a row before the task yields.
 const CROWD: u32 = 64;
 
-/// The rest of accepting when there is no room.
+/// Pause of accepting when there is no room.
 const REST: Duration = Duration::from_millis(50);
 
-/// Listens, so that an address can be used again at once after the program ended.
+/// Opens a listening socket whose address can be bound again at once after the program ended.
 pub fn listen(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
@@ -39,7 +39,7 @@ pub fn listen(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Listens with a socket of the standard library.
+/// Opens a listening socket of the standard library.
 pub fn listen_std(address: SocketAddr) -> io::Result<TcpListener> {
     let listener: TcpListener = listen(address)?.into();
     listener.set_nonblocking(true)?;
@@ -178,7 +178,7 @@ pub(super) async fn accept<R: Runtime>(
                 if std::pin::Pin::new(&mut stop).poll(context).is_ready() {
                     return Poll::Ready(None);
                 }
-                // this never ends
+                // this future never ends
                 let _ = ticking.as_mut().poll(context);
                 next
             })

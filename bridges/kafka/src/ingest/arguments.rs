@@ -20,7 +20,7 @@ use crate::producer::{Producer, ProducerArgs};
 use crate::settings::{self, Problem, Purpose};
 use crate::sink::{KafkaSink, Sink, ZondaSink};
 
-/// Descriptors that are left for the broker, the log and the runtime.
+/// Descriptors that are reserved for the broker, the log and the runtime.
 const SPARE: u64 = 128;
 
 /// Where messages go.

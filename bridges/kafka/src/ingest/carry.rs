@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A connection on any runtime of the project: reads, lets the conversation decide, writes.
+//! Driver of a connection on any runtime of the project: reads, passes bytes to the conversation,
+//! writes.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -115,8 +116,8 @@ impl<R: Runtime> Line<R> {
         }
     }
 
-    /// Reads once. A client that takes too long within a request is answered that, while the read is under way: a read
-    /// cannot be taken back.
+    /// Reads once. A client that takes too long within a request is answered that, while the read
+    /// is pending: a read cannot be cancelled.
     async fn hear(&mut self, conversation: &mut Conversation, buf: RxBuf) -> Result<RxBuf, Over> {
         let patience = self.service.patience;
         let was_within = std::mem::replace(&mut self.within, conversation.is_within());
@@ -147,7 +148,7 @@ impl<R: Runtime> Line<R> {
         Err(Over)
     }
 
-    /// Writes the answers that there are.
+    /// Writes the pending answers.
     async fn say(&mut self, conversation: &mut Conversation) -> Result<(), Over> {
         let Some(out) = conversation.output() else {
             return Ok(());

@@ -15,7 +15,7 @@ use crate::sink::Offer;
 /// Maximum bytes of waiting answers for which another request for the counters is served.
 const METRICS_MAX: usize = 16 * 1024;
 
-/// Memory for answers that a connection keeps.
+/// Maximum memory for answers that a connection keeps.
 const KEPT_MAX: usize = 16 * 1024;
 
 /// An answer that waits for earlier answers.
@@ -144,7 +144,7 @@ impl Conversation {
         (!self.out.is_empty()).then(|| std::mem::take(&mut self.out))
     }
 
-    /// Takes memory back, to use it again.
+    /// Takes a buffer back, to use it again.
     pub fn written(&mut self, mut out: Vec<u8>) {
         if out.capacity() <= KEPT_MAX {
             out.clear();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The server's counters: nothing is dropped, refused or given up that is not counted here.
+//! Counters of the server: every dropped, refused or abandoned message is counted here.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::http::{Answer, STATUSES};
 
-/// The server's counters.
+/// Counters of the server.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Connections that were accepted.
@@ -19,11 +19,11 @@ pub struct Counts {
     pub broken: AtomicU64,
     /// Connections that did not take their answers in time.
     pub stuck: AtomicU64,
-    /// Connections that were closed at once, as their address had its share of the places.
+    /// Connections that were closed at once, as their address had used up its share of the places.
     pub refused: AtomicU64,
     /// Times that accepting was paused, because no descriptor or no place was left.
     pub pauses: AtomicU64,
-    /// Bytes of bodies that were taken.
+    /// Bytes of bodies that were read.
     pub body_bytes: AtomicU64,
     answers: [AtomicU64; STATUSES],
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A server on the runtime of one's choice: started, and ended so that nothing that was acknowledged is lost.
+//! Life of a server on any runtime: started, and ended so that no acknowledged message is lost.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -28,7 +28,7 @@ pub enum On {
 }
 
 impl On {
-    /// The names of the two that are the study's.
+    /// Names of the study's two servers.
     const ORIGINALS: [(&str, On); 2] = [
         ("original-tokio", On::OriginalTokio),
         ("original-uring", On::OriginalUring),
@@ -74,7 +74,7 @@ impl FromStr for On {
     }
 }
 
-/// The parts that keep a server running.
+/// Handles that keep a server running.
 enum Engine {
     Ours {
         _runtime: AnyRuntime,
@@ -86,7 +86,7 @@ enum Engine {
     OriginalUring,
 }
 
-/// A server that runs.
+/// A running server.
 pub struct Server {
     service: Arc<Service>,
     address: SocketAddr,
@@ -94,7 +94,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `address` and serves.
+    /// Starts a server that listens at `address`.
     ///
     /// # Errors
     /// The address is taken, or the runtime cannot be started.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The state that all connections share: the sink, the limits, the counters, and the end of the server.
+//! State that all connections share: the sink, the limits, the counters, and the end of the server.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::counts::Counts;
 use crate::http::{Answer, Budget, Limits, Request, Target};
 use crate::sink::{Offer, Sink};
 
-/// The time that a client may take.
+/// Time limits of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// Time for a request, from its first byte on, and for reading an answer.
@@ -27,22 +27,22 @@ impl Default for Patience {
     }
 }
 
-/// The state that the connections of one server share.
+/// State that the connections of one server share.
 pub struct Service {
-    /// The receiver of messages.
+    /// Receiver of messages.
     pub sink: Sink,
-    /// Bounds of the memory that a client may take.
+    /// Limits of the memory that a client may use.
     pub limits: Limits,
-    /// The bytes of bodies that arrive, of all connections.
+    /// Budget for the bytes of arriving bodies, of all connections.
     pub bodies: Budget,
-    /// The time that a client may take.
+    /// Time limits of a client.
     pub patience: Patience,
-    /// The connections that there may be at once.
+    /// Budget of simultaneous connections.
     pub places: Budget,
     /// Counts of events.
     pub counts: Counts,
     stopping: AtomicBool,
-    /// Offers under way.
+    /// Offers in progress.
     offers: AtomicUsize,
 }
 

@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use zonda_runtime::Runtime;
 use zonda_runtime::timers::{Key, Timers};
 
-/// The most that a deadline may be late.
+/// Maximum delay of a deadline.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The deadlines of a server's connections.
+/// Deadlines of a server's connections.
 #[derive(Default)]
 pub(super) struct Ticks {
     timers: Timers,
-    /// Woken when there is something to look at.
+    /// Waker of the task that drives the deadlines, while there are none.
     resting: Mutex<Option<Waker>>,
     /// True once the timers are no longer driven. Written before all waits end.
     is_closed: AtomicBool,
@@ -35,7 +35,7 @@ impl Ticks {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Looks after the deadlines, for ever. Nothing is woken while there are none.
+    /// Drives the deadlines, for ever. The task sleeps while there are none.
     pub(super) async fn run<R: Runtime>(&self, runtime: &R) {
         loop {
             poll_fn(|context| self.rest(context)).await;
@@ -74,12 +74,12 @@ impl Ticks {
 pub(super) struct Alarm {
     ticks: Arc<Ticks>,
     wait: Duration,
-    /// Known from the first time on that nothing is ready.
+    /// Deadline, set when the future is first pending.
     deadline: Option<Instant>,
     noted: Option<Note>,
 }
 
-/// An alarm that was noted.
+/// An inserted alarm.
 struct Note {
     key: Key,
     waker: Waker,

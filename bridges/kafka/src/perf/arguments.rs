@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The flags of `zonda-kafka perf`.
+//! Flags of `zonda-kafka perf`.
 
 use std::path::PathBuf;
 
@@ -85,7 +85,7 @@ fn minutes(text: &str) -> Result<std::time::Duration, String> {
 }
 
 impl PerfArgs {
-    /// Measures.
+    /// Runs the measurement.
     ///
     /// # Errors
     /// A program cannot be started or ends early, a file cannot be written, a server stalled, or a message is missing

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// More than any answer with its head.
+/// Buffer size, more than any answer with its head.
 const ANSWER: usize = 4096;
 
 /// A connection to a server.
@@ -38,10 +38,10 @@ impl Client {
     /// Sends a request and returns the status of its answer.
     ///
     /// # Errors
-    /// The connection ended, no answer came within 30 s, or it is not HTTP/1.1.
+    /// The connection ended, no answer came within 30 s, or it is none of HTTP/1.1.
     ///
     /// # Blocking
-    /// Until the answer has arrived.
+    /// Until the answer is there.
     pub fn request(&mut self, request: &[u8]) -> io::Result<u16> {
         self.stream.write_all(request)?;
         let mut filled = 0;

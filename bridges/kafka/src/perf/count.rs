@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! End to end: each message that was acknowledged is looked for in the topic, after a clean end of the server and after
-//! it was killed.
+//! End-to-end check: each acknowledged message is searched in the topic, after a clean end of the
+//! server and after a kill.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -176,7 +176,7 @@ impl Trial {
 
 /// State shared by the clients.
 struct Sending {
-    /// Messages of each.
+    /// Messages of each client.
     each: u64,
     start: Instant,
     acknowledged: AtomicU64,
@@ -250,7 +250,7 @@ fn begin(topic: &str, broker: &Broker, address: std::net::SocketAddr) -> Result<
             match consumer.fetch_watermarks(topic, partition, PATIENCE) {
                 Ok((low, high)) if low < high => return Ok(()),
                 Ok(_) => failed = None,
-                // a partition that was just made has no leader for a moment
+                // a partition that was just created has no leader for a moment
                 Err(error) => failed = Some(error),
             }
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Requests of many clients at once: as many as the server takes, or on a schedule that hides no delay.
+//! Load by many clients at once: as many requests as the server serves, or a schedule that hides no
+//! delay.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +16,7 @@ use super::client::{Client, post};
 /// Pause of a client after a failure, so that it does not retry in a busy loop while the server is
 /// down.
 const REST: Duration = Duration::from_millis(10);
-/// The stack of a client's thread.
+/// Stack size of a client's thread.
 const STACK: usize = 256 << 10;
 
 /// How long a connection is used.
@@ -48,7 +49,7 @@ pub struct Load {
     pub mode: Mode,
     /// Bytes of each body.
     pub body: usize,
-    /// Requests per second of all together; as many as possible without.
+    /// Requests per second of all clients together; `None` for as many as possible.
     pub rate: Option<f64>,
 }
 
@@ -61,7 +62,7 @@ pub struct Outcomes {
     pub refused: u64,
     /// Requests without an answer, by the reason.
     pub failed: BTreeMap<String, u64>,
-    /// Requests of the schedule that could not even be sent in time.
+    /// Requests of the schedule that could not be sent in time.
     pub unsent: u64,
     /// Times from the due time of a request, or from its start without a rate, to its answer, in
     /// nanoseconds.

@@ -14,7 +14,7 @@ use super::load::{Load, Mode, Way};
 use super::system::{Broker, Order, Server};
 use crate::ingest::{Ack, On};
 
-/// The topic of the messages.
+/// Topic of the messages.
 const TOPIC: &str = "stalls";
 /// Number of progress reports.
 const PARTS: u32 = 20;
@@ -27,7 +27,7 @@ struct Watch {
     failed: AtomicU64,
     /// Time of the latest answer to any client, in microseconds from the start.
     last: AtomicU64,
-    /// The longest time without an answer, in microseconds.
+    /// Longest time without an answer, in microseconds.
     longest: AtomicU64,
     /// Number of gaps that are stalls.
     stalls: AtomicU64,
@@ -74,7 +74,7 @@ impl Watch {
     }
 }
 
-/// Loads every server for `span`; a failure if one of ours stalled.
+/// Loads every server for `span`; fails if one of the project's servers stalled.
 pub(super) fn run(args: &PerfArgs, span: Duration, interrupt: &Interrupt) -> Result<(), Failure> {
     let broker = Broker::of(args, interrupt)?;
     let servers = args.servers().into_iter().map(|on| {
@@ -106,7 +106,7 @@ pub(super) fn run(args: &PerfArgs, span: Duration, interrupt: &Interrupt) -> Res
             }
         }
         let result = pass(span, course.start, interrupt);
-        // before the last answers, so that a server that answers no more is seen as well
+        // before the last answers, so that a server that no longer answers is counted as well
         for (_, _, watch) in &servers {
             watch.gap(&course);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The programs of a measurement: the server under test and the broker.
+//! Programs of a measurement: the server under test and the broker.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Time that a server may take to flush acknowledged messages; the server sets its own limit.
 const ENDING: Duration = Duration::from_secs(600);
 
-/// The broker that the servers publish to.
+/// Broker that the servers publish to.
 pub(super) struct Broker {
     /// Address of the broker.
     pub brokers: String,
@@ -62,12 +62,12 @@ pub(super) struct Order<'a> {
     pub on: On,
     /// Time at which it acknowledges.
     pub ack: Ack,
-    /// The topic.
+    /// Topic of the messages.
     pub topic: &'a str,
 }
 
 impl Server {
-    /// Starts one, and waits until it listens.
+    /// Starts a server, and waits until it listens.
     pub(super) fn start(
         order: Order<'_>,
         args: &PerfArgs,
@@ -125,7 +125,7 @@ impl Server {
         }
     }
 
-    /// Ends it as `kill -9` does.
+    /// Kills it as `kill -9` does.
     pub(super) fn kill(self) {
         drop(self.process);
     }
@@ -142,7 +142,7 @@ fn start(name: &str, arguments: Vec<String>, interrupt: &Interrupt) -> Result<Pr
     Process::start(&program, interrupt)
 }
 
-/// The CPU time of the server, the broker and the clients so far.
+/// CPU time of the server, the broker and the clients so far.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Spent([Option<Duration>; 3]);
 

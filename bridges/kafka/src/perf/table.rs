@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Requests per second, latency and CPU time of every server, in rounds.
+//! Table of requests per second, latency and CPU time of every server, in rounds.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,11 +17,11 @@ use super::load::{Load, Mode, Outcomes};
 use super::system::{Broker, Order, Server, Spent};
 use crate::ingest::{Ack, On, SinkKind};
 
-/// The three whose CPU time is stated.
+/// Names of the three CPU times.
 const PROGRAMS: [&str; 3] = ["cpu_server", "cpu_broker", "cpu_clients"];
 /// Text in place of a missing figure.
 const NONE: &str = "-";
-/// The topic of all measurements.
+/// Topic of all measurements.
 const TOPIC: &str = "perf";
 
 /// A figure of one server.

@@ -11,7 +11,7 @@ use zonda_program::{Failure, Interrupt, print};
 
 use crate::ingest::IngestArgs;
 
-/// The line on standard input that ends the server cleanly.
+/// Line on standard input that ends the server cleanly.
 pub(super) const END: &str = "end";
 
 /// A server that is measured.

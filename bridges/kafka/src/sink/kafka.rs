@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Messages to a topic: taken by the producer's queue, or acknowledged by the broker.
+//! Sink for a topic: messages are acknowledged by the producer's queue, or by the broker.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::producer::{Producer, Record, Refused};
 /// Header of a Kafka message with its content type, by the usual name.
 const CONTENT_TYPE: &str = "content-type";
 
-/// A topic.
+/// A sink for a topic.
 pub struct KafkaSink {
     producer: Producer,
     topic: String,
-    /// A message is answered for when the broker has it, and not before.
+    /// True if a message is acknowledged only when the broker has it.
     by_broker: bool,
 }
 

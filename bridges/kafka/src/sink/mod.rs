@@ -27,7 +27,7 @@ pub enum Sink {
     Kafka(KafkaSink),
     /// A key of Zonda.
     Zonda(ZondaSink),
-    /// Nowhere: they are counted as requests, to measure the server alone.
+    /// No destination: messages are counted as requests, to measure the server alone.
     Nowhere,
 }
 
@@ -36,7 +36,7 @@ pub enum Sink {
 pub struct Ending {
     /// Lines to print at the end.
     pub lines: Vec<String>,
-    /// Messages that were taken and did not arrive.
+    /// Messages that were accepted and did not arrive.
     pub lost: u64,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Messages to a key of the node.
+//! Sink for a key of the node.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use zonda::{Outcome, Session, Wait};
 use super::Ending;
 use crate::http::Answer;
 
-/// A key.
+/// A sink for a key.
 pub struct ZondaSink {
     session: Session,
     key: KeyExpr<'static>,

@@ -112,7 +112,7 @@ impl World {
         put.timeout(LONG).wait().expect("room in the end");
     }
 
-    /// Ends the bridge, of which nothing may be lost or have become a dead letter.
+    /// Ends the bridge, and asserts that no message was lost or became a dead letter.
     pub fn end(self) {
         let ending = self.bridge.end(LONG);
         assert_eq!((ending.lost, ending.cut_off), (0, 0), "{}", ending.metrics);
@@ -121,7 +121,7 @@ impl World {
     }
 }
 
-/// Takes samples until all of `wanted` have come; how many came that had come before.
+/// Takes samples until all of `wanted` have come; returns the number of duplicates.
 pub fn await_all(
     subscriber: &Subscriber<FifoChannelHandler<Sample>>,
     mut wanted: BTreeSet<Vec<u8>>,

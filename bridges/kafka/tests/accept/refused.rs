@@ -10,7 +10,7 @@ use super::world::Reader;
 fn what_is_too_large_is_a_dead_letter_and_what_follows_arrives() {
     let topic = name("large");
     let rules = format!("{{ from: {{ key: 'up' }}, to: {{ topic: '{topic}' }} }}");
-    // the broker takes a megabyte
+    // the broker accepts a megabyte
     let world = World::new(
         &rules,
         "'message.max.bytes': 3000000, 'compression.type': 'none'",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A broker that is killed and started again in the middle, and topics that are made by their first message.
+//! A broker that is killed and restarted in the middle, and topics that are created by their first
+//! message.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -54,7 +55,8 @@ fn everything_arrives_both_ways_across_a_restart_of_the_broker() {
     carry(MESSAGES * 3 / 4..MESSAGES);
     let twice = await_all(&subscriber, all());
     println!("from the topic: {MESSAGES} messages, {twice} of them came again");
-    // the topic has one partition, and the producer of the bridge is idempotent: each once, in order
+    // the topic has one partition, and the producer of the bridge is idempotent: each message comes
+    // once, in order
     let mut reader = Reader::of(client(), &up);
     for n in 0..MESSAGES {
         assert_eq!(reader.next().payload, number(n));

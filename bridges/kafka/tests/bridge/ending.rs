@@ -16,7 +16,7 @@ use super::world::{Broker, LIMIT, until};
 
 const RULE: &str = "{ from: { key: 'source' }, to: { topic: 'sink' } }";
 
-/// Ends a bridge, and fails if that does not end.
+/// Ends a bridge, and fails if it does not end.
 fn ended(bridge: Bridge, limit: Duration) -> BridgeEnding {
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || send.send(bridge.end(limit)));

@@ -15,7 +15,8 @@ use zonda_kafka::producer::{Producer, Record};
 use super::bridged::{next, text, until_known};
 use super::world::{Broker, LIMIT, until};
 
-/// Few of them fill what lies between two nodes, and the simulated broker keeps some: it has room for 5 MB of a topic.
+/// Payload size: a few of these messages fill the buffers between two nodes, and the simulated
+/// broker holds some: it has room for 5 MB of a topic.
 const LARGE: usize = 400_000;
 
 /// Number of failed attempts after which a neighbour counts as stalled, and not just as slow.

@@ -87,7 +87,7 @@ fn slow_and_silent_clients_are_given_up_and_counted() {
     for on in ours() {
         let server = hasty(on);
         let counts = &server.service().counts;
-        // a head that never ends, a body that lies about its length, a chunk that does not come
+        // a head that never ends, a body with a wrong length, a chunk that does not come
         for part in [
             &b"POST / HTTP/1.1\r\nHo"[..],
             b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nten bytes.",
@@ -234,7 +234,8 @@ fn accepting_pauses_when_no_place_is_left_and_goes_on_when_one_is() {
             .collect();
         let counts = &server.service().counts;
         until("accepting pauses", || {
-            // the server may wait for a connection already when the second place is taken: that one gets in
+            // the server may already wait for a connection when the second place is taken: that one
+            // is accepted
             clients.push(Client::connect(server.address()));
             counts.pauses.load(Ordering::Relaxed) == 1
         });

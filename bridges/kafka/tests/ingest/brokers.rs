@@ -72,7 +72,8 @@ fn a_message_beyond_the_limit_of_every_broker_is_refused_at_once() {
     assert_eq!(server.end(LIMIT).lost, 0);
 }
 
-/// Without a broker the queue fills: 503 with a time to come back, not memory; what waits arrives when the broker comes.
+/// Without a broker the queue fills: 503 with a time to retry, not memory; waiting messages arrive
+/// when the broker is back.
 #[test]
 fn a_broker_that_is_away_fills_the_queue_and_gets_everything_when_it_comes() {
     let broker = Broker::with_topics(&["t"]);

@@ -16,7 +16,7 @@ fn arrives(on: On) {
     let mut client = Client::connect(server.address());
     client.send(&post("one"));
     assert_eq!(client.status(), 202, "{on}");
-    // pipelined, and cut where it hurts
+    // pipelined, and cut at awkward positions
     let two = [post("two"), post("three")].concat();
     client.send(&two[..70]);
     client.send(&two[70..]);

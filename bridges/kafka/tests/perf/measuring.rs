@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda-kafka perf` as a user starts it.
+//! Runs of `zonda-kafka perf` as a user starts it.
 
 use std::process::Command;
 
@@ -66,7 +66,8 @@ fn the_table_has_every_server_and_its_files_every_figure() {
     std::fs::remove_dir_all(folder).expect("the folder goes");
 }
 
-/// Ten minutes in the study's case; here each server is seen to be loaded, and a stall of half a minute would fail.
+/// The study ran for ten minutes; here each server is under load, and a stall of half a minute
+/// would fail.
 #[test]
 fn stalls_are_looked_for_on_every_server() {
     let mut command = Command::new(PROGRAM);

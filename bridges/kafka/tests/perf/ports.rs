@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The study's clients ran out of ephemeral ports: in a network namespace of its own, with a hundred of them.
 //!
-//! The side that ends a connection first keeps its port for a minute (TIME_WAIT). Where clients do, and ports are not used
-//! again before (`tcp_tw_reuse=0`), a hundred connections are all there are. Where the server does, or connections are kept,
-//! nothing runs out.
+//! The side that ends a connection first keeps its port for a minute (TIME_WAIT). If clients do,
+//! and ports are not used again before (`tcp_tw_reuse=0`), only a hundred connections are possible.
+//! If the server does, or connections are kept, no port runs out.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use zonda_kafka::ingest::{On, Server, Service};
 use zonda_kafka::perf::{Client, Load, Mode};
 use zonda_kafka::sink::Sink;
 
-/// Ports that the namespace has.
+/// Number of ports in the namespace.
 const PORTS: usize = 100;
 /// Commands that set up the namespace, and run the following command in it.
 const INSIDE: &str = "ip link set lo up && echo 40000 40099 >/proc/sys/net/ipv4/ip_local_port_range \
@@ -27,7 +27,7 @@ fn namespace() -> Command {
     command
 }
 
-/// Set within the namespace.
+/// Variable that is set within the namespace.
 const INSIDE_IT: &str = "ZONDA_KAFKA_FEW_PORTS";
 
 #[test]
@@ -101,7 +101,7 @@ fn inside() {
         }
         server.end(Duration::from_secs(60));
     }
-    // it is the client's system that has no port left, whatever the server runs on; here it is the study's
+    // the client's system has no port left, whatever the server runs on; here it is the study's
     let service = Arc::new(Service::new(Sink::Nowhere));
     let address = "127.0.0.1:0".parse().expect("an address");
     let server = Server::start(On::OriginalUring, address, service).expect("a server");

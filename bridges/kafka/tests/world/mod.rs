@@ -22,7 +22,7 @@ use zonda_kafka::sink::{KafkaSink, Sink};
 /// Time limit for every step on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// A broker of the client library's own.
+/// A simulated broker of the client library.
 pub struct Broker {
     pub cluster: MockCluster<'static, DefaultProducerContext>,
 }
@@ -135,7 +135,7 @@ fn read(message: &rdkafka::message::BorrowedMessage<'_>) -> Arrived {
     }
 }
 
-/// A client.
+/// A client of the server.
 pub struct Client {
     stream: TcpStream,
     read: Vec<u8>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `mio_pub SIZE ENDPOINT`: sends messages of SIZE bytes as fast as message-io takes them, until the receiver leaves.
+//! `mio_pub SIZE ENDPOINT`: sends messages of SIZE bytes as fast as message-io accepts them, until
+//! the receiver leaves.
 
 use message_io::network::SendStatus;
 use message_io::node;
@@ -17,6 +18,6 @@ fn main() {
         .unwrap_or_else(|e| fail(&to, e));
     line(format_args!(r#"{{"event":"ready","listening":[]}}"#));
     let message = vec![0xff; size];
-    // as message-io's own benchmark does; what UDP could not take is what got lost
+    // as message-io's own benchmark does; messages that UDP could not take are lost
     while handler.network().send(peer, &message) != SendStatus::ResourceNotFound {}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `mio_sub SIZE ENDPOINT`: counts messages of SIZE bytes, of a stream the bytes of as many, and prints the count from time to
-//! time.
+//! `mio_sub SIZE ENDPOINT`: counts messages of SIZE bytes, or in a stream the bytes of as many, and
+//! prints the count from time to time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Publishes a message and takes it from a subscriber on the same thread, again and again, by two sessions of one process.
+//! Measurement of one way: publishes a message and takes it from a subscriber on the same thread,
+//! again and again, by two sessions of one process.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use zenoh::bytes::ZBytes;
 use zenoh::qos::CongestionControl;
 use zenoh_peers::{Common, KEY_PING, Mode, fail, payload};
 
-/// A first message that does not come is sent again after this long.
+/// Pause before a first message that does not come is sent again.
 const RETRY: Duration = Duration::from_millis(100);
 /// Time limit for the two sessions to find each other.
 const CONTACT: Duration = Duration::from_secs(15);

@@ -18,9 +18,9 @@ use zenoh_peers::{Common, KEY_PING, KEY_PONG, Mode, fail, line, payload, percent
 
 /// Time limit for the other side to appear.
 const CONTACT: Duration = Duration::from_secs(10);
-/// A first message without an answer is sent again after this long.
+/// Pause before a first message without an answer is sent again.
 const RETRY: Duration = Duration::from_millis(500);
-/// A sleep may overshoot by about this much; the rest of an interval is spun away.
+/// Time by which a sleep may overshoot; the rest of an interval is spent spinning.
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
 
 /// Sends messages of SIZE bytes one after the other and prints each round trip.

@@ -30,7 +30,7 @@ fn main() {
         .express(!cli.no_express)
         .wait()
         .unwrap_or_else(|e| fail("cannot declare the publisher of test/pong", e));
-    // what z_ping --load sends is read and dropped
+    // messages of z_ping --load are read and dropped
     let _load = session
         .declare_subscriber(KEY_LOAD)
         .callback(|_sample| {})

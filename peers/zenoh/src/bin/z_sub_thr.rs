@@ -31,7 +31,8 @@ struct Cli {
     common: Common,
 }
 
-/// The first message ever starts the clock; after that rounds follow each other without a gap.
+/// Rounds of a count: the first message ever starts the clock; after that rounds follow each other
+/// without a gap.
 struct Rounds {
     per_round: u64,
     left: u64,
@@ -40,7 +41,7 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Counts one message; true when the last round has just ended.
+    /// Counts one message; returns true if the last round has just ended.
     fn count(&mut self) -> bool {
         let Some(since) = self.since else {
             self.since = Some(Instant::now());
@@ -55,7 +56,7 @@ impl Rounds {
         }
         let now = Instant::now();
         let rate = self.per_round as f64 / (now - since).as_secs_f64();
-        // of huge messages there may be less than one in a second
+        // of huge messages less than one may come in a second
         let decimals = if rate < 1000.0 { 3 } else { 0 };
         line(format_args!("{rate:.decimals$} msg/s"));
         self.seen = 0;

@@ -139,7 +139,7 @@ pub fn gossip(game: &mut Game<'_>) {
             continue;
         }
         for _ in 0..20 {
-            // A port that is free, on an address of this machine.
+            // A free port, on an address of this machine.
             let port = 1 + game.chance.below(100);
             let text = format!("tcp/127.99.0.1:{port}");
             let texts = [text.as_str()];

@@ -12,7 +12,7 @@ use crate::attacks::words::{queryable, request, subscriber, token};
 use crate::hand::{Hand, bytes};
 use crate::world::ADVANCED;
 
-/// Numbers that no honest publisher comes to.
+/// Lower bound of numbers that no honest publisher reaches.
 const FAR: u32 = 1 << 24;
 
 /// Returns a sample with a source of the attacker's choice.
@@ -71,7 +71,7 @@ pub fn forged_numbers(game: &mut Game<'_>) {
     }
 }
 
-/// Samples, tokens and heartbeats of publishers that do not exist.
+/// Sends samples, tokens and heartbeats of publishers that do not exist.
 pub fn false_sources(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bytes, lengths, numbers, fragments and ids that do not fit.
+//! Attacks with bytes, lengths, numbers, fragments and ids that do not fit.
 
 use zonda_codec::{
     Declaration, Fragment, Mapping, Priority, Push, PushBody, Put, Qos, Query, Reliability,

@@ -76,7 +76,7 @@ fn datagram(game: &mut Game<'_>, zid: ZenohId) -> Vec<u8> {
     }
 }
 
-/// Joins of a few nodes that contradict each other, and frames between them.
+/// Sends Joins of a few nodes that contradict each other, and frames between them.
 pub fn contradicting_members(game: &mut Game<'_>) {
     let members: Vec<_> = ["127.0.0.1", "127.66.0.1", "127.66.0.2"]
         .into_iter()
@@ -90,7 +90,7 @@ pub fn contradicting_members(game: &mut Game<'_>) {
         for _ in 0..game.chance.up_to(50) {
             let zid = *game.chance.one_of(&ids);
             let said = datagram(game, zid);
-            // A socket that is full loses it, as the network may.
+            // A full socket loses it, as the network may.
             let _ = game
                 .chance
                 .one_of(&members)
@@ -100,7 +100,7 @@ pub fn contradicting_members(game: &mut Game<'_>) {
     }
 }
 
-/// Joins of members that do not exist, each under an id of its own, as fast as they go.
+/// Sends Joins of members that do not exist, each under an id of its own, as fast as possible.
 pub fn flood_of_joins(game: &mut Game<'_>) {
     let from = *game.chance.one_of(&["127.0.0.1", "127.66.0.1"]);
     let Some(member) = member(from) else {

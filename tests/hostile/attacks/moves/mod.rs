@@ -28,17 +28,17 @@ use super::words::{
 use crate::hand::{Hand, bytes};
 use crate::roles::Stage;
 
-/// The means of a move.
+/// State and means of a move.
 pub struct Game<'a> {
     pub stage: &'a Stage,
     pub chance: Chance,
-    /// The move ends then.
+    /// Deadline of the move.
     pub end: Instant,
     /// Ids of honest clients.
     pub ids: &'a [ZenohId],
     /// Addresses of the routers.
     pub field: &'a Field,
-    /// The stage before the second router.
+    /// Stage in front of the second router.
     pub far: &'a Stage,
 }
 

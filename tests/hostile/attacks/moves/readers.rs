@@ -19,7 +19,7 @@ pub fn frozen(game: &mut Game<'_>) {
     }
 }
 
-/// Subscribes to them and reads a little.
+/// Subscribes to the keys of honest clients and reads a little.
 pub fn slow(game: &mut Game<'_>) {
     let Some(mut guest) = game.guest() else {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Declarations and interests.
+//! Attacks with declarations and interests.
 
 use zonda_codec::{Interest, InterestMode, InterestOptions, Qos, WireExpr};
 

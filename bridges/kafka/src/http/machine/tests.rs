@@ -6,7 +6,7 @@ use zonda_transport::link::AddressGroup;
 use super::*;
 use crate::http::Budget;
 
-/// The steps that a machine made of a conversation.
+/// Steps that a machine made of a conversation.
 #[derive(Debug, PartialEq, Eq, Clone)]
 enum Said {
     Continue,
@@ -274,7 +274,7 @@ fn nothing_follows_the_last_request() {
     }
 }
 
-/// Numbers that look random, from a seed.
+/// A pseudo-random sequence, from a seed.
 struct Random(u64);
 
 impl Random {
