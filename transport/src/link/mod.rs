@@ -197,6 +197,7 @@ impl Entrance {
 
     /// Takes a connection through its entrance: at once, or by a future to wait for.
     pub(crate) fn pass<'a, R: Runtime>(&'a self, runtime: &'a R, arrival: Arrival) -> Passage<'a> {
+        // QUIC has its own handshake.
         let stream = match arrival {
             Arrival::Socket(socket) => LinkStream::from(socket),
             Arrival::Quic(stranger) => {
@@ -206,6 +207,7 @@ impl Entrance {
                 }));
             }
         };
+        // Other links begin with a socket.
         match self {
             Entrance::Open | Entrance::Quic(_) => Passage::Done(stream),
             #[cfg(unix)]

@@ -151,8 +151,8 @@ impl Outbox {
         }
     }
 
-    /// Bytes of memory that its buffers take, and that it keeps in all: with the payloads in its queues, and the blocks that
-    /// those lie in.
+    /// Bytes of memory that its buffers take, and that it keeps in all: with the payloads in its
+    /// queues, and the blocks that those lie in.
     #[must_use]
     pub fn memory(&self) -> OutboxMemory {
         let writer = self.writer.try_lock().map_or(0, |writer| writer.memory());

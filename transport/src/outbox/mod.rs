@@ -78,8 +78,8 @@ pub use tally::OutboxCounters;
 use tally::{Discards, Tally, lane_index};
 use writer::SocketWriter;
 
-/// The interval in which the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
-/// until the next sender after a tick, at most for two ticks.
+/// The interval in which the driver looks at the open batches of a link that is hot. A message of a
+/// dense stream waits for company until the next sender after a tick, at most for two ticks.
 pub const TICK: Duration = Duration::from_micros(100);
 
 /// A message that comes at least this long after the previous one is written by its sender at once.
