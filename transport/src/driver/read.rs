@@ -33,8 +33,8 @@ use super::{Ended, Handler};
 /// and its prefix.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Bytes of a receive block while a link brings little: a page, a small part of
-/// [`BLOCK_BYTES`].
+/// Bytes of a receive block while a link brings little: a page, a 64th of [`BLOCK_BYTES`], because a
+/// node may have thousands of idle links.
 const SMALL_BLOCK_BYTES: usize = 4096;
 
 /// Maximum bytes of a read that consists of one keep-alive, which an idle peer sends.

@@ -17,9 +17,9 @@ use super::{
 /// Use of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To listen on.
+    /// Endpoint to listen on.
     Listen,
-    /// To connect to.
+    /// Endpoint to connect to.
     Connect,
 }
 

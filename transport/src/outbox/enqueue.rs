@@ -23,9 +23,9 @@ pub enum Overflow {
     /// The first one ends the call and is not counted as dropped: the sender waits for room, or
     /// gives up by itself.
     Refuse,
-    /// They are dropped and counted.
+    /// The messages are dropped and counted.
     Drop,
-    /// They are queued all the same: control traffic, and messages of a burst that was already
+    /// The messages are queued all the same: control traffic, and messages of a burst that was already
     /// received. The caller has to pause the source. A peer that is so far behind that even the
     /// bound for this is reached is given up.
     Keep,

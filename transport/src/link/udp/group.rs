@@ -95,7 +95,7 @@ struct Interface {
 /// Joins the group of an endpoint.
 ///
 /// # Errors
-/// No such interface, or those of the system.
+/// No such interface, or the errors of the system.
 pub(crate) fn join(endpoint: &Endpoint) -> Result<GroupSockets, LinkFailure> {
     super::check(endpoint)?;
     let options = GroupOptions::of(endpoint)?;
