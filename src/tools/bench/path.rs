@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nodes between two others, as far as known: the links of both ends, and the links that routers
+//! Nodes between two ends, as far as known: the links of both ends, and the links that routers
 //! list in their admin space.
 
 use std::collections::{BTreeMap, VecDeque};
