@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Deletes the values of a key and leaves.
+//! Deletes the values of a key and exits.
 
 use std::process::ExitCode;
 

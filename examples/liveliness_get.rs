@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Prints which liveliness tokens are alive.
+//! Prints the live liveliness tokens.
 
 use std::process::ExitCode;
 use std::time::Duration;

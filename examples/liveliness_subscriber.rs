@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Prints which liveliness tokens come and go.
+//! Prints liveliness tokens that come and go.
 
 use std::process::ExitCode;
 use std::time::Duration;

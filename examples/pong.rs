@@ -31,7 +31,7 @@ fn answer(cli: Cli) -> Result<(), Failure> {
         .express(!cli.no_express)
         .wait()?;
 
-    // publishing is allowed inside a callback; the payload goes out as it came in, without a copy
+    // publishing is allowed inside a callback; the payload is sent as it came, without a copy
     let subscriber = session
         .declare_subscriber("test/ping")
         .callback(move |sample| {

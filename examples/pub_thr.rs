@@ -34,7 +34,7 @@ fn publish(cli: Cli) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let session = cli.connection.open()?;
 
-    // what is said here once costs nothing per message
+    // options of the publisher cost nothing per message
     let publisher = session
         .declare_publisher("test/thr")
         .congestion_control(CongestionControl::Block)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Hands the compiler's version and the build's profile to the report of a measurement.
+//! Passes the compiler's version and the build's profile to the report of a measurement.
 
 use std::env;
 use std::process::Command;

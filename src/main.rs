@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The `zonda` command: the router, tools to publish, subscribe, ask and answer, and measurements.
+//! The `zonda` command: the router, tools to publish, subscribe, query and reply, and measurements.
 #![forbid(unsafe_code)]
 
 mod tools;

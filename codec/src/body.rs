@@ -54,7 +54,7 @@ fn write_source_info(
 pub enum PushBody<'a> {
     /// A put of a value.
     Put(Put<'a>),
-    /// Deletes it.
+    /// A deletion of the value.
     Del(Del<'a>),
 }
 
@@ -97,7 +97,7 @@ impl Encode for PushBody<'_> {
 /// The content of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseBody<'a> {
-    /// A sample.
+    /// A put or a deletion.
     Reply(Reply<'a>),
     /// An error.
     Err(ErrBody<'a>),
@@ -141,7 +141,7 @@ impl Consolidation {
     /// Default of a querier.
     pub const DEFAULT: Consolidation = Consolidation::Auto;
 
-    /// Numbers without meaning read as `Auto`, as the reference reads them.
+    /// Reads the mode. Numbers without meaning read as `Auto`, as the reference reads them.
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(match reader.z64()? {
             1 => Consolidation::None,

@@ -14,7 +14,7 @@ use crate::{
 /// The id whose schema holds the whole name of an encoding that has no number.
 pub const CUSTOM: u16 = 65535;
 
-/// An encoding as it travels. The default, id 0 without schema, is plain bytes.
+/// An encoding in wire form. The default, id 0 without schema, is plain bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Encoding<'a> {
     /// The number; [`name`] knows the well-known ones.

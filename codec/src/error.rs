@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of reading bytes as a message. Every variant has the field that was read and its offset.
 
-/// Bytes that are not a message of this protocol. Offsets count from the start of the reader's input.
+/// Error of bytes that are not a message of this protocol. Offsets count from the start of the
+/// reader's input.
 ///
 /// The peer that sent such bytes broke the protocol: the reference drops the link at once.
 #[non_exhaustive]
@@ -75,7 +76,8 @@ pub enum DecodeError {
     },
 }
 
-/// Writes `Debug` of error types as their text. `main` shows an error that it returns by `Debug`, and there the advice counts.
+/// Writes `Debug` of error types as their text. `main` prints an error that it returns by `Debug`,
+/// and there the advice counts.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_as_text {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Extension chains: how messages grow without breaking older readers.
+//! Extension chains, by which messages grow without breaking older readers.
 //!
 //! ```text
 //!    7     6 5    4     3 2 1 0
@@ -18,7 +18,7 @@ use crate::{
     writer::{EncodeError, Writer},
 };
 
-/// Another extension follows; in a message header: the first one follows.
+/// Flag: another extension follows; in a message header: the first one follows.
 pub(crate) const MORE: u8 = 0x80;
 const MANDATORY: u8 = 0x10;
 const ENCODING: u8 = 0x60;
@@ -28,7 +28,7 @@ const ENCODING_BYTES: u8 = 0x40;
 /// The content of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtensionBody<'a> {
-    /// Nothing: being there is the message.
+    /// No content: the presence is the message.
     Unit,
     /// A number.
     Number(u64),
@@ -77,7 +77,8 @@ pub(crate) fn skip(header: u8, reader: &mut Reader<'_>) -> Result<(), DecodeErro
     read_body(key, reader).map(drop)
 }
 
-/// Skips a chain of which nothing is known. Does nothing if `header`, the message's, announces none.
+/// Skips a chain without any known extension. Does nothing if `header`, the message's, announces
+/// none.
 #[inline]
 pub(crate) fn skip_chain(header: u8, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
     let mut more = header;
@@ -88,7 +89,7 @@ pub(crate) fn skip_chain(header: u8, reader: &mut Reader<'_>) -> Result<(), Deco
     Ok(())
 }
 
-/// Skips a chain, mandatory extensions as well: what the scouting messages do.
+/// Skips a chain, mandatory extensions as well, as the scouting messages do.
 pub(crate) fn ignore_chain(header: u8, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
     let mut more = header;
     while more & MORE != 0 {
@@ -165,7 +166,7 @@ impl Chain {
         writer.vle(length as u64)
     }
 
-    /// Extensions kept from a received message.
+    /// A chain of a received message.
     #[inline(always)]
     pub(crate) fn raw(
         &mut self,
@@ -204,7 +205,7 @@ pub struct RawExtensions<'a> {
 }
 
 impl<'a> RawExtensions<'a> {
-    /// No extensions.
+    /// A chain without extensions.
     pub const NONE: RawExtensions<'static> = RawExtensions {
         chain: &[],
         known: &[],

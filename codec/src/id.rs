@@ -167,7 +167,7 @@ impl ZenohId {
     }
 }
 
-/// [`ZenohId::rand`]: another one each time.
+/// Returns [`ZenohId::rand`]: another one each time.
 impl Default for ZenohId {
     fn default() -> Self {
         Self::rand()
@@ -221,11 +221,11 @@ impl FromStr for ZenohId {
 /// The role a node plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WhatAmI {
-    /// Forwards between everyone.
+    /// A node that forwards between all neighbours.
     Router,
-    /// Talks to its peers directly.
+    /// A node that connects to its peers directly.
     Peer,
-    /// Lives behind one router or peer.
+    /// A node behind one router or peer.
     Client,
 }
 
@@ -287,17 +287,17 @@ impl WhatAmI {
         self.as_str()
     }
 
-    /// Returns `true` for a role that forwards between all its neighbours.
+    /// Returns true for a role that forwards between all its neighbours.
     pub const fn is_router(self) -> bool {
         matches!(self, WhatAmI::Router)
     }
 
-    /// Returns `true` for a role that talks to its peers directly.
+    /// Returns true for a role that connects to its peers directly.
     pub const fn is_peer(self) -> bool {
         matches!(self, WhatAmI::Peer)
     }
 
-    /// Returns `true` for a role that lives behind one router or peer.
+    /// Returns true for a role behind one router or peer.
     pub const fn is_client(self) -> bool {
         matches!(self, WhatAmI::Client)
     }
@@ -346,12 +346,12 @@ impl Roles {
         Roles(self.0 | role.bit())
     }
 
-    /// Returns `true` if `role` is in the set.
+    /// Returns true if `role` is in the set.
     pub const fn contains(self, role: WhatAmI) -> bool {
         self.0 & role.bit() != 0
     }
 
-    /// Returns `true` if no role is in the set.
+    /// Returns true if no role is in the set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -487,7 +487,7 @@ impl EntityGlobalId {
     }
 }
 
-/// The source of a sample: the entity and its own count of what it sent.
+/// The source of a sample: the entity and its own count of its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceInfo {
     /// The entity that published.

@@ -82,5 +82,5 @@ pub use transport::{
 pub use wire_expr::{Mapping, WireExpr};
 pub use writer::{Encode, EncodeError, Writer};
 
-/// The protocol version this crate speaks, sent in INIT, JOIN, SCOUT and HELLO.
+/// The protocol version of this crate, sent in INIT, JOIN, SCOUT and HELLO.
 pub const PROTOCOL_VERSION: u8 = 9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Link states: what nodes know of each other, in the body of OAM 1.
+//! Link states: the nodes' knowledge of each other, in the body of OAM 1.
 //!
 //! ```text
 //! list:   vle count | count x state
@@ -25,7 +25,7 @@ const HAS_ROLE: u64 = 0x02;
 const HAS_LOCATORS: u64 = 0x04;
 const HAS_WEIGHTS: u64 = 0x08;
 const IS_GATEWAY: u64 = 0x10;
-/// The bits of a weight; what a peer sends above them is dropped.
+/// The bits of a weight; bits above them are dropped.
 const WEIGHT_MASK: u64 = 0xffff;
 
 /// The sender's state of one node.
@@ -35,7 +35,7 @@ pub struct LinkState<'a> {
     pub psid: u64,
     /// The count of changes of the node's state; a smaller or equal one is outdated.
     pub sn: u64,
-    /// The node; `None` refers to what was said of this psid before.
+    /// The node; `None` refers to the earlier state of this psid.
     pub zid: Option<ZenohId>,
     /// The role; a router if it is absent.
     pub whatami: Option<WhatAmI>,

@@ -62,7 +62,7 @@ pub enum EndpointError {
         /// The quoted text.
         text: Box<str>,
     },
-    /// The protocol's name holds something else than letters, digits, `-`, `_`, `.` and `+`.
+    /// The protocol's name holds a character other than letters, digits, `-`, `_`, `.` and `+`.
     #[error(
         "endpoint {text} has {found:?} in its protocol at byte {at}: write protocol/address without `://`, such as tcp/127.0.0.1:7447"
     )]
@@ -122,7 +122,7 @@ pub enum EndpointError {
         /// The length found in bytes.
         length: usize,
     },
-    /// A text that would reach into another part of the endpoint. `text` is the text, quoted.
+    /// A text that would extend into another part of the endpoint. `text` is the text, quoted.
     #[error("{text} cannot be a part of an endpoint: leave out `;`, `?`, `#` and, in keys, `=`")]
     NotAPart {
         /// The quoted text.
@@ -333,7 +333,7 @@ impl<'a> Options<'a> {
         self.0
     }
 
-    /// Returns `true` if there is none.
+    /// Returns true if there is none.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -437,7 +437,7 @@ pub fn is_wire_locator(text: &str) -> bool {
     })
 }
 
-/// The text divided at its marks. A part that is there but empty is `Some("")`.
+/// The text divided at its marks. A part that is present but empty is `Some("")`.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
     protocol: &'a str,

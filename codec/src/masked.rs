@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Endpoints as they may be shown: without a private key that stands in one, in every log, error and list.
+//! Endpoints for output: without the private keys in them, in every log, error and list.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Network messages: what nodes route to each other, inside frames.
+//! Network messages, which nodes route to each other, inside frames.
 //!
 //! The low five bits of the first byte determine the message, 0x19 to 0x1f; no transport message
 //! uses these ids, so a frame ends where the next byte is none of them.

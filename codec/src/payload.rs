@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Payload`]: the bytes a user sends and receives, shared without copying from the socket's buffer to the callback.
+//! [`Payload`]: the bytes that a user sends and receives, shared without copying from the socket's
+//! buffer to the callback.
 //!
 //! A payload is a [`ZSlice`] of a reference-counted buffer. It becomes [`bytes::Bytes`] and is made from it
 //! without a copy, in both directions.
@@ -13,7 +14,7 @@ use bytes::Bytes;
 
 use crate::{SliceBuffer, ZSlice};
 
-/// Contiguous shared bytes. Cloning counts a reference, it copies nothing.
+/// Contiguous shared bytes. A clone counts a reference and copies nothing.
 ///
 /// ```
 /// use zonda_codec::Payload;
@@ -61,8 +62,8 @@ impl Payload {
 
 /// Returns the part of `block` that is `part`, sharing the block's buffer.
 ///
-/// `part` is expected to be borrowed from `block`, as decoded messages are; then nothing is copied. Any other slice is
-/// copied into a buffer of its own.
+/// `part` is expected to be borrowed from `block`, as decoded messages are; then nothing is copied.
+/// Any other slice is copied into its own buffer.
 ///
 /// ```
 /// use zonda_codec::{ZSlice, payload::shared_part};

@@ -14,7 +14,7 @@ use crate::{
 #[repr(u8)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Priority {
-    /// The protocol's own messages: declarations, interests.
+    /// Messages of the protocol itself: declarations, interests.
     Control = 0,
     /// Real time.
     RealTime = 1,
@@ -29,7 +29,7 @@ pub enum Priority {
     Data = 5,
     /// Data, low.
     DataLow = 6,
-    /// Whenever nothing else is to be sent.
+    /// Traffic that is sent when no other is waiting.
     Background = 7,
 }
 
@@ -65,7 +65,7 @@ impl Priority {
     }
 }
 
-/// A number above 7 names no priority.
+/// Converts a number; one above 7 names no priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("priority {0} is not within 0 to 7")]
 pub struct NoSuchPriority(pub u8);
@@ -99,8 +99,8 @@ pub enum CongestionControl {
     Drop,
     /// The sender waits.
     Block,
-    /// The first one waits, in the queue and beyond its limit, so that its sender does not; further ones are dropped
-    /// while it does.
+    /// The first one waits, in the queue and beyond its limit, so that its sender does not; further
+    /// ones are dropped during its wait.
     BlockFirst,
 }
 

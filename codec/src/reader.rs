@@ -240,9 +240,9 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads the next byte string (length within 32 bits) as a whole: bytes behind what `read` takes are refused. The
-    /// reference reads such a field without a look at the length in front of it, so everything behind a shorter field
-    /// would be something else to it.
+    /// Reads the next byte string (length within 32 bits) as a whole: bytes behind those that
+    /// `read` takes are refused. The reference reads such a field without a look at the length in
+    /// front of it, and would take everything behind a shorter field for something else.
     #[inline]
     pub(crate) fn whole_section_z32<T>(
         &mut self,
@@ -317,7 +317,7 @@ fn long_vle(input: &[u8]) -> Option<(u64, &[u8])> {
         let (&last, rest) = rest.split_first()?;
         return Some((join_groups(word) | u64::from(last) << 56, rest));
     }
-    // The first clear "more" bit ends the number; what lies above it belongs to the next field.
+    // The first clear "more" bit ends the number; the bits above it belong to the next field.
     let stop = stops.trailing_zeros();
     let value = join_groups(word & (u64::MAX >> (63 - stop)));
     let rest = input.get(stop as usize / 8 + 1..)?;

@@ -24,7 +24,7 @@ const ID_HELLO: u8 = 0x02;
 pub enum ScoutingMessage<'a> {
     /// A search for nodes.
     Scout(Scout),
-    /// I am.
+    /// A node's answer.
     Hello(Hello<'a>),
 }
 

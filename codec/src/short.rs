@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Short`]: a few bytes that are kept in place, because copying them costs less than counting references.
+//! [`Short`]: a few bytes in place, because copying them costs less than counting references.
 
 use core::fmt;
 
 use bytemuck::cast_slice;
 
-/// The bytes in words: what is written in words and moved in words does not hold the processor up.
+/// The bytes in words: bytes that are written in words and moved in words do not stall the
+/// processor.
 const WORDS: usize = 4;
 
 /// Bytes, up to 32.
@@ -25,10 +26,10 @@ pub struct Short {
 }
 
 impl Short {
-    /// The most it holds.
+    /// Capacity in bytes.
     pub const BYTES_MAX: usize = 8 * WORDS;
 
-    /// No bytes.
+    /// An empty value.
     pub const EMPTY: Short = Short {
         len: 0,
         words: [0; WORDS],

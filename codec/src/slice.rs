@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::{Bound, Deref, RangeBounds};
 use std::sync::Arc;
 
-/// A type whose bytes slices can share.
+/// A type that can own the bytes of slices.
 pub trait SliceBuffer: Any + fmt::Debug + Send + Sync {
     /// Returns the bytes. A slice keeps its range of them: an implementation that returns fewer
     /// bytes later makes the slice empty.
@@ -79,7 +79,7 @@ impl ZSlice {
         self.end - self.start
     }
 
-    /// Returns `true` for a slice of no bytes.
+    /// Returns true for a slice of no bytes.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.start == self.end

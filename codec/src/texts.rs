@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Keys, ids, roles and endpoints in formats of serde: as the texts that they are.
+//! Keys, ids, roles and endpoints as texts, in formats of serde.
 
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 
 use crate::{Endpoint, KeyExpr, Locator, WhatAmI, ZenohId, keyexpr};
 
-/// Writes both ways for what has `Display` and `FromStr`.
+/// Implements both directions for types with `Display` and `FromStr`.
 macro_rules! as_text {
     ($($text:ty),+) => {$(
         impl Serialize for $text {

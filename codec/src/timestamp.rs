@@ -195,7 +195,7 @@ impl Timestamp {
         vle_len(self.time.0) + self.id.sized_len()
     }
 
-    /// Writes it as the extension that network messages carry, if there is one.
+    /// Writes it as the extension that network messages have, if there is one.
     #[inline(always)]
     pub(crate) fn write_extension(
         timestamp: &Option<Timestamp>,

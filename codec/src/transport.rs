@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Transport messages: how two neighbours open, keep and close a connection and carry batches over it.
+//! Transport messages, by which two neighbours open, keep and close a connection and carry batches
+//! over it.
 //!
 //! The low five bits of the first byte determine the message, 0x00 to 0x07.
 
@@ -67,13 +68,13 @@ const KEY_QOS: u8 = 0x31;
 /// Any transport message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransportMessage<'a> {
-    /// The opener's first word.
+    /// The opener's first message.
     InitSyn(InitSyn<'a>),
-    /// The answer to it.
+    /// The acceptor's answer to it.
     InitAck(InitAck<'a>),
-    /// The opener's second word.
+    /// The opener's second message.
     OpenSyn(OpenSyn<'a>),
-    /// The answer to it; the link is live.
+    /// The acceptor's answer to it; the link is live.
     OpenAck(OpenAck<'a>),
     /// The end.
     Close(Close),
@@ -83,7 +84,7 @@ pub enum TransportMessage<'a> {
     Frame(FrameHeader),
     /// A piece of a network message.
     Fragment(Fragment<'a>),
-    /// A multicast node's presence.
+    /// The presence of a multicast node.
     Join(Join<'a>),
     /// Operation, administration, maintenance.
     Oam(TransportOam<'a>),

@@ -21,7 +21,7 @@ pub enum Mapping {
     Sender,
 }
 
-/// The text declared as `scope` (nothing for 0), directly followed by `suffix`.
+/// The text declared as `scope` (empty for 0), directly followed by `suffix`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct WireExpr<'a> {
     /// A declared key expression id, or 0.
@@ -32,9 +32,9 @@ pub struct WireExpr<'a> {
     pub mapping: Mapping,
 }
 
-/// A text follows the scope.
+/// Flag: a text follows the scope.
 pub(crate) const FLAG_SUFFIX: u8 = 0x20;
-/// The scope is the sender's.
+/// Flag: the scope is the sender's.
 pub(crate) const FLAG_SENDER: u8 = 0x40;
 
 impl<'a> WireExpr<'a> {

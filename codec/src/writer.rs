@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing messages into the caller's fixed buffer, all or nothing.
 
-/// Why a message was not written. The writer is as it was before.
+/// Error of a message that was not written. The writer is as it was before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
-    /// The buffer is too small; a larger one may do.
+    /// The buffer is too small; a larger one may be large enough.
     #[error("no room left in the buffer")]
     NoRoom,
     /// A field is longer than the protocol allows: the message has no wire form, in a buffer of any
@@ -52,7 +52,7 @@ impl<E: Encode + ?Sized> Encode for &E {
 
 /// Writes primitives into a byte slice, front to back.
 ///
-/// A primitive that does not fit leaves the position where it was.
+/// A primitive that does not fit leaves the position unchanged.
 #[derive(Debug)]
 pub struct Writer<'b> {
     buffer: &'b mut [u8],
@@ -87,15 +87,15 @@ impl<'b> Writer<'b> {
         self.buffer.get(..self.position).unwrap_or_default()
     }
 
-    /// Goes back to an earlier position; later ones are ignored.
+    /// Returns to an earlier position; later ones are ignored.
     #[inline]
     pub fn rewind(&mut self, position: usize) {
         self.position = self.position.min(position);
     }
 
-    /// Runs `write`; if it runs out of room, the position stays where it was.
+    /// Runs `write`; if it runs out of room, the position stays unchanged.
     ///
-    /// `write` gets a writer of its own over the same buffer, which the compiler can keep in registers.
+    /// `write` gets its own writer over the same buffer, which the compiler can keep in registers.
     ///
     /// # Errors
     /// The [`EncodeError`] of `write`.
@@ -259,7 +259,8 @@ impl<'b> Writer<'b> {
         self.bytes_vle(bytes)
     }
 
-    /// Sets the top bit of an already written byte: "extensions follow" in every header of the protocol.
+    /// Sets the top bit of an already written byte: the flag "extensions follow" in every header of
+    /// the protocol.
     #[inline]
     pub(crate) fn set_top_bit(&mut self, position: usize) {
         if let Some(header) = self.buffer.get_mut(position) {
@@ -353,7 +354,7 @@ fn long_vle(buffer: &mut [u8], position: usize, value: u64) -> Result<usize, Enc
     encoded[8] = (value >> 56) as u8;
     let room = buffer.get_mut(position..).ok_or(EncodeError::NoRoom)?;
     if let Some(room) = room.first_chunk_mut::<9>() {
-        // One fixed-size store; what lies behind the number is free space.
+        // One fixed-size store; the bytes behind the number are free space.
         *room = encoded;
         return Ok(end);
     }
@@ -370,7 +371,7 @@ fn split_groups(value: u64) -> u64 {
     (quads & 0x007f_007f_007f_007f) | ((quads & 0x3f80_3f80_3f80_3f80) << 1)
 }
 
-/// "More follows", in each byte.
+/// The flag "more follows", in each byte.
 const CONTINUE: u64 = 0x8080_8080_8080_8080;
 
 /// Returns the "more" bit in every byte but the last of a number of `length` (2 to 9) bytes.

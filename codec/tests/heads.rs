@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Messages of queries in two parts: a head that is written anew, and a body or a payload that is taken as it is.
+//! Messages of queries in two parts: a head that is written anew, and a body or a payload that is
+//! copied.
 
 use std::time::Duration;
 
@@ -70,7 +71,7 @@ fn a_request_is_its_head_and_its_raw_body() {
     }
 }
 
-/// The payload is written last, behind everything else; a reader sees no difference.
+/// The payload is written last, behind all other fields; a reader sees no difference.
 #[test]
 fn a_query_is_its_head_and_its_payload() {
     for query in queries() {

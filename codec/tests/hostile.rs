@@ -28,7 +28,7 @@ fn vectors() -> &'static [Vec<u8>] {
     })
 }
 
-/// Reads `bytes` as everything there is; each that is accepted must come back equal.
+/// Reads `bytes` as each kind of message; each that is accepted must come back equal.
 fn survive(bytes: &[u8]) {
     if let Ok(message) = NetworkMessage::decode(&mut Reader::new(bytes)) {
         let again = message.to_vec().expect("it has a wire form");

@@ -164,8 +164,8 @@ fn errors_say_what_where_and_what_to_try() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// Texts that the reference parses are parsed here to the same text, apart from what is refused on purpose: an empty
-    /// address, and a protocol that is not a plain word.
+    /// Texts that the reference parses are parsed here to equal texts, apart from texts that are
+    /// refused on purpose: an empty address, and a protocol that is not a plain word.
     #[test]
     fn the_reference_agrees(text in "(tcp|udp|t)?/?[ab:/]{0,4}(\\?[ab=;|1?]{0,8})?(#[ab=;|1?#]{0,8})?") {
         let ours = text.parse::<Endpoint>();

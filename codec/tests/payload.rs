@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Payloads: every conversion that promises not to copy is held to it by comparing addresses.
+//! Payloads: every conversion that promises not to copy is checked by comparing addresses.
 
 use bytes::Bytes;
 use zonda_codec::Payload;

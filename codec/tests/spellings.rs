@@ -93,8 +93,8 @@ proptest! {
     }
 }
 
-/// Rows of messages that are alike, from seeds: what is read with the recogniser is read one by one, and most of it
-/// is recognised.
+/// Rows of messages that are alike, from seeds: messages that the recogniser reads equal those that
+/// are read one by one, and most of them are recognised.
 #[test]
 fn runs_are_what_one_by_one_would_be_in_every_spelling() {
     let (mut messages, mut by_runs) = (0, 0);

@@ -315,7 +315,7 @@ fn link_states() {
     }
 }
 
-/// Whatever the cut, every vector's beginning is read or refused, never more.
+/// Every vector, cut anywhere, is read up to the cut or refused, never further.
 #[test]
 fn cut_vectors_are_survived() {
     for layer in [

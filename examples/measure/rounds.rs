@@ -30,7 +30,7 @@ pub struct Counting {
 /// Messages between two looks at the clock where a round lasts a second.
 const STEP: u64 = 1000;
 
-/// The least time of a round whose messages are not given.
+/// Minimum time of a round without a number of messages.
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Rounds follow each other without a gap; the first message of all starts the clock.
@@ -74,7 +74,7 @@ impl Rounds {
         }
     }
 
-    /// Counts one message; a round if one is over with it.
+    /// Counts one message; returns a round if it ends with this message.
     pub fn count(&self) -> Option<Round> {
         // most calls only count
         let seen = self.seen.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
@@ -106,7 +106,7 @@ impl Rounds {
     }
 }
 
-/// Prints the rate of a round, or of that much sending.
+/// Prints the rate of a round, or of the sending for that long.
 pub fn print_rate(messages: u64, seconds: f64, as_json: bool) {
     let rate = messages as f64 / seconds;
     if as_json {

@@ -30,7 +30,7 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Sends until Ctrl-C, without a pause; `put` sends one.
+    /// Sends until Ctrl-C, without a pause; `put` sends one message.
     pub fn until(
         &self,
         interrupt: &Interrupt,

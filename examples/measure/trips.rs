@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Round trips: how many are made, when the next one is due, and how they are printed.
+//! Round trips: their number, their schedule and their output.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use zonda_program::{self as program, Failure, Interrupt};
 
 /// The time by which a sleep may last longer than requested; the rest of a pause is spun away.
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
-/// A first message without an answer is sent again after this long.
+/// Time after which a first message without an answer is sent again.
 const RETRY: Duration = Duration::from_millis(200);
 /// Limit of the time until the other side shows up.
 const CONTACT: Duration = Duration::from_secs(10);
@@ -37,9 +37,9 @@ pub struct Trips {
     pub no_express: bool,
 }
 
-/// A message that goes round, by whatever calls.
+/// A message that goes to the other side and back, by whatever calls.
 pub trait RoundTrip {
-    /// Sends it.
+    /// Sends the message.
     fn put(&self) -> Result<(), Failure>;
 
     /// Waits at most `limit`; returns true if an answer came.
@@ -82,7 +82,8 @@ impl Trips {
     }
 }
 
-/// Repeats the first message until it comes back from `other`, then lets the answers to its repeats run out.
+/// Repeats the first message until it comes back from `other`, then waits until no answers to its
+/// repeats come any more.
 fn make_contact(trip: &impl RoundTrip, other: &str, interrupt: &Interrupt) -> Result<(), Failure> {
     let start = Instant::now();
     let mut unanswered = 0;
@@ -131,7 +132,7 @@ impl Schedule {
         }
     }
 
-    /// Blocks until the round trip of that number is due.
+    /// Blocks until the round trip of this number is due.
     fn wait_for(&self, number: u64) {
         if let Some(interval) = self.interval {
             let due = Duration::from_secs_f64(interval.as_secs_f64() * number as f64);

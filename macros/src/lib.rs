@@ -7,9 +7,10 @@
 use proc_macro::{Group, TokenStream, TokenTree};
 use zonda_codec::key_expr::format::{KeFormat, Segment};
 
-/// Writes what is in the module of a format: the path of the crate `zonda` and a literal with the format become its types.
+/// Generates the module of a format: the path of the crate `zonda` and a literal with the format
+/// become its types.
 ///
-/// `zonda::kedefine!` calls it; nothing else has to.
+/// `zonda::kedefine!` calls it; other code need not.
 #[proc_macro]
 pub fn define_format(tokens: TokenStream) -> TokenStream {
     let mut tokens = tokens.into_iter();
@@ -84,7 +85,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 fn types(format: &str) -> String {
-    // The one text that may hold a `$` of its own goes in another way.
+    // The one text that may hold a `$` of its own is passed separately.
     let bytes: Vec<String> = format.bytes().map(|byte| byte.to_string()).collect();
     let bytes = bytes.join(",");
     format!(

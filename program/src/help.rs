@@ -5,11 +5,11 @@
 
 use clap::Command;
 
-/// The longest line that no terminal breaks.
+/// Limit of the length of a line that no terminal breaks.
 const WIDTH: usize = 79;
 /// Minimum width of the column next to a name or a command in which an explanation is put there.
 const LEAST: usize = 30;
-/// The indent of an explanation that has no room there.
+/// Indent of an explanation without room in its column.
 const BELOW: usize = 6;
 /// Characters before the explanation of an example.
 const COMMENT: &str = "  # ";
@@ -46,7 +46,7 @@ fn fit(text: &str) -> String {
     fitting.join("\n")
 }
 
-/// A command or a name, and behind it in a column what is said of it.
+/// A command or a name, with its explanation in a column behind it.
 struct Entry<'t> {
     head: &'t str,
     /// The column of the explanation.

@@ -19,9 +19,9 @@ const NOTICE: Duration = Duration::from_millis(50);
 /// The user's request to end the program. Cheap to clone and to check.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
-    /// A signal came.
+    /// Set once a signal came.
     signalled: Arc<AtomicBool>,
-    /// The program itself has found its end.
+    /// Set once the program itself has reached its end.
     raised: Arc<AtomicBool>,
 }
 
@@ -69,7 +69,8 @@ impl Interrupt {
         }
     }
 
-    /// Blocks until `when` or the first signal, whichever comes first; true if it was the signal.
+    /// Blocks until `when` or the first signal, whichever comes first; returns true if it was the
+    /// signal.
     pub fn wait_until(&self, when: Instant) -> bool {
         loop {
             let left = when.saturating_duration_since(Instant::now());

@@ -55,7 +55,7 @@ pub fn leave_out_hidden(
     };
 }
 
-/// Compares two texts: they differ by one slip.
+/// Returns true if two texts differ by one slip.
 fn is_slip(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let front = one.iter().zip(&other).take_while(|(a, b)| a == b).count();

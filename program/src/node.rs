@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A node without a session above it: the level that the examples `net_*` measure. What is left out is what a session
-//! adds to each message, the owned sample and its handler above all.
+//! A node without a session above it: the level that the examples `net_*` measure. It lacks the
+//! session's work for each message, above all the owned sample and its handler.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub fn open(connection: &Connection) -> Result<Node, Failure> {
     })
 }
 
-/// Closes a node: what is queued is sent first.
+/// Closes a node: queued messages are sent first.
 ///
 /// # Blocking
 /// At most ten seconds.
@@ -41,7 +41,7 @@ pub fn close(node: &Node) -> Result<(), Failure> {
     Ok(node.close_blocking(CLOSE_LIMIT)?)
 }
 
-/// Publishes on one key.
+/// A publisher on one key.
 pub struct Publisher {
     face: PublisherFace,
     qos: Qos,
@@ -60,7 +60,7 @@ impl Publisher {
         Publisher::with(node, key, qos, Reliability::Reliable)
     }
 
-    /// Declares it with everything that can be said of its messages.
+    /// Declares it with all options of its messages.
     pub fn with(
         node: &Node,
         key: &'static str,
@@ -104,7 +104,7 @@ impl Publisher {
     }
 }
 
-/// Hands what comes in on a key to a function, until it is dropped.
+/// A subscriber that calls a function with the deliveries on a key, until it is dropped.
 pub struct Subscriber {
     node: Node,
     id: SubscriberId,
@@ -131,7 +131,7 @@ impl Drop for Subscriber {
     }
 }
 
-/// A function that lives as long as the node knows its subscriber.
+/// A function that the node keeps as long as it knows its subscriber.
 struct Function(Opened);
 
 impl Receive for Function {

@@ -14,14 +14,14 @@ use zonda_router::daemon::output::{complain, print, written};
 
 use crate::{fitted, mistyped};
 
-/// Why a program ends without having done its work.
+/// Error of a program that ends without having done its work.
 #[derive(Debug)]
 pub enum Failure {
     /// The command line or a configuration value is wrong: exit code 2.
     Usage(String),
     /// Something failed while the program ran: exit code 1.
     Run(String),
-    /// The result is that there is none, which the program has said already: exit code 1.
+    /// The result is that there is none, which the program has printed already: exit code 1.
     NoResult,
 }
 

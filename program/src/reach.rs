@@ -15,16 +15,16 @@ pub const HELP: &str = "\
 Exit code: 0 when done; 1 when an endpoint to connect to (-e, connect/endpoints) was never reached, was not connected when a \
 value was published, or a publication failed; 2 for bad usage. Without endpoints, to publish while nobody is connected only writes a line on standard error.";
 
-/// Time within which the end of an attempt is noticed.
+/// Delay within which the end of an attempt is noticed.
 const NOTICE: Duration = Duration::from_millis(5);
-/// An attempt ends before that by itself.
+/// Time before which an attempt ends by itself.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Reporter, at most once, of publications that go nowhere.
 #[derive(Debug, Default)]
 pub struct Reach {
     told: bool,
-    /// Publications without any connected node.
+    /// Count of publications without any connected node.
     alone: u64,
 }
 

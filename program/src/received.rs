@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The line that the examples which ask print for a reply.
+//! The line that the querying examples print for a reply.
 
 use zonda::bytes::ZBytes;
 use zonda::query::Reply;

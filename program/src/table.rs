@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tables to read, in a form that can be pasted into a Markdown page.
+//! Tables for people, in a form that can be pasted into a Markdown page.
 
 use std::ops::RangeBounds;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Values of flags that need a look before the program starts.
+//! Values of flags that are checked before the program starts.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use zonda::key_expr::KeyExpr;
 use zonda::qos::Priority;
 use zonda::query::{ConsolidationMode, QueryTarget, Selector};
 
-/// The longest time a flag takes, in seconds: ten days.
+/// Limit of the time of a flag, in seconds: ten days.
 const LONGEST: f64 = 864_000.0;
 
 /// Parses a time in seconds, with decimals.
@@ -65,7 +65,7 @@ pub fn consolidation(text: &str) -> Result<ConsolidationMode, String> {
 /// Parses a priority: 1 (most urgent) to 7 (least).
 pub fn priority(text: &str) -> Result<Priority, String> {
     let number: u8 = text.parse().map_err(|_| "expected 1 to 7".to_owned())?;
-    // 0 is the protocol's own
+    // 0 is for the protocol itself
     match Priority::try_from(number) {
         Ok(priority) if number > 0 => Ok(priority),
         _ => Err("expected 1 (most urgent) to 7 (least)".into()),

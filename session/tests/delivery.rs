@@ -18,7 +18,7 @@ use table::{CALLS, CONTROLS, Call, DOES_NOT_WAIT, State, Table, in_words};
 use zonda::qos::{CongestionControl, Priority};
 use zonda::{Outcome, Wait};
 
-/// Small, a batch, more than a queue holds, and much more.
+/// Sizes: small, a batch, more than a queue holds, and much more.
 const SIZES: [usize; 4] = [8, 64 << 10, 600 << 10, 10 << 20];
 
 /// Returns each call under each congestion control with each size.
@@ -85,7 +85,8 @@ fn to_a_peer_whose_queue_is_full() {
     scene.settle_accounts();
 }
 
-/// Whatever a link has beyond the plain protocol: what was put back while the peer read nothing is sent once, and counted.
+/// Messages that were queued while the peer read nothing are sent once, and counted, on every kind
+/// of link.
 #[test]
 fn over_every_kind_of_link() {
     for kind in Kind::ALL {
@@ -116,7 +117,8 @@ fn the_first_of_a_burst_waits_in_the_queue() {
     }
 }
 
-/// The system may find some room between the moment that a put finds none and the cut. Then it is tried again.
+/// The system may find some room between the moment that a put finds none and the cut. Then the
+/// case is repeated.
 const ATTEMPTS: usize = 4;
 
 fn cut_while_it_waits(offer: Offer) -> (Scene, Published) {
@@ -176,18 +178,19 @@ fn on_a_closed_session() {
     scene.settle_publisher();
 }
 
-/// However a stream is cut off, each message has its outcome, and each accepted one was sent or is counted as lost.
+/// A stream is cut off at any point: each message has its outcome, and each accepted one was sent
+/// or is counted as lost.
 #[test]
 fn a_cut_at_any_moment_leaves_no_message_uncounted() {
     for round in 0..40_u32 {
-        // Each control, size and kind of link comes with each other.
+        // Every control is combined with every size and every kind of link.
         let kind = Kind::ALL[round as usize / 12 % Kind::ALL.len()];
         let mut scene = Scene::over(kind);
         let control = CONTROLS[round as usize % 3].0;
         let size = [8, 3000, 70_000, 1 << 20][round as usize % 4].min(scene.size_max);
         let proxy = scene.proxy.clone();
         let arrived = scene.arrived.clone();
-        // A moment that the stream itself defines.
+        // The cut comes at a moment that the stream itself defines.
         let after = (round as usize * 37) % 200;
         let cutting = thread::spawn(move || {
             until("some have arrived", || {
@@ -228,7 +231,7 @@ fn a_put_that_is_given_up_is_undecided() {
     assert_eq!((before.undecided(), counts.undecided()), (0, 1));
 }
 
-/// Other priorities have queues of their own: what fills one holds up none of them.
+/// Other priorities have their own queues: messages that fill one queue delay no other one.
 #[test]
 fn a_full_queue_holds_up_its_own_priority_alone() {
     let mut scene = Scene::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Counts of messages that are received and thrown away.
+//! Counts of messages that are received and discarded.
 
 use crate::pair::{alone, blocking, connected_to, until};
 use zonda::bytes::ZBytes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The end of a process and of a session: sessions in statics and thread-locals, closed while the process exits or a thread
-//! ends, and in front of a peer that takes nothing. Whatever happens at an exit happens in a process of its own, which is
-//! this program again with the case in its environment.
+//! The end of a process and of a session: sessions in statics and thread-locals, closed while the
+//! process exits or a thread ends, and in front of a peer that reads nothing. Each exit happens in
+//! a process of its own, which is this program again with the case in its environment.
 
 mod pair;
 mod proxy;
@@ -21,7 +21,7 @@ use zonda::{Config, Session, Wait};
 /// The environment variable that names the child's case.
 const CASE: &str = "ZONDA_TEST_EXIT";
 
-/// A session with something declared, which is used and closed while it is dropped.
+/// A session with a declaration, which is used and closed while it is dropped.
 struct Kept {
     session: Session,
     publisher: Publisher<'static>,
@@ -111,7 +111,7 @@ fn as_a_child() {
     child(case, kind.parse().unwrap());
 }
 
-/// Ends the child if it does not end by itself.
+/// A guard that ends the child if it does not end by itself.
 struct Running(Child);
 
 impl Drop for Running {
@@ -174,7 +174,8 @@ fn a_session_is_used_and_closed_while_a_thread_ends() {
 
 const DEADLINE: Duration = Duration::from_millis(200);
 
-/// Time after its deadline within which a close returns; the least of several, as this machine may have other work.
+/// Returns the time after its deadline within which a close returns; the least of several, as this
+/// machine may have other work.
 const LATE: Duration = Duration::from_millis(50);
 
 fn least_of_five(mut took: impl FnMut() -> Duration) -> Duration {

@@ -44,7 +44,7 @@ fn put_all(publisher: &AdvancedPublisher<'_>, payloads: &[&str]) {
     }
 }
 
-/// Counts its samples and keeps so many, but sends none to other nodes.
+/// Declares a publisher that numbers its samples and keeps so many, but sends none to other nodes.
 fn mute(session: &Session, kept: usize) -> AdvancedPublisher<'static> {
     session
         .declare_publisher(KEY)
@@ -55,7 +55,7 @@ fn mute(session: &Session, kept: usize) -> AdvancedPublisher<'static> {
         .unwrap()
 }
 
-/// Sends what a publisher did not, as if this one sample had not been lost.
+/// Sends a sample that a publisher did not send, as if this one sample had not been lost.
 fn send(session: &Session, publisher: &AdvancedPublisher<'_>, sn: u32, payload: &str) {
     let info = SourceInfo::new(publisher.id(), sn);
     session.put(KEY, payload).source_info(info).wait().unwrap();
@@ -124,7 +124,7 @@ fn who_comes_late_gets_the_newest_in_order() {
     assert_eq!(next(&few.wait().unwrap()), "5");
 }
 
-/// Short ways and general ones take turns, and heads are written anew again and again.
+/// Fast paths and general ones alternate, and heads are written anew repeatedly.
 #[test]
 fn every_sample_has_its_number_whatever_it_is() {
     const COUNT: usize = 300;
@@ -390,7 +390,7 @@ fn nothing_goes_on_behind_the_end() {
     std::thread::sleep(5 * BEAT);
     assert!(asked.try_recv().unwrap().is_none(), "the questions stop");
     drop(asked);
-    // A session that is closed ends what lives as long as it, and drops callbacks.
+    // A session that is closed ends the declarations that live as long as it, and drops callbacks.
     let (sender, seen) = flume::unbounded();
     let kept = far
         .declare_subscriber(KEY)
@@ -537,7 +537,7 @@ fn one_forged_sample_silences_no_publisher() {
     assert!(told < 4096, "{told} were said to be lost");
 }
 
-/// A stranger with a queryable on the keys of all caches takes questions and does not answer them.
+/// A stranger with a queryable on the keys of all caches takes queries and does not answer them.
 #[test]
 fn a_cache_that_never_answers_holds_up_no_other() {
     let (near, far) = pair();

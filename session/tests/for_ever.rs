@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `Duration::MAX` is a timeout as any other: it means for ever, and overflows nowhere.
+//! `Duration::MAX` is a timeout like any other: it means for ever, and overflows nowhere.
 
 use std::sync::mpsc;
 use std::time::Duration;

@@ -69,7 +69,7 @@ fn faults(
     );
     drop(subscriber);
     drop(session);
-    // A session of the child's own works where the runtime can be started a second time.
+    // A session of the child works where the runtime can be started a second time.
     let own = zonda::open(
         Config::peer()
             .listen(["tcp/127.0.0.1:0"])
@@ -141,7 +141,7 @@ fn forked_while_open(kind: RuntimeKind) {
             for fault in &faults {
                 eprintln!("in the child, on {kind}: {fault}");
             }
-            // Without the test harness's threads there is nothing to go back to.
+            // The child must not return: the test harness's threads are missing.
             std::process::exit(i32::from(!faults.is_empty()));
         }
         Fork::Parent(child) => {

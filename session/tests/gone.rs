@@ -17,7 +17,7 @@ use zonda::{DeclareError, GetError, Operation, Session, Wait};
 use crate::asking::until_answered;
 use crate::pair::{LONG, alone, connected_to, pair, until};
 
-/// A callback that takes its time, and then to be dropped.
+/// A callback that takes its time, also to be dropped.
 struct Slow {
     called: Receiver<()>,
     gone: Arc<AtomicBool>,

@@ -16,7 +16,7 @@ use zonda::{Config, Session, Wait};
 /// The number of the loopback interface.
 const LOOPBACK: u32 = 1;
 
-/// A group that no other test has.
+/// A group for this test alone.
 struct Group {
     at: SocketAddr,
 }
@@ -41,7 +41,7 @@ impl Group {
         zonda::open(config).wait().expect("it is in the group")
     }
 
-    /// Nodes of which each knows all other ones.
+    /// Opens nodes each of which knows all other ones.
     fn members<const N: usize>(&self) -> [Session; N] {
         let members: [Session; N] = std::array::from_fn(|_| self.member(Config::peer()));
         for member in &members {
@@ -214,14 +214,15 @@ fn nothing_that_is_said_ends_a_group() {
             stranger.says(&vec![byte; length]);
         }
     }
-    // A client, a contradiction of what was said, another version, this node's own id.
+    // A client, a contradiction of an earlier JOIN, another version, this node's own id.
     stranger.joins(2, 9, 10);
     stranger.joins(1, 7, 10);
     stranger.joins(1, 8, 10);
     stranger.joins(1, 8, 20);
     stranger.says(&[0xa7, 8, 1, 8, 10, 5, 5, 0x27, 1]);
     until("the last of them is there", || others(&second) == 2);
-    // Another priority, a sequence number beyond the resolution, what does not decode, then what does.
+    // Another priority, a sequence number beyond the resolution, an invalid message, then a valid
+    // one.
     stranger.says(&[0xa5, 5, 0x31, 4, 0x7d, 0, 1, b'x', 1, 1, b'x']);
     stranger.says(&[
         0x25, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x7d, 0, 1, b'x', 1, 1, b'x',
@@ -231,7 +232,7 @@ fn nothing_that_is_said_ends_a_group() {
     stranger.says(&[
         0x25, 6, 0x7d, 0, 6, b't', b'e', b's', b't', b'/', b's', 0x81, 0x12, 1, 1, 7, 0xa0, 0x9c, 1,
     ]);
-    // A key by its number, which was never said here.
+    // A key by its number, which was never declared here.
     stranger.says(&[0x25, 7, 0x5d, 1, 1, 1, b'x']);
     stranger.puts(9);
     let heard = next(&subscriber);
@@ -331,7 +332,7 @@ fn a_router_bridges_a_group_and_nothing_comes_twice() {
     let sessions = [&router, &client, &alone, &both];
     let subscribers = sessions.map(|session| listens(session, "test/**"));
     for (index, session) in sessions.into_iter().enumerate() {
-        // Until what they want is known everywhere.
+        // Until their declarations are known everywhere.
         for subscriber in &subscribers {
             until_heard(session, subscriber, "test/a", &format!("{index} begins"));
         }
@@ -411,7 +412,7 @@ fn a_group_is_for_peers_and_routers_and_is_not_connected_to() {
     assert!(error.contains("listen/endpoints"), "{error}");
 }
 
-/// A datagram of nine bytes a minute must not keep a router from its newcomers.
+/// A datagram of nine bytes a minute must not keep a router from new members.
 #[test]
 fn who_claims_to_be_a_router_does_not_silence_the_one_that_is_there() {
     let group = Group::new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Neighbours that leave while the session closes: a message that they have not taken is counted, and is no failure of the
-//! close.
+//! Neighbours that leave while the session closes: a message that they have not taken is counted,
+//! and is no failure of the close.
 
 use std::thread;
 use std::time::Duration;
@@ -65,8 +65,8 @@ fn a_neighbour_that_takes_nothing_is_a_failure() {
     assert!(closed.is_err());
 }
 
-/// Programs that publish a value and end are peers that come and go. None of them is looked for afterwards, and no limit is
-/// reached, however many come from one address.
+/// Programs that publish a value and end are peers that come and go. The session retries none of
+/// them afterwards, and reaches no limit, however many come from one address.
 #[test]
 fn visitors_that_say_goodbye_are_forgotten() {
     let host = alone();

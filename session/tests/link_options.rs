@@ -96,7 +96,7 @@ fn exchange(a: &Session, b: &Session, largest: usize) {
     }
 }
 
-/// Bytes that nothing can make shorter.
+/// Returns bytes that no compression makes shorter.
 fn noise(at: usize) -> u8 {
     let mixed = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ (mixed >> 29))

@@ -139,7 +139,7 @@ fn tokens_are_seen_elsewhere_and_end_when_they_are_undeclared() {
     worlds(|world, here, there| {
         let all = listening(there, "live/**", true);
         let changes = listening(there, "live/**", false);
-        // An answer to what is asked later: the router knows of both.
+        // A reply to a later query: the router knows of both.
         assert_eq!(alive(there, "**"), [""; 0], "{world}");
         let a = token(here, "live/a");
         assert_eq!(next(&all), "+live/a", "{world}");
@@ -296,7 +296,7 @@ fn history_neither_misses_nor_doubles_what_comes_meanwhile() {
     drop(late);
 }
 
-/// Opens a router where one was before, once the port is free.
+/// Opens a router at the endpoint of an earlier one, once the port is free.
 fn restarted(address: &str) -> Session {
     let mut session = None;
     until("the port is free again", || {
@@ -427,7 +427,7 @@ fn a_question_can_be_cancelled() {
     for replies in [first, second] {
         assert_eq!(replies.recv().map(drop), Err(RecvError::Closed));
     }
-    // One that has ended by itself has nothing left to cancel.
+    // A get that has ended by itself has nothing left to cancel.
     let alone = alone();
     let token = CancellationToken::default();
     for _ in 0..10 {

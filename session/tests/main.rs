@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The tests of sessions that can share a process: one program, as each one more is linked for every runtime.
+//! The tests of sessions that can share a process: one program, as each additional one is linked
+//! for every runtime.
 
 mod anywhere;
 mod api;

@@ -290,7 +290,8 @@ fn nothing_is_sent_where_nobody_subscribes() {
         if publishing.zid() == subscribing.zid() {
             return;
         }
-        // Keys of its own: news of the world before, on its way still, would match before the gateway has answered.
+        // Unique keys: changes of the previous world, still under way, would match before the
+        // gateway has answered.
         let place = world.replace(' ', "-");
         let (data, all) = (format!("{place}/data"), format!("{place}/*"));
         let publisher = publishing
@@ -298,7 +299,7 @@ fn nothing_is_sent_where_nobody_subscribes() {
             .congestion_control(CongestionControl::Block)
             .wait()
             .unwrap();
-        // Once one has come and gone, all neighbours have said what they know.
+        // Once one has come and gone, all neighbours have sent their declarations.
         let early = subscribing
             .declare_subscriber(data.as_str())
             .wait()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Whatever is declared as a metric is reported.
+//! Every declared metric is reported.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Programs that were written for the reference: what they write compiles, and does what they expect.
+//! Programs that were written for the reference: their source compiles, and does what they expect.
 
 use std::collections::HashMap;
 use std::sync::mpsc;
@@ -22,7 +22,7 @@ use zonda::{Config, Operation, PublishError, Session, Wait};
 
 use crate::pair::pair;
 
-// All that moves the program.
+// The move of a program takes this line only.
 #[cfg(feature = "ext")]
 use {zonda as zenoh, zonda::ext as zenoh_ext};
 

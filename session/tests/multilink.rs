@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Several links between two sessions: what is sent while one of them breaks, and what is left when all have.
+//! Several links between two sessions: messages that are sent while one link breaks, and the state
+//! after all have.
 
 #![cfg(feature = "multilink")]
 
@@ -108,7 +109,7 @@ fn a_connection_outlives_each_link_but_the_last() {
         let relay = &relays[round % 2];
         let before = [places(&near), places(&far)];
         relay.cut();
-        // what one side sends before it has noticed is lost with the link
+        // messages that one side sends before it has noticed are lost with the link
         until("both have lost the link", || {
             let now = [places(&near), places(&far)];
             let mut sides = now.iter().zip(&before);
@@ -159,7 +160,7 @@ fn a_client_has_one_link_or_those_of_a_group() {
     });
     near.close().wait().expect("it closes");
     until("nobody is connected", || count(&far) == 0);
-    // One that cannot be reached costs no more than its link.
+    // A link that cannot be reached costs no more than itself.
     let gone = "tcp/127.0.0.1:9";
     let near = client(format!(
         "[{{strategy: 'allOf', locators: ['{gone}', '{one}']}}]"

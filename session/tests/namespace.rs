@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A session with a namespace: its keys have it before them outside, and nothing from outside of it comes in.
+//! A session with a namespace: other nodes see its keys with the prefix, and keys outside of it do
+//! not come in.
 
 use crate::pair::{LONG, alone, connected_to, until, until_matched};
 use zonda::pubsub::Subscriber;
@@ -51,7 +52,7 @@ fn what_goes_out_has_the_namespace() {
 fn what_comes_in_has_it_no_more() {
     let outside = alone();
     let inside = within("robots/7", &outside);
-    // First the one that wants everything: once it is known, nothing is held back.
+    // First the subscriber of everything: once it is known, nothing is held back.
     let all = inside.declare_subscriber("**").wait().unwrap();
     let arms = inside.declare_subscriber("arm/*").wait().unwrap();
     assert_eq!(arms.key_expr().as_str(), "arm/*");

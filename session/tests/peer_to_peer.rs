@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Two sessions over loopback: what is published arrives whole, in order, and only where it is wanted.
+//! Two sessions over loopback: publications arrive whole, in order, and only where a subscriber is.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -267,7 +267,8 @@ fn a_third_peer_does_not_disturb_two_others() {
 type FifoSubscriber =
     zonda::pubsub::Subscriber<zonda::handlers::FifoChannelHandler<zonda::sample::Sample>>;
 
-/// A router passes on between peers that are not linked to each other, unless that is switched off; to clients always.
+/// A router forwards between peers that are not linked to each other, unless that is switched off;
+/// to clients always.
 #[test]
 fn a_router_between_two_peers() {
     for relays in ["true", "false"] {

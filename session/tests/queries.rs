@@ -437,7 +437,7 @@ fn a_full_queue_of_queries_is_waited_for_while_the_query_lives() {
     assert_eq!(end.reason(), EndReason::Complete);
     drop(queryable);
     assert_eq!(texts(&first).len(), 0);
-    // Nor is the oldest left without an answer by a ring.
+    // A ring does not leave the oldest one without an answer either.
     let ring = RingChannel::new(1);
     let queryable = session.declare_queryable("latest").with(ring).wait();
     let queryable = queryable.unwrap();

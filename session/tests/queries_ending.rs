@@ -223,7 +223,7 @@ fn an_undeclared_queryable_ends_the_queries_that_wait_in_it() {
         until("it waits", || queryable.len() == 1);
         queryable.undeclare().wait().unwrap();
         assert_eq!(texts(&get).len(), 0);
-        // One that was taken out may still be answered.
+        // A query that was taken from the queue may still be answered.
         let queryable = answering.declare_queryable("slow").wait().unwrap();
         until_answered(asking, "slow");
         let get = asking.get("slow").timeout(LONG * 10).wait().unwrap();

@@ -15,7 +15,7 @@ use zonda::{Config, Session, Wait};
 /// Limit of an end that comes at once.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-/// The fastest of so many counts, as the machine may have other things to do.
+/// Number of rounds of which the fastest counts, as the machine may have other work.
 const ROUNDS: usize = 5;
 
 /// Position of the lost link.
@@ -35,7 +35,7 @@ fn linked(config: Config, endpoint: &str) -> Session {
     session
 }
 
-/// Loses a link while a get waits for more; how long it took from there to its end.
+/// Loses a link while a get waits for more; returns the time from there to its end.
 fn round(lost: Lost) -> Duration {
     let middle = match lost {
         Lost::Only => alone(),

@@ -137,7 +137,8 @@ fn a_client_waits_for_who_answers_behind_its_restarted_gateway() {
     gate.open_to(&first);
     let client = zonda::open(patient(&gate)).wait().unwrap();
     let querier = client.declare_querier("demo/a").wait().unwrap();
-    // The answer to the querier's interest is out by then: queued in the moment of the close, it would be reported as lost.
+    // The answer to the querier's interest is sent by then: queued in the moment of the close, it
+    // would be reported as lost.
     let nobody = client.get("demo/nobody").timeout(LONG).wait().unwrap();
     assert_eq!(nobody.recv_timeout(LONG).err(), Some(RecvError::Closed));
     first.close().wait().unwrap();

@@ -250,7 +250,7 @@ fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
         ("root_ca_certificate", ca.as_str()),
         ("close_link_on_expiration", "true"),
     ];
-    // Short, as the clock is looked at with each keep-alive.
+    // A short lease, as the clock is read with each keep-alive.
     let config = with(Config::client([&to]), &settings).with("transport/link/tx/lease", "2000");
     let near = zonda::open(config).wait().expect("valid still");
     let events = near.info().link_events_listener().wait();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Peers of QUIC that are played by hand: what such a peer sees of the streams and datagrams of a link, and that one which
-//! misbehaves costs its own link at most.
+//! Peers of QUIC that are played by hand: the streams and datagrams of a link as such a peer sees
+//! them, and a peer that misbehaves costs its own link at most.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ enum Carrier {
     Datagrams,
 }
 
-/// A client that has introduced itself.
+/// A client that has done the handshake.
 struct Hand {
     _endpoint: quinn::Endpoint,
     connection: quinn::Connection,
@@ -231,7 +231,7 @@ async fn send(stream: &mut quinn::SendStream, bytes: &[u8]) {
     stream.write_all(bytes).await.expect("it is sent");
 }
 
-/// A listener, an honest client of it, and where it listens.
+/// A listener, an honest client of it, and its address.
 struct Scene {
     authority: Authority,
     far: Session,
@@ -258,7 +258,7 @@ impl Scene {
             &format!("quic/{to}{metadata}"),
             &[("root_ca_certificate", &ca)],
         );
-        // A wait on the thread of the test does not keep the hands from moving.
+        // A wait on the thread of the test does not stop the hands.
         let runtime = tokio::runtime::Builder::new_multi_thread();
         Scene {
             near: near.expect("a link"),
@@ -294,7 +294,8 @@ fn each_priority_has_a_stream_of_its_own_both_ways() {
     let heard = heard.expect("a subscriber");
     scene.runtime.block_on(async {
         let mut hand = scene.hand(b"zenoh-ms").await;
-        // Behind what has a stream of its own nothing waits: the last of them brings its message first.
+        // No message waits behind one that has its own stream: the last of them brings its message
+        // first.
         for priority in Priority::ALL.into_iter().rev() {
             let batch = hand.push(priority);
             hand.send(priority as usize, &batch).await;
@@ -336,14 +337,15 @@ fn each_priority_has_a_stream_of_its_own_both_ways() {
     }
 }
 
-/// The ids that messages name are declared in another stream than that of the messages, which may be behind. Nothing is lost for
-/// that, in whatever pieces the declaration comes.
+/// The ids that messages name are declared in another stream than that of the messages, which may
+/// be behind. No message is lost for that, in whatever pieces the declaration comes.
 #[test]
 fn messages_wait_for_a_declaration_that_comes_after_them() {
     check_waiting(&Scene::open(""), false);
 }
 
-/// Compressed batches hide their priority from whatever carries them, and a peer spreads them over its streams all the same.
+/// Compressed batches hide their priority from the carrier, and a peer spreads them over its
+/// streams all the same.
 #[test]
 fn compressed_messages_wait_for_a_declaration_that_comes_after_them() {
     check_waiting(&Scene::open_with("", true), true);
@@ -392,11 +394,12 @@ fn refused(scene: &Scene) -> (u64, u64) {
     })
 }
 
-/// Bytes that a peer gets rid of in its streams while nothing of them is used: what QUIC takes in, what is on its way to the
-/// receiver, and what waits there.
+/// Limit of the bytes that a peer can send in its streams while the node uses none of them: the
+/// bytes in QUIC, on their way to the receiver, and waiting there.
 const WAITING_BYTES_MAX: usize = 4 << 20;
 
-/// A peer that names ids in all priorities and declares none of them is stopped, and costs neither memory nor anybody's time.
+/// A peer that names ids in all priorities and declares none of them is stopped, and costs neither
+/// memory nor time of other peers.
 #[test]
 fn who_declares_no_ids_is_stopped_and_costs_nobody_else() {
     let scene = Scene::open("");
@@ -474,7 +477,8 @@ fn who_misuses_its_streams_costs_only_itself() {
     check_traffic(&scene.near, &scene.far, &[8, 5000]);
 }
 
-/// One that has room for a few bytes, and keeps the connection up, does not keep what its link had still to send.
+/// A peer that has room for a few bytes, and keeps the connection up, does not keep the bytes that
+/// its link had still to send.
 #[test]
 fn who_takes_nothing_is_hung_up_on() {
     let scene = Scene::open("");

@@ -6,7 +6,7 @@ use crate::pair::{LONG, alone, connected_to, until, until_matched};
 use zonda::qos::CongestionControl;
 use zonda::{Config, Session, Wait};
 
-/// Opens a session that listens where `before` did, once the port is free.
+/// Opens a session at the endpoint of `before`, once the port is free.
 fn restarted(address: &str) -> Session {
     let mut session = None;
     until("the port is free again", || {

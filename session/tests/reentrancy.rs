@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Callbacks may call anything of their session, locally and on the receiving task, and a bad one harms only itself.
+//! Callbacks may call anything of their session, locally and on the receiving task, and a faulty
+//! one harms only itself.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Callbacks of queryables and of gets may call anything of their session, locally and on the receiving task, and a bad
-//! one harms only itself.
+//! Callbacks of queryables and of gets may call anything of their session, locally and on the
+//! receiving task, and a faulty one harms only itself.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -38,7 +38,7 @@ fn telling(tell: Sender<String>) -> impl Fn(Reply) + Send + Sync + 'static {
     }
 }
 
-/// Answers twice on `case`.
+/// Declares a queryable that answers twice on `case`.
 fn twice(session: &Session) -> Queryable<()> {
     let declared = session.declare_queryable("case").callback(|query: Query| {
         // The asker may have closed its session with the first answer.

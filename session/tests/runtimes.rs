@@ -205,7 +205,8 @@ fn called_from_a_callback(kind: RuntimeKind) {
             query.reply("ask", "local").wait().unwrap();
         });
         let answers = answers.wait().unwrap();
-        // Not merged: to wait for the end would be to wait for the link that this thread reads.
+        // Not consolidated: waiting for the end would be waiting for the link that this thread
+        // reads.
         let get = own.get("ask").consolidation(ConsolidationMode::None);
         let answer = get.wait().unwrap().recv().unwrap();
         assert_eq!(answer.into_result().unwrap().payload(), &"local".into());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Links over serial lines: two pseudo terminals, and a wire between them that may garble what passes.
+//! Links over serial lines: two pseudo terminals, and a wire between them that may garble bytes.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::traffic::{check_question, check_traffic};
 /// A wire with a terminal at each end.
 struct Wire {
     devices: [String; 2],
-    /// The next bytes that pass are garbled.
+    /// Set to garble the next bytes that pass.
     garbles: Arc<AtomicBool>,
 }
 

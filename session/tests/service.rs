@@ -95,7 +95,7 @@ fn a_publisher_is_declared_as_the_first_rule_for_its_key_says() {
     let queue = other.declare_subscriber("demo/**").wait().unwrap();
     let publisher = asked!(session.declare_publisher("demo/told/a"));
     let publisher = publisher.wait().unwrap();
-    // it is not for the session alone any more
+    // its destination is not the session alone any more
     until_matched(&publisher);
     let service = (publisher.priority(), publisher.congestion_control());
     assert_eq!(service, (TOLD.0, TOLD.1));

@@ -39,7 +39,7 @@ fn counted(session: &Session) -> Arc<AtomicU64> {
     received
 }
 
-/// Counts them for a subscriber that stops at its first message until the sender is dropped.
+/// Counts the messages of a subscriber that stops at its first one until the sender is dropped.
 fn stopped(session: &Session) -> (Arc<AtomicU64>, mpsc::Sender<()>) {
     let received = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&received);
@@ -55,7 +55,7 @@ fn stopped(session: &Session) -> (Arc<AtomicU64>, mpsc::Sender<()>) {
     (received, release)
 }
 
-/// Publishes so many messages on a thread; how many it has published so far.
+/// Publishes so many messages on a thread; returns the count of published ones.
 fn publish(session: &Session, messages: u64) -> (Arc<AtomicU64>, JoinHandle<()>) {
     let publisher = blocking(session);
     let done = Arc::new(AtomicU64::new(0));
@@ -126,7 +126,7 @@ fn beside_another_subscriber_it_is_cut_off_in_time() {
     drop(release);
 }
 
-/// The wait began when no other node was there; from the moment one is, the budget counts.
+/// The wait began when no other node existed; once one does, the budget counts.
 #[test]
 fn a_subscriber_that_comes_meanwhile_ends_the_patience() {
     let router = router();

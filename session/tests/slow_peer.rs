@@ -108,7 +108,8 @@ async fn an_awaited_put_keeps_its_limit_without_holding_the_thread() {
     drop(release);
 }
 
-/// Awaited puts that find room go the short way, the other ones wait by waker: between them no message is lost, doubled or overtaken.
+/// Awaited puts that find room take the fast path, the other ones wait by waker: between them no
+/// message is lost, doubled or overtaken.
 #[tokio::test]
 async fn awaited_puts_to_a_slow_peer_arrive_once_each_in_their_order() {
     const MESSAGES: u32 = 400;
@@ -162,7 +163,7 @@ fn close_keeps_its_deadline_in_front_of_a_stuck_peer() {
     drop(release);
 }
 
-/// Owner of a payload; it publishes when the last reference to it goes.
+/// Owner of a payload; it publishes when its last reference is dropped.
 struct Publishing {
     session: Session,
     bytes: Vec<u8>,
@@ -237,7 +238,7 @@ fn accepted(a: &Session, payload: &ZBytes) -> u64 {
     count
 }
 
-/// The reader needs three seconds, which is more than a link gets that is closed without a deadline.
+/// The reader needs three seconds, more than the limit of a link that is closed without a deadline.
 #[test]
 fn a_close_gives_a_slow_peer_the_time_it_promises() {
     let (a, b) = pair();
@@ -249,7 +250,8 @@ fn a_close_gives_a_slow_peer_the_time_it_promises() {
     });
 }
 
-/// The deadline is longer than a link gets that is closed without one, and the reader slower.
+/// The deadline is longer than the limit of a link that is closed without one, and the reader
+/// slower.
 #[test]
 fn a_close_says_what_is_lost_and_for_whom() {
     let (a, b, release) = stuck();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Dense streams, which nodes hand on many messages at a time: what arrives is what was sent, directly and through
-//! routers, and the routes may change in the middle.
+//! Dense streams, which nodes forward many messages at a time: the arriving messages equal the sent
+//! ones, directly and through routers, and the routes may change in the middle.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -164,7 +164,8 @@ fn a_router_gives_each_message_of_a_stream_its_own_time_for_all() {
             kept
         })
         .collect();
-    // A publisher that is matched knows of one subscriber; the other's may still be on its way to the router.
+    // A publisher that is matched knows one subscriber; the declaration of the other may still be
+    // on its way to the router.
     until("both listen", || {
         sessions[0].put(GREETING, "").wait().unwrap();
         kept.iter().all(|kept| kept.greeted.load(Ordering::Relaxed))
@@ -337,7 +338,7 @@ fn the_only_subscriber_that_leaves_within_a_stream_gets_nothing_more() {
     let seen = leaving_within(&b);
     let publisher = declared(&a, KEYS[0], Priority::Data);
     (0..MESSAGES).for_each(|number| put(&publisher, number));
-    // what comes on the same link behind the stream has overtaken nothing
+    // messages on the same link behind the stream have overtaken none of it
     let end = Kept::default();
     end.on(&b, GREETING);
     until("the end has come", || {

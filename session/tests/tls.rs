@@ -244,7 +244,7 @@ fn a_link_ends_with_the_certificate_where_that_is_asked_for() {
             ("root_ca_certificate", ca.as_str()),
             ("close_link_on_expiration", ends),
         ];
-        // Short, as the clock is looked at with each keep-alive.
+        // A short lease, as the clock is read with each keep-alive.
         let config = tls(Config::client([&to]), &settings).with("transport/link/tx/lease", "2000");
         zonda::open(config).wait().expect("valid still")
     };
@@ -380,7 +380,7 @@ fn openssl_listens(shown: &Pair, more: &[&str], settings: &[(&str, &str)]) -> Op
     Some(String::from_utf8_lossy(&rest).into_owned())
 }
 
-/// Another implementation of TLS is the judge of what this node does when it dials.
+/// Another implementation of TLS is the judge of this node when it dials.
 #[test]
 fn openssl_finds_what_the_dialling_end_shows() {
     let authority = Authority::new();

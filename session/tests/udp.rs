@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Links of datagrams: that everything passes them as long as the system loses nothing, and that they last.
+//! Links of datagrams: all traffic passes them as long as the system loses nothing, and they last.
 
 use std::net::UdpSocket;
 
@@ -35,7 +35,7 @@ fn everything_passes_a_link_of_datagrams() {
     }
 }
 
-/// Batches of what a path carries, of what a card with long frames carries, and of more than any datagram.
+/// Sizes of batches: the limit of a path, of a card with long frames, and more than any datagram.
 #[test]
 fn batches_are_as_long_as_both_ends_say() {
     for (batch, agreed, sizes) in [

@@ -134,7 +134,8 @@ fn frame(first: u8, content: &[u8]) -> Vec<u8> {
     [&[first, 0x80 | length, 0, 0, 0, 0], content].concat()
 }
 
-/// A peer that breaks the rules of RFC 6455 gets the code that the RFC has for that, and the listener hangs up.
+/// A peer that breaks the rules of RFC 6455 gets the RFC's code for that, and the listener closes
+/// the link.
 #[test]
 fn a_violation_is_answered_with_its_code() {
     let far = listener("ws/127.0.0.1:0", &[]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The subscribers of what a tool publishes.
+//! The subscribers of a tool's publications.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use zonda_program::complain;
 
 /// Time that a router has to report the subscribers it knows.
 const LONGEST: Duration = Duration::from_secs(1);
-/// Time within which its word is noticed.
+/// Delay within which the router's report is noticed.
 const NOTICE: Duration = Duration::from_millis(1);
 
 /// Waits until it is known if there is a subscriber to the publications.

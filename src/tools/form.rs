@@ -17,9 +17,9 @@ const PER_LINE: usize = 16;
 pub enum Form {
     /// The bytes themselves.
     Plain,
-    /// Two hexadecimal digits for each byte; spaces and line ends between bytes mean nothing.
+    /// Two hexadecimal digits for each byte; spaces and line ends between bytes are ignored.
     Hex,
-    /// Base64 with the usual alphabet and padding; spaces and line ends mean nothing.
+    /// Base64 with the usual alphabet and padding; spaces and line ends are ignored.
     Base64,
 }
 
@@ -79,7 +79,8 @@ pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Bytes in a line for people: as text if they are text, else how many there are and the first of them.
+/// Formats bytes in a line for people: as text if they are text, else their number and the first of
+/// them.
 pub fn text(bytes: &ZBytes) -> String {
     let bytes = bytes.to_bytes();
     match std::str::from_utf8(&bytes) {
@@ -100,7 +101,8 @@ fn digits(bytes: &[u8]) -> String {
     each.join(" ")
 }
 
-/// Lines with the place, sixteen bytes in hexadecimal digits, and the characters among them that can be seen.
+/// Formats lines with the offset, sixteen bytes in hexadecimal digits, and the printable characters
+/// among them.
 pub fn dump(bytes: &[u8]) -> Vec<String> {
     let line = |(number, part): (usize, &[u8])| {
         let seen = |&byte: &u8| match byte {

@@ -65,7 +65,7 @@ pub struct Get {
     connection: Connection,
 }
 
-/// Answers that have been printed.
+/// Number of printed answers.
 struct Shown {
     samples: u64,
     as_json: bool,

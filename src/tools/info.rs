@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda info`: what this program is, and with connection flags, what it reaches.
+//! `zonda info`: facts of this program, and with connection flags, of the nodes it reaches.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ fn each_of(list: &Value, line: impl Fn(&Value) -> String) -> Vec<String> {
 }
 
 impl Info {
-    /// Shows it.
+    /// Prints the facts.
     pub fn run(self) -> Result<(), Failure> {
         // Facts that need no session.
         let runtimes: Vec<String> = RuntimeKind::available().map(|r| r.to_string()).collect();
@@ -242,7 +242,7 @@ impl Info {
         Ok(())
     }
 
-    /// Prints what happens to the connections, until Ctrl-C.
+    /// Prints events of the connections, until Ctrl-C.
     fn follow(&self, session: &Session) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
         let listener = session.info().events_listener().history(true).wait()?;

@@ -51,7 +51,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Shows changes until Ctrl-C or the number, or what is alive.
+    /// Prints changes until Ctrl-C or the number, or the live tokens.
     pub fn run(self) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
         let session = self.connection.open()?;

@@ -61,7 +61,7 @@ impl KeyAndValue {
     /// Returns the key.
     ///
     /// # Errors
-    /// Bad usage without one, with two, or with one that is none.
+    /// Bad usage without one, with two, or with an invalid one.
     pub fn key(&self) -> Result<KeyExpr<'static>, Failure> {
         match (&self.key, &self.first, &self.second) {
             (Some(_), Some(word), Some(_)) => Err(Failure::Usage(format!(
@@ -84,7 +84,7 @@ impl KeyAndValue {
     /// Returns the value.
     ///
     /// # Errors
-    /// Gives [`KeyAndValue::value`]; bad usage without one.
+    /// Returns [`KeyAndValue::value`]; bad usage without one.
     pub fn required_value(&self) -> Result<Vec<u8>, Failure> {
         const NO_VALUE: &str =
             "there is no value: give it behind the key, by -p, or by -f FILE (- is standard input)";

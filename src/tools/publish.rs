@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda pub`: a value now and then, or every line of standard input.
+//! `zonda pub`: a value in each interval, or every line of standard input.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -21,7 +21,7 @@ use super::show::NOTICE;
 use super::start::Start;
 use super::sum::Sum;
 
-/// Lines that are read before they can be published.
+/// Limit of the lines that are read ahead.
 const LINES_AHEAD: usize = 64;
 
 const EXAMPLES: &str = "\
@@ -170,7 +170,8 @@ impl Publish {
     }
 }
 
-/// Lines of standard input, whatever their bytes, read on a thread of their own because reading cannot be interrupted.
+/// Reads the lines of standard input, whatever their bytes, on a separate thread, because reading
+/// cannot be interrupted.
 fn lines_of_input() -> Receiver<io::Result<Vec<u8>>> {
     let (sender, lines) = sync_channel(LINES_AHEAD);
     thread::spawn(move || {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda put` and `zonda delete`: one publication, then leave.
+//! `zonda put` and `zonda delete`: one publication, then exit.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -74,7 +74,8 @@ fn tell(reach: &mut Reach, session: &Session, publisher: &Publisher<'_>, as_json
     }
 }
 
-/// Closes the session, prints what was done, and fails if an endpoint was not reached or the message was lost.
+/// Closes the session, prints the outcome, and fails if an endpoint was not reached or the message
+/// was lost.
 fn leave(session: &Session, reach: Reach, line: Option<Value>) -> Result<(), Failure> {
     let reached = reach.finish(session);
     sum::close(session)?;
@@ -98,7 +99,7 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// Deletes it.
+    /// Deletes the value.
     pub fn run(self) -> Result<(), Failure> {
         let key = self.what.required()?;
         let session = self.connection.open()?;

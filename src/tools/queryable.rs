@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda queryable`: answers queries with a value.
+//! `zonda queryable`: replies to queries with a value.
 
 use clap::Args;
 use serde_json::json;
@@ -42,7 +42,7 @@ pub struct Queryable {
 }
 
 impl Queryable {
-    /// Answers until Ctrl-C or the number.
+    /// Replies until Ctrl-C or the number.
     pub fn run(self) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
         let (key, answer) = (self.what.key()?, self.what.required_value()?);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda record`: writes down what is published, for `zonda replay`.
+//! `zonda record`: records publications, for `zonda replay`.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -67,7 +67,7 @@ impl Record {
             start.look();
             match subscriber.recv_timeout(NOTICE)? {
                 Some(sample) => tape.add(&sample)?,
-                // Nothing comes for a moment: other programs can read the file so far.
+                // No message comes for a moment: other programs can read the file so far.
                 None => tape.out.flush()?,
             }
             tape.say_progress();
@@ -109,7 +109,8 @@ impl Tape {
         }
     }
 
-    /// Writes an object in characters that can be seen, as a recording may go to a terminal. The escapes are JSON's: nothing is lost.
+    /// Writes an object in printable characters, as a recording may go to a terminal. The escapes
+    /// are JSON's: nothing is lost.
     fn line(&mut self, line: &str) -> Result<(), Failure> {
         Ok(writeln!(self.out, "{}", plain(line))?)
     }

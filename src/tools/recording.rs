@@ -22,7 +22,7 @@ pub const FORMAT: u32 = 1;
 pub struct Head {
     /// The number of the format.
     pub zonda_recording: u32,
-    /// The key expression that was subscribed to.
+    /// The key expression of the subscriber.
     pub key: String,
     /// The wall clock at 0 seconds, in UTC. Recordings without it begin with their first message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,7 +141,7 @@ impl Message {
     /// Returns the attachment.
     ///
     /// # Errors
-    /// A line on what is wrong with the base64.
+    /// A line about the fault of the base64.
     pub fn attachment(&self) -> Result<Option<ZBytes>, String> {
         let text = self.attachment_base64.clone();
         let bytes = text.map(|text| Form::Base64.read(text.into_bytes()));

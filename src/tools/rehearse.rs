@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda rehearse`: what a network of routers would do, before there is one.
+//! `zonda rehearse`: simulates a network of routers, before it exists.
 
 use std::fs;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub struct Rehearse {
 }
 
 impl Rehearse {
-    /// Rehearses the plan and prints what came of it.
+    /// Rehearses the plan and prints the results.
     pub fn run(self) -> Result<(), Failure> {
         // Read the plan and run it.
         let text = fs::read_to_string(&self.file)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Questions of `zonda info` to a running router: the reports in its admin space, and its events as they happen.
+//! Queries of `zonda info` to a running router: the reports in its admin space, and its events as
+//! they happen.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use zonda::query::QueryTarget;
 use zonda::{Session, Wait};
 use zonda_program::{Failure, Interrupt, complain, print};
 
-/// Time that a router has for an answer.
+/// Time limit of a router's answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Time between two looks at the events of a router.
@@ -20,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// The routers that get the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whom {
-    /// Each router that is reached.
+    /// Each reachable router.
     Any,
     /// The node with this id.
     Node(ZenohId),
@@ -89,7 +90,7 @@ impl Whom {
         )))
     }
 
-    /// Prints what happens to the connections of the routers, until Ctrl-C: first the links that are open.
+    /// Prints events of the connections of the routers, until Ctrl-C: first the open links.
     pub fn follow(&self, session: &Session, as_json: bool) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
         let mut followed = Followed {

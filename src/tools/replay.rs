@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda replay`: publishes what `zonda record` has written down, at the times at which it came.
+//! `zonda replay`: publishes the recording of `zonda record`, at the times at which the messages
+//! came.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -17,7 +18,7 @@ use super::sum;
 /// Time between two reports of the tool.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// The longest time of a message in a recording, in seconds: ten years.
+/// Limit of the time of a message in a recording, in seconds: ten years.
 const LONGEST: f64 = 315_360_000.0;
 
 const EXAMPLES: &str = "\
@@ -153,7 +154,8 @@ struct Recording {
     lines: io::Lines<Box<dyn BufRead>>,
     /// The number of the line that was read last.
     line: u64,
-    /// Seconds at which the replay begins: those of the first message, where the wall clock of 0 is known; else 0.
+    /// Seconds at which the replay begins: the time of the first message, where the wall clock of 0
+    /// is known; else 0.
     first: Option<f64>,
 }
 
@@ -193,7 +195,8 @@ impl Recording {
         }
     }
 
-    /// Seconds after the beginning of the replay for a message at `at`, which is never before it.
+    /// Returns the seconds after the beginning of the replay for a message at `at`, which is never
+    /// before it.
     fn since_first(&mut self, at: f64) -> f64 {
         (at - *self.first.get_or_insert(at)).max(0.0)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda scout`: the nodes that are there, and why none is.
+//! `zonda scout`: the reachable nodes, or the reasons why there is none.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ pub struct Scout {
 const LONGEST: Duration = Duration::from_secs(3);
 const SETTLED: Duration = Duration::from_millis(500);
 
-/// The last answer of each node, and from where it can be repeated.
+/// The different answers of each node.
 type Seen = HashMap<ZenohId, Vec<Hello>>;
 
 impl Scout {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda completions` and `zonda man`: what shells and readers of manuals need of the command lines of `zonda` and `zondad`.
+//! `zonda completions` and `zonda man`: completions and manual pages of the command lines of
+//! `zonda` and `zondad`.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -100,7 +101,7 @@ impl Man {
         (is_path && !is_command).then_some(path)
     }
 
-    /// Shows a page by `man` in a terminal; else its source goes to standard output.
+    /// Shows a page by `man` in a terminal; else prints its source to standard output.
     fn show(&self, zonda: Command) -> Result<(), Failure> {
         let mut command = match self.command.first().map(String::as_str) {
             Some("zondad") => Zondad::command(),
@@ -129,7 +130,7 @@ impl Man {
 fn read(page: &[u8]) -> io::Result<()> {
     let mut man = process::Command::new("man");
     let mut man = man.args(["-l", "-"]).stdin(Stdio::piped()).spawn()?;
-    // The reader may leave before the end.
+    // The reader may quit before the end.
     let _ = man.stdin.take().map(|mut input| input.write_all(page));
     match man.wait()?.success() {
         true => Ok(()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Output that the receiving tools have in common.
+//! Common output of the receiving tools.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use zonda_program::{Failure, Interrupt, print, write};
 
 use super::form::{base64, dump, text};
 
-/// Time within which Ctrl-C is noticed.
+/// Delay within which Ctrl-C is noticed.
 pub const NOTICE: Duration = Duration::from_millis(50);
 
 /// Shows each value that `next` returns within a time, until Ctrl-C or so many of them.

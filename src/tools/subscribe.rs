@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda sub`: prints what is published on a key expression.
+//! `zonda sub`: prints the samples on a key expression.
 
 use clap::Args;
 use serde_json::json;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Outcomes of everything that a tool has published.
+//! Outcomes of all messages that a tool has published.
 
 use std::fmt;
 
@@ -35,7 +35,8 @@ impl Sum {
     /// See [`close`].
     pub fn close(&mut self, session: &Session) -> Result<(), Failure> {
         let closed = session.close().typed().wait();
-        // A link that the close has cut may still be counted as open: the error has what it kept.
+        // A link that the close has cut may still be counted as open: the error has its unsent
+        // messages.
         let cut = match &closed {
             Err(CloseError::Timeout { lost, .. }) => lost.iter().map(|one| one.messages).sum(),
             _ => 0,
@@ -68,7 +69,7 @@ fn all_taken(session: &Session) -> Result<(), Failure> {
     }
 }
 
-/// Messages that were lost with links. Declarations are no messages.
+/// Counts messages that were lost with links. Declarations are no messages.
 fn lost(session: &Session) -> u64 {
     let ended = session.info().ended_links();
     let data = ended.priorities.iter();
@@ -76,7 +77,7 @@ fn lost(session: &Session) -> u64 {
     data.map(|counts| counts.queued).sum()
 }
 
-/// One line; what did not happen is left out.
+/// Formats one line; outcomes that did not happen are left out.
 impl fmt::Display for Sum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = &self.counts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda tls`: certificates for trying links that are encrypted.
+//! `zonda tls`: certificates for trying encrypted links.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -118,7 +118,7 @@ fn lines(at: &Path, hosts: &[String]) -> String {
     )
 }
 
-/// Writes a file that is not there yet.
+/// Writes a file that does not exist yet.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);

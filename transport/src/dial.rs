@@ -222,7 +222,7 @@ impl Default for DialOptions {
 /// Opens a link to `endpoint`: one attempt, at most `timeout` long.
 ///
 /// # Errors
-/// Why there is no link. The socket is closed by then, and nothing is left behind.
+/// The reason for the failure. The socket is closed by then, and no resource is left behind.
 ///
 /// # Cancel safety
 /// Full: dropping the future gives the attempt up.

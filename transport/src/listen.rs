@@ -159,6 +159,7 @@ impl ListenError {
 
 fn advice(endpoint: &Endpoint, failure: &IoFailure) -> String {
     match failure.kind() {
+        // Paths of sockets in the file system.
         io::ErrorKind::AlreadyExists => {
             "; what is there is no socket: take another path, or remove it".to_owned()
         }
@@ -168,6 +169,7 @@ fn advice(endpoint: &Endpoint, failure: &IoFailure) -> String {
         io::ErrorKind::PermissionDenied if HostPort::of(endpoint).is_err() => {
             "; take a path in a directory that you may write to".to_owned()
         }
+        // Addresses of the network.
         io::ErrorKind::AddrInUse => {
             let host = endpoint
                 .address()
@@ -319,6 +321,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
     admission: Arc<A>,
     options: ListenOptions,
 ) -> Result<Listening, ListenError> {
+    // Make the sockets and read the options of the endpoint.
     let terms = Terms {
         endpoint,
         deadline: Instant::now() + RESOLVE_TIMEOUT,
@@ -330,10 +333,12 @@ pub fn listen_with<R: Runtime, A: Admission>(
         endpoint: endpoint.clone(),
         problem,
     })?;
+    // Draw the key of the cookies.
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(|_| ListenError::Random {
         endpoint: endpoint.clone(),
     })?;
+    // Collect the state that the tasks share, and start the tasks.
     let reception = Arc::new(Reception {
         runtime: runtime.clone(),
         endpoint: endpoint.clone(),
@@ -368,6 +373,7 @@ fn start<R: Runtime, A: Admission>(
     reception: Arc<Reception<R, A>>,
     sockets: Vec<Bound>,
 ) -> Result<Listening, ListenError> {
+    // Register the sockets with the runtime; no task runs before all of them are registered.
     let endpoint = &reception.endpoint;
     let mut addresses = Vec::new();
     let mut doors = Vec::new();
@@ -397,6 +403,7 @@ fn start<R: Runtime, A: Admission>(
         };
         doors.push((Box::new(door), counter));
     }
+    // Start a task for each socket.
     let (mut stops, mut ended) = (Vec::new(), Vec::new());
     for (door, counter) in doors {
         let (stop, stopped) = oneshot::channel();
@@ -407,6 +414,8 @@ fn start<R: Runtime, A: Admission>(
         let runtime = reception.runtime.clone();
         runtime.spawn("zonda-accept", move || async move {
             let shared = door.entrance.shared().cloned();
+            // Sockets of datagrams, sockets that connections share, and sockets that accept one by
+            // one.
             match (counter, shared) {
                 (Some(counter), _) => Box::pin(reception.receive_all(door, counter, stopped)).await,
                 (None, Some(gate)) => {

@@ -70,6 +70,7 @@ fn acts(c: char) -> bool {
         '\t' => false,
         '\u{20}'..='\u{7e}' => false,
         _ => {
+            // Control characters, and invisible or bidirectional characters of Unicode.
             c.is_control()
                 || matches!(
                     c,

@@ -31,8 +31,8 @@ const CROWD: usize = 1000;
 /// few of other tests that are ending.
 const THREADS_MAX: usize = 40;
 
-/// Lock that admits one crowd at a time: descriptors and threads are counted, and waits are
-/// measured.
+/// Takes the lock that admits one crowd at a time: descriptors and threads are counted, and waits
+/// are measured.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

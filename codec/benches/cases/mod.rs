@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The messages that are measured, in our form and in the reference's, with equal bytes.
+//! Messages to be measured, in our form and in the reference's, with equal bytes.
 //!
 //! Both sides write into a roomy batch buffer that exists before, and read from a contiguous received
 //! buffer, as their transports do.
@@ -17,7 +17,7 @@ use zonda_codec::*;
 /// A message that is encoded and decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
-    /// A Push of 8 bytes on a declared key, default treatment.
+    /// A Push of 8 bytes on a declared key, with default quality of service.
     Push8,
     /// `Push8` with congestion control Block, as the throughput test sends it.
     Push8Block,
@@ -30,7 +30,7 @@ pub enum Case {
 }
 
 impl Case {
-    /// All of them.
+    /// All cases.
     pub const ALL: [Case; 5] = [
         Case::Push8,
         Case::Push8Block,

@@ -34,7 +34,7 @@ pub struct Del<'a> {
     pub source_info: Option<SourceInfo>,
     /// The user's own bytes.
     pub attachment: Option<&'a [u8]>,
-    /// Extensions to be passed on.
+    /// Unknown extensions, to be forwarded.
     pub unknown: RawExtensions<'a>,
 }
 

@@ -33,7 +33,7 @@ pub struct ErrBody<'a> {
     pub encoding: Encoding<'a>,
     /// The failing source.
     pub source_info: Option<SourceInfo>,
-    /// Extensions to be passed on.
+    /// Unknown extensions, to be forwarded.
     pub unknown: RawExtensions<'a>,
     /// The reason, for the user.
     pub payload: &'a [u8],
@@ -75,8 +75,8 @@ impl<'a> ErrBody<'a> {
 }
 
 impl ErrBody<'_> {
-    /// Writes everything up to and including the length of a payload of `payload_len` bytes, which the caller appends.
-    /// `self.payload` is not looked at.
+    /// Writes everything up to and including the length of a payload of `payload_len` bytes, which
+    /// the caller appends. `self.payload` is ignored.
     ///
     /// # Errors
     /// [`EncodeError`] if that does not fit or the length exceeds 32 bits; the position is then unchanged.

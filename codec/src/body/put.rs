@@ -40,7 +40,7 @@ pub struct Put<'a> {
     pub source_info: Option<SourceInfo>,
     /// The user's own bytes that accompany the payload.
     pub attachment: Option<&'a [u8]>,
-    /// Extensions to be passed on.
+    /// Unknown extensions, to be forwarded.
     pub unknown: RawExtensions<'a>,
     /// The value.
     pub payload: &'a [u8],
@@ -148,8 +148,8 @@ impl<'a> Put<'a> {
         Ok(())
     }
 
-    /// Writes everything up to and including the length of a payload of `payload_len` bytes, which the
-    /// caller appends. `self.payload` is not looked at.
+    /// Writes everything up to and including the length of a payload of `payload_len` bytes, which
+    /// the caller appends. `self.payload` is ignored.
     ///
     /// # Errors
     /// [`EncodeError`] if that head does not fit or the length exceeds 32 bits; the position is then unchanged.

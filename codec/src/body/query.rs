@@ -54,7 +54,7 @@ pub struct Query<'a> {
     pub body: Option<QueryBody<'a>>,
     /// The user's own bytes.
     pub attachment: Option<&'a [u8]>,
-    /// Extensions to be passed on.
+    /// Unknown extensions, to be forwarded.
     pub unknown: RawExtensions<'a>,
 }
 
@@ -112,8 +112,8 @@ impl<'a> Query<'a> {
 }
 
 impl Query<'_> {
-    /// Writes everything but the payload of the query's body, as whose length `payload_len` is written; the caller
-    /// appends it. The body, whose own payload is not looked at, comes last.
+    /// Writes everything but the payload of the query's body, with `payload_len` as its length; the
+    /// caller appends it. The body, whose own payload is ignored, comes last.
     ///
     /// # Errors
     /// [`EncodeError`] if that does not fit or the length exceeds 32 bits; the position is then unchanged.

@@ -27,7 +27,7 @@ const FLAG_CONSOLIDATION: u8 = 0x20;
 pub struct Reply<'a> {
     /// The merge of the replies by the querier.
     pub consolidation: Consolidation,
-    /// Extensions to be passed on.
+    /// Unknown extensions, to be forwarded.
     pub unknown: RawExtensions<'a>,
     /// The sample.
     pub payload: PushBody<'a>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`keyexpr`]: text that is known to be a canonical key expression, as `str` is text that is known to be UTF-8.
+//! [`keyexpr`]: text that is known to be a canonical key expression, like `str` is text that is
+//! known to be UTF-8.
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
@@ -10,7 +11,7 @@ use ref_cast::{RefCastCustom, ref_cast_custom};
 use super::error::KeyExprError;
 use super::owned::KeyExpr;
 
-/// A canonical key expression that is borrowed; what [`KeyExpr`] dereferences to.
+/// A borrowed canonical key expression; [`KeyExpr`] dereferences to it.
 ///
 /// ```
 /// use zonda_codec::keyexpr;
@@ -52,7 +53,7 @@ impl keyexpr {
     #[ref_cast_custom]
     const fn of(text: &str) -> &keyexpr;
 
-    /// Checks `text`.
+    /// Checks `text`, and borrows it.
     ///
     /// # Errors
     /// The text is not a canonical key expression.
@@ -62,7 +63,7 @@ impl keyexpr {
         Ok(Self::of(text))
     }
 
-    /// Canonizes `text` where it stands, and borrows it.
+    /// Canonizes `text` in place, and borrows it.
     ///
     /// ```
     /// use zonda_codec::keyexpr;
@@ -157,7 +158,7 @@ impl keyexpr {
     }
 }
 
-/// A [`keyexpr`] that is checked when the program is compiled, and can stand in constants.
+/// Checks a [`keyexpr`] at compile time, so that it can stand in constants.
 ///
 /// ```
 /// use zonda_codec::{ke, keyexpr};
@@ -279,7 +280,7 @@ impl<'a> From<&'a keyexpr> for Cow<'a, str> {
     }
 }
 
-/// Writes how texts become keys that borrow them.
+/// Implements the conversions of texts to keys that borrow them.
 macro_rules! from_texts {
     ($($text:ty),+) => {$(
         impl<'a> TryFrom<&'a $text> for &'a keyexpr {
@@ -294,10 +295,10 @@ macro_rules! from_texts {
 
 from_texts!(str, String, &'a str);
 
-/// Writes the joining of two keys by `/`.
+/// Implements the joining of two keys by `/`.
 macro_rules! joined {
     ($($key:ty),+) => {$(
-        /// The two with a `/` between them, canonized.
+        /// Joins the two with a `/` between them, canonized.
         impl<K: AsRef<keyexpr> + ?Sized> Div<&K> for $key {
             type Output = KeyExpr<'static>;
 

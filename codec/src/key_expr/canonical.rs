@@ -51,7 +51,7 @@ fn is_any_chunk(chunk: &str) -> bool {
     chunk == "*" || (!chunk.is_empty() && chunk.split("$*").all(str::is_empty))
 }
 
-/// Text that can be respelled where it stands.
+/// A text that can be respelled in place.
 ///
 /// ```
 /// use zonda_codec::key_expr::Canonize;

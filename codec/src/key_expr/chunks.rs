@@ -5,7 +5,7 @@
 /// Counter of the elementary steps of a relation. The production counter is `()`, which costs
 /// nothing.
 pub(super) trait Tally {
-    /// Accounts for work proportional to `bytes`.
+    /// Counts work proportional to `bytes`.
     fn add(&mut self, bytes: usize);
 }
 
@@ -74,8 +74,8 @@ fn cut_at_verbatim(list: &str) -> Option<Cut<'_>> {
     })
 }
 
-/// Cuts both lists at their verbatim chunks, which must be the same in the same order; whether `relation` holds between
-/// their parts, pair by pair.
+/// Cuts both lists at their verbatim chunks, which must be equal and in the same order; returns
+/// true if `relation` holds between their parts, pair by pair.
 #[inline]
 pub(super) fn in_parts<T: Tally>(
     mut a: &str,
@@ -102,7 +102,7 @@ pub(super) fn in_parts<T: Tally>(
 pub(super) enum Peeled<'a, 'b> {
     /// True if the lists are related.
     Decided(bool),
-    /// The lists without what was taken off.
+    /// The lists without the removed chunks.
     Open(&'a str, &'b str),
 }
 
@@ -158,7 +158,7 @@ pub(super) fn runs_in_order<T: Tally>(
 }
 
 enum Attempt<'p, 't> {
-    /// The run ended; what remains of both.
+    /// The run ended; with the rest of both.
     Taken {
         pattern: &'p str,
         text: &'t str,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The grammar once more, for the compiler: what constants can be checked with has no iterators.
+//! The grammar once more, for compile time: checks in constants cannot use iterators.
 
 /// Returns true if these bytes of a text are a canonical key expression; equivalent to `validate`,
 /// which also returns the fault.
@@ -27,9 +27,9 @@ enum Chunk {
     One,
     /// `**`
     Any,
-    /// Something else that is allowed.
+    /// An allowed chunk of another form.
     Plain,
-    /// Something that is not.
+    /// A chunk that is not allowed.
     Wrong,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a text is not a key expression. Every variant shows the key (shortened, escaped), the byte, and what to write
-//! instead, in one line.
+//! Errors of a text that is no key expression. Every variant shows the key (shortened, escaped),
+//! the byte, and the correction, in one line.
 
 /// A fault in the text of a key expression.
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Inclusion: does a key expression cover another one entirely?
+//! Inclusion: a key expression covers another one entirely.
 //!
 //! Inclusion by the plan of intersection, with one side as the pattern: verbatim chunks of both
 //! sides must be equal in the same order and cut both keys into parts. In a part, chunks before the
@@ -13,8 +13,9 @@ use super::is_wild;
 
 /// Returns true if every name that belongs to `b` also belongs to `a`. Both must be canonical.
 ///
-/// Judged as the protocol does, chunk by chunk: a `true` is always right, but some true inclusions are not seen (`*/**`
-/// covers every name of `**/x`, yet its `*` is not matched with that `**`). Time is bounded by the product of the lengths; nothing is allocated.
+/// The comparison is that of the protocol, chunk by chunk: a `true` is always right, but some true
+/// inclusions are not seen (`*/**` covers every name of `**/x`, yet its `*` is not matched with
+/// that `**`). Time is bounded by the product of the lengths; nothing is allocated.
 ///
 /// ```
 /// use zonda_codec::key_expr::includes;

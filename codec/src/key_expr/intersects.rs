@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Intersection: do two key expressions have a name in common?
+//! Intersection: two key expressions have a name in common.
 //!
-//! No wildcard matches a verbatim chunk, so in a common name each verbatim chunk of one side meets the same chunk of the
-//! other, in order: both keys are cut there and the parts compared pair by pair. In a part without verbatim chunks, the
-//! chunks before the first `**` of either side meet one to one, and so do those after the last. What is left starts with
-//! `**` on one side and ends with `**` on one side. If both sides still hold a `**`, each can absorb the rest of the
-//! other; if only one does, its runs are searched in the other from left to right.
+//! No wildcard matches a verbatim chunk, so in a common name each verbatim chunk of one side meets
+//! the same chunk of the other, in order: both keys are cut there and the parts compared pair by
+//! pair. In a part without verbatim chunks, the chunks before the first `**` of either side meet
+//! one to one, and so do the chunks after the last. The rest starts with `**` on one side and ends
+//! with `**` on one side. If both sides still hold a `**`, each can absorb the rest of the other;
+//! if only one does, its runs are searched in the other from left to right.
 
 use super::chunks::{End, Peeled, Tally, in_parts, peel_ends, runs_in_order};
 use super::glob::chunk_intersects;

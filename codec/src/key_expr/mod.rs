@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Key expressions: which names a text stands for, and how two such sets relate.
+//! Key expressions: the names that a text stands for, and relations of two such sets.
 //!
 //! A key expression is non-empty chunks joined by `/`. The chunk `*` stands for any one chunk, `**` for any number of
 //! chunks (also none), `$*` inside a chunk for any bytes of that chunk (also none). A chunk that starts with `@` is
 //! *verbatim*: only the identical chunk matches it, no wildcard does.
 //!
-//! [`intersects`] and [`includes`] expect canonical text, which [`validate`] checks and [`canonize`] makes. They never
-//! recurse, backtrack or allocate; their cost is bounded by the product of the two lengths whatever a peer sends. On
-//! other text they still return, with an answer that means nothing.
+//! [`intersects`] and [`includes`] expect canonical text, which [`validate`] checks and
+//! [`canonize`] makes. They never recurse, backtrack or allocate; their cost is bounded by the
+//! product of the two lengths whatever a peer sends. On other text they still return, with a
+//! meaningless answer.
 //!
 //! Callers: the wire decoder (validation), the forwarding table (matching), and the user's API through [`KeyExpr`].
 

@@ -36,7 +36,7 @@ enum Text<'a> {
     Short(Short),
 }
 
-/// A short key that is copied whole, without a look at what kind of key it is. From [`KeyExpr::short`].
+/// A short key that is copied whole, whatever its form. From [`KeyExpr::short`].
 #[derive(Clone, Copy)]
 pub struct ShortKey(Short);
 
@@ -48,7 +48,8 @@ impl From<ShortKey> for KeyExpr<'_> {
 }
 
 impl<'a> KeyExpr<'a> {
-    /// Checks `text`; borrows a `&str`, takes over a `String` (one copy into shared memory).
+    /// Checks `text`; borrows a `&str`, takes ownership of a `String` (one copy into shared
+    /// memory).
     ///
     /// # Errors
     /// The text is not a canonical key expression; [`KeyExpr::autocanonize`] accepts more
@@ -116,7 +117,7 @@ impl<'a> KeyExpr<'a> {
         match &self.0 {
             Text::Borrowed(text) => text,
             Text::Shared(text) => text,
-            // Looked through each time it is read, which is cheap for so few bytes. It is always UTF-8.
+            // Validated each time it is read, which is cheap for so few bytes. It is always UTF-8.
             Text::Short(short) => std::str::from_utf8(short.as_slice()).unwrap_or_default(),
         }
     }

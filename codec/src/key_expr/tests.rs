@@ -129,7 +129,7 @@ fn verbatim_chunks_do_not_multiply_the_work() {
     }
 }
 
-/// Keys of up to 40 chunks made of the pieces that hurt.
+/// Keys of up to 40 chunks made of the pieces with the highest cost.
 fn hostile_key() -> impl Strategy<Value = String> {
     let piece = prop_oneof![Just("a"), Just("b"), Just("aa"), Just("$*")];
     let glob = prop::collection::vec(piece, 1..12).prop_map(|pieces| pieces.concat());

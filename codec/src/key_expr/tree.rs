@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! [`KeBoxTree`]: values by key expression, found by the keys that meet another one.
+//! [`KeBoxTree`]: values by key expression, found by the keys that intersect another one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,8 @@ use super::{KeyExpr, intersects, keyexpr};
 
 type OwnedKeyExpr = KeyExpr<'static>;
 
-/// The reference's name of how a tree keeps the nodes below a node. Trees here have one way, whatever is named.
+/// The reference's choice of the container for the nodes below a node. Trees here have one
+/// container, whatever is named.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KeyedSetProvider(());
 
@@ -22,10 +23,11 @@ pub struct NonWild(());
 #[derive(Debug, Clone, Copy, Default)]
 pub struct UnknownWildness(());
 
-/// Values by key expression. Besides the value of one key, [`IKeyExprTree`] finds those of all keys that meet, belong to or
-/// contain another.
+/// Values by key expression. Besides the value of one key, [`IKeyExprTree`] finds the values of all
+/// keys that intersect, belong to or contain another.
 ///
-/// Only branches that can meet the key are searched. Keys come in alphabetic order, each before those below it.
+/// Only branches that can intersect the key are searched. Keys come in alphabetic order, each
+/// before those below it.
 ///
 /// ```
 /// use zonda_codec::key_expr::tree::{IKeyExprTree, IKeyExprTreeMut, KeBoxTree};
@@ -98,28 +100,28 @@ impl<Weight> Node<Weight> {
         Children(&self.below)
     }
 
-    /// Returns true if a place that meets `key` may be below.
+    /// Returns true if a node that intersects `key` may be below.
     fn leads_to(&self, key: &keyexpr) -> bool {
         self.has_verbatim || intersects(&format!("{}/**", self.key), key.as_str())
     }
 }
 
-/// The places one chunk below a [`Node`].
+/// The nodes one chunk below a [`Node`].
 #[derive(Debug)]
 pub struct Children<'a, Weight>(&'a Below<Weight>);
 
 impl<'a, Weight> Children<'a, Weight> {
-    /// Returns true if no place is below.
+    /// Returns true if no node is below.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Counts the places.
+    /// Counts the nodes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Iterates over the places in alphabetic order.
+    /// Iterates over the nodes in alphabetic order.
     pub fn iter(&self) -> impl Iterator<Item = &'a Node<Weight>> + use<'a, Weight> {
         self.0.values()
     }
@@ -133,17 +135,17 @@ pub struct NodeMut<'a, Weight> {
 }
 
 impl<Weight> NodeMut<'_, Weight> {
-    /// Clones the key of the place.
+    /// Clones the key of the node.
     pub fn keyexpr(&self) -> OwnedKeyExpr {
         self.key.clone()
     }
 
-    /// Borrows the value, if there is one.
+    /// Returns the value, if there is one.
     pub fn weight(&self) -> Option<&Weight> {
         self.weight.as_ref()
     }
 
-    /// Borrows the value to change it.
+    /// Returns the value, mutably.
     pub fn weight_mut(&mut self) -> Option<&mut Weight> {
         self.weight.as_mut()
     }
@@ -153,7 +155,7 @@ impl<Weight> NodeMut<'_, Weight> {
         self.weight.take()
     }
 
-    /// Inserts a value and returns the one that was there.
+    /// Inserts a value and returns the previous one.
     pub fn insert_weight(&mut self, weight: Weight) -> Option<Weight> {
         self.weight.replace(weight)
     }
@@ -163,7 +165,7 @@ impl<Weight> NodeMut<'_, Weight> {
 ///
 /// The reference's traits also name the types of iterators.
 pub trait IKeyExprTree<'a, Weight: 'a> {
-    /// A place in the tree.
+    /// A node in the tree, mutably.
     type Node: 'a;
 
     /// Returns the node of this key, if it was ever made; the key is no pattern here.
@@ -240,7 +242,7 @@ pub trait IKeyExprTreeMut<'a, Weight: 'a>: IKeyExprTree<'a, Weight> {
     /// Removes nodes for which the predicate returns true and which have no child; lowest first.
     fn prune_where<F: FnMut(&mut Self::Node) -> bool>(&mut self, predicate: F);
 
-    /// Removes places without a value below which there is none.
+    /// Removes nodes without a value below which there is none.
     fn prune(&mut self);
 }
 
@@ -255,7 +257,7 @@ impl<Weight, Wildness, Children> KeBoxTree<Weight, Wildness, Children> {
         key: &'a keyexpr,
         is_wanted: impl Fn(&keyexpr) -> bool + 'a,
     ) -> impl Iterator<Item = &'a Node<Weight>> {
-        // Without wildcards on either side there is one place to look at.
+        // Without wildcards on either side there is one node to look at.
         let is_plain = !self.is_wild && !key.is_wild();
         let one = is_plain.then(|| self.place(key)).flatten();
         let walk = (!is_plain).then(|| Walk::new(&self.below, Some(key)));
@@ -304,7 +306,7 @@ impl<'a, Weight> Iterator for Walk<'a, Weight> {
     }
 }
 
-/// [`Walk`], for changing values.
+/// Iterator like [`Walk`], for changing values.
 struct WalkMut<'a, Weight> {
     key: Option<&'a keyexpr>,
     open: Vec<std::collections::btree_map::ValuesMut<'a, Box<str>, Node<Weight>>>,

@@ -24,7 +24,7 @@ pub fn validate(key: &str) -> Result<(), KeyExprError> {
 /// Spellings that pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Canonical ones only.
+    /// Canonical texts only.
     Canonical,
     /// Canonical texts and texts that canonisation can repair.
     Repairable,

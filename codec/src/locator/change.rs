@@ -143,12 +143,12 @@ impl OptionsMut<'_> {
         self.options().as_str()
     }
 
-    /// Returns `true` if there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.options().is_empty()
     }
 
-    /// Sets the value of a key, in place of the one it has.
+    /// Sets the value of a key, in place of its previous one.
     ///
     /// # Errors
     /// The key or the value cannot stand in an endpoint, or the endpoint is too long with it.
@@ -240,7 +240,7 @@ impl AsRef<str> for OptionsMut<'_> {
     }
 }
 
-/// Leaves private keys out, as [`Options`] does.
+/// Omits private keys, as [`Options`] does.
 impl fmt::Display for OptionsMut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.options(), f)

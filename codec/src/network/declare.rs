@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! DECLARE: what a node has and wants, announced to its neighbours.
+//! DECLARE: entities and interests of a node, announced to its neighbours.
 //!
 //! ```text
 //!  7 6 5 4 3 2 1 0
@@ -56,7 +56,7 @@ const D_FINAL: u8 = 0x1a;
 pub struct QueryableInfo {
     /// Set if the queryable knows everything about its key.
     pub complete: bool,
-    /// Hops to it.
+    /// Hops to the queryable.
     pub distance: u16,
 }
 
@@ -73,7 +73,7 @@ pub enum Declaration<'a> {
         /// The key; its mapping is not on the wire and reads as the sender's.
         wire_expr: WireExpr<'a>,
     },
-    /// `id` stands for nothing any more.
+    /// The end of `id`, which stands for nothing any more.
     UndeclareKeyExpr {
         /// The id.
         id: u16,
@@ -126,7 +126,7 @@ pub enum Declaration<'a> {
     Final,
 }
 
-/// A declaration with what surrounds it.
+/// A declaration with its header fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Declare<'a> {
     /// The interest that is answered.

@@ -132,7 +132,8 @@ pub struct PassedHead<'a> {
     /// The body as it came, without its payload.
     raw: &'a [u8],
     stamp: Option<Timestamp>,
-    /// The message, if it has to be written anew: it brings what stands outside of head and body, or loses its timestamp.
+    /// The message, if it has to be written anew: it has fields outside of head and body, or loses
+    /// its timestamp.
     push: Option<&'a Push<'a>>,
 }
 

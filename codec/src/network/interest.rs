@@ -55,7 +55,7 @@ impl InterestOptions {
     pub const QUERYABLES: InterestOptions = InterestOptions(0x04);
     /// Liveliness tokens.
     pub const TOKENS: InterestOptions = InterestOptions(0x08);
-    /// One declaration on the interest's own key stands for all.
+    /// Flag: one declaration on the interest's own key stands for all.
     pub const AGGREGATE: InterestOptions = InterestOptions(0x80);
 
     /// Creates the options with these bits; unknown bits are dropped.

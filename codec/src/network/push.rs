@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PUSH: a sample on its way to the subscribers. The hot path of everything.
+//! PUSH: a sample on its way to the subscribers, the hot path of the codec.
 //!
 //! ```text
 //!  7 6 5 4 3 2 1 0
@@ -74,9 +74,9 @@ impl<'a> Push<'a> {
         Self::read_any(header, reader)
     }
 
-    /// Reads the form that nearly all pushes have: at most a qos extension, and a PUT with at most a
-    /// timestamp. Straight-line code that touches nothing else of the message; `None` for all other forms
-    /// and for errors.
+    /// Reads the form that nearly all pushes have: at most a qos extension, and a PUT with at most
+    /// a timestamp. Straight-line code that touches no other part of the message; `None` for all
+    /// other forms and for errors.
     #[inline(always)]
     pub(crate) fn read_usual(header: u8, reader: &mut Reader<'a>) -> Option<(Self, &'a [u8])> {
         let wire_expr = WireExpr::read(header, reader).ok()?;
@@ -136,7 +136,7 @@ impl<'a> Push<'a> {
         Ok((push, reader.since(mark)))
     }
 
-    /// Writes everything before the body: what a publisher prepares once and a router writes anew.
+    /// Writes everything before the body, which a publisher prepares once and a router writes anew.
     ///
     /// # Errors
     /// [`EncodeError`] if it does not fit; the position is then unchanged.

@@ -66,13 +66,14 @@ pub struct Request<'a> {
     pub node_id: u16,
     /// Queryables that get it.
     pub target: Target,
-    /// The most replies that are wanted, at least 1; `None` for all.
+    /// The limit of replies, at least 1; `None` for all.
     pub budget: Option<u32>,
     /// The time that the querier waits, in whole milliseconds; `None` for the default of 10 s.
     pub timeout: Option<Duration>,
     /// Times collected on the way.
     pub ts_stack: Option<TsStack<'a>>,
-    /// The querier understands an error reply that stands for the replies of a node whose link was lost.
+    /// Set if the querier understands an error reply that stands for the replies of a node whose
+    /// link was lost.
     pub hears_of_losses: bool,
     /// The query.
     pub body: Query<'a>,

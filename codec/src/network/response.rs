@@ -35,7 +35,7 @@ pub struct Response<'a> {
     pub rid: u32,
     /// The key of the answer; empty for a timeout.
     pub wire_expr: WireExpr<'a>,
-    /// The request's treatment.
+    /// Quality of service of the request.
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,
@@ -77,7 +77,7 @@ pub struct ResponseHead<'a> {
     pub rid: u32,
     /// The key of the answer; empty for a timeout.
     pub wire_expr: WireExpr<'a>,
-    /// The request's treatment.
+    /// Quality of service of the request.
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,

@@ -26,7 +26,7 @@ use crate::{
 pub struct ResponseFinal {
     /// The request's number.
     pub rid: u32,
-    /// The request's treatment.
+    /// Quality of service of the request.
     pub qos: Qos,
     /// The hop's time.
     pub timestamp: Option<Timestamp>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PUSHes in a row that have the same head. One publisher's stream is little else, so the head is read once and
-//! compared from then on.
+//! PUSHes in a row that have the same head. The stream of one publisher is mostly such a row, so
+//! the head is read once and compared from then on.
 
 mod likeness;
 
@@ -76,8 +76,8 @@ impl<'a> PushRun<'a> {
     /// Returns the run that follows `push` in `rest`. `start` is the position of `push`, `raw_body`
     /// its body as it came.
     ///
-    /// `None` if the next message is another one. Some are not recognised although they are alike, as the last ones of a
-    /// batch; they have to be read one by one.
+    /// `None` if the next message is another one. Some are not recognised although they are alike,
+    /// as the last ones of a batch; they have to be read one by one.
     #[inline(always)]
     pub fn following(
         start: Reader<'a>,
@@ -154,7 +154,8 @@ impl<'a> PushRun<'a> {
         reader.take(WORD_BYTES).is_ok() && reader.take(tail.len()) == Ok(tail)
     }
 
-    /// Reads the timestamp of the next message, if that begins alike and has the usual size and clock.
+    /// Reads the timestamp of the next message; returns true if the message begins alike and has
+    /// the usual size and clock.
     #[inline(never)]
     fn has_stamp(&mut self, front: u128) -> bool {
         let read = || {

@@ -12,7 +12,8 @@ use crate::{
     writer::{EncodeError, Writer},
 };
 
-/// A checked view of the extension. Nothing here writes entries of its own; it is passed on as it came.
+/// A checked view of the extension. This implementation writes no entries; it forwards the stack as
+/// it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TsStack<'a> {
     raw: &'a [u8],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! HELLO: I am here, reachable there.
+//! HELLO: a node's answer, with its locators.
 //!
 //! ```text
 //!  7 6 5 4 3 2 1 0
@@ -25,7 +25,7 @@ use crate::{
 
 const FLAG_LOCATORS: u8 = 0x20;
 
-/// I am here.
+/// A node's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello<'a> {
     /// The protocol version.

@@ -61,7 +61,7 @@ impl<'a> Locators<'a> {
         let announced = reader.z64()?;
         let start = *reader;
         let mut count = 0;
-        // Each takes at least a byte, so a count that lies ends with the input.
+        // Each takes at least a byte, so a count that is too large ends with the input.
         while (count as u64) < announced {
             let text = reader.str_z8()?;
             if !is_wire_locator(text) {

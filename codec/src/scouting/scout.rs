@@ -31,7 +31,7 @@ pub struct Scout {
     pub version: u8,
     /// The roles looked for.
     pub what: Roles,
-    /// The id of the asking node; usually left out.
+    /// The id of the scouting node; usually left out.
     pub zid: Option<ZenohId>,
 }
 

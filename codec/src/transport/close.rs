@@ -19,7 +19,7 @@ use crate::{
     writer::{Encode, EncodeError, Writer},
 };
 
-/// Why a connection ends.
+/// Reasons of the end of a connection.
 pub mod reason {
     /// No particular reason; a user's close.
     pub const GENERIC: u8 = 0;
@@ -44,9 +44,9 @@ const FLAG_SESSION: u8 = 0x20;
 /// The end of a link or of the whole connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Close {
-    /// Why; see [`reason`].
+    /// The reason; see [`reason`].
     pub reason: u8,
-    /// All links of the connection, not this one alone.
+    /// Set if all links of the connection end, not this one alone.
     pub session: bool,
 }
 

@@ -34,11 +34,11 @@ pub struct Fragment<'a> {
     pub priority: Priority,
     /// The fragment's number on the channel.
     pub sn: u32,
-    /// More pieces follow.
+    /// Set if more pieces follow.
     pub more: bool,
     /// Set on the first fragment.
     pub first: bool,
-    /// The message in progress is given up.
+    /// Set if the message in progress is given up.
     pub drop: bool,
     /// The piece.
     pub payload: &'a [u8],
@@ -70,7 +70,7 @@ impl<'a> Fragment<'a> {
         Ok(fragment)
     }
 
-    /// Writes everything before the piece; the caller appends it. `self.payload` is not looked at.
+    /// Writes everything before the piece, which the caller appends. `self.payload` is ignored.
     ///
     /// # Errors
     /// [`EncodeError`] if it does not fit; the position is then unchanged.

@@ -93,7 +93,7 @@ impl Default for Resolution {
     }
 }
 
-/// The batch size that INIT means when it names none.
+/// The default batch size of INIT.
 const DEFAULT_BATCH_SIZE: u16 = u16::MAX;
 
 /// The opener's first message: its id and its offers.
@@ -113,7 +113,7 @@ pub struct InitSyn<'a> {
     pub ext: InitExt<'a>,
 }
 
-/// The acceptor's answer: what is agreed, and a cookie to come back with.
+/// The acceptor's answer: the agreed parameters, and a cookie to be returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InitAck<'a> {
     /// The protocol version.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The extensions of INIT: the features of a connection. What is offered and not echoed is off.
+//! The extensions of INIT: the features of a connection. A feature that is offered and not echoed
+//! is off.
 //!
 //! ```text
 //! 0x01 qos          unit      0x43 auth         bytes    0x06 compression  unit
@@ -82,19 +83,19 @@ impl QosLink {
 /// The features offered or agreed. The default is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InitExt<'a> {
-    /// Eight priorities.
+    /// Support of eight priorities.
     pub qos: bool,
     /// Priorities and reliability of this link; not together with `qos`.
     pub qos_link: Option<QosLink>,
-    /// Probe for shared memory.
+    /// A probe for shared memory.
     pub shm: Option<&'a [u8]>,
-    /// Authentication: a chain of extensions of its own.
+    /// Authentication, in a chain of extensions of its own.
     pub auth: Option<&'a [u8]>,
     /// Key exchange for several links.
     pub multilink: Option<&'a [u8]>,
-    /// No sequence numbers, no priorities.
+    /// A link without sequence numbers and priorities.
     pub low_latency: bool,
-    /// Batches may be compressed.
+    /// Compression of batches.
     pub compression: bool,
     /// The level of the protocol's amendments; 0 is not written.
     pub patch: u8,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! JOIN: a multicast node's presence, repeated before its lease runs out.
+//! JOIN: the presence of a multicast node, repeated before its lease expires.
 //!
 //! ```text
 //!  7 6 5 4 3 2 1 0
@@ -34,7 +34,7 @@ const KEY_QOS: u8 = 0x51;
 const KEY_SHM: u8 = 0x52;
 const KEY_PATCH: u8 = 0x27;
 
-/// The batch size that JOIN means when it names none.
+/// The default batch size of JOIN.
 const DEFAULT_BATCH_SIZE: u16 = 8192;
 
 /// The next sequence numbers of a reliable and a best-effort channel.
@@ -64,7 +64,7 @@ impl NextSn {
     }
 }
 
-/// A multicast node's presence.
+/// The presence of a multicast node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Join<'a> {
     /// The protocol version.

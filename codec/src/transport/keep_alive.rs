@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! KEEP_ALIVE: a sign of life when there is nothing else to send.
+//! KEEP_ALIVE: shows that the sender is alive when it has nothing else to send.
 //!
 //! ```text
 //!  7 6 5 4 3 2 1 0
@@ -18,7 +18,7 @@ use crate::{
     writer::{Encode, EncodeError, Writer},
 };
 
-/// A sign of life.
+/// A keep-alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeepAlive;
 

@@ -50,7 +50,7 @@ pub struct OpenExt<'a> {
     pub qos: bool,
     /// Shared memory.
     pub shm: Option<&'a [u8]>,
-    /// Authentication: a chain of extensions of its own.
+    /// Authentication, in a chain of extensions of its own.
     pub auth: Option<&'a [u8]>,
     /// The proof that several links come from one node; the Ack carries no bytes.
     pub multilink: Option<&'a [u8]>,
@@ -125,7 +125,7 @@ impl<'a> OpenExt<'a> {
     }
 }
 
-/// The opener's second word.
+/// The opener's second message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenSyn<'a> {
     /// The lease of the opener, in whole milliseconds.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Messages of ours made from random bytes, borrowing from them: what proptest shrinks are the bytes.
+//! Messages of ours made from random bytes, which they borrow from: proptest shrinks the bytes.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Messages as JSON, in the conventions of the golden vectors: byte strings in hex, ids and timestamp ids as
-//! hex numbers, leases in milliseconds, what is absent as null.
+//! Messages as JSON, in the conventions of the golden vectors: byte strings in hex, ids and
+//! timestamp ids as hex numbers, leases in milliseconds, absent fields as null.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use serde_json::{Map, Value, json};

@@ -52,7 +52,7 @@ pub fn is_canonical(text: &str) -> bool {
                 && !chunk.contains("$*$*")
                 && !bare.contains(['*', '$', '#', '?']))
     };
-    // Removing `$*` must not make another `$*` out of what was around it, as in `$$**`.
+    // Removing `$*` must not make another `$*` out of the characters around it, as in `$$**`.
     let dollars_fit = text
         .match_indices('$')
         .all(|(at, _)| text[at + 1..].starts_with('*'));

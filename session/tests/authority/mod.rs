@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! An authority for tests: certificates that it signs, in files of a directory that goes with it.
+//! An authority for tests: certificates that it signs, in files of a directory that is deleted with
+//! it.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 

@@ -21,7 +21,8 @@ pub enum Context {
     AsyncStd,
 }
 
-/// Runs `future` in that context, as a task where it has tasks. A panic of the future is the caller's.
+/// Runs `future` in this context, as a task where it has tasks. A panic of the future is propagated
+/// to the caller.
 pub fn in_context<T: Send + 'static>(
     context: Context,
     future: impl Future<Output = T> + Send + 'static,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A publishing session, a subscribing one, the way between them, and the account of what went over it.
+//! A publishing session, a subscribing one, the proxy between them, and the account of the messages
+//! that passed it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -171,7 +172,7 @@ impl Scene {
         bytes.into()
     }
 
-    /// Publishes a message and writes down what came of it.
+    /// Publishes a message and records its outcome.
     pub fn offer(&mut self, offer: Offer) -> Published {
         let number = self.numbers;
         let payload = self.next_payload(offer.size);
@@ -189,7 +190,7 @@ impl Scene {
         result
     }
 
-    /// Holds the peer up until nothing more goes into its queue.
+    /// Holds the peer until no more messages go into its queue.
     pub fn fill(&mut self) {
         self.proxy.hold();
         let offer = Offer {
@@ -218,7 +219,7 @@ impl Scene {
     /// Checks that exactly the accepted messages arrived, in their order, and that the counters
     /// agree.
     pub fn settle_accounts(&mut self) {
-        // A last one, behind which nothing can come any more.
+        // A last message, behind which none can come.
         let last = Offer {
             control: CongestionControl::Block,
             call: Call::Wait,

@@ -99,7 +99,8 @@ pub fn a_router_passes_everything_on(place: &Place, runtime: RuntimeKind) {
     drop(token);
 }
 
-/// A session finds the listener again that has ended and begun anew at the same place, and is heard.
+/// A session finds a listener again that has ended and begun anew at its old place, and sends to
+/// it.
 pub fn a_listener_comes_back(place: &Place, runtime: RuntimeKind) {
     let first = listening(place, runtime, Config::peer());
     let at = locator(&first);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use zonda::{Config, Wait};
 
-/// A directory that goes with it.
+/// A directory that is deleted with its owner.
 struct Place(PathBuf);
 
 impl Place {
@@ -165,7 +165,7 @@ fn an_address_to_come_from_that_is_not_there() {
     }
 }
 
-/// Pieces of keys and certificates that are missing or cannot be read, at the end that shows them.
+/// Parts of keys and certificates that are missing or cannot be read, at the end that shows them.
 #[cfg(feature = "tls")]
 #[test]
 fn pieces_that_cannot_be_read() {
@@ -250,7 +250,7 @@ fn keys_that_do_not_belong_together() {
     }
 }
 
-/// A private key in an endpoint is shown by nothing: no error, no list, no configuration.
+/// No error, list or configuration shows a private key in an endpoint.
 #[cfg(feature = "tls")]
 #[test]
 fn a_key_in_an_endpoint_is_shown_nowhere() {

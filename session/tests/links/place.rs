@@ -12,15 +12,15 @@ use zonda::config::RuntimeKind;
 #[cfg(feature = "tls")]
 use crate::authority::Authority;
 
-/// A place to listen at, of one kind of link, and what both ends have to be configured with.
+/// A listening place of one kind of link, with the settings of both ends.
 pub struct Place {
-    /// The kind's name, as endpoints have it.
+    /// The kind's name in endpoints.
     pub kind: &'static str,
     /// The endpoint to listen on.
     pub listen: String,
     /// Set if messages may get lost.
     pub is_lossy: bool,
-    /// Why there is no such place on this machine.
+    /// The reason why this machine has no such place.
     pub missing: Option<&'static str>,
     settings: Vec<(&'static str, String)>,
     /// Resources of the place, such as files.
@@ -206,14 +206,14 @@ fn path() -> PathBuf {
     std::env::temp_dir().join(name)
 }
 
-/// The files of a path that a listener may have left.
+/// The files of a path that a listener may have left behind.
 #[cfg(unix)]
 struct Files(PathBuf);
 
 #[cfg(unix)]
 impl Drop for Files {
     fn drop(&mut self) {
-        // mostly they are gone already
+        // mostly they do not exist any more
         let _ = std::fs::remove_file(&self.0);
         let _ = std::fs::remove_file(self.0.with_extension("lock"));
     }

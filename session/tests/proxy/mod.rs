@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A way between two sessions that can be held up and cut.
+//! A proxy between two sessions that can hold and cut the connection.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -14,7 +14,7 @@ use crate::pair::{alone, blocking};
 use zonda::bytes::ZBytes;
 use zonda::{Config, Session, Wait};
 
-/// State of the way to the listening session.
+/// State of the direction to the listening session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
     Open,
@@ -22,7 +22,7 @@ enum Gate {
     Cut,
 }
 
-/// Passes one connection on.
+/// Forwards one connection.
 pub struct Proxy {
     address: SocketAddr,
     gate: Arc<(Mutex<Gate>, Condvar)>,
@@ -31,7 +31,7 @@ pub struct Proxy {
     seen: Arc<Mutex<Vec<u8>>>,
 }
 
-/// Bytes of a stream that are kept to be looked at.
+/// Limit of the bytes of a stream that are kept for inspection.
 const SEEN_BYTES_MAX: usize = 1 << 20;
 
 impl Proxy {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! A wire that can be cut.
+//! A connection that can be cut.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -40,7 +40,7 @@ impl Relay {
                                 break;
                             }
                         }
-                        // the other direction may have done so already
+                        // the other direction may have been shut down already
                         let _ = to.shutdown(Shutdown::Both);
                     });
                 }

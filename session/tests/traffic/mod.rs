@@ -16,7 +16,7 @@ pub fn port(of: &Session) -> u16 {
     port.parse().expect("a number")
 }
 
-/// Messages of all sizes, both ways at the same time: nothing is lost, and their order stays.
+/// Messages of all sizes, both ways at the same time: none is lost, and their order stays.
 pub fn check_traffic(first: &Session, second: &Session, sizes: &[usize]) {
     const ROUNDS: usize = 20;
     std::thread::scope(|scope| {
@@ -53,8 +53,8 @@ pub fn check_traffic(first: &Session, second: &Session, sizes: &[usize]) {
     });
 }
 
-/// Messages of these sizes, both ways, one at a time. One that is lost, as where a socket has no room for all datagrams of a
-/// large message, is sent again.
+/// Messages of these sizes, both ways, one at a time. A message that is lost, as where a socket has
+/// no room for all datagrams of a large one, is sent again.
 pub fn check_each(first: &Session, second: &Session, sizes: &[usize]) {
     for (from, to, key) in [(first, second, "test/there"), (second, first, "test/back")] {
         let subscriber = to.declare_subscriber(key).wait().expect("a subscriber");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The end that measures: round trips one after the other, and flows as fast as they go.
+//! The end that measures: round trips one after the other, and flows at full speed.
 
 use std::time::{Duration, Instant};
 
@@ -14,9 +14,9 @@ use super::{Count, told};
 
 /// Payload of a round trip in bytes, as in the studies.
 const TRIP: usize = 64;
-/// Time that an answer has.
+/// Time limit of an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Attempts at the first round trip: the way may still be made known.
+/// Attempts at the first round trip: the routes may still be under way.
 const TRIES: u32 = 5;
 /// Silence of a flow after which the rest counts as lost.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -117,7 +117,7 @@ impl Trips {
     }
 }
 
-/// The way of a flow.
+/// Destination and size of a flow.
 pub struct Way<'p> {
     /// The place of the node that counts.
     pub place: &'p str,
@@ -134,7 +134,7 @@ pub struct Flow {
     count: Count,
 }
 
-/// Publishes as fast as it goes for so long, and waits until all has arrived.
+/// Publishes at full speed for a time, and waits until all has arrived.
 pub fn flow(
     session: &Session,
     way: &Way<'_>,

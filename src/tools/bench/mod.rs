@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `zonda bench`: what passes between two nodes where they run, through whatever lies between.
+//! `zonda bench`: measures the traffic between two nodes where they run, through whatever lies
+//! between.
 //!
 //! The node that serves is alive on `KEY/ZID/alive`, answers `KEY/ZID/ping/RUN` on
 //! `KEY/ZID/pong/RUN`, counts the messages on `KEY/ZID/flow/RUN`, and returns its counts and its

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nodes between two others, as far as known: the links of both ends, and the links that routers
+//! Nodes between two ends, as far as known: the links of both ends, and the links that routers
 //! list in their admin space.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -37,7 +37,8 @@ pub fn neighbours(session: &Session) -> Vec<Neighbour> {
 /// Neighbours of each node.
 type Known = BTreeMap<String, Vec<Neighbour>>;
 
-/// A way from this node to another one: each node that it comes to, the last one being the other; empty if it is not known.
+/// A path from this node to another one: each node on it, the last one being the destination; empty
+/// if it is not known.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Path(Vec<Neighbour>);
 

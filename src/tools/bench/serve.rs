@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The end that answers and counts.
+//! The end that replies and counts.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -123,7 +123,7 @@ fn tell(session: &Session, query: &Query, counters: &Mutex<Counters>) -> Result<
         links: path::neighbours(session),
         count,
     };
-    // a node that asks and leaves is none of ours
+    // a node that queries and leaves is no failure of this one
     if let Err(error) = query
         .reply(query.key_expr(), serde_json::to_vec(&told)?)
         .wait()

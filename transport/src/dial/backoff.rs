@@ -39,6 +39,7 @@ impl RetryPolicy {
     /// # Errors
     /// [`EndpointProblem::Option`] for a value that cannot be.
     pub fn with_endpoint(self, endpoint: &Endpoint) -> Result<RetryPolicy, EndpointProblem> {
+        // Parsers of the values.
         let milliseconds = |value: &str| {
             value
                 .parse()
@@ -52,6 +53,7 @@ impl RetryPolicy {
                 .ok()
                 .filter(|factor: &f64| factor.is_finite() && *factor >= 1.0)
         };
+        // Options of the endpoint override the policy.
         Ok(RetryPolicy {
             init: option(endpoint, "retry_period_init_ms", expected, milliseconds)?
                 .unwrap_or(self.init),
@@ -98,7 +100,7 @@ impl Backoff {
     /// Creates a backoff from the defaults and the options of the endpoint.
     ///
     /// # Errors
-    /// As [`RetryPolicy::with_endpoint`].
+    /// The errors of [`RetryPolicy::with_endpoint`].
     pub fn of(endpoint: &Endpoint) -> Result<Backoff, EndpointProblem> {
         RetryPolicy::default()
             .with_endpoint(endpoint)

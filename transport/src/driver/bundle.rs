@@ -264,11 +264,13 @@ impl<H: Handler> Bundle<H> {
             timers,
             direct,
         } = joining;
+        // A connection that has lost its last link takes no new one.
         let mut state = self.state.lock();
         let had_links = state.next_id > 0;
         if self.outbox.is_closed() || (had_links && state.members.is_empty()) {
             return None;
         }
+        // Add the link and count its tasks.
         let member = Arc::new(Member {
             id: state.next_id,
             direct,
@@ -284,12 +286,14 @@ impl<H: Handler> Bundle<H> {
         state.members.push(Arc::clone(&member));
         member.valve.hold(state.held);
         drop(state);
+        // The lease begins with the first link.
         if !had_links {
             self.outbox.note_received(clock::now());
         }
         let (id, bundle, tasks) = (member.id, Arc::clone(self), runtime.clone());
         let timers = timers.steady(false);
         runtime.spawn("zonda-rx", move || async move {
+            // Adopt the socket on the task's own thread.
             let valid_until = stream.valid_until();
             let (read, write) = match stream.adopt(&tasks) {
                 Ok(halves) => halves,
@@ -300,6 +304,7 @@ impl<H: Handler> Bundle<H> {
                     return bundle.finish_task();
                 }
             };
+            // Start the writing task, and continue as the reading task.
             let (shared, own) = (Arc::clone(&bundle), Arc::clone(&member));
             let standing = standing::Standing::new(tasks.clone(), shared, own, timers);
             let standing = standing.valid_until(valid_until);

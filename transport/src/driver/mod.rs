@@ -77,6 +77,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
             outbox,
         } = drive;
         outbox.note_received(clock::now());
+        // Adopt the socket on the task's own thread.
         let (valid_until, valve) = (stream.valid_until(), stream.valve());
         let is_forgeable = stream.is_forgeable();
         let halves = stream.adopt(&tasks);
@@ -89,6 +90,7 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
                 return;
             }
         };
+        // Start the writing task, and continue as the reading task.
         let keep_alive = timers.remote_keep_alive();
         let timers = timers.steady(receiver.framing().is_bare());
         let writer = write::Writing::new(tasks.clone(), Arc::clone(&outbox), timers);

@@ -33,8 +33,8 @@ use super::{Ended, Handler};
 /// and its prefix.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Bytes of a receive block while a link brings little: a page, of which an idle link has thousands of times less than of
-/// [`BLOCK_BYTES`].
+/// Bytes of a receive block while a link brings little: a page, a 64th of [`BLOCK_BYTES`], because a
+/// node may have thousands of idle links.
 const SMALL_BLOCK_BYTES: usize = 4096;
 
 /// Maximum bytes of a read that consists of one keep-alive, which an idle peer sends.
@@ -237,6 +237,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     /// Passes the whole batches of the block to the receiver, as many as the handler takes in one
     /// go.
     fn deliver(&mut self) -> Result<Progress, Ended> {
+        // Other framings and landed fragments are handled first.
         let framing = self.receiver.framing();
         if framing != Framing::Plain {
             return self.deliver_framed(framing);
@@ -248,6 +249,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             return Ok(Progress::Done);
         };
         loop {
+            // Find the next whole batch, or the one that a pause interrupted.
             if self.handler.wants_pause() {
                 return Ok(Progress::Paused);
             }
@@ -260,6 +262,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             if self.outbox.is_closed() {
                 return Err(self.why_closed());
             }
+            // Decode the batch and deliver its messages.
             self.consumed = end;
             let handler = &mut self.handler;
             let flow = match paused {
@@ -281,11 +284,13 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     /// Returns the buffer for the next read: the same block if no sample holds it, else another one
     /// that starts with the unfinished batch.
     fn next_buffer(&mut self) -> RxBuf {
+        // Change the size of the block if the last reads call for it.
         let (bytes, filled) = (self.block.0.capacity(), self.block.0.filled().len());
         let wanted = block_bytes(bytes, filled, filled - self.consumed);
         if wanted != bytes {
             return self.resized(wanted);
         }
+        // Reuse the block if no sample holds it.
         if let Some(block) = Arc::get_mut(&mut self.block) {
             let mut buffer = block.0.take();
             if self.consumed == buffer.filled().len() {
@@ -297,6 +302,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             }
             return buffer;
         }
+        // Move the unfinished batch to another block, and keep the held one for later.
         let mut fresh = self.unused_block();
         let left = self.block.0.filled().get(self.consumed..).unwrap_or(&[]);
         fresh.spare_mut()[..left.len()].copy_from_slice(left);
@@ -363,7 +369,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 }
 
-/// Returns the size of the next block, after one of `bytes` of which a read has filled `filled` and an unfinished batch is `left`:
+/// Returns the size of the block after one of `bytes`, of which `filled` are read and `left` are an unfinished batch:
 /// small again after a keep-alive, large once much comes.
 fn block_bytes(bytes: usize, filled: usize, left: usize) -> usize {
     if left > 0 || filled > SMALL_BLOCK_BYTES / 2 {

@@ -308,6 +308,7 @@ impl<R: Runtime> Writing<R> {
     async fn while_closing(&self, part: impl Future<Output = bool>) -> Closed {
         let mut part = pin!(part);
         loop {
+            // Wait for the part, a signal or the deadline, whichever is first.
             let close_by = self.outbox.close_by();
             let mut due = pin!(self.runtime.sleep_until(close_by));
             let step = poll_fn(|context| {
@@ -319,6 +320,7 @@ impl<R: Runtime> Writing<R> {
                 }
                 due.as_mut().poll(context).map(|()| Err(Event::Due))
             });
+            // The deadline may have been extended during the wait.
             match step.await {
                 Ok(done) => return Closed::Done(done),
                 Err(Event::Signals(signals)) if signals & signal::ABORT != 0 => {

@@ -138,7 +138,7 @@ pub(crate) struct Bound {
 /// Steps between an accepted socket and the first message of its peer.
 #[derive(Debug, Clone)]
 pub(crate) enum Entrance {
-    /// No steps.
+    /// The socket needs no steps.
     Open,
     /// A handshake of TLS.
     #[cfg_attr(
@@ -155,7 +155,7 @@ pub(crate) enum Entrance {
     /// A handshake of QUIC, on the socket that all of its links share.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nobody shares"))]
     Quic(quic::Gate),
-    /// No steps; but threads make the sockets and pass them on.
+    /// The socket needs no steps; threads make the sockets and pass them on.
     #[cfg(unix)]
     #[cfg_attr(
         not(any(target_os = "linux", feature = "serial")),
@@ -197,6 +197,7 @@ impl Entrance {
 
     /// Takes a connection through its entrance: at once, or by a future to wait for.
     pub(crate) fn pass<'a, R: Runtime>(&'a self, runtime: &'a R, arrival: Arrival) -> Passage<'a> {
+        // QUIC has its own handshake.
         let stream = match arrival {
             Arrival::Socket(socket) => LinkStream::from(socket),
             Arrival::Quic(stranger) => {
@@ -206,6 +207,7 @@ impl Entrance {
                 }));
             }
         };
+        // Other links begin with a socket.
         match self {
             Entrance::Open | Entrance::Quic(_) => Passage::Done(stream),
             #[cfg(unix)]

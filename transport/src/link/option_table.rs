@@ -209,7 +209,8 @@ pub fn check_options(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     Ok(())
 }
 
-/// Lists the options of an endpoint that are accepted and have no effect here, each in a clause: name, value and reason.
+/// Lists the options of an endpoint that are accepted and have no effect here, each in a clause:
+/// name, value and reason.
 #[must_use]
 pub fn idle_options(endpoint: &Endpoint) -> Vec<String> {
     let kind = endpoint.proto();
@@ -237,6 +238,7 @@ fn options(endpoint: &Endpoint) -> Vec<(&str, &str, Part)> {
 /// Checks the values of the options that no other code reads.
 fn check_label(option: &LinkOption, kind: &str, value: &str) -> Result<(), EndpointProblem> {
     let priority = |text: &str| text.parse::<u8>().ok().filter(|priority| *priority <= 7);
+    // Only the options that no link reads are checked here.
     let (is_valid, expected) = match option.name {
         "rel" if !matches!(kind, "udp" | "quic") => (
             matches!(value, "0" | "1"),
@@ -282,6 +284,7 @@ fn unknown(name: &str, what: String) -> EndpointProblem {
 fn misplaced(known: Option<&LinkOption>, endpoint: &Endpoint, name: &str, part: Part) -> String {
     let kind = endpoint.proto();
     match known {
+        // A known option in the wrong part, or for other kinds of link.
         Some(option) if option.is_for(kind) => {
             format!("stands after {part}; write it after {}", option.part)
         }
@@ -289,6 +292,7 @@ fn misplaced(known: Option<&LinkOption>, endpoint: &Endpoint, name: &str, part: 
             "is not for {kind} endpoints; it is for {}",
             option.kinds.join(", ")
         ),
+        // An unknown option: suggest the nearest one.
         None => match nearest(kind, name) {
             Some(option) if option.part == part => {
                 format!("is unknown; did you mean {}?", option.name)

@@ -65,7 +65,7 @@ impl SocketOptions {
     /// is ignored.
     ///
     /// # Errors
-    /// As [`SocketOptions::of`].
+    /// The errors of [`SocketOptions::of`].
     pub(crate) fn of_group(endpoint: &Endpoint) -> Result<SocketOptions, EndpointProblem> {
         Ok(SocketOptions {
             send_buffer_bytes: size(endpoint, "so_sndbuf")?,
@@ -84,7 +84,7 @@ impl SocketOptions {
     /// Applies all but `bind` to a socket that is neither connected nor listening.
     ///
     /// # Errors
-    /// Those of the system: no such interface, or not allowed.
+    /// The errors of the system: no such interface, or not allowed.
     pub fn apply(&self, socket: &Socket) -> io::Result<()> {
         if let Some(bytes) = self.send_buffer_bytes {
             socket.set_send_buffer_size(bytes)?;

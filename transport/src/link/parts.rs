@@ -35,8 +35,9 @@ pub(super) fn first_part<'s>(
 /// Passes `slices`, `MOST` at most, to `send` part by part until the socket is full. Returns the
 /// number of bytes that count as sent.
 ///
-/// A session that encodes what it sends counts the last byte of a part only when the socket has all of it: the socket is full
-/// where that byte is missing, and has room again where nothing but that byte is counted.
+/// A session that encodes what it sends counts the last byte of a part only when the socket has all
+/// of it: the socket is full where that byte is missing, and has room again where nothing but that
+/// byte is counted.
 #[cfg(target_os = "linux")]
 pub(crate) fn send_parts<const MOST: usize>(
     mut slices: &mut [IoSlice<'_>],

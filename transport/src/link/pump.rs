@@ -137,7 +137,7 @@ where
 /// They end with the link.
 ///
 /// # Errors
-/// Those of the system: no descriptors, no thread.
+/// The errors of the system: no descriptors, no thread.
 pub(super) fn carry<F>(read: F, write: F) -> io::Result<Socket>
 where
     F: AsFd + Send + 'static,

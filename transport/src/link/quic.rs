@@ -76,6 +76,7 @@ pub(super) async fn connect<R: Runtime>(
     terms: &Terms<'_>,
 ) -> Result<Connected, LinkFailure> {
     check(terms.endpoint)?;
+    // Resolve the host.
     let HostPort { host, port } = HostPort::of(terms.endpoint)?;
     let dialling = dialling(terms, &host)?;
     let search = runtime.resolve(host.clone(), port);
@@ -85,6 +86,7 @@ pub(super) async fn connect<R: Runtime>(
         host,
         failure: error.into(),
     })?);
+    // Try the addresses in turn, each for its share of the time.
     let mut failures = Vec::new();
     for (index, &to) in addresses.iter().enumerate() {
         let left = addresses.len() - index;
@@ -93,6 +95,7 @@ pub(super) async fn connect<R: Runtime>(
         match runtime.timeout_at(bound, attempt).await {
             Some(Ok(connected)) => return Ok(connected),
             Some(Err(Failure::Io(error))) => failures.push((internet(to), error.into())),
+            // A fault between the two ends would repeat on every address.
             Some(Err(Failure::Text(text))) => {
                 let address = internet(to);
                 return Err(LinkFailure::Encryption { address, text });
@@ -291,7 +294,7 @@ impl Stranger {
     /// Waits for the end of the handshake, and for the link.
     ///
     /// # Errors
-    /// Why there is none, as a clause.
+    /// The reason, as a clause.
     pub(crate) async fn pass<R: Runtime>(self, runtime: &R) -> Result<LinkStream, String> {
         let opened = self.held.0.opened().await;
         opened.map_err(|lost| explain_lost(&lost, None))?;

@@ -53,8 +53,9 @@ impl Raw {
     /// Reads once from the socket, behind the unprocessed bytes. `Ok(0)` is the end.
     ///
     /// # Errors
-    /// Those of the socket; [`io::ErrorKind::InvalidData`] when what is left leaves no room.
+    /// The errors of the socket; [`io::ErrorKind::InvalidData`] when the unprocessed bytes leave no room.
     pub(super) async fn fill(&mut self, link: &mut impl LinkRead) -> io::Result<usize> {
+        // Prepare a buffer of the right size with the unprocessed bytes in front.
         let wanted = self.next_capacity();
         let mut buffer = match wanted == self.bytes.capacity() {
             true => {
@@ -71,10 +72,12 @@ impl Raw {
             }
         };
         self.taken = 0;
+        // The unprocessed bytes leave no room.
         if buffer.spare_mut().is_empty() {
             self.bytes = buffer;
             return Err(io::ErrorKind::InvalidData.into());
         }
+        // Read once, and count small reads.
         let (result, buffer) = link.read(buffer).await;
         self.small = match buffer.filled().len() < SMALL_BYTES {
             true => self.small.saturating_add(1),

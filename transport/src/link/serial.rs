@@ -70,6 +70,7 @@ impl Line {
                 what: "is no device",
             });
         }
+        // Parsers of the options.
         let flag = |key: &'static str| {
             let found = option(endpoint, key, "true or false", |value| value.parse().ok());
             found.map(|found: Option<bool>| found.unwrap_or(true))
@@ -83,6 +84,7 @@ impl Line {
         let pause = option(endpoint, "tout", "a number of microseconds", |value| {
             value.parse().ok()
         });
+        // Defaults are those of the reference.
         Ok(Line {
             device: device.to_owned(),
             baud_rate: baud_rate?.unwrap_or(9600),
@@ -178,6 +180,7 @@ pub(super) async fn connect<R: Runtime>(
     let port = line.open().map_err(refused)?;
     let mut frames = Frames::default();
     let mut ask_at = Instant::now();
+    // Request a link until the other end confirms, within the time.
     loop {
         let now = Instant::now();
         if now >= terms.deadline {
@@ -187,6 +190,7 @@ pub(super) async fn connect<R: Runtime>(
             port.say(Flags::INIT).map_err(refused)?;
             ask_at = now + ASK_AGAIN;
         }
+        // Poll the line until it has bytes.
         if !port.is_ready().map_err(refused)? {
             let next = ask_at.min(now + LOOK_EVERY).min(terms.deadline);
             runtime.sleep_until(next).await;
@@ -198,6 +202,7 @@ pub(super) async fn connect<R: Runtime>(
             None => {}
         }
     }
+    // Start the threads of the link.
     let stream = carry(port, frames, &line.device).map_err(refused)?;
     Ok(Connected {
         stream: stream.into(),
@@ -376,6 +381,7 @@ impl Desk {
     fn serve(self, port: Port) {
         let mut port = Some(Arc::new(port));
         loop {
+            // Open the line, or wait and try again.
             let Some(open) = port.take().or_else(|| self.line.open().ok().map(Arc::new)) else {
                 match self.wait_for_stop() {
                     true => return,
@@ -384,6 +390,7 @@ impl Desk {
             };
             match self.meet(&open) {
                 Ok(Some(frames)) => {
+                    // Serve a link until its end.
                     let device = &self.line.device;
                     if let Err(error) = self.have_link(&open, frames)
                         && let Some(left_out) = self.failed.admit(Instant::now())
@@ -394,6 +401,7 @@ impl Desk {
                 }
                 Ok(None) => return,
                 Err(error) => {
+                    // Reopen a line that has failed.
                     let device = &self.line.device;
                     if let Some(left_out) = self.failed.admit(Instant::now()) {
                         tracing::warn!(
@@ -424,6 +432,7 @@ impl Desk {
         let mut frames = Frames::default();
         let mut bytes = [0; READ_BYTES_MAX];
         loop {
+            // Wait for bytes, or for the stop.
             let mut fds = [
                 PollFd::new(&self.stopped, PollFlags::IN),
                 PollFd::new(&port.port, PollFlags::IN),
@@ -435,6 +444,7 @@ impl Desk {
             if !fds[0].revents().is_empty() {
                 return Ok(None);
             }
+            // Look for a request among the frames.
             let count = port.read(&mut bytes)?;
             let mut is_asked = false;
             frames.take(&bytes[..count], |one| {

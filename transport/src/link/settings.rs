@@ -14,8 +14,8 @@ pub struct LinkSettings {
     pub tcp: SocketBuffers,
     /// Permissions of named pipes, before the process's mask. Default: the owner's.
     pub pipe_mode: Option<u32>,
-    /// Origins of pages that may open a WebSocket; `*` for all. Default: those of the host that the request names, without encryption
-    /// only if that is an address or a name of a private network.
+    /// Origins of pages that may open a WebSocket; `*` for all. Default: those of the host that the
+    /// request names, without encryption only if that is an address or a name of a private network.
     pub ws_origins: Option<Vec<String>>,
     /// Keys and certificates of encrypted links. Default: none.
     pub tls: TlsSettings,
@@ -94,6 +94,7 @@ impl TlsSettings {
     /// # Errors
     /// [`EndpointProblem::Option`] for a value that cannot be.
     pub fn of(&self, endpoint: &Endpoint) -> Result<TlsSettings, EndpointProblem> {
+        // An option of the endpoint takes precedence over the configuration.
         let pem = |keys: PemKeys, otherwise: &Option<Pem>| {
             let find = |key: &str| endpoint.config().get(key).map(str::to_owned);
             let found = find(keys.raw).map(Pem::Text);

@@ -210,6 +210,7 @@ impl LinkStream {
     /// # Errors
     /// The errors of [`Runtime::adopt`].
     pub fn adopt<R: Runtime>(self, runtime: &R) -> io::Result<Halves<R>> {
+        // Register the socket, and wrap its halves in the coding.
         let (read, write) = runtime.adopt_shared(self.socket)?;
         Ok(match self.coding {
             Coding::Plain => (StreamRead::Plain(read), StreamWrite::Plain(write)),
@@ -253,6 +254,7 @@ impl LinkStream {
         read: StreamRead<R::Read>,
         write: StreamWrite<R::Write>,
     ) -> io::Result<LinkStream> {
+        // Take the socket back from the halves, and keep the coding.
         match (read, write) {
             (StreamRead::Plain(read), StreamWrite::Plain(write)) => {
                 let socket = runtime.release(read, write)?;

@@ -42,6 +42,7 @@ pub(super) async fn connect<R: Runtime>(
     terms: &Terms<'_>,
     buffers: SocketBuffers,
 ) -> Result<Connected, LinkFailure> {
+    // Read the options and resolve the host.
     let deadline = terms.deadline;
     let options = SocketOptions::of(terms.endpoint)?.or(buffers);
     let HostPort { host, port } = HostPort::of(terms.endpoint)?;
@@ -55,6 +56,7 @@ pub(super) async fn connect<R: Runtime>(
             failure: error.into(),
         })?;
     let addresses = alternate(addresses);
+    // Try the addresses in turn, each for its share of the time.
     let mut failures = Vec::new();
     for (index, &address) in addresses.iter().enumerate() {
         let bound = share(Instant::now(), deadline, addresses.len() - index);
@@ -157,7 +159,7 @@ const SAME_HOST_RECEIVE_BYTES: usize = 256 * 1024;
 /// system, no pacing within the machine.
 ///
 /// # Errors
-/// Those of the system, as when the peer is gone already.
+/// The errors of the system, as when the peer is gone already.
 fn prepare(socket: &Socket, options: &SocketOptions) -> io::Result<()> {
     limit_unsent(socket, UNSENT_BYTES_MAX);
     let is_same_host = is_same_host(socket);
@@ -225,11 +227,13 @@ pub(super) fn bind_each<R: Runtime>(
     terms: &Terms<'_>,
     bind_to: &dyn Fn(SocketAddr) -> io::Result<Bound>,
 ) -> Result<Vec<Bound>, LinkFailure> {
+    // Resolve the host, unless it is an address.
     let host = HostPort::of(terms.endpoint)?;
     let addresses = match host.socket_address() {
         Some(address) => vec![address],
         None => look_up(runtime, host, terms.deadline)?,
     };
+    // Bind the addresses, and leave out those that this machine lacks.
     let (mut bound, mut absent) = (Vec::new(), None);
     for address in addresses {
         match bind_to(address) {
@@ -244,6 +248,7 @@ pub(super) fn bind_each<R: Runtime>(
             }
         }
     }
+    // It is an error if no address remains.
     match absent {
         Some(failure) if bound.is_empty() => Err(failure),
         _ => Ok(bound),

@@ -58,10 +58,12 @@ pub(super) async fn connect<R: Runtime>(
     runtime: &R,
     terms: &Terms<'_>,
 ) -> Result<Connected, LinkFailure> {
+    // Prepare the configuration before the connection.
     let settings = terms.links.tls.of(terms.endpoint)?;
     let HostPort { host, .. } = HostPort::of(terms.endpoint)?;
     let name = server_name(&host)?;
     let config = client(&settings, None)?;
+    // Connect with TCP.
     let Connected {
         stream,
         local,
@@ -72,6 +74,7 @@ pub(super) async fn connect<R: Runtime>(
         address: remote.clone(),
         text,
     };
+    // Make the TLS handshake within the deadline.
     let tls = ClientConnection::new(Arc::new(config), name);
     let tls = tls.map_err(|error| failed(error.to_string()))?;
     let session = Session::new(Connection::Client(tls));
@@ -185,7 +188,7 @@ impl Gate {
     /// where both ends have to show one.
     ///
     /// # Errors
-    /// Why there is no encrypted link, as a clause.
+    /// The reason for the failure, as a clause.
     pub(crate) async fn pass<R: Runtime>(
         &self,
         runtime: &R,

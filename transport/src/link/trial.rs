@@ -17,14 +17,14 @@ use super::{
 /// Use of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To listen on.
+    /// Endpoint to listen on.
     Listen,
-    /// To connect to.
+    /// Endpoint to connect to.
     Connect,
 }
 
-/// Reads the keys and certificates that an endpoint would be used with. Returns a concern, such as a certificate that expires soon,
-/// as a clause.
+/// Reads the keys and certificates that an endpoint would be used with. Returns a concern, such as
+/// a certificate that expires soon, as a clause.
 ///
 /// # Errors
 /// A piece is missing, cannot be read or does not belong to the other pieces.
@@ -70,6 +70,7 @@ pub(crate) fn try_listening(endpoint: &Endpoint) -> Result<(), LinkFailure> {
 /// Makes a socket for each address of the endpoint's host, like listening: addresses of a name that
 /// this machine lacks are left out, if any remains.
 fn try_each(endpoint: &Endpoint, protocol: Protocol, kind: Type) -> Result<(), LinkFailure> {
+    // Resolve the host, unless it is an address.
     let host = HostPort::of(endpoint)?;
     let options = SocketOptions::of(endpoint)?;
     let addresses = match host.socket_address() {
@@ -84,6 +85,7 @@ fn try_each(endpoint: &Endpoint, protocol: Protocol, kind: Type) -> Result<(), L
             }
         },
     };
+    // Try the addresses, and leave out those that this machine lacks.
     let (mut has_one, mut absent) = (false, None);
     for address in addresses {
         let Err(error) = try_one(address, kind, &options) else {

@@ -278,20 +278,24 @@ impl Desk {
         way: Way,
         mut astray: impl FnMut(&[u8], Way),
     ) -> io::Result<Socket> {
+        // Make a socket with the options of the listener.
         let at = self.address(way)?;
         let socket = socket_for(at, &self.options)?;
         let listener = socket2::SockRef::from(&self.socket);
         if at.is_ipv6() {
             socket.set_only_v6(listener.only_v6()?)?;
         }
+        // Share the listener's address only for the moment of the bind.
         share(&socket, true)?;
         share(&listener, true)?;
         let bound = socket.bind(&at.into());
         share(&listener, false)?;
         bound?;
+        // Connect the socket to the peer.
         socket.connect(&way.from.into())?;
         socket.set_nonblocking(true)?;
         let socket: UdpSocket = socket.into();
+        // Pass on datagrams of other peers that arrived in between.
         let mut datagram = [0; 2048];
         while let Ok((count, from)) = socket.recv_from(&mut datagram) {
             if from == way.from {

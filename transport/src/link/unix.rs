@@ -99,6 +99,7 @@ pub(super) async fn connect<R: Runtime>(
     let refused = |error| refused(path, error);
     let address = SockAddr::unix(path).map_err(refused)?;
     let stream = socket(terms.links.tcp).map_err(refused)?;
+    // Retry while the queue of the listener is full.
     loop {
         match stream.connect(&address) {
             Ok(()) => break,

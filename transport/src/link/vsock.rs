@@ -36,6 +36,7 @@ impl Place {
             address: address.to_owned(),
             what,
         };
+        // Split and parse the address, with the names of the system's header.
         let (cid, port) = address
             .split_once(':')
             .ok_or_else(|| problem("has no port"))?;
@@ -105,6 +106,7 @@ pub(super) async fn connect<R: Runtime>(
     let place = Place::of(terms.endpoint)?;
     let refused = |error| place.refused(error);
     let socket = begin(place).map_err(refused)?;
+    // Poll the socket until it is connected or has failed.
     loop {
         if let Some(error) = socket.take_error().map_err(refused)? {
             return Err(refused(error));

@@ -60,6 +60,7 @@ pub(super) async fn ask<R: Runtime>(
         local,
         remote,
     } = connected;
+    // Make the request within the deadline.
     let (local, remote) = (local.over(protocol), remote.over(protocol));
     let host = host(terms.endpoint.address().as_str());
     let asking = upgrade(runtime, stream, Request::To(&host));
@@ -150,7 +151,7 @@ impl Gate {
     /// Waits for a peer's request for a WebSocket, and answers it.
     ///
     /// # Errors
-    /// Why there is none, as a clause.
+    /// The reason, as a clause.
     pub(crate) async fn pass<R: Runtime>(
         &self,
         runtime: &R,

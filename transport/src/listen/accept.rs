@@ -91,6 +91,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         let mut in_a_row = 0;
         let runtime = &self.runtime;
         loop {
+            // Wait for a connection, or for the stop.
             let Door {
                 listener, entrance, ..
             } = &mut *door;
@@ -100,6 +101,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             };
             match incoming {
                 Ok((stream, from)) => {
+                    // Start the handshake; yield after several connections in a row.
                     let remote = door.address.protocol().peer(&stream, from);
                     self.receive(Stranger {
                         arrival: Arrival::Socket(stream),
@@ -114,6 +116,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                     }
                 }
                 Err(error) => {
+                    // Pause after a failure that other attempts would share.
                     let pause = self.after_failure(&error);
                     let wait = self.runtime.sleep_until(Instant::now() + pause);
                     if !pause.is_zero() && unless(&mut stopped, wait).await.is_err() {
@@ -176,6 +179,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
 
     /// Starts the task that makes the handshake of an accepted connection.
     fn receive(self: &Arc<Self>, stranger: Stranger) {
+        // Register the handshake, in place of another one if there are too many.
         let Some(Entry {
             ticket,
             mut ended,
@@ -190,6 +194,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         let reception = Arc::clone(self);
         let task = "zonda-handshake";
         self.runtime.spawn_brief(task, move || async move {
+            // Prepare the acceptor.
             let mut acceptor = Acceptor::new(reception.local.clone(), Arc::clone(&reception.key));
             acceptor.set_epoch(reception.epoch());
             let remote = stranger.remote.clone();
@@ -197,11 +202,13 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 return reception.failed(&remote, HandshakeError::Io(io::ErrorKind::Other));
             };
             acceptor.set_nonce(nonce);
+            // Make the handshake within its time, unless it is evicted.
             let hearing = reception.hear(&mut acceptor, &ticket, stranger);
             let bounded = reception
                 .runtime
                 .timeout_at(zonda_runtime::after(reception.accept_timeout), hearing);
             let outcome = unless(&mut ended, bounded).await;
+            // Free the entry before the outcome is reported.
             drop(ticket);
             reception.conclude(&remote, acceptor.step(), outcome);
         });
@@ -331,6 +338,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     }
 
     pub(super) fn failed(&self, remote: &LinkAddress, error: HandshakeError) {
+        // Count the failure, and check the limit of its log lines.
         self.counters.failure(&error);
         let (logs, now) = (&self.logs, Instant::now());
         let limited = match &error {
@@ -343,6 +351,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             HandshakeError::Upgrade(_) => Some(logs.upgrade.admit(now)),
             _ => None,
         };
+        // Log it at the level of its kind.
         let endpoint = &self.endpoint;
         let said = || shown(&error.to_string());
         if let Some(left_out) = limited.flatten() {

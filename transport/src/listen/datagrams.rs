@@ -158,6 +158,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         let mut room = vec![0; Desk::ROOM];
         let mut in_a_row = 0;
         loop {
+            // Wait for datagrams, or for the stop.
             let take = || counter.desk.receive(&mut room);
             let taken = self.runtime.take_from(&mut door.listener, take);
             let Ok(taken) = unless(&mut stopped, taken).await else {
@@ -165,12 +166,14 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             };
             match taken {
                 Ok(arrived) => {
+                    // Process each datagram, cut to the longest message of a handshake.
                     for datagram in room[..arrived.bytes].chunks(arrived.length) {
                         let longest = datagram.len().min(BATCH_BYTES_MAX);
                         self.hear_datagram(&counter, &datagram[..longest], arrived.way);
                     }
                 }
                 Err(error) => {
+                    // Pause after a failure that other attempts would share.
                     let pause = self.after_failure(&error);
                     let wait = self.runtime.sleep_until(Instant::now() + pause);
                     if !pause.is_zero() && unless(&mut stopped, wait).await.is_err() {
@@ -178,6 +181,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                     }
                 }
             }
+            // Yield to other tasks after several calls in a row.
             in_a_row += 1;
             if in_a_row >= TURN {
                 in_a_row = 0;
@@ -232,6 +236,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     /// Starts the task that admits a peer.
     fn enter(self: &Arc<Self>, counter: &Arc<Counter>, newcomer: Newcomer) {
         let remote = counter.address.protocol().remote(Some(newcomer.way.from));
+        // Register the peer, in place of another one if there are too many.
         let Some(entering) = Entering::of(counter, newcomer.way) else {
             return;
         };
@@ -251,6 +256,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         let counter = Arc::clone(counter);
         let task = "zonda-handshake";
         self.runtime.spawn_brief(task, move || async move {
+            // Admit the peer within its time, unless it is evicted.
             let opening = reception.open(&counter, newcomer, &remote);
             let bounded = reception
                 .runtime

@@ -82,6 +82,7 @@ impl<R: Runtime> Announcer<R> {
     fn join(&self) -> Join<'static> {
         let local = &self.presence.local;
         let mask = local.resolution.frame_sn_mask();
+        // Frames may wait in queues: announce earlier numbers than the next ones.
         let earlier = |sn: u32| sn.wrapping_sub(WAITING) & mask;
         let lanes: Vec<NextSn> = self.outbox.next_sns();
         let next = |priority| {
@@ -94,6 +95,7 @@ impl<R: Runtime> Announcer<R> {
                 best_effort: earlier(best_effort),
             }
         };
+        // The parameters of this node.
         Join {
             version: PROTOCOL_VERSION,
             whatami: local.whatami,

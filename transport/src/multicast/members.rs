@@ -136,6 +136,7 @@ impl Members {
         if datagram.is_empty() {
             return false;
         }
+        // Process a JOIN, which may be followed by other messages.
         let mut reader = Reader::new(datagram);
         let decoded = TransportMessage::decode(&mut reader);
         if let Ok(TransportMessage::Join(join)) = &decoded {
@@ -147,6 +148,7 @@ impl Members {
                 return false;
             }
         }
+        // Other messages are for members only.
         let counters = &self.group.counters;
         match (decoded, self.present.get_mut(&from)) {
             (Ok(_), Some(member)) => {
@@ -181,6 +183,8 @@ impl Members {
     fn introduced(&mut self, from: SocketAddr, join: &Join<'_>, now: Instant) {
         let identity = Identity::of(join);
         let mut has_come = true;
+        // A known address: refresh the member, or restart it if the JOIN contradicts the earlier
+        // one.
         if let Some(member) = self.present.get_mut(&from) {
             if !member.contradicts(&identity, join) {
                 member.heard = now;
@@ -193,6 +197,7 @@ impl Members {
         } else if !self.make_room(from, join.zid, now) {
             return;
         }
+        // Add the member with a new receive state.
         self.compare_batch_size(from, join, now);
         let present = Present {
             identity,
@@ -204,6 +209,7 @@ impl Members {
         if self.present.insert(from, present).is_none() {
             self.places.take(from);
         }
+        // Notify the other tasks, and send a JOIN to the newcomer soon.
         self.came += 1;
         if has_come {
             self.publish();
@@ -218,6 +224,7 @@ impl Members {
         let endpoint = &self.group.endpoint;
         match self.places.find(from, heard, now) {
             Place::Free => true,
+            // Evict a member.
             Place::Of(other) => {
                 count(&self.group.counters.evicted);
                 if let Some(left_out) = self.logs.evicted.admit(now) {
@@ -229,6 +236,7 @@ impl Members {
                 self.take_out(other);
                 true
             }
+            // Refuse the newcomer.
             Place::None => {
                 count(&self.group.counters.over_limit);
                 if let Some(left_out) = self.logs.full.admit(now) {
@@ -268,12 +276,14 @@ impl Members {
         is_linked: impl Fn(&ZenohId) -> bool,
     ) -> Option<&'static str> {
         let local = &self.presence.local;
+        // Other versions and this node itself are no members.
         if join.version != PROTOCOL_VERSION {
             return Some("it speaks another version of the protocol");
         }
         if join.zid == local.zid {
             return Some("it has this node's own id");
         }
+        // Roles that cannot be in one group.
         match (local.whatami, join.whatami) {
             (_, WhatAmI::Client) => Some("a client cannot be in a group"),
             (WhatAmI::Router, WhatAmI::Router) => {
@@ -294,6 +304,7 @@ impl Members {
     }
 
     fn receiver(&self, join: &Join<'_>) -> Receiver {
+        // A JOIN replaces the handshake.
         let established = Established {
             zid: join.zid,
             whatami: join.whatami,
@@ -312,6 +323,7 @@ impl Members {
             unfinished_time,
             ..
         } = &self.presence;
+        // Without priorities one lane serves all.
         let one = [join.next_sn];
         let lanes = join.qos.as_ref().map_or(&one[..], |lanes| &lanes[..]);
         let next = |priority| of_priority(lanes, priority).unwrap_or_default();
@@ -333,6 +345,7 @@ impl Members {
         pause: Option<Pause>,
         handler: &mut H,
     ) -> Option<Pause> {
+        // Messages of a member with its own link are filtered out.
         let counters = &self.group.counters;
         let member = self.present.get_mut(&from)?;
         let is_muted = handler.hears_otherwise(&member.identity.zid);
@@ -344,12 +357,14 @@ impl Members {
             is_muted,
             counters,
         };
+        // Decode the datagram, or the rest of it after a pause.
         let bytes = datagram.as_slice();
         let receiver = &mut member.receiver;
         let flow = match pause {
             None => receiver.handle_batch(bytes, datagram, &mut sieve),
             Some(pause) => receiver.resume_batch(pause, bytes, datagram, &mut sieve),
         };
+        // Remove a member that has left or violated the protocol.
         match flow {
             Ok(Flow::Paused(pause)) => return Some(pause),
             Ok(Flow::Open) => {}

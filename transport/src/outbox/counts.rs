@@ -26,7 +26,7 @@ pub struct OutboxCounts {
 }
 
 impl OutboxCounters {
-    /// The counters as they are now.
+    /// Returns the current counters.
     #[must_use]
     pub fn snapshot(&self) -> OutboxCounts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -151,8 +151,8 @@ impl Outbox {
         }
     }
 
-    /// Bytes of memory that its buffers take, and that it keeps in all: with the payloads in its queues, and the blocks that
-    /// those lie in.
+    /// Returns the bytes of memory that its buffers take, and the total that it keeps: with the
+    /// payloads in its queues, and the blocks in which the payloads lie.
     #[must_use]
     pub fn memory(&self) -> OutboxMemory {
         let writer = self.writer.try_lock().map_or(0, |writer| writer.memory());

@@ -2,9 +2,10 @@
 //! Election of the thread that writes to the socket, and when: the decisions of an outbox as one
 //! state word and a table of transitions.
 //!
-//! [`State::next`] is the table, a function without side effects. [`WriterElection`] applies it to one atomic word, each event
-//! in one step, which `loom/` checks. The actors are the senders of messages, the driver (the link's writing task),
-//! and the writer: the sender or the driver that has the right to write.
+//! [`State::next`] is the table, a function without side effects. [`WriterElection`] applies it to
+//! one atomic word, each event in one step, which `loom/` checks. The actors are the senders of
+//! messages, the driver (the link's writing task), and the writer: the sender or the driver that
+//! has the right to write.
 //!
 //! The word holds three things:
 //! * whether a thread writes, and whether another one has demanded a write since ([`Event::Demand`]

@@ -23,9 +23,9 @@ pub enum Overflow {
     /// The first one ends the call and is not counted as dropped: the sender waits for room, or
     /// gives up by itself.
     Refuse,
-    /// They are dropped and counted.
+    /// The messages are dropped and counted.
     Drop,
-    /// They are queued all the same: control traffic, and messages of a burst that was already
+    /// The messages are queued all the same: control traffic, and messages of a burst that was already
     /// received. The caller has to pause the source. A peer that is so far behind that even the
     /// bound for this is reached is given up.
     Keep,
@@ -215,8 +215,8 @@ impl Outbox {
     /// `write` demands it; true if the socket has it already.
     ///
     /// # Errors
-    /// The lane, locked if it was looked at, for [`Outbox::enqueue_in`]: the message begins a frame or a batch, is large or finds no
-    /// room. Nothing has changed.
+    /// The lane, locked if the call locked it, for [`Outbox::enqueue_in`]: the message begins a
+    /// frame or a batch, is large or finds no room. Nothing has changed.
     #[inline(always)]
     pub fn append<H: Encode>(
         &self,
@@ -261,7 +261,7 @@ impl Outbox {
     /// left it.
     ///
     /// # Errors
-    /// As [`Outbox::enqueue`].
+    /// The errors of [`Outbox::enqueue`].
     #[inline]
     pub fn enqueue_in<'a>(
         &'a self,
@@ -320,6 +320,7 @@ impl Outbox {
         let &Failed {
             dropped, too_long, ..
         } = failed;
+        // Update the counters.
         let is_refused = failed.is_over && failed.overflow == Overflow::Refuse;
         let is_overrun = failed.is_over && !is_refused;
         let (counters, tally) = (&self.counters, &self.tallies[lane]);
@@ -331,9 +332,11 @@ impl Outbox {
         counters
             .refused_too_long
             .fetch_add(too_long, Ordering::Relaxed);
+        // Give up a peer that is too far behind.
         if is_overrun {
             self.give_up();
         }
+        // The call fails only if no message was queued.
         match failed.all {
             false => Ok(()),
             true if is_overrun => Err(Refused::Closed),

@@ -40,7 +40,7 @@ impl Isolated {
         self.watchers.load(Ordering::SeqCst) > 0
     }
 
-    /// A lane has drained: sources may pause for a moment again.
+    /// Notes that a lane has drained: sources may pause for a moment again.
     pub(super) fn note_drained(&self) {
         if self.parks.load(Ordering::Relaxed) {
             self.parks.store(false, Ordering::Relaxed);
@@ -138,7 +138,7 @@ impl Outbox {
         self.isolated.policy.stall - self.stall_debt()
     }
 
-    /// The terms for this peer.
+    /// Returns the terms for this peer.
     #[must_use]
     pub fn isolation(&self) -> Isolation {
         self.isolated.policy

@@ -78,8 +78,8 @@ pub use tally::OutboxCounters;
 use tally::{Discards, Tally, lane_index};
 use writer::SocketWriter;
 
-/// The interval in which the driver looks at the open batches of a link that is hot. A message of a dense stream waits for company
-/// until the next sender after a tick, at most for two ticks.
+/// The interval in which the driver looks at the open batches of a link that is hot. A message of a
+/// dense stream waits for company until the next sender after a tick, at most for two ticks.
 pub const TICK: Duration = Duration::from_micros(100);
 
 /// A message that comes at least this long after the previous one is written by its sender at once.
@@ -258,7 +258,8 @@ impl Outbox {
         false
     }
 
-    /// Most bytes of an encoded message on this link; `None` where longer ones go out in fragments.
+    /// Returns the most bytes of an encoded message on this link; `None` where longer ones are sent
+    /// in fragments.
     #[must_use]
     pub fn message_bytes_max(&self) -> Option<usize> {
         self.lanes[0].lock().message_bytes_max()
@@ -366,12 +367,12 @@ impl Outbox {
         !self.election.is_idle() || self.queued_bytes() > 0
     }
 
-    /// The sequence numbers of the next frames, by priority.
+    /// Returns the sequence numbers of the next frames, by priority.
     pub(crate) fn next_sns(&self) -> Vec<NextSn> {
         self.lanes.iter().map(|l| l.lock().next_sn()).collect()
     }
 
-    /// Bytes that wait in all lanes. A batch that is being written does not count.
+    /// Returns the bytes that wait in all lanes. A batch that is being written does not count.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
         self.lanes

@@ -28,8 +28,9 @@ impl Room {
         }
     }
 
-    /// Wakes all waiters. The caller has made room under a lane's lock, and a waiter looks for room under that lock after it
-    /// began to listen: either it finds the room, or the caller sees that it listens.
+    /// Wakes all waiters. The caller has made room under a lane's lock, and a waiter looks for room
+    /// under that lock after it began to listen: either it finds the room, or the caller sees that
+    /// it listens.
     #[inline]
     pub(super) fn tell(&self) {
         if self.listeners.load(Ordering::SeqCst) > 0 {

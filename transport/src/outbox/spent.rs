@@ -71,7 +71,7 @@ impl Spent {
 }
 
 impl Drop for Spent {
-    /// No lock may be held: the code of any payload's owner may run.
+    /// Drops the payloads. No lock may be held: the code of any payload's owner may run.
     #[inline]
     fn drop(&mut self) {
         if !self.0.is_empty() {

@@ -38,8 +38,8 @@ pub struct LocalParameters {
     /// Largest batch, in bytes with its length prefix, offered to peers. Default 65535.
     pub batch_size: u16,
     /// Smallest batch size that a peer may ask for: the sender of a message has a cost for each
-    /// batch, for which the other receivers wait. A peer that asks for less is refused. Default
-    /// 1024. A node that offers less itself accepts its own offer.
+    /// batch, for which the other receivers wait. A peer that asks for less is refused.
+    /// A node that offers less itself accepts its own offer. Default 1024.
     pub batch_size_min: u16,
     /// Longest lease that this node accepts from a peer; a longer one is cut to it. Default 60 s.
     pub remote_lease_max: Duration,

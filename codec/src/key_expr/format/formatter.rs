@@ -28,7 +28,7 @@ impl<'s> KeFormatter<'s> {
         self.format
     }
 
-    /// Forgets all values.
+    /// Removes all values.
     pub fn clear(&mut self) -> &mut Self {
         self.values.fill(None);
         self
@@ -73,7 +73,7 @@ impl<'s> KeFormatter<'s> {
     /// Builds the key of the values, with the defaults of parts without one. The values stay.
     ///
     /// # Errors
-    /// A part has neither.
+    /// A part has neither a value nor a default.
     pub fn build(&self) -> Result<KeyExpr<'static>, FormatError> {
         let mut text = String::new();
         let mut add = |piece: &str| {
@@ -100,7 +100,7 @@ impl<'s> KeFormatter<'s> {
     }
 }
 
-/// The format with the values that were given so far.
+/// Writes the format with the values that were set so far.
 impl fmt::Debug for KeFormatter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (segment, value) in self.format.segments.iter().zip(&self.values) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Formats: keys with named parts, to write and to read such keys by.
 //!
-//! A part is written `${name:pattern}`, or `${name:pattern#default}`, and stands for whole chunks; where a `}` occurs within,
-//! `$#{name:pattern}#` does. Wildcards stand in patterns only. A [`KeFormatter`] takes a value for each part that the pattern
-//! includes, and builds a key. [`KeFormat::parse`] reads the values of a key, from left to right and as long as they can be.
+//! A part is written `${name:pattern}`, or `${name:pattern#default}`, and stands for whole chunks;
+//! where a `}` occurs within, `$#{name:pattern}#` is used. Wildcards stand in patterns only. A
+//! [`KeFormatter`] takes a value for each part that the pattern includes, and builds a key.
+//! [`KeFormat::parse`] reads the values of a key, from left to right and each as long as possible.
 //!
 //! ```
 //! use zonda_codec::key_expr::format::KeFormat;
@@ -39,7 +40,7 @@ pub struct KeFormat<'s> {
     suffix: &'s str,
 }
 
-/// A part of a format, and what stands before it.
+/// A part of a format, with the text before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Segment<'s> {
     /// Nothing, `/`, or a key with a `/` behind it and, but for the first segment, before it.
@@ -49,14 +50,14 @@ pub struct Segment<'s> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Spec<'s> {
-    /// All between the braces.
+    /// The text between the braces.
     text: &'s str,
     id: &'s str,
     pattern: &'s keyexpr,
     default: Option<&'s keyexpr>,
 }
 
-/// Why there is no format, no key of one, or no values.
+/// Error of a format, of a key that does not fit it, or of its values.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
@@ -102,7 +103,7 @@ pub enum FormatError {
 
 crate::debug_as_text!(FormatError);
 
-/// Why a value was not accepted.
+/// Error of a value that was not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum FormatSetError {
     /// The format has no part of that name.
@@ -116,7 +117,7 @@ pub enum FormatSetError {
 crate::debug_as_text!(FormatSetError);
 
 impl<'s> KeFormat<'s> {
-    /// Reads a format.
+    /// Parses a format.
     ///
     /// # Errors
     /// The text is not a format.
@@ -163,7 +164,7 @@ impl<'s> Segment<'s> {
         self.spec.id
     }
 
-    /// Returns the pattern that includes its values.
+    /// Returns the pattern, which includes its values.
     pub fn pattern(&self) -> &'s keyexpr {
         self.spec.pattern
     }
@@ -305,7 +306,7 @@ impl<'s> TryFrom<&'s String> for KeFormat<'s> {
     }
 }
 
-/// The key expression of all its keys.
+/// Writes the key expression of all its keys.
 impl TryFrom<&KeFormat<'_>> for KeyExpr<'static> {
     type Error = KeyExprError;
 

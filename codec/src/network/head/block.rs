@@ -8,18 +8,20 @@ use crate::{
     writer::{Encode, EncodeError, Writer, vle_len},
 };
 
-/// A head of at most `N` bytes, written already: it is copied as one block, without a look at its length.
+/// A head of at most `N` bytes, written already: it is copied as one block, without a look at its
+/// length.
 #[derive(Debug, Clone, Copy)]
 pub struct HeadBlock<const N: usize> {
     pub(super) bytes: [u8; N],
     pub(super) len: usize,
 }
 
-/// Room for a key id, a treatment, an encoding and a length, and the headers around them: fifteen bytes at most.
+/// Room for a key id, a quality of service, an encoding and a length, and the headers around them:
+/// fifteen bytes at most.
 pub type ShortHead = HeadBlock<16>;
 
 impl<const N: usize> HeadBlock<N> {
-    /// The most it holds.
+    /// Capacity in bytes.
     pub const BYTES_MAX: usize = N;
 
     /// Creates a block of the bytes that `write` writes; `None` if they are too long.
@@ -150,8 +152,8 @@ impl NumberedHead {
     }
 }
 
-/// A [`NumberedHead`] with a number. The number is put in its place where the head is written: a processor that reads a
-/// block of which it has just written one byte waits for that.
+/// A [`NumberedHead`] with a number. The encoder patches the number into the written head: a wide
+/// load of a block that overlaps a recent narrow store would stall.
 #[derive(Debug, Clone, Copy)]
 pub struct NumberedFront<'a> {
     head: &'a NumberedHead,

@@ -11,13 +11,14 @@ use crate::{
 
 use super::HeadBlock;
 
-/// Room for a key id, a treatment, the headers around them and a timestamp: 36 bytes at most.
+/// Room for a key id, a quality of service, the headers around them and a timestamp: 36 bytes at
+/// most.
 const ID_BYTES_MAX: usize = 48;
 
-/// Room for all that with a text of usual length behind the id.
+/// Room for the same fields with a text of usual length behind the id.
 const TEXT_BYTES_MAX: usize = 96;
 
-/// A head made ready for the messages of a run.
+/// A prepared head for the messages of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Stencil<'f> {
     head: PushHead<'f>,
@@ -42,12 +43,12 @@ enum Form {
 pub struct Copied<'a> {
     /// The place of the next message in the run.
     pub number: u64,
-    /// The next message, if it is to be written in another way.
+    /// The next message, if it is to be written by itself.
     pub left: Option<Again<'a>>,
 }
 
 impl<'f> Stencil<'f> {
-    /// Room that the head of one copy takes, where the key is an id.
+    /// Bytes of the head of one copy, where the key is an id.
     pub const ID_BYTES_MAX: usize = ID_BYTES_MAX;
 
     pub(super) fn new(

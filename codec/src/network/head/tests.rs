@@ -154,7 +154,7 @@ fn a_message_that_passes_through_differs_in_key_node_id_and_timestamp_alone() {
     }
 }
 
-/// Whatever a prepared head can stand for, it has the bytes of one that was written for its message.
+/// A prepared head has the bytes of one that was written for its message, whatever it stands for.
 #[test]
 fn a_completed_head_is_the_head_written_anew() {
     for scope in [1, 127, 128, 65_535] {
@@ -199,7 +199,8 @@ fn number() -> impl Strategy<Value = u32> {
 }
 
 proptest! {
-    /// Whatever messages follow each other under one head, each has the bytes of one that was written for it alone, in any room.
+    /// Messages follow each other under one head, and each has the bytes of one that was written
+    /// for it alone, in any room.
     #[test]
     fn a_numbered_head_is_the_head_written_anew(
         (scope, mapping) in (1_u16.., prop::sample::select(vec![Mapping::Sender, Mapping::Receiver])),

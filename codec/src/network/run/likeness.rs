@@ -29,7 +29,7 @@ pub(super) struct Likeness<'a> {
     pub len: usize,
     /// Offset of the PUT.
     pub body_at: usize,
-    /// A timestamp stands between the head and the payload.
+    /// Set if a timestamp stands between the head and the payload.
     pub stamped: bool,
     pub size: Size<'a>,
     /// The usual stamp of a run with timestamps.
@@ -44,7 +44,7 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// Nothing begins like this.
+    /// A word that no message begins with.
     const NEVER: Word = Word { bytes: 1, mask: 0 };
 
     /// Creates a word of up to `len` bytes of `front`.
@@ -62,7 +62,8 @@ impl Word {
     }
 }
 
-/// Most streams have values of one size. Then the length is compared together with the head, and not read.
+/// The usual size: most streams have values of one size, so that the length is compared together
+/// with the head, and not read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size<'a> {
     /// Head and length, where no timestamp stands between them.
@@ -92,7 +93,7 @@ impl Stamp {
         let mut reader = Reader::new(between);
         reader.z64_full()?;
         let behind = reader.rest();
-        // More could be another spelling of less.
+        // A longer one could be another spelling of a shorter one.
         if usize::from(*behind.first()?) != CLOCK_BYTES {
             return None;
         }
@@ -106,7 +107,7 @@ impl Stamp {
         })
     }
 
-    /// The timestamp that `bytes` begin with, if clock and size are these.
+    /// Returns the timestamp that `bytes` begin with, if clock and size are the usual ones.
     #[inline(always)]
     pub fn read(&self, bytes: &[u8; TIME_BYTES + STAMP_BYTES]) -> Option<Timestamp> {
         let (time, behind) = bytes.split_first_chunk::<TIME_BYTES>()?;
@@ -132,7 +133,7 @@ impl<'a> Likeness<'a> {
         let body_at = message.len().checked_sub(raw_body.len())?;
         let length_at = body_at + Put::length_at(raw_body)?;
         let payload_at = message.len().checked_sub(put.payload.len())?;
-        // A length may be written longer than it needs to be. Such a message is like no other.
+        // A length may be written longer than it needs to be. Such a message belongs to no run.
         if payload_at.checked_sub(length_at)? != vle_len(put.payload.len() as u64) {
             return None;
         }

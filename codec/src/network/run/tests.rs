@@ -93,7 +93,8 @@ fn assert_read_alike(bytes: &[u8]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    /// Whatever a run brings, reading message by message brings too, and it never goes past the end.
+    /// A run yields the messages that reading message by message yields, and it never goes past the
+    /// end.
     #[test]
     fn a_run_is_what_one_by_one_would_be(
         picks in prop::collection::vec((0_u8..4, 0_u8..2, 0_u8..16), 1..4),

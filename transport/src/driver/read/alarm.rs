@@ -108,15 +108,18 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let since = *bound.since.get_or_insert_with(clock::now);
         let silent = bound.is_unfinished.then(|| self.receiver.silent_by(since));
         loop {
+            // Wait until the next deadline: of the silence or of the doubt.
             let doubted = self.doubt.map(|doubt| doubt.next());
             let Some(next) = silent.into_iter().chain(doubted).min() else {
                 return Poll::Pending;
             };
             ready!(self.alarm.poll(&self.runtime, next, context));
+            // The peer was silent for too long.
             let now = clock::now();
             if silent.is_some_and(|by| by <= now) {
                 return Poll::Ready(self.receiver.give_up_silent().into());
             }
+            // The doubt is over, or the peer is probed again.
             match &mut self.doubt {
                 Some(doubt) if doubt.until <= now => {
                     return Poll::Ready(Ended::Remote(doubt.reason));

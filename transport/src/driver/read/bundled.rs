@@ -275,6 +275,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         block: &ZSlice,
     ) -> Result<(), Ended> {
         let misbehaved = |error: PeerMisbehaved| Ended::Misbehaved(error.to_string());
+        // Unpack the batch.
         let unpacked = match seat.receiver.framing() {
             Framing::Compressed => {
                 let opened = self.unpacker.open(batch);
@@ -288,6 +289,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             Some(Content::Unpacked(unpacked)) => (unpacked.as_slice(), unpacked),
         };
         let mut paused: Option<Pause> = None;
+        // Pause while the handler wants it.
         loop {
             while seat.handler.wants_pause() {
                 seat.handler.burst_end().await;
@@ -297,6 +299,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             if self.bundle.outbox().is_closed() {
                 return Err(self.why_closed());
             }
+            // Decode the batch and deliver its messages.
             let Seat { receiver, handler } = &mut *seat;
             let flow = match paused.take() {
                 None => receiver.handle_batch(content, block, handler),
@@ -318,7 +321,8 @@ fn note_received<H>(bundle: &Bundle<H>, member: &Member) {
     }
 }
 
-/// Returns the time of the next look at a connection of which something came at `since`, if there is something to look for.
+/// Returns the time of the next look at a connection with the last arrival at `since`, if there is
+/// anything to wait for.
 fn next_look(receiver: &mut Receiver, since: Instant) -> Option<Instant> {
     let silent = receiver.is_unfinished().then(|| receiver.silent_by(since));
     let held = receiver.held_until(clock::now);

@@ -57,6 +57,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         };
         let mut handled = 0;
         loop {
+            // Yield after a number of bytes, whatever the number of batches.
             if handled >= LOOK_BYTES {
                 handled = 0;
                 self.turn.note_read(clock::now());
@@ -67,6 +68,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             if self.handler.wants_pause() {
                 return Ok(Progress::Paused);
             }
+            // Find the next whole batch or message, or the one that a pause interrupted.
             let start = self.paused.map_or(self.consumed, |(_, start)| start);
             let next = match framing {
                 Framing::Bare => self.next_message(filled, start)?,
@@ -78,6 +80,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             if self.outbox.is_closed() {
                 return Err(self.why_closed());
             }
+            // Decode it and deliver its messages.
             self.consumed = end;
             let flow = match framing {
                 Framing::Bare => {
@@ -111,6 +114,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let Some(unpacking) = &mut self.unpacking else {
             return Ok(Flow::Open);
         };
+        // Unpack the batch, unless a pause has interrupted it.
         if paused.is_none() {
             unpacking.unpacked = match unpacking.unpacker.open(batch)? {
                 Content::Plain => None,
@@ -121,6 +125,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             Some(unpacked) => (unpacked.as_slice(), unpacked),
             None => (batch.get(1..).unwrap_or(&[]), block),
         };
+        // Deliver its messages, and keep the unpacked content during a pause.
         *handled += content.len();
         let flow = match paused {
             None => self

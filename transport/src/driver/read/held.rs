@@ -95,7 +95,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
 }
 
 /// Delivers the usable messages of the held priorities, with as many pauses as the handler wants.
-/// Calls `note` in each pause: the peer is not silent while this task does not read.
+/// Calls `note` in each pause: a peer that this task does not read does not count as silent.
 ///
 /// # Errors
 /// A message of theirs ends the connection.

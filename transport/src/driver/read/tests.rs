@@ -193,7 +193,7 @@ impl Handler for Waiting {
     }
 }
 
-/// The first frame of a priority, length in front, with this message.
+/// Returns the first frame of a priority, length in front, with this message.
 fn framed(priority: Priority, message: &impl Encode) -> Vec<u8> {
     let header = FrameHeader {
         reliability: Reliability::Reliable,

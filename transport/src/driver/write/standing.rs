@@ -108,6 +108,7 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
     async fn stand_by<W: LinkWrite>(&mut self, link: &mut W) -> Turn {
         let outbox = self.outbox();
         loop {
+            // Listen before the checks, so that no change is missed.
             let mut changed = pin!(self.bundle.listen());
             let mut over = pin!(outbox.listen_over());
             if outbox.is_closed() {
@@ -123,6 +124,7 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
             if self.bundle.is_first(&self.member) {
                 return Turn::First;
             }
+            // Wait for a change or the next deadline.
             let runtime = self.writing.runtime.clone();
             let mut due = pin!(runtime.sleep_until(self.writing.timers.poll_timeout()));
             let is_due = poll_fn(|context| {

@@ -157,7 +157,7 @@ fn a_close_waits_as_long_as_it_says_and_no_longer() {
     assert_eq!((unsent.messages, said_close), (1, false), "{unsent:?}");
 }
 
-/// For one write, so that all of them take longer than a link has that is closed without a deadline.
+/// Time of one write: all of them together take longer than [`CLOSE_GRACE`].
 const LINGERS: Duration = Duration::from_millis(300);
 
 /// The socket takes all bytes at once, and the peer, whose own system holds little, reads or does

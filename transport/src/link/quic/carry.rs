@@ -165,6 +165,7 @@ async fn send<R: Runtime>(
     let has_lanes = connection.has_lanes();
     let (mut bytes, mut outgoing) = (Raw::default(), Outgoing::default());
     loop {
+        // Read from the link, and send queued bytes during the wait.
         connection.note_buffer(bytes.next_capacity());
         let filled = {
             let mut filling = pin!(bytes.fill(&mut link));
@@ -181,6 +182,7 @@ async fn send<R: Runtime>(
             Some(Ok(1..)) => {}
             Some(_) => break,
         }
+        // Distribute the bytes over the streams.
         let framed = match has_lanes {
             true => carriage.framed(),
             false => Framed::Bare,
@@ -190,6 +192,7 @@ async fn send<R: Runtime>(
             return End::Lost;
         }
     }
+    // Send the rest after the end of the link, for a limited time.
     let rest = async {
         connection.flush(&mut outgoing).await?;
         connection.finish();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! State of one connection, and the tasks that wait for it.
 //!
-//! The task that changes the state (the endpoint's for received datagrams, the link's for sent
-//! bytes) also sends the resulting packets, before it releases the lock.
+//! The task that changes the state (the endpoint's for received datagrams, the link's for sent bytes) also sends the
+//! resulting packets, before it releases the lock.
 
 use std::future::poll_fn;
 use std::io;
@@ -40,12 +40,11 @@ const READ_BYTES_MAX: usize = 128 * 1024;
 /// Maximum number of datagrams that are taken at once.
 const DATAGRAMS_MAX: usize = 64;
 
-/// Maximum number of system calls for the packets of one change, before the task yields to other
-/// tasks.
+/// Maximum number of system calls for the packets of one change, before the task yields to other tasks.
 const SENDS_MAX: usize = 32;
 
-/// Time for which a closed or lost connection is kept for packets that may still arrive. QUIC keeps
-/// it for some round trips, which a peer that confirms late extends to hours.
+/// Time for which a closed or lost connection is kept for packets that may still arrive. QUIC keeps it for some round
+/// trips, which a peer that confirms late extends to hours.
 const KEPT_CLOSED: Duration = Duration::from_secs(10);
 
 /// Interval of attempts at a full socket.
@@ -101,8 +100,7 @@ struct State {
     timeout: Option<Instant>,
     /// Bytes written since the peer had confirmed all.
     written: u64,
-    /// Totals at the last time when no unread bytes were left: bytes of the network, and pieces of
-    /// streams in them.
+    /// Totals at the last time when no unread bytes were left: bytes of the network, and pieces of streams in them.
     all_read: (u64, u64),
     /// Set while the peer's address is not verified.
     is_strange: bool,
@@ -218,9 +216,8 @@ impl Connection {
         self.desk.bring(event);
     }
 
-    /// Processes the received datagrams, or leaves them to the task that works on the state at the
-    /// moment: the caller would have to wait, for each confirmation anew, while that task encrypts
-    /// and sends.
+    /// Processes the received datagrams, or leaves them to the task that works on the state at the moment: the caller
+    /// would have to wait, for each confirmation anew, while that task encrypts and sends.
     pub(super) fn see_to_inbox(&self) {
         let look = |state: &mut State, arrived| {
             state.take_in(arrived);
@@ -235,8 +232,7 @@ impl Connection {
         self.work(State::handle_due);
     }
 
-    /// Gives the connection up as the system reports that no socket listens at the address. Any
-    /// machine can forge that report: it counts only while the connection opens.
+    /// Gives an opening connection up as the system reports, or a forged packet, that no socket is at the address.
     pub(super) fn refuse(&self) {
         self.work(|state| {
             if !state.is_open && state.lost.is_none() {
@@ -261,7 +257,7 @@ impl Connection {
     /// Waits until there is a link.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The cause of the loss.
     pub(super) async fn opened(&self) -> Result<(), Lost> {
         poll_fn(|context| {
             self.opening.register(context.waker());
@@ -366,8 +362,7 @@ impl Connection {
         .await;
     }
 
-    /// Sends a datagram, as soon as there is room. One that is too long for the path to the peer is
-    /// lost.
+    /// Sends a datagram, as soon as there is room. One that is too long for the path to the peer is lost.
     pub(super) fn poll_send(
         &self,
         context: &mut Context<'_>,
@@ -385,8 +380,7 @@ impl Connection {
         state.lost.is_some() || state.proto.datagrams().send_buffer_space() >= most
     }
 
-    /// Takes received bytes in batches of all streams, or unchanged on a single one; an empty
-    /// result is the end.
+    /// Takes received bytes in batches of all streams, or unchanged on a single one; an empty result is the end.
     pub(super) fn poll_read(
         &self,
         context: &mut Context<'_>,
@@ -450,12 +444,14 @@ impl Connection {
             return Woken::default();
         }
         let now = Instant::now();
+        // Exchange events with the endpoint, and send packets.
         while self.hand_on(state) {}
         let mut again = self.transmit(state, now);
         let woken = state.take_events();
         if self.hand_on(state) {
             again = Some(now);
         }
+        // Note the end of the handshake, and the end of the connection.
         if state.is_strange && (state.is_open || state.lost.is_some()) {
             state.is_strange = false;
             self.hub.note_known();
@@ -464,6 +460,7 @@ impl Connection {
             self.hub.forget(self.handle);
             state.is_over = true;
         }
+        // Set the timer to the next work.
         let due = match state.is_over {
             true => None,
             false => {
@@ -476,8 +473,7 @@ impl Connection {
         woken
     }
 
-    /// Passes events to the endpoint. True if there was an answer, which may produce packets to
-    /// send.
+    /// Passes events to the endpoint. True if there was an answer, which may produce packets to send.
     fn hand_on(&self, state: &mut State) -> bool {
         let mut answered = false;
         while let Some(event) = state.proto.poll_endpoint_events() {
@@ -566,6 +562,7 @@ impl State {
 
     fn take_events(&mut self) -> Woken {
         let mut woken = Woken::default();
+        // Translate events of the library into state and tasks to wake.
         while let Some(event) = self.proto.poll() {
             match event {
                 Event::Connected => woken.opening |= self.note_connected(),
@@ -594,8 +591,7 @@ impl State {
         woken
     }
 
-    /// Opens the agreed streams once the handshake of QUIC is over. True if there is a link, or
-    /// never will be.
+    /// Opens the agreed streams once the handshake of QUIC is over. True if there is a link, or never will be.
     fn note_connected(&mut self) -> bool {
         if self.carrier == Carrier::Datagrams {
             self.is_open = self.proto.datagrams().max_size().is_some();
@@ -632,8 +628,7 @@ impl State {
         })
     }
 
-    /// Returns ready if the peer has confirmed all that was written: there is room in the smallest
-    /// window.
+    /// Returns ready if the peer has confirmed all that was written: there is room in the smallest window.
     fn confirmed(&mut self) -> Poll<()> {
         if self.lost.is_some() {
             return Poll::Ready(());
@@ -649,9 +644,8 @@ impl State {
         }
     }
 
-    /// Returns an upper bound of the bytes that the peer has not confirmed, or of queued datagrams.
-    /// The library only shows if a window of some size has room; the cost is a frame without bytes,
-    /// where something was written.
+    /// Returns an upper bound of the unconfirmed bytes, or of queued datagrams. The library shows only if a window
+    /// of some size has room, which costs a frame without bytes where something was written.
     fn unconfirmed(&mut self) -> usize {
         if self.carrier == Carrier::Datagrams {
             let room = self.proto.datagrams().send_buffer_space();
@@ -674,8 +668,7 @@ impl State {
         window.min(most) as usize
     }
 
-    /// Returns an upper bound of the received bytes that were not read, including their overhead on
-    /// the network.
+    /// Returns an upper bound of the received bytes that were not read, including their overhead on the network.
     fn unread(&self) -> usize {
         let most = match self.carrier {
             Carrier::Streams => RECEIVE_WINDOW as usize,
@@ -688,8 +681,7 @@ impl State {
         }
     }
 
-    /// Returns the bytes that the network has brought, and the pieces of streams or datagrams in
-    /// them.
+    /// Returns the bytes that the network has brought, and the pieces of streams or datagrams in them.
     fn received(&self) -> (u64, u64) {
         let stats = self.proto.stats();
         (
@@ -730,10 +722,8 @@ impl State {
         }
     }
 
-    /// Takes received bytes, the most urgent stream first: the first one declares the ids that
-    /// messages of the other streams name. Streams that are `held` keep their bytes, as long as the
-    /// first one may bring the declarations that they wait for. A lost connection still yields all
-    /// that arrived before.
+    /// Takes received bytes, the most urgent stream first: the first one declares the ids that the other streams name.
+    /// `held` streams keep their bytes while the first one may bring declarations. A lost connection yields the rest.
     fn read(
         &mut self,
         incoming: &mut Incoming,

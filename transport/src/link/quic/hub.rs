@@ -68,12 +68,13 @@ impl std::fmt::Debug for Hub {
 
 impl Hub {
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub(super) fn new(
         socket: &Socket,
         carrier: Carrier,
         greeting: Option<Greeting>,
     ) -> io::Result<Arc<Hub>> {
+        // The endpoint of the library has no socket: this one sends for it.
         let post = Post::of(socket)?;
         let server = greeting.as_ref().map(|greeting| greeting.current(false));
         let config = Arc::new(terms::endpoint());
@@ -216,12 +217,14 @@ impl Hub {
         let mut touched: Vec<Arc<Connection>> = Vec::new();
         for mut letter in mail.letters(Instant::now()) {
             while let Some(datagram) = letter.next() {
+                // Pass the datagram to the endpoint.
                 let (from, to, ecn) = (letter.meta.addr, letter.meta.dst_ip, letter.ecn());
                 let mut answer = Vec::new();
                 let mut state = self.lock();
                 let now = Instant::now();
                 let endpoint = &mut state.endpoint;
                 match endpoint.handle(now, from, to, ecn, datagram, &mut answer) {
+                    // A datagram of a known connection is queued in its inbox.
                     Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                         let Some(connection) = state.links.get(&handle).cloned() else {
                             continue;
@@ -232,10 +235,12 @@ impl Hub {
                             touched.push(connection);
                         }
                     }
+                    // A new connection begins its handshake.
                     Some(DatagramEvent::NewConnection(incoming)) => {
                         drop(state);
                         self.meet(incoming).into_iter().for_each(&mut *meet);
                     }
+                    // The endpoint answers by itself, as to an unknown version.
                     Some(DatagramEvent::Response(transmit)) => {
                         drop(state);
                         let _ = self.post.send(&transmit, &answer);
@@ -244,6 +249,7 @@ impl Hub {
                 }
             }
         }
+        // Process each inbox once for all datagrams.
         for connection in touched {
             connection.see_to_inbox();
         }
@@ -252,6 +258,7 @@ impl Hub {
     /// Begins a handshake with a peer; if many are under way already, only with one whose address
     /// is verified.
     fn meet(self: &Arc<Self>, incoming: Incoming) -> Option<Held> {
+        // Choose the configuration for the peer.
         let from = incoming.remote_address().ip();
         let is_same_host = from.is_loopback() || incoming.local_ip() == Some(from);
         let greeting = self.greeting.as_ref();
@@ -260,6 +267,7 @@ impl Hub {
         let mut state = self.lock();
         let endpoint = &mut state.endpoint;
         let is_busy = self.strangers.load(Ordering::SeqCst) >= RETRY_FROM;
+        // Refuse the connection, ask for a proof of the address, or accept.
         let refusal = if self.is_stopped.load(Ordering::SeqCst) {
             Some(endpoint.refuse(incoming, &mut answer))
         } else if is_busy && !incoming.remote_address_validated() {
@@ -277,6 +285,7 @@ impl Hub {
                 Err(error) => error.response,
             }
         };
+        // Send the answer without the lock.
         drop(state);
         if let Some(refusal) = refusal {
             let _ = self.post.send(&refusal, &answer);
@@ -312,6 +321,7 @@ impl Hub {
         let mut mail = Mail::new();
         let mut rounds = 0;
         while let Some(until) = self.rest() {
+            // Receive datagrams until the next timer.
             match self.next(runtime, listener, (&mut mail, until)).await {
                 Some(Ok(())) => self.take_in(&mut mail, &mut meet),
                 Some(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
@@ -323,9 +333,11 @@ impl Hub {
                 }
                 None => {}
             }
+            // Serve the timers.
             for connection in self.due() {
                 connection.look_after();
             }
+            // Yield to other tasks after several rounds.
             rounds += 1;
             if rounds >= TURN {
                 rounds = 0;

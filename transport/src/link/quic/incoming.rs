@@ -146,6 +146,7 @@ impl Cutter {
     fn cut(&mut self, bytes: &[u8], watched: bool) -> (usize, usize) {
         let (mut at, mut end, mut batches) = (0, 0, 0);
         while at < bytes.len() && self.last == Last::No {
+            // Skip content of the current batch, and keep a batch that ends the link.
             if self.left > 0 {
                 if watched && self.ends_link(bytes[at]) {
                     self.last = Last::Kept;
@@ -164,6 +165,7 @@ impl Cutter {
                 }
                 continue;
             }
+            // Read the two bytes of the next length.
             match self.low.take() {
                 None => self.low = Some(bytes[at]),
                 Some(low) => {
@@ -172,6 +174,7 @@ impl Cutter {
                 }
             }
             at += 1;
+            // A batch without content ends at once.
             if self.low.is_none() && self.left == 0 {
                 end = at;
             }

@@ -54,7 +54,7 @@ impl Outgoing {
     /// closing batch before [`Outgoing::end`].
     ///
     /// # Errors
-    /// Those of the streams.
+    /// The errors of the streams.
     pub(super) fn put(
         &mut self,
         bytes: &Bytes,
@@ -126,7 +126,7 @@ impl Outgoing {
     /// Passes the streams as many of the queued bytes as they take, the most urgent first.
     ///
     /// # Errors
-    /// Those of the streams.
+    /// The errors of the streams.
     pub(super) fn flush(&mut self, write: &mut Write<'_>) -> io::Result<()> {
         for (stream, waiting) in self.waiting.iter_mut().enumerate() {
             while let Some(first) = waiting.front_mut() {

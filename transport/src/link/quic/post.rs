@@ -36,7 +36,7 @@ impl Post {
     /// datagrams.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub(super) fn of(socket: &Socket) -> io::Result<Post> {
         let socket = socket.try_clone()?;
         let offloads = UdpSocketState::new((&socket).into())?;
@@ -75,7 +75,7 @@ impl Post {
     /// Receives datagrams, as many as there is room for.
     ///
     /// # Errors
-    /// Those of the system; [`io::ErrorKind::WouldBlock`] when there is nothing.
+    /// The errors of the system; [`io::ErrorKind::WouldBlock`] when there is nothing.
     pub(super) fn receive(&self, mail: &mut Mail) -> io::Result<()> {
         mail.count = 0;
         let mut rooms = mail.room.chunks_mut(MESSAGE_BYTES).map(IoSliceMut::new);

@@ -31,9 +31,11 @@ pub(super) fn explain_lost(lost: &Lost, noted: Option<&Noted>) -> String {
         }
         Lost::Ended(error) => error,
     };
+    // The fault of the peer's certificate is more precise than the alert.
     if let Some(error) = noted.and_then(Noted::take) {
         return explain_tls(error);
     }
+    // Alerts of TLS are codes of QUIC.
     match error {
         ConnectionError::TransportError(error) => match alert(error.code) {
             Some(AlertDescription::NoApplicationProtocol) => no_common_variant(),

@@ -118,6 +118,7 @@ impl QuicOptions {
     /// # Errors
     /// The first option of the endpoint that cannot be.
     pub(super) fn of(endpoint: &Endpoint) -> Result<QuicOptions, EndpointProblem> {
+        // Check the choice of carrier.
         check_mixed(endpoint)?;
         let is_reliable = choice(
             endpoint,
@@ -126,6 +127,7 @@ impl QuicOptions {
         )?;
         let mtu = |value: &str| value.parse().ok().filter(|mtu| *mtu >= INITIAL_MTU);
         let seconds = |value: &str| value.parse().ok().filter(|seconds| *seconds > 0);
+        // Parse each option.
         Ok(QuicOptions {
             carrier: match is_reliable {
                 Some(false) => Carrier::Datagrams,
@@ -182,6 +184,7 @@ impl QuicOptions {
 
     /// Returns the parameters of a connection, to another machine or within this one.
     pub(super) fn transport(&self, is_same_host: bool) -> Arc<TransportConfig> {
+        // Permit the peer the streams that both ends agree on.
         let mut config = TransportConfig::default();
         let has_streams = self.carrier == Carrier::Streams;
         let lanes = match has_streams && self.has_lanes != Some(false) {
@@ -190,6 +193,7 @@ impl QuicOptions {
         };
         config.max_concurrent_bidi_streams(VarInt::from_u32(has_streams.into()));
         config.max_concurrent_uni_streams(VarInt::from_u32(lanes));
+        // Bound the memory of datagrams and windows.
         config.datagram_receive_buffer_size((!has_streams).then_some(DATAGRAM_BUFFER_BYTES));
         config.datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES);
         config.send_window(SEND_WINDOW);
@@ -197,6 +201,7 @@ impl QuicOptions {
         config.stream_receive_window(VarInt::from_u32(STREAM_WINDOW));
         config.keep_alive_interval(Some(KEEP_ALIVE));
         config.enable_segmentation_offload(self.segmentation_offload.unwrap_or(true));
+        // Set the size of packets, and its discovery.
         if let Some(mtu) = self.initial_mtu {
             config.initial_mtu(mtu);
         }

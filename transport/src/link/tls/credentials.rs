@@ -168,12 +168,14 @@ pub(in crate::link) fn client(
     settings: &TlsSettings,
     within: Option<Within>,
 ) -> Result<ClientConfig, EndpointProblem> {
+    // Load the trusted authorities.
     let authorities = Piece::new("root_ca_certificate", &settings.root_ca_certificate);
     let roots = match authorities.pem {
         Some(_) => authorities.authorities()?,
         None => RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
     };
     let roots = Arc::new(roots);
+    // Choose the verifier of the peer's certificate.
     let provider = provider();
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
     let builder = builder.with_protocol_versions(versions(settings, within.is_some()));
@@ -193,6 +195,7 @@ pub(in crate::link) fn client(
     let builder = builder
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
+    // Load the own certificate, if both ends show one.
     let mut config = match settings.enable_mtls {
         Some(true) => {
             let certificate = Piece::new("connect_certificate", &settings.connect_certificate);
@@ -202,12 +205,14 @@ pub(in crate::link) fn client(
         }
         _ => builder.with_no_client_auth(),
     };
+    // Sessions of earlier connections are not resumed.
     config.resumption = Resumption::disabled();
     config.alpn_protocols = within.map_or(Vec::new(), |within| within.alpn);
     Ok(config)
 }
 
-/// Reads the keys and certificates that this node would listen or connect with. Returns a concern about the certificate that it shows.
+/// Reads the keys and certificates that this node would listen or connect with. Returns a concern
+/// about the certificate that it shows.
 pub(in crate::link) fn examine(
     settings: &TlsSettings,
     purpose: Purpose,
@@ -218,7 +223,8 @@ pub(in crate::link) fn examine(
     }
 }
 
-/// Returns the configuration of a listener, within QUIC for peers that speak one of `alpn`, and a concern about its certificate.
+/// Returns the configuration of a listener, within QUIC for peers that speak one of `alpn`, and a
+/// concern about its certificate.
 fn server(
     settings: &TlsSettings,
     alpn: &[Vec<u8>],
@@ -491,6 +497,7 @@ fn explain_alert(alert: AlertDescription) -> String {
 
 fn explain_certificate(problem: &CertificateError) -> String {
     match problem {
+        // The certificate is for another name.
         CertificateError::NotValidForNameContext {
             expected,
             presented,
@@ -500,6 +507,7 @@ fn explain_certificate(problem: &CertificateError) -> String {
             let expected = expected.to_str();
             format!("the peer's certificate is for {names}, and not for {expected}; connect by a name that it has, or set verify_name_on_connect to false")
         }
+        // The certificate is not valid at this time.
         CertificateError::ExpiredContext { time, not_after } => {
             let since = time.as_secs().saturating_sub(not_after.as_secs());
             format!("the peer's certificate expired {} ago", span(since))
@@ -508,6 +516,7 @@ fn explain_certificate(problem: &CertificateError) -> String {
             let until = not_before.as_secs().saturating_sub(time.as_secs());
             format!("the peer's certificate is valid only in {}; are both clocks right?", span(until))
         }
+        // The certificate was signed by another authority.
         CertificateError::UnknownIssuer => {
             "no authority that is trusted here has signed the peer's certificate; set root_ca_certificate".to_owned()
         }

@@ -17,6 +17,7 @@ const NAME_BYTES_MAX: usize = 256;
 /// shown none.
 pub(in crate::link) fn names(shown: &[CertificateDer<'_>]) -> Option<CertificateNames> {
     let (_, certificate) = X509Certificate::from_der(shown.first()?).ok()?;
+    // Bound the number and the length of names.
     let mut names = CertificateNames::default();
     let mut left = NAMES_MAX;
     let mut add = |list: &mut Vec<String>, name: &str| {
@@ -25,11 +26,13 @@ pub(in crate::link) fn names(shown: &[CertificateDer<'_>]) -> Option<Certificate
             list.push(name.to_owned());
         }
     };
+    // Collect the common names.
     for common_name in certificate.subject().iter_common_name() {
         if let Ok(name) = common_name.as_str() {
             add(&mut names.common_names, name);
         }
     }
+    // Collect the alternative names that are hosts or URIs.
     let alternatives = certificate.subject_alternative_name().ok().flatten();
     for name in alternatives
         .iter()

@@ -100,7 +100,7 @@ impl Session {
     /// batch under way; the next call sends the records, and then counts the byte.
     ///
     /// # Errors
-    /// Those of the sink; [`io::ErrorKind::WouldBlock`] while records wait.
+    /// The errors of the sink; [`io::ErrorKind::WouldBlock`] while records wait.
     #[cfg(target_os = "linux")]
     pub(crate) fn send(&self, slices: &[IoSlice<'_>], sink: &mut impl Write) -> io::Result<usize> {
         let mut state = self.state.lock();

@@ -28,6 +28,7 @@ pub(in crate::link) fn first_end(certificates: &[CertificateDer<'_>]) -> Option<
 /// there is none. A certificate with a short lifetime is renewed often: it expires soon when a
 /// tenth of its time is left.
 pub(super) fn concern(certificates: &[CertificateDer<'_>], now: SystemTime) -> Option<String> {
+    // The chain is valid from the last start to the first end.
     let validities = certificates.iter().filter_map(|one| validity(one));
     let first = validities.min_by_key(|one| one.end)?;
     let validities = certificates.iter().filter_map(|one| validity(one));
@@ -35,10 +36,12 @@ pub(super) fn concern(certificates: &[CertificateDer<'_>], now: SystemTime) -> O
     let between = |from: SystemTime, to: SystemTime| to.duration_since(from).unwrap_or_default();
     let whole = between(first.start, first.end);
     let said = |length: Duration| span(length.as_secs());
+    // Expired.
     if first.end <= now {
         let ago = said(between(first.end, now));
         return Some(format!("expired {ago} ago, on {}", date(first.end)));
     }
+    // Not valid yet.
     if start > now {
         let wait = said(between(now, start));
         return Some(format!(
@@ -46,6 +49,7 @@ pub(super) fn concern(certificates: &[CertificateDer<'_>], now: SystemTime) -> O
             date(start)
         ));
     }
+    // Expires soon.
     let left = between(now, first.end);
     (left < SOON_MAX.min(whole / 10)).then(|| {
         let left = said(left);

@@ -95,7 +95,7 @@ struct Interface {
 /// Joins the group of an endpoint.
 ///
 /// # Errors
-/// No such interface, or those of the system.
+/// No such interface, or the errors of the system.
 pub(crate) fn join(endpoint: &Endpoint) -> Result<GroupSockets, LinkFailure> {
     super::check(endpoint)?;
     let options = GroupOptions::of(endpoint)?;
@@ -129,6 +129,7 @@ fn open(group: SocketAddr, options: &GroupOptions) -> io::Result<GroupSockets> {
 /// an address of the group's family.
 fn interface(wanted: Option<&str>, group: SocketAddr) -> io::Result<Interface> {
     let address = wanted.and_then(|wanted| wanted.parse::<IpAddr>().ok());
+    // Take the first interface that fits, by name, by address or by its flags.
     for found in getifaddrs()? {
         let fits = match (wanted, address, found.address.ip_addr()) {
             (None, ..) => {
@@ -147,6 +148,7 @@ fn interface(wanted: Option<&str>, group: SocketAddr) -> io::Result<Interface> {
             });
         }
     }
+    // Describe the missing interface.
     let family = if group.is_ipv4() { "IPv4" } else { "IPv6" };
     let what = match wanted {
         Some(wanted) => format!("there is no interface {wanted} with an {family} address"),
@@ -171,6 +173,7 @@ fn scoped(address: SocketAddr, index: u32) -> SocketAddr {
 fn sending(group: SocketAddr, interface: Interface, options: &GroupOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(group), Type::DGRAM, None)?;
     options.sockets.apply(&socket)?;
+    // Choose the interface and the number of hops.
     match interface.address {
         IpAddr::V4(own) => {
             socket.set_multicast_if_v4(&own)?;
@@ -185,6 +188,7 @@ fn sending(group: SocketAddr, interface: Interface, options: &GroupOptions) -> i
             }
         }
     }
+    // Bind to the configured address or to the one of the interface: the members see it.
     let from = options.sockets.bind.unwrap_or_else(|| {
         let any = SocketAddr::new(interface.address, 0);
         match is_link_local(interface.address) {

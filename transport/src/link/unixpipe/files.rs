@@ -43,6 +43,7 @@ impl Names {
         let Some(name) = self.0.file_name().and_then(|name| name.to_str()) else {
             return;
         };
+        // List the directory of the path.
         let directory = match self.0.parent() {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
@@ -50,6 +51,7 @@ impl Names {
         let Ok(entries) = fs::read_dir(directory) else {
             return;
         };
+        // Remove the pipes of links that no reader has locked.
         for entry in entries.flatten() {
             let found = entry.file_name();
             let rest = found.to_str().and_then(|found| found.strip_prefix(name));

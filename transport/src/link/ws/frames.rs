@@ -321,6 +321,7 @@ impl Unframing {
     /// Processes the header of the next frame, with the content of a control frame; 0 if it is not
     /// complete.
     fn take_header(&mut self, input: &[u8]) -> Result<usize, Broken> {
+        // Parse the header; it may be incomplete.
         let mut cursor = Cursor::new(input);
         let header = FrameHeader::parse(&mut cursor);
         let header = header.map_err(|error| Broken::rules(error.to_string()))?;
@@ -328,6 +329,7 @@ impl Unframing {
             return Ok(0);
         };
         let start = usize::try_from(cursor.position()).unwrap_or(usize::MAX);
+        // Check the rules of the protocol.
         if header.rsv1 || header.rsv2 || header.rsv3 {
             return Err(Broken::rules(
                 "a frame of an extension that was not agreed on",
@@ -341,6 +343,7 @@ impl Unframing {
             return Err(Broken::rules(what));
         }
         let length = usize::try_from(length).unwrap_or(usize::MAX);
+        // Process a control frame as a whole, and the content of a message later.
         match header.opcode {
             OpCode::Control(control) => {
                 if length > CONTROL_BYTES_MAX || !header.is_final {
@@ -373,6 +376,7 @@ impl Unframing {
 
     /// Begins a message, or continues it.
     fn begin(&mut self, data: Data, header: &FrameHeader, length: usize) -> Result<(), Broken> {
+        // Check that the frame may follow the last one.
         match (data, &self.parts) {
             (Data::Continue, Some(_)) | (Data::Binary, None) => {}
             (Data::Continue, None) => {
@@ -386,6 +390,7 @@ impl Unframing {
                 return Err(Broken { code: 1003, text });
             }
         }
+        // Check the length, and announce it unless the message is in parts.
         let had = self.parts.as_ref().map_or(0, Vec::len);
         if length > MESSAGE_BYTES_MAX - had {
             let text = format!("a message of more than {MESSAGE_BYTES_MAX} bytes");

@@ -102,6 +102,7 @@ impl Session {
     pub(super) fn new(side: Side, stream: &LinkStream, behind: &[u8]) -> Arc<Self> {
         #[cfg(not(target_os = "linux"))]
         let _ = stream;
+        // State of each direction.
         let framing = Framing::new(side);
         let unframing = Unframing::new(side);
         let sending = Sending {
@@ -346,15 +347,18 @@ impl Receiving {
         link: &mut impl LinkRead,
         mut buf: RxBuf,
     ) -> (io::Result<Option<Range<usize>>>, RxBuf) {
+        // Bytes for the link come first.
         let spare = buf.spare_mut();
         let Some(start) = self.unframing.place_in(spare.len()) else {
             return (Ok(Some(0..0)), buf);
         };
+        // Use bytes that were left before reading.
         let mut count = self.recall(&mut spare[start..]);
         if count == 0 && self.unframing.is_over() {
             session.say_close(NORMAL);
             return (Ok(None), buf);
         }
+        // Read from the socket behind `start`.
         if count == 0 {
             let filled = buf.filled().len();
             buf.advance(start);

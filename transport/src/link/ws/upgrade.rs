@@ -33,12 +33,13 @@ fn refusal(status: StatusCode, text: &str) -> Vec<u8> {
 /// Requests a WebSocket from the server at `host`. Returns the bytes behind the server's answer.
 ///
 /// # Errors
-/// Why there is none, as a clause.
+/// The reason, as a clause.
 pub(super) async fn ask(
     read: &mut impl LinkRead,
     write: &mut impl LinkWrite,
     host: &str,
 ) -> Result<Vec<u8>, String> {
+    // Send the request.
     let request = client::Request::builder()
         .uri("/")
         .header("Host", host)
@@ -50,6 +51,7 @@ pub(super) async fn ask(
     let request = request.map_err(|error| error.to_string())?;
     let (bytes, key) = generate_request(request).map_err(|error| error.to_string())?;
     send(write, bytes).await?;
+    // Check the status and the key of the answer.
     let (response, behind) = head::<Response>(read).await?;
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Err(format!("the answer is {}", response.status()));
@@ -65,7 +67,7 @@ pub(super) async fn ask(
 /// the bytes behind the request.
 ///
 /// # Errors
-/// Why it is not a request for a WebSocket, as a clause.
+/// The fault of the request, as a clause.
 pub(super) async fn answer(
     read: &mut impl LinkRead,
     write: &mut impl LinkWrite,
@@ -110,6 +112,7 @@ async fn send(write: &mut impl LinkWrite, bytes: Vec<u8>) -> Result<(), String> 
 async fn head<T: TryParse>(read: &mut impl LinkRead) -> Result<(T, Vec<u8>), String> {
     let mut bytes = RxBuf::new(FIRST_BYTES);
     loop {
+        // Read until the head is complete.
         let (result, back) = read.read(bytes).await;
         bytes = back;
         match result {
@@ -117,6 +120,7 @@ async fn head<T: TryParse>(read: &mut impl LinkRead) -> Result<(T, Vec<u8>), Str
             Ok(_) => {}
             Err(error) => return Err(error.to_string()),
         }
+        // Parse the head, or describe the other protocol.
         match T::try_parse(bytes.filled()) {
             Ok(Some((end, head))) => return Ok((head, bytes.filled()[end..].to_vec())),
             Ok(None) if bytes.filled().len() >= HEAD_BYTES_MAX => {
@@ -135,6 +139,7 @@ async fn head<T: TryParse>(read: &mut impl LinkRead) -> Result<(T, Vec<u8>), Str
                 return Err(what);
             }
         }
+        // Grow the buffer for the next read.
         if bytes.spare_mut().is_empty() {
             let mut larger = RxBuf::new(bytes.capacity() * 4);
             larger.spare_mut()[..bytes.filled().len()].copy_from_slice(bytes.filled());

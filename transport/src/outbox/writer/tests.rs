@@ -410,8 +410,8 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// However little a socket takes, each channel's messages arrive once and in the order of their pushes, and the queues
-    /// are empty afterwards.
+    /// However little a socket takes, each channel's messages arrive once and in the order of their
+    /// pushes, and the queues are empty afterwards.
     #[test]
     fn nothing_is_lost_or_doubled(steps in prop::collection::vec(step(), 1..60)) {
         let outbox = outbox();

@@ -60,9 +60,9 @@ pub struct Corrupt {
 /// Place of the messages of a batch.
 #[derive(Debug)]
 pub enum Content {
-    /// In the batch itself, behind its flags.
+    /// The messages lie in the batch itself, behind its flags.
     Plain,
-    /// In this block.
+    /// The messages lie in this block.
     Unpacked(ZSlice),
 }
 

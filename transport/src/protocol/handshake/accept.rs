@@ -149,11 +149,13 @@ impl Acceptor {
             (_, TransportMessage::Close(close)) => Err(HandshakeError::Refused {
                 reason: close.reason,
             }),
+            // Answer InitSyn with the agreed parameters.
             (Step::InitSyn, TransportMessage::InitSyn(syn)) => {
                 self.acknowledge(&syn, out)?;
                 self.step = Step::OpenSyn;
                 Ok(AcceptStep::Continue)
             }
+            // Verify the cookie of OpenSyn; the owner decides next.
             (step, TransportMessage::OpenSyn(syn))
                 if step == Step::OpenSyn || self.may_come_back() =>
             {
@@ -184,6 +186,7 @@ impl Acceptor {
     /// Writes the InitAck: the narrower of both sides' parameters, and the offered features that
     /// this side has as well.
     fn acknowledge(&self, syn: &InitSyn<'_>, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
+        // Refuse other versions and batches that are too small.
         if syn.version != PROTOCOL_VERSION {
             return Err(HandshakeError::Version {
                 theirs: syn.version,
@@ -198,6 +201,7 @@ impl Acceptor {
                 min: batch_size_min,
             });
         }
+        // Reduce the offer to the features of this side.
         let range = check_priorities(&syn.ext)?.filter(|_| self.local.qos);
         let options = &self.local.options;
         let qos = self.local.qos && (syn.ext.qos || range.is_some());
@@ -215,6 +219,7 @@ impl Acceptor {
             nonce: (self.asks() || multilink.is_some()).then_some(self.nonce),
             multilink,
         };
+        // Write the answer, with the agreement in the cookie.
         let challenge = self.challenge(syn)?;
         let ack = InitAck {
             version: PROTOCOL_VERSION,
@@ -346,6 +351,7 @@ impl Acceptor {
     }
 
     fn recognise(&self, syn: &OpenSyn<'_>) -> Result<Established, HandshakeError> {
+        // Verify the cookie.
         let agreed = unseal(&self.key, self.epoch, self.bearer(), syn.cookie);
         let agreed = agreed
             .filter(|agreed| self.offers(agreed))
@@ -353,6 +359,7 @@ impl Acceptor {
         if agreed.zid == self.local.zid {
             return Err(HandshakeError::OwnId);
         }
+        // Verify the fields of OpenSyn, and the proofs of the opener.
         let mask = agreed.resolution.frame_sn_mask();
         super::check_open(Step::OpenSyn, syn.lease, syn.initial_sn, mask)?;
         let user = self.identify(&agreed, syn)?;

@@ -88,6 +88,7 @@ pub(super) struct Agreement {
 
 /// Writes `agreement` as a cookie of `epoch`, for `bearer` only.
 pub(super) fn seal(key: &CookieKey, epoch: u32, bearer: &[u8], agreement: &Agreement) -> Vec<u8> {
+    // Epoch, id and role.
     let zid = agreement.zid.as_le_bytes();
     let mut cookie = Vec::with_capacity(19 + zid.len() + MAC_BYTES);
     cookie.extend_from_slice(&epoch.to_le_bytes());
@@ -96,6 +97,7 @@ pub(super) fn seal(key: &CookieKey, epoch: u32, bearer: &[u8], agreement: &Agree
     cookie.push(agreement.whatami.code());
     cookie.push(agreement.resolution.bits());
     cookie.extend_from_slice(&agreement.batch_size.to_le_bytes());
+    // Features, as bits.
     let features = [
         (agreement.qos, QOS),
         (agreement.nonce.is_some(), NONCE),
@@ -106,12 +108,14 @@ pub(super) fn seal(key: &CookieKey, epoch: u32, bearer: &[u8], agreement: &Agree
     let set = features.iter().filter(|(is_set, _)| *is_set);
     cookie.push(set.fold(0, |all, (_, bit)| all | bit));
     cookie.push(agreement.patch);
+    // Optional fields.
     if let Some(nonce) = agreement.nonce {
         cookie.extend_from_slice(&nonce.to_le_bytes());
     }
     if let Some(peer) = &agreement.multilink {
         peer.write(&mut cookie);
     }
+    // Authentication code over all of it, and over the bearer.
     let mac = key.mac(&[bearer, &cookie].concat());
     cookie.extend_from_slice(&mac[..MAC_BYTES]);
     cookie
@@ -124,6 +128,7 @@ pub(super) fn unseal(
     bearer: &[u8],
     cookie: &[u8],
 ) -> Option<Agreement> {
+    // Check the authentication code and the age.
     let split = cookie.len().checked_sub(MAC_BYTES)?;
     let (content, mac) = cookie.split_at(split);
     let expected = key.mac(&[bearer, content].concat());
@@ -135,6 +140,7 @@ pub(super) fn unseal(
     if epoch.wrapping_sub(sealed) > 1 {
         return None;
     }
+    // Read the fields in the order in which they were written.
     let length = r.u8().ok()?;
     let zid = ZenohId::from_le_bytes(r.take(length.into()).ok()?).ok()?;
     let whatami = WhatAmI::from_code(r.u8().ok()?)?;

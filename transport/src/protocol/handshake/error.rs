@@ -248,6 +248,7 @@ fn why_broken(kind: io::ErrorKind) -> &'static str {
 
 /// Returns the text for a close reason of the protocol, with a remedy.
 fn describe(reason: u8) -> String {
+    // The known reasons, each with a remedy.
     let (what, attempt) = match reason {
         0 => (
             "unspecified reason",

@@ -82,6 +82,7 @@ fn check_open(
         min,
         max,
     };
+    // The number must fit into the agreed bits, and a lease must not be zero.
     if initial_sn > mask {
         return Err(refuse(
             "initial sequence number",

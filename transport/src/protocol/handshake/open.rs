@@ -57,10 +57,12 @@ impl Opener {
 
     /// Replaces `out` by the first batch to send.
     pub fn start(&mut self, out: &mut Vec<u8>) {
+        // Offer several links by showing the own key.
         let mut key = Vec::new();
         if let Some(own) = &self.local.options.multilink {
             own.public().write(&mut key);
         }
+        // Offer all that this node has.
         let syn = InitSyn {
             version: PROTOCOL_VERSION,
             whatami: self.local.whatami,
@@ -110,6 +112,7 @@ impl Opener {
             (step, TransportMessage::Close(close), agreed) => {
                 Err(self.refused(step, close.reason, agreed))
             }
+            // Check the answer of the acceptor, and send the proofs.
             (Step::InitAck, TransportMessage::InitAck(ack), _) => {
                 let agreed = self.check(&ack)?;
                 let proof = self.prove(&ack)?;
@@ -129,6 +132,7 @@ impl Opener {
                 self.step = Step::OpenAck;
                 Ok(OpenStep::Continue)
             }
+            // Check the confirmation.
             (Step::OpenAck, TransportMessage::OpenAck(ack), Some(agreed)) => {
                 let established = self.complete(agreed, &ack)?;
                 self.step = Step::Finished;
@@ -143,6 +147,7 @@ impl Opener {
 
     /// Checks the acceptor's answer against the offer.
     fn check(&self, ack: &InitAck<'_>) -> Result<Established, HandshakeError> {
+        // Check version and id.
         if ack.version != PROTOCOL_VERSION {
             return Err(HandshakeError::Version {
                 theirs: ack.version,
@@ -157,6 +162,7 @@ impl Opener {
                 found: ack.zid,
             });
         }
+        // Check that no parameter exceeds the offer.
         if !is_within(ack.resolution, self.local.resolution) {
             return Err(exceeds(
                 "resolution",

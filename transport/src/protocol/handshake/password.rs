@@ -128,6 +128,7 @@ pub(super) fn verify(
     nonce: u64,
     chain: Option<&[u8]>,
 ) -> Result<Arc<str>, AuthProblem> {
+    // Decode user and proof.
     let body = match find(chain)? {
         None => return Err(AuthProblem::Missing),
         Some(ExtensionBody::Bytes(body)) => body,
@@ -143,6 +144,7 @@ pub(super) fn verify(
     if given.len() != PROOF_BYTES || !r.is_empty() {
         return Err(malformed("the proof has another length"));
     }
+    // Compute a proof for an unknown user as well, so that both cases take the same time.
     let known = std::str::from_utf8(user)
         .ok()
         .and_then(|user| users.find(user));

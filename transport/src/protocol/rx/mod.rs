@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From received batches to messages: the sequence rule of each channel, the reassembly of
+//! Conversion of received batches to messages: the sequence rule of each channel, the reassembly of
 //! fragments, and the [`Receiver`] that takes a batch apart. One owner, the driver of the link.
 
 mod defragment;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Decoding of received batches, and delivery of each network message in place.
 //!
-//! Cost on the data path, per message: one decode, one call of [`Deliver::push`]; no allocation, no
-//! copy. Messages that begin like the one before are compared with it instead and delivered by
-//! [`Deliver::run`]. Per frame: one sequence check. A message in fragments costs one copy of its
-//! bytes and, in the long run, no allocation beyond a reference count.
+//! Cost on the data path, per message: one decode, one call of [`Deliver::push`]; no allocation, no copy. Messages that
+//! begin like the one before are compared with it instead and delivered by [`Deliver::run`]. Per frame: one sequence
+//! check. Per message in fragments: one copy of its bytes and, in the long run, the allocation of a reference count.
 
 mod bare;
 mod held;
@@ -33,23 +32,20 @@ pub use landing::Lent;
 const ID_BITS: u8 = 0x1f;
 const PUSH_ID: u8 = 0x1d;
 
-/// Maximum number of messages of a run that are delivered at once. The handler may hold a lock for
-/// that long: some microseconds, as they come from one batch.
+/// Maximum number of messages of a run that are delivered at once. The handler may hold a lock for that long: some
+/// microseconds, as they come from one batch.
 const RUN_MAX: usize = 256;
 
-/// Longest time for which a peer that has begun a message may send only keep-alives, unless
-/// configured.
+/// Longest time for which a peer that has begun a message may send only keep-alives, unless configured.
 pub const UNFINISHED_MAX: Duration = Duration::from_secs(5);
 
 /// Handler of received network messages, in the order of arrival, on the receiving task.
 pub trait Deliver {
-    /// Delivers a data message. `raw_body` is its PUT or DEL from the header byte to the payload's
-    /// end.
+    /// Delivers a data message. `raw_body` is its PUT or DEL from the header byte to the payload's end.
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>);
 
-    /// Delivers data messages that follow `push`, which was given to [`Deliver::push`] just before,
-    /// and differ from it in payload and time only. Messages left in `run` afterwards are delivered
-    /// by the other methods.
+    /// Delivers data messages that follow `push`, which was given to [`Deliver::push`] just before, and differ from it
+    /// in payload and time only. Messages left in `run` afterwards are delivered by the other methods.
     #[inline]
     fn run<'a>(&mut self, push: &Push<'a>, run: &mut PushRun<'a>, context: &Context<'_>) {
         let mut push = *push;
@@ -62,24 +58,21 @@ pub trait Deliver {
     /// Delivers any other message; never [`NetworkMessage::Push`].
     fn message(&mut self, message: NetworkMessage<'_>, context: &Context<'_>);
 
-    /// Returns true once enough was done for now: the rest of the batch then waits until
-    /// [`Receiver::resume_batch`]. The receiver calls this after each message, so it must cost next
-    /// to nothing.
+    /// Returns true once enough was done for now: the rest of the batch then waits until [`Receiver::resume_batch`].
+    /// The receiver calls this after each message, so it must cost next to nothing.
     #[inline]
     fn wants_pause(&self) -> bool {
         false
     }
 
-    /// Returns the time that the last message may wait, if it needs a declaration that is still on
-    /// its way: the receiver delivers it again then, and until then no message of its priority.
-    /// Returned once, and only where the handler [wants a pause](Deliver::wants_pause) as well,
-    /// which ends with this call.
+    /// Returns the time that the last message may wait, if it needs a declaration that is still on its way: the
+    /// receiver delivers it again then, and until then no message of its priority. Returned once, and only where the
+    /// handler [wants a pause](Deliver::wants_pause) as well, which ends with this call.
     fn take_early(&mut self) -> Option<Duration> {
         None
     }
 
-    /// Notes if the next messages have waited as long as they may: the handler must not return them
-    /// as early then.
+    /// Notes if the next messages have waited as long as they may: the handler must not return them as early then.
     fn wait_no_more(&mut self, _is_over: bool) {}
 }
 
@@ -101,8 +94,8 @@ pub struct Context<'a> {
 pub enum Flow {
     /// The batch was read as a whole, and the link stays open.
     Open,
-    /// The handler [wants a pause](Deliver::wants_pause). The next call must be
-    /// [`Receiver::resume_batch`] with the same batch.
+    /// The handler [wants a pause](Deliver::wants_pause). The next call must be [`Receiver::resume_batch`] with the
+    /// same batch.
     Paused(Pause),
     /// The peer has closed the link; the rest of the batch was not read.
     Closed {
@@ -194,8 +187,7 @@ pub struct Received {
     pub messages_too_large: u64,
     /// Messages reassembled from fragments that could not be decoded, and those in shared memory.
     pub messages_undecodable: u64,
-    /// Messages whose payload lies in the sender's shared memory, in fragments or not. The receiver
-    /// drops them.
+    /// Messages whose payload lies in the sender's shared memory, in fragments or not. The receiver drops them.
     pub messages_in_shared_memory: u64,
     /// Transport messages without a meaning on an open link (INIT, OPEN, JOIN, OAM).
     pub ignored: u64,
@@ -235,8 +227,8 @@ struct Idle {
     since: Option<Instant>,
 }
 
-/// Reason why a connection cannot continue although the peer broke no rule of the protocol: a
-/// message would be lost unnoticed.
+/// Reason why a connection cannot continue although the peer broke no rule of the protocol: a message would be lost
+/// unnoticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hopeless {
     /// There is no memory left for a message that the peer has begun.
@@ -255,9 +247,8 @@ impl Receiver {
         self.counters.messages_in_shared_memory += 1;
     }
 
-    /// Creates a receiver for an established connection. Fragmented messages above
-    /// `message_size_max` bytes are discarded, and all unfinished ones together stay below twice
-    /// that.
+    /// Creates a receiver for an established connection. Fragmented messages above `message_size_max` bytes are
+    /// discarded, and all unfinished ones together stay below twice that.
     pub fn new(established: &Established, message_size_max: usize) -> Self {
         let sequence = Sequence::new(established.initial_sn_rx, established.sn_mask);
         let limits = ReassemblyLimits::for_messages(message_size_max);
@@ -282,10 +273,9 @@ impl Receiver {
         }
     }
 
-    /// Returns the receiver with its memory counted in `share`, and with `total_bytes_max` for all
-    /// unfinished messages together. A peer with an unfinished message that sends only keep-alives
-    /// for `idle_max` is [hopeless](Receiver::hopeless). Default: twice the largest message, and
-    /// [`UNFINISHED_MAX`].
+    /// Returns the receiver with its memory counted in `share`, and with `total_bytes_max` for all unfinished messages
+    /// together. A peer with an unfinished message that sends only keep-alives for `idle_max` is
+    /// [hopeless](Receiver::hopeless). Default: twice the largest message, and [`UNFINISHED_MAX`].
     #[must_use]
     pub fn within(mut self, share: Arc<Share>, total_bytes_max: usize, idle_max: Duration) -> Self {
         self.defragmenter = self.defragmenter.within(share, total_bytes_max);
@@ -293,8 +283,8 @@ impl Receiver {
         self
     }
 
-    /// Returns the receiver with separate first numbers for the channels of each priority, as a
-    /// member of a group announces them.
+    /// Returns the receiver with separate first numbers for the channels of each priority, as a member of a group
+    /// announces them.
     #[must_use]
     pub fn starting_at(mut self, next: impl Fn(Priority) -> NextSn) -> Self {
         for priority in Priority::ALL {
@@ -309,15 +299,13 @@ impl Receiver {
         self
     }
 
-    /// Returns the number after the last one that was accepted on the reliable channel of a
-    /// priority.
+    /// Returns the number after the last one that was accepted on the reliable channel of a priority.
     pub(crate) fn next_sn(&self, priority: Priority) -> u32 {
         let last = self.sequences[channel(priority, Reliability::Reliable)].last();
         last.wrapping_add(1) & self.sn_mask
     }
 
-    /// Returns the reason why the connection cannot continue, if there is one. The caller checks it
-    /// after each read.
+    /// Returns the reason why the connection cannot continue, if there is one. The caller checks it after each read.
     #[inline]
     pub fn hopeless(&mut self, now: impl FnOnce() -> Instant) -> Option<Hopeless> {
         if self.defragmenter.buffered_bytes() == 0 && !self.defragmenter.was_refused() {
@@ -332,16 +320,14 @@ impl Receiver {
         self.defragmenter.buffered_bytes() > 0 || self.landing.is_some()
     }
 
-    /// Returns the time by which a peer that has begun a message, and is silent since `since`, has
-    /// to send more.
+    /// Returns the time by which a peer that has begun a message, and is silent since `since`, has to send more.
     pub fn silent_by(&self, since: Instant) -> Instant {
         since
             .checked_add(self.idle.max)
             .unwrap_or(since + LEASE_MAX)
     }
 
-    /// Returns the reason for giving up a peer that was silent until [`Receiver::silent_by`], and
-    /// counts it.
+    /// Returns the reason for giving up a peer that was silent until [`Receiver::silent_by`], and counts it.
     pub fn give_up_silent(&self) -> Hopeless {
         if let Some(share) = self.defragmenter.share() {
             share.ledger().note_given_up(1);
@@ -381,8 +367,7 @@ impl Receiver {
         }
     }
 
-    /// Returns a sum of the discarded items since the link opened: it grows whenever a count of
-    /// them does.
+    /// Returns a sum of the discarded items since the link opened: it grows whenever a count of them does.
     pub fn thrown_away(&self) -> u64 {
         let counted = &self.counters;
         let fragments = self.defragmenter.fragments_discarded() + counted.fragments_dropped;
@@ -399,8 +384,8 @@ impl Receiver {
         &mut self.defragmenter
     }
 
-    /// Processes one batch, without its length prefix, and delivers its messages to `deliver`.
-    /// `block` is the buffer that `batch` lies in.
+    /// Processes one batch, without its length prefix, and delivers its messages to `deliver`. `block` is the buffer
+    /// that `batch` lies in.
     ///
     /// # Errors
     /// The peer broke the protocol; what came before in the batch has been delivered.
@@ -485,9 +470,8 @@ impl Receiver {
         }
     }
 
-    /// Counts skipped numbers; on a connection of several links they are messages that a lost link
-    /// has taken along. Without a declaration both sides would continue with different views of
-    /// each other, so the connection is restarted.
+    /// Counts skipped numbers; on a connection of several links they are messages that a lost link has taken along.
+    /// Without a declaration the two sides would have different views, so the connection is restarted.
     #[cold]
     fn note_skipped(
         &mut self,
@@ -503,8 +487,8 @@ impl Receiver {
         }
     }
 
-    /// Applies the sequence rule: `None` if the frame or fragment is to be dropped, else its
-    /// channel and whether it directly follows the one before.
+    /// Applies the sequence rule: `None` if the frame or fragment is to be dropped, else its channel and whether it
+    /// directly follows the one before.
     #[inline]
     fn admit(
         &mut self,
@@ -550,6 +534,7 @@ impl<D: Deliver> Pass<'_, D> {
     #[inline]
     fn batch(&mut self, r: &mut Reader<'_>) -> Result<Flow, PeerMisbehaved> {
         while !r.is_empty() {
+            // Decode the next transport message.
             let offset = r.position();
             let message = self.decoded(offset, TransportMessage::decode(r))?;
             let pause = match message {
@@ -584,6 +569,7 @@ impl<D: Deliver> Pass<'_, D> {
                     None
                 }
             };
+            // The caller resumes the batch here after a pause.
             if let Some(pause) = pause {
                 return Ok(Flow::Paused(pause));
             }
@@ -591,8 +577,7 @@ impl<D: Deliver> Pass<'_, D> {
         Ok(Flow::Open)
     }
 
-    /// Returns the resume point if the handler wants a pause, after the message that begins at
-    /// `offset`.
+    /// Returns the resume point if the handler wants a pause, after the message that begins at `offset`.
     #[inline]
     fn pause(
         &mut self,
@@ -646,6 +631,7 @@ impl<D: Deliver> Pass<'_, D> {
         };
         let (mut messages, mut pause) = (0, None);
         while let Some(byte) = r.peek().filter(|byte| NetworkMessage::starts(*byte)) {
+            // Deliver a push, and all that follow with the same head as a run.
             let offset = r.position();
             if byte & ID_BITS == PUSH_ID {
                 let start = *r;
@@ -661,6 +647,7 @@ impl<D: Deliver> Pass<'_, D> {
                     messages += self.run(&push, run, r, &context);
                 }
             } else {
+                // Deliver any other message.
                 let start = *r;
                 let message = match NetworkMessage::decode(r) {
                     Ok(message) => message,
@@ -672,6 +659,7 @@ impl<D: Deliver> Pass<'_, D> {
                 let raw = r.since(start);
                 self.deliver.message(message, &Context { raw, ..context });
             }
+            // A message that arrived too early is delivered again later and not counted now.
             messages += 1;
             pause = self.pause((priority, reliability), offset, r);
             if let Some(pause) = &pause {
@@ -683,8 +671,7 @@ impl<D: Deliver> Pass<'_, D> {
         Ok(pause)
     }
 
-    /// Delivers the messages of `run` behind `r`, as far as possible without a pause; returns how
-    /// many.
+    /// Delivers the messages of `run` behind `r`, as far as possible without a pause; returns how many.
     #[inline(never)]
     fn run<'a>(
         &mut self,
@@ -727,10 +714,12 @@ impl<D: Deliver> Pass<'_, D> {
             sn,
             ..
         } = *fragment;
+        // Apply the sequence rule.
         let Some((channel, follows)) = self.receiver.admit(priority, reliability, sn)? else {
             self.receiver.counters.fragments_dropped += 1;
             return Ok(false);
         };
+        // Add the fragment to its message.
         let piece = Piece {
             follows,
             more: fragment.more,
@@ -750,6 +739,7 @@ impl<D: Deliver> Pass<'_, D> {
                 (complete.as_slice(), &complete)
             }
         };
+        // Deliver the message, if it is complete.
         let context = Context {
             block,
             reliability,
@@ -759,8 +749,8 @@ impl<D: Deliver> Pass<'_, D> {
         Ok((self.receiver).hand_on_whole(bytes, &context, self.deliver))
     }
 
-    /// Handles an undecodable message. A message whose payload lies in the sender's shared memory
-    /// is for a node of that machine, and the receiver skips it; any other one ends the link.
+    /// Handles an undecodable message. A message whose payload lies in the sender's shared memory is for a node of that
+    /// machine, and the receiver skips it; any other one ends the link.
     #[cold]
     fn unusable(&mut self, offset: usize, source: DecodeError) -> Result<(), PeerMisbehaved> {
         if let DecodeError::SharedMemory { .. } = source {

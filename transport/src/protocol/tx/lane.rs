@@ -609,6 +609,7 @@ pub(super) fn append<E: Encode + ?Sized>(
     message: &Outgoing<'_, E>,
     queue: WaitingBatches<'_>,
 ) -> Result<bool, EncodeError> {
+    // Encode the frame header, if one must come first, and the head.
     let room = batch.room();
     let mut writer = Writer::new(batch.spare());
     if let Some(next_sn) = frame {
@@ -621,6 +622,7 @@ pub(super) fn append<E: Encode + ?Sized>(
         .encode(&mut writer)?;
     }
     message.head.encode(&mut writer)?;
+    // Attach a large payload as a slice if the lane may keep its memory.
     let payload = message.payload.bytes();
     if payload.len() >= SHARE_BYTES_MIN {
         let written = writer.position();
@@ -635,6 +637,7 @@ pub(super) fn append<E: Encode + ?Sized>(
             return Ok(true);
         }
     }
+    // Copy the payload otherwise.
     writer.bytes(payload)?;
     let written = writer.position();
     batch.commit(written);
@@ -650,6 +653,7 @@ fn fragment(
     range: std::ops::Range<usize>,
     framing: Framing,
 ) -> Batch {
+    // Share a large part of the payload, and copy a small one.
     let shared = if range.len() >= SHARE_BYTES_MIN {
         payload.share(range.start, range.end)
     } else {
@@ -660,10 +664,12 @@ fn fragment(
     } else {
         payload.bytes().get(range).unwrap_or(&[])
     };
+    // Size the buffer for the header and the copied parts.
     let header_bytes = framing.prefix_bytes() + FRAGMENT_HEADER_BYTES_MAX;
     let capacity = header_bytes + own.len() + copied.len();
     let mut batch = Batch::framed(vec![0; capacity].into_boxed_slice(), framing);
     batch.mark_fragment();
+    // Encode the parts, and attach the shared one.
     let mut writer = Writer::new(batch.spare());
     header
         .encode_header(&mut writer)

@@ -210,6 +210,7 @@ impl Receiver {
             if deliver.wants_pause() {
                 return Ok(Flow::Paused(Pause::BEFORE));
             }
+            // Take the first item of the lane, and read it.
             let is_over = held.lanes[lane].is_over;
             let Some(item) = held.take(lane) else {
                 held.lanes[lane] = Lane::default();
@@ -226,6 +227,7 @@ impl Receiver {
                 Flow::Paused(pause) => pause,
                 closed => return Ok(closed),
             };
+            // Keep the item from the resume point on, with its early message in front.
             let early = self.take_early();
             is_new |= matches!(item.from, From::Within(before) if before.at < pause.at);
             let Some(held) = &mut self.held else { break };
@@ -239,6 +241,7 @@ impl Receiver {
                     }
                 }
             }
+            // Restart the wait for a new message; without an early one the pause was the handler's.
             match early {
                 Some(early) => held.wait(lane, early.patience, is_new),
                 None => return Ok(Flow::Paused(Pause::BEFORE)),

@@ -125,6 +125,7 @@ impl Receiver {
 
     /// Prepares to read the successor of a long fragment in place, from its header on.
     fn expect(&mut self, start: &[u8]) -> bool {
+        // Continue only a long message whose last fragment announced more.
         let Some((priority, reliability)) = self.unfinished.take() else {
             return false;
         };
@@ -138,6 +139,7 @@ impl Receiver {
         if !message.prepare(BEHIND_BYTES) {
             return false;
         }
+        // Read the header of the next fragment behind the message.
         message.put_behind(start);
         self.landing = Some(Landing {
             channel,
@@ -238,6 +240,7 @@ impl Receiver {
 
     /// Returns the kind of batch that begins with `bytes`, from its prefix on.
     fn glance<'a>(&self, bytes: &'a [u8]) -> Glance<'a> {
+        // Read the length and the first byte of the batch.
         let Some((prefix, rest)) = bytes.split_first_chunk::<PREFIX_BYTES>() else {
             return Glance::TooShort;
         };
@@ -251,6 +254,7 @@ impl Receiver {
         if length > usize::from(self.batch_size) {
             return Glance::Other;
         }
+        // Decode the header; it may not have arrived as a whole.
         match TransportMessage::decode(&mut Reader::new(rest)) {
             Ok(TransportMessage::Fragment(fragment)) => {
                 let header = rest.len() - fragment.payload.len();
@@ -277,6 +281,7 @@ impl Receiver {
             drop,
             ..
         } = start.fragment;
+        // Check that the fragment is the next one and that there is memory for it.
         let channel = start.channel();
         let due = self.sequences[channel].last().wrapping_add(1) & self.sn_mask;
         let piece = Piece {
@@ -294,6 +299,7 @@ impl Receiver {
         {
             return None;
         }
+        // Count the fragment like one that arrived as a whole.
         self.idle.keep_alives = 0;
         self.sequences[channel].accept(sn);
         self.counters.batches += 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Streams of batches that are read in pieces, with fragments landing in their messages, against the same batches handed
-//! over one by one.
+//! Streams of batches that are read in pieces, with fragments landing in their messages, against
+//! the same batches handed over one by one.
 
 use zonda_codec::ZSlice;
 use zonda_codec::{Priority, Reliability};
