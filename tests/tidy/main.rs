@@ -12,6 +12,7 @@ mod dependencies;
 mod documents;
 mod doors;
 mod functions;
+mod grammar;
 mod imports;
 mod layout;
 mod lexer;
