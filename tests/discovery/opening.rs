@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
 use zonda::config::WhatAmI;
-use zonda::{Config, Session, Wait};
+use zonda::{Config, Wait};
 
 use crate::namespace::{Network, inside};
 use crate::scene::{endpoint, linked, open, peer, router, told, until};

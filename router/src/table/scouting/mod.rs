@@ -7,7 +7,7 @@
 //! - [`Host`] has the interfaces of this machine, and the locators that lead here.
 //! - [`Answering`] limits the HELLOs that are sent.
 //! - [`Candidates`] are the nodes that were found, with the next attempt at each; [`DialLimits`]
-//! bounds the attempts.
+//!   bounds the attempts.
 //!
 //! The sockets are in [`crate::scouting`], the links in [`crate::node`].
 
