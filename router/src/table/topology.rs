@@ -336,7 +336,12 @@ impl Topology {
         let is_own = |source: &Source| source.slot == face.id.index;
         let is_linked = |source: &Source| {
             let from = self.at(source.slot);
-            from.is_some_and(|from| from.relation == Relation::Served && from.is_linked_to(face))
+            // a link that its other end alone has reported is too new to have brought tokens
+            from.is_some_and(|from| {
+                from.relation == Relation::Served
+                    && from.is_linked_to(face)
+                    && face.is_linked_to(from)
+            })
         };
         let knows = |source: &Source| is_peer && (is_own(source) || is_linked(source));
         let may_see = |source: &Source| {
