@@ -12,8 +12,8 @@ use zonda_codec::{
     Numbers, Qos, QueryableInfo, Reader, Target, WhatAmI, WireExpr, ZenohId,
 };
 use zonda_router::table::{
-    Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, Locality, NewQuery,
-    QuerySearch,
+    Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, NewQuery, QuerySearch,
+    Reach,
 };
 
 const KEYS: [&str; 6] = ["a", "a/b", "a/*", "**", "a/$*b", "c/d"];
@@ -233,7 +233,7 @@ impl Scene {
             qos: Qos::REQUEST,
             timeout: Duration::from_secs(5),
             querier: None,
-            destination: Locality::Any,
+            destination: Reach::ANY,
             hears_of_losses: true,
         };
         let mut search = QuerySearch::with_node_id(node_id);

@@ -237,6 +237,9 @@ pub enum OpenError {
         /// The interfaces that were used, and their errors.
         tried: String,
     },
+    /// The node on which a session was to be opened is closed, or of no use to this process.
+    #[error("cannot open a session on this node: {0}")]
+    Node(DeclareError),
     /// The node cannot listen on an endpoint.
     #[error("cannot listen on {endpoint}: {reason}")]
     Listen {

@@ -23,7 +23,8 @@ use crate::namespace::Namespace;
 /// routers.
 ///
 /// Clones share one node. When the last clone is dropped, the node closes in the background, and its publishers and
-/// subscribers end; [`Session::close`] does the same and waits for it. A closure given to a subscriber that holds a
+/// subscribers end; [`Session::close`] does the same and waits for it. A session that was opened
+/// [on a running node](Session::from_node) leaves the node open. A closure given to a subscriber that holds a
 /// clone of its own session keeps that session open until the subscriber is gone.
 #[derive(Clone)]
 pub struct Session(Arc<Shared>);
@@ -44,7 +45,7 @@ struct Shared {
 }
 
 impl Session {
-    /// Creates the session of a node that was just opened.
+    /// Creates the session of a node that was just opened, or of a handle that was just attached.
     pub(crate) fn new(node: Node, config: Config) -> Self {
         let settings = config.settings();
         let namespace = settings.namespace.map(Namespace::new);

@@ -9,7 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, KeyExprError, Timestamp};
-use zonda_router::node::{CloseError, Node, OpenError};
+use zonda_router::node::{CloseError, OpenError};
 
 use crate::bytes::{Encoding, ZBytes};
 use crate::config::Config;
@@ -40,7 +40,7 @@ pub use zonda_codec::{EntityGlobalId, ZenohId};
 pub use zonda_router::metrics::{Kind, Metric, Sample, text as openmetrics};
 pub use zonda_router::node::{
     DiscoveryStatus, EndedLinks, FaceCounters, GroupCounts, GroupStatus, LinkAddress, LinkOptions,
-    Member, OutboxCounts, PriorityCounts, Protocol, Unreached,
+    Member, Node, OutboxCounts, PriorityCounts, Protocol, Unreached,
 };
 
 /// The reference's name of a listener to transports.
@@ -130,6 +130,49 @@ impl OperationLater for OpenBuilder {
 awaited!([] OpenBuilder);
 
 impl Session {
+    /// Opens a session on a node that runs already, in addition to other sessions on it. They share
+    /// its id, its links and its clock; each has declarations, callbacks and a
+    /// [number](Self::id) of its own. Messages pass between sessions of one node without a link, and
+    /// [`Locality`] is seen from each session: another session of the node is remote.
+    ///
+    /// Of `config`, only what concerns a session is used: `namespace`, `qos/publication` and the
+    /// limit of publications that wait. The rest is the node's.
+    ///
+    /// The caller of [`Node::open`] closes the node, with [`Node::close`]; that ends all sessions on
+    /// it. Closing such a session, or dropping its last clone, ends its declarations and queries at
+    /// once, and leaves the node and its other sessions as they are: messages that it has published
+    /// are still sent.
+    ///
+    /// ```
+    /// use zonda::{Config, Session, Wait, session::Node};
+    ///
+    /// # let runtime = tokio::runtime::Runtime::new()?;
+    /// # runtime.block_on(async {
+    /// let node = Node::open(Config::peer().listen(["tcp/127.0.0.1:0"])).await?;
+    /// let one = Session::from_node(&node, Config::peer())?;
+    /// let other = Session::from_node(&node, Config::peer())?;
+    /// let subscriber = one.declare_subscriber("demo/**").await?;
+    /// other.put("demo/key", "value").await?;
+    /// assert_eq!(subscriber.recv()?.payload().try_to_string()?, "value");
+    /// other.close().await?;
+    /// assert!(!one.is_closed());
+    /// node.close(std::time::Duration::from_secs(1)).await?;
+    /// assert!(one.is_closed());
+    /// # Ok::<(), zonda::Error>(())
+    /// # })?;
+    /// # Ok::<(), zonda::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The configuration is refused, or the node is closed.
+    pub fn from_node(node: &Node, config: Config) -> Result<Session, OpenError> {
+        config.validate().map_err(|error| OpenError::Config {
+            reason: error.to_string(),
+        })?;
+        let attached = node.add_session().map_err(OpenError::Node)?;
+        Ok(Session::new(attached, config))
+    }
+
     /// Publishes a value on a key. For many puts on one key, a [declared publisher](Session::declare_publisher) is
     /// cheaper.
     ///
@@ -309,11 +352,13 @@ impl Session {
         declared.undeclare_from(self)
     }
 
-    /// Returns the id of this session as the source of publications without a declared publisher.
+    /// Returns the id of this session as the source of publications without a declared publisher:
+    /// that of its node, and 0 for the session that opened it, or a number that no other source of
+    /// the node has.
     pub fn id(&self) -> EntityGlobalId {
         EntityGlobalId {
             zid: self.zid(),
-            eid: 0,
+            eid: self.node().session_number(),
         }
     }
 
@@ -345,7 +390,8 @@ impl Session {
         SessionInfo { session: self }
     }
 
-    /// Closes the session: sends the queued messages, sends a close to every peer, ends all
+    /// Closes the session, and the node that it has opened ([`from_node`](Self::from_node) opens
+    /// none): sends the queued messages, sends a close to every peer, ends all
     /// publishers and subscribers. Messages that peers do not take in time are lost, and the error
     /// names each neighbour and the amount it missed. A peer that hangs up during the close is no
     /// error: the messages it has not taken are counted by

@@ -32,6 +32,7 @@ mod metrics;
 mod moved;
 mod multilink;
 mod namespace;
+mod on_one_node;
 mod pair;
 mod peer_to_peer;
 mod proxy;

@@ -14,7 +14,7 @@ use zonda_router::node::{
     QuerySink, ReplySink, Wait,
 };
 use zonda_router::table::{
-    FaceId, FaceInfo, FaceKind, ForwardingTable, Locality, NewQuery, QueryDispatch,
+    FaceId, FaceInfo, FaceKind, ForwardingTable, Locality, NewQuery, QueryDispatch, Reach,
 };
 
 use crate::counting::held;
@@ -52,7 +52,7 @@ fn an_open_question_takes_few_bytes_at_a_router_and_gives_them_back() {
             qos: Qos::REQUEST,
             timeout: Duration::from_secs(10),
             querier: None,
-            destination: Locality::Any,
+            destination: Reach::ANY,
         };
         let disposal = table.handle_query(asker, &ask, Instant::now());
         assert!(matches!(disposal, QueryDispatch::Sent(_)));

@@ -77,6 +77,7 @@ impl Shared {
     fn report(self: &Arc<Self>, report: Report) -> String {
         let node = Node {
             shared: Arc::clone(self),
+            session: Arc::default(),
         };
         match report {
             Report::Metrics => metrics::text(&node.metrics_in_brief()),

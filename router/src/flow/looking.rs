@@ -18,14 +18,13 @@ use crate::{
     hooks::{Checks, Hooked, LinkFacts},
     node::{shared::Shared, state::State},
     scouting::this_host,
-    table::{FaceId, ForwardingTable, Locality, QuerySearch, RouteSearch, scouting::Interface},
+    table::{FaceId, ForwardingTable, QuerySearch, Reach, RouteSearch, scouting::Interface},
 };
 
 /// Route that is being searched for.
 pub(crate) struct Looking {
     from: FaceId,
     search: RouteSearch,
-    destination: Locality,
 }
 
 impl Looking {
@@ -36,14 +35,13 @@ impl Looking {
         from: FaceId,
         key: KeyExpr<'static>,
         publisher: Option<u32>,
-        destination: Locality,
+        destination: Reach,
     ) -> Self {
         // each sample has a clone of it
         let key = key.into_cloneable();
         Looking {
             from,
-            search: table.begin_route(from, key, publisher),
-            destination,
+            search: table.begin_route(from, key, publisher).to(destination),
         }
     }
 }
@@ -61,7 +59,6 @@ impl Looking {
         Some(Looking {
             from,
             search: table.begin_route_from(from, node_id, key)?,
-            destination: Locality::Any,
         })
     }
 }
@@ -70,7 +67,6 @@ impl Shared {
     /// Searches for one slice; `None` if the search is not complete.
     pub(crate) fn look_on(&self, state: &mut State, looking: &mut Looking) -> Option<Arc<Route>> {
         let route = state.table.search_route(&mut looking.search)?;
-        let route = route.within(looking.destination);
         let hop = |hop: crate::table::Hop| {
             let face = state.faces.get(&hop.face)?;
             Some(Hop::new(Arc::clone(&face.outbox), face.status.zid, hop))

@@ -61,6 +61,15 @@ pub struct Passing {
 }
 
 impl Passing {
+    /// Returns the fate of a message that the node did not accept.
+    #[cold]
+    pub(crate) fn refused(error: PublishError) -> Passing {
+        Passing {
+            passed: Passed::Nobody,
+            unusual: Some(Box::new(Err(error))),
+        }
+    }
+
     /// Returns both fields as one result.
     #[inline(always)]
     pub fn into_result(self) -> Result<Outcome, PublishError> {

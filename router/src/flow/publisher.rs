@@ -24,9 +24,9 @@ use crate::{
         way::Way,
     },
     model::{DeclareError, Outcome, Publication, PublishError, Wait},
-    node::shared::Shared,
+    node::{sessions::NodeSession, shared::Shared},
     notify::listeners::{Listen, ListenerId},
-    table::{Counterpart, Kind, Locality},
+    table::{Counterpart, Kind, Locality, Reach},
 };
 
 thread_local! {
@@ -55,7 +55,8 @@ static SERIAL: AtomicU64 = AtomicU64::new(0);
 pub struct PublisherFace {
     shared: Arc<Shared>,
     id: u32,
-    destination: Locality,
+    session: Arc<NodeSession>,
+    destination: Reach,
     serial: u64,
     route: ArcSwap<Route>,
     tallies: Tallies,
@@ -72,15 +73,21 @@ impl std::fmt::Debug for PublisherFace {
 impl PublisherFace {
     pub(crate) fn declare(
         shared: &Arc<Shared>,
+        session: &Arc<NodeSession>,
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<Self, DeclareError> {
+        if session.is_closed() {
+            return Err(DeclareError::Closed);
+        }
+        let destination = session.reach(destination);
         let id = shared.declare_sending(key, destination, Kind::Subscriber)?;
         let key = key.clone().into_owned();
         let route = shared.resolve(shared.local, key, Some(id), destination);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             shared: Arc::clone(shared),
+            session: Arc::clone(session),
             id,
             destination,
             serial,
@@ -105,7 +112,10 @@ impl PublisherFace {
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
-        let recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
+        let recent = match self.at_hand() {
+            Some(recent) => recent,
+            None => self.renewed_recent()?,
+        };
         let result = self.shared.dispatch(&recent.way.route, publication, wait);
         let bytes = publication.payload.size();
         match result {
@@ -149,7 +159,7 @@ impl PublisherFace {
             Some(recent) => recent,
             // such a route is never cached, and would be made anew for each message
             None if self.route.load().is_local() => return None,
-            None => self.renewed_recent(),
+            None => self.renewed_recent().ok()?,
         };
         // the first plain message prepares the heads
         if recent.prepared.plain.is_none() {
@@ -200,7 +210,11 @@ impl PublisherFace {
     /// Prepares the heads and caches them, or publishes without.
     #[inline(never)]
     fn publish_unprepared<L: Label>(&self, message: Labelled<'_, L>, wait: Wait) -> Passing {
-        let mut recent = self.at_hand().unwrap_or_else(|| self.renewed_recent());
+        let recent = self.at_hand().map_or_else(|| self.renewed_recent(), Ok);
+        let mut recent = match recent {
+            Ok(recent) => recent,
+            Err(error) => return Passing::refused(error),
+        };
         if L::place(&mut recent.prepared).is_none() {
             self.prepare(&mut recent, message);
         }
@@ -221,16 +235,16 @@ impl PublisherFace {
     }
 
     #[cold]
-    fn renewed_recent(&self) -> Box<Recent> {
-        Box::new(Recent {
+    fn renewed_recent(&self) -> Result<Box<Recent>, PublishError> {
+        Ok(Box::new(Recent {
             serial: self.serial,
             way: Way {
-                route: self.renewed(),
+                route: self.renewed()?,
                 tally: self.tallies.take(),
                 source: self.id(),
             },
             prepared: Prepared::default(),
-        })
+        }))
     }
 
     /// Takes this thread's cached route, if there is one that is still valid.
@@ -288,7 +302,7 @@ impl PublisherFace {
         publication: &Publication<'_>,
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
-        let route = self.renewed();
+        let route = self.renewed()?;
         self.tallies.offer(publication.payload.size());
         let result = self.shared.dispatch_async(&route, publication, limit).await;
         self.tallies.decide(&result);
@@ -322,7 +336,7 @@ impl PublisherFace {
     /// not yet answered if it knows one.
     #[must_use]
     pub fn has_route(&self) -> bool {
-        !self.renewed().leads_nowhere()
+        self.renewed().is_ok_and(|route| !route.leads_nowhere())
     }
 
     /// Reports to `listener` if any subscriber is known that a message would reach: at once if
@@ -337,20 +351,24 @@ impl PublisherFace {
         let key = &self.route.load().key;
         let audience = Counterpart::Subscribers.within(self.destination);
         self.shared
-            .declare_matching(self.id, key, audience, listener)
+            .declare_matching(&self.session, self.id, key, audience, listener)
     }
 
-    /// Returns the route for the present state of the table.
+    /// Returns the route for the present state of the table. The end of a session invalidates all
+    /// routes, so its publishers come here.
     #[cold]
-    fn renewed(&self) -> Arc<Route> {
+    fn renewed(&self) -> Result<Arc<Route>, PublishError> {
         let route = self.route.load_full();
         if route.holds() {
-            return route;
+            return Ok(route);
+        }
+        if self.session.is_closed() {
+            return Err(PublishError::Closed);
         }
         let (shared, key) = (&self.shared, route.key.clone());
         let renewed = shared.resolve(shared.local, key, Some(self.id), self.destination);
         self.route.store(Arc::clone(&renewed));
-        renewed
+        Ok(renewed)
     }
 }
 

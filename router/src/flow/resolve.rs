@@ -11,31 +11,41 @@ use crate::{
     flow::{looking::Looking, receiving::Sink, route::Route},
     model::{DeclareError, PublishError, SubscriberId},
     node::{
+        sessions::NodeSession,
         shared::{KEY_BYTES_MAX, Shared},
         state::State,
     },
-    table::{FaceId, Kind, Locality, Own},
+    table::{FaceId, Kind, Locality, Own, Reach},
 };
 
 impl Shared {
     pub(crate) fn declare_subscriber(
         &self,
+        session: &NodeSession,
         key: &KeyExpr<'_>,
         origin: Locality,
         sink: Sink,
     ) -> Result<SubscriberId, DeclareError> {
         self.may_declare(key)?;
         let id = self.next_id();
-        self.update(|state| {
+        // A closed session returns the sink, which must not be dropped under the lock.
+        let refused = self.update(|state| {
+            if session.is_closed() {
+                return Some(sink);
+            }
             state.sinks.insert(id, sink);
             let State { table, actions, .. } = state;
             let what = Own {
-                origin,
+                origin: session.reach(origin),
                 ..Own::SUBSCRIBER
             };
             table.local_declare(self.own(id), what, key, actions);
+            None
         });
-        Ok(SubscriberId(id))
+        match refused {
+            None => Ok(SubscriberId(id)),
+            Some(_) => Err(DeclareError::Closed),
+        }
     }
 
     pub(crate) fn undeclare_subscriber(&self, id: SubscriberId) {
@@ -62,16 +72,10 @@ impl Shared {
         from: FaceId,
         key: KeyExpr<'static>,
         publisher: Option<u32>,
-        destination: Locality,
+        destination: Reach,
     ) -> Arc<Route> {
         if self.is_forked() {
-            return Arc::new(Route {
-                validity: Default::default(),
-                key,
-                remote: Default::default(),
-                local: Default::default(),
-                hooked: None,
-            });
+            return Arc::new(Route::nowhere(key));
         }
         let mut state = self.state.lock();
         let looking = Looking::new(&mut state.table, from, key, publisher, destination);
@@ -81,11 +85,13 @@ impl Shared {
     /// Returns the route of a key without a declared publisher, from a bounded cache.
     pub(crate) fn undeclared_route(
         &self,
+        session: &NodeSession,
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<Arc<Route>, PublishError> {
-        // closed nodes and keys that no node accepts
-        if self.is_closed() {
+        let destination = session.reach(destination);
+        // closed nodes and sessions, and keys that no node accepts
+        if self.is_closed() || session.is_closed() {
             return Err(self.cannot_publish());
         }
         let size = key.as_str().len();
@@ -97,7 +103,7 @@ impl Shared {
         }
         // the cache knows most keys
         let mut state = self.state.lock();
-        let known = &mut state.undeclared[destination as usize];
+        let known = state.undeclared.to(destination);
         if let Some(route) = known.get(key.as_str()) {
             return Ok(Arc::clone(route));
         }
@@ -106,7 +112,7 @@ impl Shared {
         let (whose, kept) = (self.local, key.clone().into_owned());
         let looking = Looking::new(&mut state.table, whose, kept, None, destination);
         let route = self.look_to_end(&mut state, looking);
-        let known = &mut state.undeclared[destination as usize];
+        let known = state.undeclared.to(destination);
         let forgotten = known.put(key.as_str(), Arc::clone(&route));
         drop(state);
         // old routes may hold the last reference to a user's closure

@@ -29,6 +29,17 @@ pub(crate) struct Route {
 }
 
 impl Route {
+    /// Returns a route of no destination.
+    pub(crate) fn nowhere(key: KeyExpr<'static>) -> Route {
+        Route {
+            validity: Default::default(),
+            key,
+            remote: Default::default(),
+            local: Default::default(),
+            hooked: None,
+        }
+    }
+
     /// Returns the bytes of memory that it holds, without what it shares with the node.
     pub(crate) fn memory(&self) -> usize {
         let (key, hops, sinks) = (self.key.as_str().len(), &self.remote, &self.local);

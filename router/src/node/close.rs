@@ -29,7 +29,8 @@ impl Node {
     /// every peer, ends all publishers and subscribers. Each peer has until the deadline to take
     /// the queued messages, and where the platform reports it (Linux) the peer's system has until
     /// then to acknowledge them. Idempotent; the second call waits like the first. Legal from
-    /// inside callbacks.
+    /// inside callbacks. On the handle of an [added](Node::add_session) session it ends the
+    /// declarations and queries of this session and leaves the node open, at once.
     ///
     /// # Errors
     /// [`CloseError::Timeout`] if peers had not taken everything by the deadline: it names them,
@@ -37,6 +38,9 @@ impl Node {
     /// up during the close are no failure of the close: they are logged, and counted by
     /// [`Node::ended_links`].
     pub async fn close(&self, deadline: Duration) -> Result<(), CloseError> {
+        if let Some(detached) = self.detach() {
+            return detached;
+        }
         let at = zonda_runtime::after(deadline);
         let listening = self.say_goodbye(at)?;
         let all_gone = self.all_gone(at, listening).await;
@@ -53,6 +57,9 @@ impl Node {
     /// # Blocking
     /// At most `deadline`.
     pub fn close_blocking(&self, deadline: Duration) -> Result<(), CloseError> {
+        if let Some(detached) = self.detach() {
+            return detached;
+        }
         let at = zonda_runtime::after(deadline);
         let listening = self.say_goodbye(at)?;
         // the thread's own clock, because this very thread may drive the runtime's

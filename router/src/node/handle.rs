@@ -11,15 +11,16 @@ use super::shared::Shared;
 use crate::{
     flow::{publisher::PublisherFace, receiving::Sink},
     model::{DeclareError, LinkStatus, Outcome, Publication, PublishError, SubscriberId, Wait},
-    node::clock::ntp64_now,
+    node::{clock::ntp64_now, sessions::NodeSession},
     table::Locality,
 };
 
-/// Running node. Clones are cheap and refer to the same node; dropping them does not close it,
-/// [`Node::close`] does.
+/// Running node, as one of its sessions sees it. Clones are cheap and refer to the same session of
+/// the same node; dropping them does not close it, [`Node::close`] does.
 #[derive(Clone)]
 pub struct Node {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) session: Arc<NodeSession>,
 }
 
 impl std::fmt::Debug for Node {
@@ -100,7 +101,8 @@ impl Node {
         origin: Locality,
         sink: Sink,
     ) -> Result<SubscriberId, DeclareError> {
-        self.shared.declare_subscriber(key, origin, sink)
+        self.shared
+            .declare_subscriber(&self.session, key, origin, sink)
     }
 
     /// Ends a subscriber. A call of its sink that is under way on another thread may still finish.
@@ -128,7 +130,7 @@ impl Node {
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<PublisherFace, DeclareError> {
-        PublisherFace::declare(&self.shared, key, destination)
+        PublisherFace::declare(&self.shared, &self.session, key, destination)
     }
 
     /// Publishes to `destination` on a key without a declared publisher.
@@ -145,7 +147,9 @@ impl Node {
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
-        let route = self.shared.undeclared_route(key, destination)?;
+        let route = self
+            .shared
+            .undeclared_route(&self.session, key, destination)?;
         self.shared.dispatch(&route, publication, wait)
     }
 
@@ -164,7 +168,9 @@ impl Node {
         publication: &Publication<'_>,
         limit: Duration,
     ) -> Result<Outcome, PublishError> {
-        let route = self.shared.undeclared_route(key, destination)?;
+        let route = self
+            .shared
+            .undeclared_route(&self.session, key, destination)?;
         self.shared.dispatch_async(&route, publication, limit).await
     }
 
@@ -182,9 +188,10 @@ impl Node {
         self.shared.is_forked()
     }
 
-    /// Returns true once [`Node::close`] was called, and where [`Node::is_forked`].
+    /// Returns true once [`Node::close`] was called on this session or on the one that opened the
+    /// node, and where [`Node::is_forked`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.is_closed()
+        self.session.is_closed() || self.shared.is_closed()
     }
 }

@@ -10,12 +10,13 @@
 //! They share the parts in this module:
 //! - `state`: the data under the one lock; `shared`: the lock, and everything else that tasks
 //!   share; `handle`: the public handle;
-//! - `open`, `close`: the life of the node; `sweep` and `ids`: its upkeep;
+//! - `open`, `close`: the life of the node; `sessions`, `attach`: the sessions on it; `sweep` and `ids`: its upkeep;
 //! - `limits`, `memory`: the bounds of all resources.
 //!
 //! Locks: the state's (declarations, faces, cache misses; never while user code runs), then a
 //! lane's or that of a listener's queue, then nothing.
 
+mod attach;
 pub(crate) mod clock;
 pub(crate) mod close;
 pub(crate) mod handle;
@@ -27,6 +28,7 @@ pub(crate) mod open;
 #[cfg(feature = "probe")]
 mod probe;
 mod report;
+pub(crate) mod sessions;
 pub(crate) mod shared;
 pub(crate) mod state;
 pub(crate) mod sweep;

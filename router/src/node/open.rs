@@ -68,7 +68,10 @@ impl Node {
         let runtime = start_runtime(config.runtime_handle(), &settings)?;
         let shared =
             Arc::new_cyclic(|this| Shared::new(zid, settings, options, runtime, this.clone()));
-        Ok(Node { shared })
+        Ok(Node {
+            shared,
+            session: Arc::default(),
+        })
     }
 
     async fn start(&self) -> Result<(), OpenError> {

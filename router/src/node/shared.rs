@@ -43,7 +43,7 @@ use crate::{
         lines::Lines, neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
     },
     query::{After, Queries},
-    table::{Action, Deadline, FaceId, ForwardingTable, Kind, Locality, OwnRef},
+    table::{Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable, Kind, OwnRef, Reach},
 };
 
 /// Longest key that the protocol can encode.
@@ -118,10 +118,10 @@ impl Shared {
         let role = settings.mode;
         let mut table = ForwardingTable::with_limits(zid, role, settings.table_limits());
         let mut actions = Vec::new();
-        let info = crate::table::FaceInfo {
+        let info = FaceInfo {
             zid,
             whatami: role,
-            kind: crate::table::FaceKind::Local,
+            kind: FaceKind::Local,
         };
         let local = table.add_face(info, &mut actions);
         if role != WhatAmI::Router && settings.adminspace_enabled {
@@ -136,6 +136,7 @@ impl Shared {
             listeners: HashMap::new(),
             queries: Queries::default(),
             undeclared: Default::default(),
+            attached: Default::default(),
             actions,
             described: None,
             sweeping: false,
@@ -148,15 +149,11 @@ impl Shared {
             leavers: Leavers::default(),
             discovery: Discovery::new(zid, &settings),
         };
-        let limits = limits::Limits::new(&settings, crate::descriptors::limit());
-        let memory = Memory::new(&settings);
-        let hooks = Hooks::new(&settings);
         Self {
             zid,
             role,
             stamps: settings.timestamping,
             drops_future: settings.drop_future_timestamp,
-            settings: Arc::new(settings),
             options: Arc::new(options),
             runtime,
             local,
@@ -171,9 +168,10 @@ impl Shared {
             refusals: Refusals::default(),
             lines: Lines::default(),
             admin_reports: Reports::default(),
-            limits,
-            hooks,
-            memory,
+            limits: limits::Limits::new(&settings, crate::descriptors::limit()),
+            hooks: Hooks::new(&settings),
+            memory: Memory::new(&settings),
+            settings: Arc::new(settings),
             hurry: Arc::new(Event::new()),
             this,
         }
@@ -286,11 +284,19 @@ impl Shared {
     /// Returns an error if a declaration of `key` is impossible now.
     pub(crate) fn may_declare(&self, key: &KeyExpr<'_>) -> Result<(), DeclareError> {
         let (len, limit) = (key.as_str().len(), KEY_BYTES_MAX);
+        self.may_use()?;
         match len > limit {
-            _ if self.is_forked() => Err(DeclareError::Forked),
-            _ if self.is_closed() => Err(DeclareError::Closed),
             true => Err(DeclareError::KeyTooLong { len, limit }),
             false => Ok(self.state.lock().table.check_key(key)?),
+        }
+    }
+
+    /// Returns an error if the node is closed, or of no use to this process.
+    pub(crate) fn may_use(&self) -> Result<(), DeclareError> {
+        match self.is_closed() {
+            _ if self.is_forked() => Err(DeclareError::Forked),
+            true => Err(DeclareError::Closed),
+            false => Ok(()),
         }
     }
 
@@ -299,7 +305,7 @@ impl Shared {
     pub(crate) fn declare_sending(
         &self,
         key: &KeyExpr<'_>,
-        destination: Locality,
+        destination: Reach,
         kind: Kind,
     ) -> Result<u32, DeclareError> {
         self.may_declare(key)?;

@@ -19,9 +19,12 @@ use zonda_transport::{
 };
 
 use crate::{
-    flow::{key_cache::KeyCache, receiving::Sink},
+    flow::receiving::Sink,
     model::{LinkStatus, Lost},
-    node::memory::{Holding, leaving::Leavers, pace::Pace},
+    node::{
+        memory::{Holding, leaving::Leavers, pace::Pace},
+        sessions::{Attached, UndeclaredRoutes},
+    },
     notify::listeners::Listener,
     peers::{
         away::LostAgo, dials::Dials, discovery::Discovery, ended::EndedLinks, links::Links,
@@ -112,8 +115,10 @@ pub(crate) struct State {
     /// Listeners of the session to the table's notices.
     pub(crate) listeners: HashMap<u32, Arc<Listener>>,
     pub(crate) queries: Queries,
-    /// Routes of keys without a publisher, by destination ([`Locality`]).
-    pub(crate) undeclared: [KeyCache; 3],
+    /// Routes of keys without a publisher.
+    pub(crate) undeclared: UndeclaredRoutes,
+    /// Sessions in addition to the one that opened the node.
+    pub(crate) attached: Attached,
     pub(crate) actions: Vec<Action>,
     /// Latest answer of the admin space.
     pub(crate) described: Option<Described>,
@@ -145,6 +150,7 @@ impl State {
     pub(crate) fn is_id_used(&self, local: FaceId, id: u32) -> bool {
         self.sinks.contains_key(&id)
             || self.listeners.contains_key(&id)
+            || self.attached.has(id)
             || self.table.uses_id(local, id)
     }
 }

@@ -30,7 +30,7 @@ use zonda_runtime::{
 use zonda_transport::log_limit::LogLimit;
 
 use crate::node::log::log_panic;
-use crate::table::Notice;
+use crate::table::{Notice, SessionNumber};
 
 /// Number of queued notices from which changes cancel each other out.
 const NOTICES_MAX: usize = 16_384;
@@ -55,6 +55,8 @@ pub struct ListenerId(pub u32);
 
 /// A listener as the node keeps it.
 pub(crate) struct Listener {
+    /// Session that declared it.
+    pub(crate) session: SessionNumber,
     listen: Arc<dyn Listen>,
     queue: SerialQueue<Queue>,
     cancelled: AtomicU64,
@@ -161,8 +163,9 @@ impl Listener {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn new(listen: Arc<dyn Listen>) -> Arc<Self> {
+    pub(crate) fn new(listen: Arc<dyn Listen>, session: SessionNumber) -> Arc<Self> {
         Arc::new(Self {
+            session,
             listen,
             queue: SerialQueue::default(),
             cancelled: AtomicU64::new(0),

@@ -33,10 +33,14 @@ impl Node {
         shared.may_declare(key)?;
         let id = shared.next_id();
         shared.update(|state| {
+            if self.session.is_closed() {
+                return Err(DeclareError::Closed);
+            }
+            state.attached.note_token(id, &self.session);
             let State { table, actions, .. } = state;
             table.local_declare(shared.own(id), Own::TOKEN, key, actions);
-        });
-        Ok(TokenId(id))
+            Ok(TokenId(id))
+        })
     }
 
     /// Ends a liveliness token.
@@ -46,6 +50,7 @@ impl Node {
             return;
         }
         shared.update(|state| {
+            state.attached.forget_token(id.0);
             let State { table, actions, .. } = state;
             table.local_undeclare(shared.own(id.0), Kind::Token, actions);
         });
@@ -65,11 +70,16 @@ impl Node {
         let shared = &self.shared;
         shared.may_declare(key)?;
         let id = shared.next_id();
+        let listener = Listener::new(listener, self.session.number);
         shared.update(|state| {
-            state.listeners.insert(id, Listener::new(listener));
+            if self.session.is_closed() {
+                return Err(DeclareError::Closed);
+            }
+            state.listeners.insert(id, Arc::clone(&listener));
             let State { table, actions, .. } = state;
             table.local_token_listener(shared.own(id), key, history, actions);
-        });
+            Ok(())
+        })?;
         shared.tell_all(id);
         Ok(ListenerId(id))
     }
@@ -90,12 +100,17 @@ impl Node {
     ) -> Result<ListenerId, DeclareError> {
         let shared = &self.shared;
         shared.may_declare(key)?;
-        let (id, listener) = (shared.next_id(), Listener::new(listener));
+        let id = shared.next_id();
+        let listener = Listener::new(listener, self.session.number);
         shared.update(|state| {
+            if self.session.is_closed() {
+                return Err(DeclareError::Closed);
+            }
             state.listeners.insert(id, Arc::clone(&listener));
             let State { table, actions, .. } = state;
             table.local_liveliness_query(shared.own(id), key, actions);
-        });
+            Ok(())
+        })?;
         shared.tell_all(id);
         if shared.state.lock().listeners.contains_key(&id) {
             Shared::limit_question(shared, id, &listener, limit);

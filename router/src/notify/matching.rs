@@ -8,7 +8,7 @@ use zonda_codec::KeyExpr;
 
 use crate::{
     model::DeclareError,
-    node::{shared::Shared, state::State},
+    node::{sessions::NodeSession, shared::Shared, state::State},
     notify::listeners::{Listen, Listener, ListenerId},
     table::Audience,
 };
@@ -29,6 +29,7 @@ impl Shared {
     /// with the id `owner` ends.
     pub(crate) fn declare_matching(
         &self,
+        session: &NodeSession,
         owner: u32,
         key: &KeyExpr<'static>,
         audience: Audience,
@@ -36,11 +37,19 @@ impl Shared {
     ) -> Result<ListenerId, DeclareError> {
         self.may_declare(key)?;
         let id = self.next_id();
-        self.update(|state| {
-            state.listeners.insert(id, Listener::new(listen));
+        let refused = self.update(|state| {
+            if session.is_closed() {
+                return Some(listen);
+            }
+            let listener = Listener::new(listen, session.number);
+            state.listeners.insert(id, listener);
             let State { table, actions, .. } = state;
             table.local_matching(self.own(owner), id, key, audience, actions);
+            None
         });
-        Ok(ListenerId(id))
+        match refused {
+            None => Ok(ListenerId(id)),
+            Some(_) => Err(DeclareError::Closed),
+        }
     }
 }

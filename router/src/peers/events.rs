@@ -26,7 +26,7 @@ use crate::{
         reasons::{Loss, Refusal},
         recent::Recent,
     },
-    table::FaceId,
+    table::{FaceId, SessionNumber},
 };
 
 /// Most events that wait for a listener; the oldest are dropped and counted.
@@ -148,6 +148,8 @@ pub type Tell = Box<dyn Fn(ConnectionEvent) + Send + Sync>;
 
 /// Function of an application that listens to connections, and the events that wait for it.
 pub struct ConnectionListener {
+    /// Session that listens.
+    pub(crate) session: SessionNumber,
     queue: SerialQueue<Backlog>,
     dropped: AtomicU64,
 }
@@ -191,13 +193,18 @@ impl fmt::Debug for ConnectionListener {
 }
 
 impl ConnectionListener {
-    pub(crate) fn new(tell: Tell, history: VecDeque<ConnectionEvent>) -> Arc<ConnectionListener> {
+    pub(crate) fn new(
+        session: SessionNumber,
+        tell: Tell,
+        history: VecDeque<ConnectionEvent>,
+    ) -> Arc<ConnectionListener> {
         let backlog = Backlog {
             waiting: history,
             tell: Some(Arc::new(tell)),
             is_last: false,
         };
         Arc::new(ConnectionListener {
+            session,
             queue: SerialQueue::new(backlog, ()),
             dropped: AtomicU64::new(0),
         })
@@ -336,6 +343,7 @@ mod tests {
         let (go, waits) = channel::<()>();
         let waits = Mutex::new(waits);
         let listener = ConnectionListener::new(
+            SessionNumber::default(),
             Box::new(move |event| {
                 send.send(event).expect("it is waited for");
                 // an error means that the test has dropped the sender

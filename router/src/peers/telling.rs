@@ -14,7 +14,7 @@ use crate::{
         events::{ConnectionEvent, ConnectionListener, Tell},
         reasons::{Loss, LossKind},
     },
-    table::FaceId,
+    table::{FaceId, SessionNumber},
 };
 
 impl Shared {
@@ -97,7 +97,18 @@ impl Shared {
 
     /// Ends the listeners after they have received the waiting events.
     pub(crate) fn end_listeners(&self) {
-        let listeners = std::mem::take(&mut self.events.0.lock().listeners);
+        self.finish_listeners(|_| true);
+    }
+
+    /// Ends the listeners of a session likewise.
+    pub(crate) fn end_listeners_of(&self, session: SessionNumber) {
+        self.finish_listeners(|listener| listener.session == session);
+    }
+
+    fn finish_listeners(&self, is: impl Fn(&ConnectionListener) -> bool) {
+        let mut known = self.events.0.lock();
+        let listeners: Vec<_> = known.listeners.extract_if(.., |one| is(one)).collect();
+        drop(known);
         for listener in &listeners {
             listener.finish();
             listener.call();
@@ -111,7 +122,7 @@ impl Node {
     pub fn listen_to_connections(&self, tell: Tell, history: bool) -> Arc<ConnectionListener> {
         let shared = &self.shared;
         if self.is_forked() {
-            let listener = ConnectionListener::new(tell, VecDeque::new());
+            let listener = ConnectionListener::new(self.session.number, tell, VecDeque::new());
             listener.end();
             return listener;
         }
@@ -125,7 +136,7 @@ impl Node {
                 _ => ConnectionEvent::LinkAdded(link.clone()),
             })
         });
-        let listener = ConnectionListener::new(tell, links.collect());
+        let listener = ConnectionListener::new(self.session.number, tell, links.collect());
         // a closed node reports nothing further
         match self.is_closed() {
             true => listener.finish(),

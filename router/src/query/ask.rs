@@ -15,6 +15,7 @@ use crate::{
     config::Flow,
     flow::{deliver::keep, head::MESSAGE_BYTES_MAX},
     node::{
+        sessions::NodeSession,
         shared::{KEY_BYTES_MAX, Shared},
         state::State,
     },
@@ -50,6 +51,7 @@ impl Shared {
     /// Attempts once to send a query, without waiting.
     pub(crate) fn try_query(
         &self,
+        session: &NodeSession,
         query: &OutgoingQuery<'_>,
         querier: Option<&QuerierFace>,
         open: &Arc<OpenQuery>,
@@ -61,7 +63,7 @@ impl Shared {
         // The query gets a number and its destinations from the table.
         let now = Instant::now();
         let mut state = self.state.lock();
-        if self.is_closed() {
+        if self.is_closed() || session.is_closed() {
             return Err(Failed::Error(GetError::Closed));
         }
         let checked = state.table.check_key(query.key);
@@ -74,7 +76,7 @@ impl Shared {
             qos: query.qos,
             timeout: query.timeout,
             querier: querier.map(QuerierFace::id),
-            destination: query.destination,
+            destination: session.reach(query.destination),
             hears_of_losses: true,
         };
         let disposal = state.table.handle_query(self.local, &ask, now);
@@ -90,7 +92,7 @@ impl Shared {
             return Err(Failed::Error(GetError::Closed));
         }
         // The query is open from here on, unless the session has cancelled it.
-        if !open.begin(rid) {
+        if !open.begin(rid, session.number) {
             state.table.forget_query(self.local, rid);
             return Ok(());
         }

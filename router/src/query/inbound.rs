@@ -26,7 +26,7 @@ use crate::{
         outgoing::{IncomingReply, ReplyBody},
         settle::After,
     },
-    table::{Branches, FaceId, Locality, NewQuery, QueryDispatch, QueryOrigin, QuerySearch},
+    table::{Branches, FaceId, NewQuery, QueryDispatch, QueryOrigin, QuerySearch, Reach},
 };
 
 /// Time that a neighbour's query stays open beyond its timeout. The asker's own clock must end the
@@ -90,7 +90,7 @@ impl Shared {
                 qos: request.qos,
                 timeout: timeout + ASKER_FIRST,
                 querier: None,
-                destination: Locality::Any,
+                destination: Reach::ANY,
                 hears_of_losses: request.hears_of_losses,
             };
             // The table finds the destinations, in several calls if it has to.

@@ -29,5 +29,7 @@ pub use open::OpenQuery;
 pub use outgoing::{IncomingReply, OutgoingQuery, QueryEnd, ReplyBody, ReplySink};
 pub use querier::QuerierFace;
 
+pub(crate) use held::HeldQuery;
+pub(crate) use open::Next;
 pub(crate) use queries::Queries;
 pub(crate) use settle::{After, Call};

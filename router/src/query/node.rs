@@ -84,11 +84,12 @@ impl Node {
     ) -> Result<(), GetError> {
         let mut deadline = None;
         loop {
-            let Full { outbox, error } = match self.shared.try_query(query, querier, open) {
-                Ok(()) => return Ok(()),
-                Err(Failed::Error(error)) => return Err(error),
-                Err(Failed::Full(full)) => full,
-            };
+            let Full { outbox, error } =
+                match self.shared.try_query(&self.session, query, querier, open) {
+                    Ok(()) => return Ok(()),
+                    Err(Failed::Error(error)) => return Err(error),
+                    Err(Failed::Full(full)) => full,
+                };
             let (GetError::WouldBlock { peer }, Wait::AtMost(after)) = (&error, wait) else {
                 return Err(error);
             };
@@ -117,11 +118,12 @@ impl Node {
         let (shared, after) = (&self.shared, query.timeout);
         let deadline = zonda_runtime::after(after);
         loop {
-            let Full { outbox, error } = match shared.try_query(query, querier, open) {
-                Ok(()) => return Ok(()),
-                Err(Failed::Error(error)) => return Err(error),
-                Err(Failed::Full(full)) => full,
-            };
+            let Full { outbox, error } =
+                match self.shared.try_query(&self.session, query, querier, open) {
+                    Ok(()) => return Ok(()),
+                    Err(Failed::Error(error)) => return Err(error),
+                    Err(Failed::Full(full)) => full,
+                };
             let GetError::WouldBlock { peer } = error else {
                 return Err(error);
             };
@@ -171,7 +173,8 @@ impl Node {
         origin: Locality,
         sink: SharedQuerySink,
     ) -> Result<QueryableId, DeclareError> {
-        self.shared.declare_queryable(key, complete, origin, sink)
+        self.shared
+            .declare_queryable(&self.session, key, complete, origin, sink)
     }
 
     /// Ends a queryable. A running call of its sink on another thread may still finish, and the
@@ -199,6 +202,6 @@ impl Node {
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<QuerierFace, DeclareError> {
-        QuerierFace::declare(&self.shared, key, destination)
+        QuerierFace::declare(&self.shared, &self.session, key, destination)
     }
 }

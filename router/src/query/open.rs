@@ -24,11 +24,11 @@ use zonda_runtime::{
 };
 use zonda_transport::log_limit::LogLimit;
 
-use crate::node::log::log_panic;
 use crate::query::{
     copied::CopiedReply,
     outgoing::{IncomingReply, OutgoingQuery, QueryEnd, ReplySink},
 };
+use crate::{node::log::log_panic, table::SessionNumber};
 
 /// Bytes of replies that may queue for a sink that is running on another thread, before their
 /// source is paused.
@@ -62,6 +62,8 @@ struct Backlog {
     bytes: usize,
     /// The query's number in the table, once it is sent.
     rid: Option<u32>,
+    /// The session that sent it.
+    session: SessionNumber,
     /// The thread that is sending the query and has not returned to the session yet.
     sender: Option<ThreadId>,
     /// The end is queued: nothing follows.
@@ -138,14 +140,19 @@ impl OpenQuery {
         self.any_key || key == &self.key || key.intersects(&self.key)
     }
 
-    /// Notes that the current thread is about to send the query as `rid`; returns false if the
-    /// query has ended before.
-    pub(crate) fn begin(&self, rid: u32) -> bool {
+    /// Returns true if this session has sent it.
+    pub(crate) fn is_of(&self, session: SessionNumber) -> bool {
+        self.queue.lock().session == session
+    }
+
+    /// Notes that the current thread is about to send the query of a session as `rid`; returns
+    /// false if the query has ended before.
+    pub(crate) fn begin(&self, rid: u32, session: SessionNumber) -> bool {
         let mut backlog = self.queue.lock();
         if backlog.is_over {
             return false;
         }
-        backlog.rid = Some(rid);
+        (backlog.rid, backlog.session) = (Some(rid), session);
         backlog.sender = Some(thread::current().id());
         true
     }

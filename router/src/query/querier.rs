@@ -8,9 +8,9 @@ use zonda_codec::{KeyExpr, Target};
 
 use crate::{
     model::DeclareError,
-    node::{shared::Shared, state::State},
+    node::{sessions::NodeSession, shared::Shared, state::State},
     notify::listeners::{Listen, ListenerId},
-    table::{Audience, Counterpart, Kind, Locality},
+    table::{Audience, Counterpart, Kind, Locality, Reach},
 };
 
 /// A querier of one key. Dropping it undeclares it, without blocking.
@@ -18,7 +18,8 @@ pub struct QuerierFace {
     shared: Arc<Shared>,
     id: u32,
     key: KeyExpr<'static>,
-    destination: Locality,
+    session: Arc<NodeSession>,
+    destination: Reach,
 }
 
 impl std::fmt::Debug for QuerierFace {
@@ -32,14 +33,20 @@ impl std::fmt::Debug for QuerierFace {
 impl QuerierFace {
     pub(crate) fn declare(
         shared: &Arc<Shared>,
+        session: &Arc<NodeSession>,
         key: &KeyExpr<'_>,
         destination: Locality,
     ) -> Result<Self, DeclareError> {
+        if session.is_closed() {
+            return Err(DeclareError::Closed);
+        }
+        let destination = session.reach(destination);
         let id = shared.declare_sending(key, destination, Kind::Queryable)?;
         Ok(Self {
             shared: Arc::clone(shared),
             id,
             key: key.clone().into_owned().into_cloneable(),
+            session: Arc::clone(session),
             destination,
         })
     }
@@ -75,7 +82,7 @@ impl QuerierFace {
     ) -> Result<ListenerId, DeclareError> {
         let audience = self.audience(target);
         self.shared
-            .declare_matching(self.id, &self.key, audience, listener)
+            .declare_matching(&self.session, self.id, &self.key, audience, listener)
     }
 
     fn audience(&self, target: Target) -> Audience {

@@ -8,7 +8,7 @@ use zonda_codec::KeyExpr;
 
 use crate::{
     model::DeclareError,
-    node::{shared::Shared, state::State},
+    node::{sessions::NodeSession, shared::Shared, state::State},
     query::incoming::{QueryableId, SharedQuerySink},
     table::{Deadline, Kind, Locality, Own},
 };
@@ -32,6 +32,7 @@ impl Shared {
 
     pub(crate) fn declare_queryable(
         &self,
+        session: &NodeSession,
         key: &KeyExpr<'_>,
         complete: bool,
         origin: Locality,
@@ -39,15 +40,15 @@ impl Shared {
     ) -> Result<QueryableId, DeclareError> {
         self.may_declare(key)?;
         let id = self.next_id();
-        // A closed node returns the sink, which must not be dropped under the lock.
+        // A closed node or session returns the sink, which must not be dropped under the lock.
         let refused = self.update(|state| {
-            if self.is_closed() {
+            if self.is_closed() || session.is_closed() {
                 return Some(sink);
             }
             state.queries.queryables.insert(id, sink);
             let State { table, actions, .. } = state;
             let what = Own {
-                origin,
+                origin: session.reach(origin),
                 ..Own::queryable(complete)
             };
             table.local_declare(self.own(id), what, key, actions);

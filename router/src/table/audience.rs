@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Recipients of the session's publications and queries: their kind and their place.
+//! Recipients of the publications and queries of a session: their kind and their place.
 
 use zonda_codec::Target;
 
@@ -30,6 +30,52 @@ impl Locality {
     }
 }
 
+/// Number of a session among the sources of messages of its node. The session that opened the node
+/// has 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct SessionNumber(pub u32);
+
+/// Part of the sessions and nodes between which a message passes, seen from one session: the
+/// destination of its messages, or the origin of the messages for one of its entities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Reach {
+    /// The session.
+    pub session: SessionNumber,
+    /// The part.
+    pub locality: Locality,
+}
+
+impl Reach {
+    /// All sessions and nodes, seen from the session that opened the node.
+    pub const ANY: Reach = Reach {
+        session: SessionNumber(0),
+        locality: Locality::Any,
+    };
+
+    /// Returns true if messages pass between the session and other nodes.
+    pub const fn is_beyond(self) -> bool {
+        self.locality.is_beyond()
+    }
+
+    /// Returns true if a message with this destination passes to an entity with this origin.
+    pub const fn meets(self, origin: Reach) -> bool {
+        match self.session.0 == origin.session.0 {
+            true => self.locality.is_within() && origin.locality.is_within(),
+            false => self.locality.is_beyond() && origin.locality.is_beyond(),
+        }
+    }
+}
+
+impl From<Locality> for Reach {
+    /// Seen from the session that opened the node.
+    fn from(locality: Locality) -> Reach {
+        Reach {
+            locality,
+            ..Reach::ANY
+        }
+    }
+}
+
 /// Kind of the entities that match a publisher or querier of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Counterpart {
@@ -52,10 +98,10 @@ impl Counterpart {
     }
 
     /// Returns the counterparts that are in `destination`.
-    pub const fn within(self, destination: Locality) -> Audience {
+    pub fn within(self, destination: impl Into<Reach>) -> Audience {
         Audience {
             what: self,
-            destination,
+            destination: destination.into(),
         }
     }
 
@@ -73,5 +119,5 @@ pub struct Audience {
     /// Their kind.
     pub what: Counterpart,
     /// Their place.
-    pub destination: Locality,
+    pub destination: Reach,
 }

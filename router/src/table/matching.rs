@@ -16,7 +16,7 @@ use std::sync::Arc;
 use zonda_codec::{KeyExpr, key_expr};
 
 use crate::table::{
-    audience::{Audience, Counterpart},
+    audience::{Audience, Counterpart, Reach},
     entity::Change,
     face::Face,
     face_id::{Action, FaceId, OwnRef},
@@ -31,13 +31,12 @@ impl ForwardingTable {
     /// `from` on `key`. Only entities that were declared count, although [`route`](Self::route)
     /// includes neighbours that have not declared all they have.
     pub fn has_counterpart(&self, from: FaceId, key: &str, audience: Audience) -> bool {
-        let Audience { what, destination } = audience;
+        let what = audience.what;
         let Some(source) = self.face(from) else {
             return false;
         };
         // Entities that only the session sees are not in the tree.
-        let is_own = self.topology.is_session(source) && destination.is_within();
-        if is_own && self.has_private(key, what) {
+        if self.topology.is_session(source) && self.has_private(key, audience) {
             return true;
         }
         // Any other counterpart has a source that a way leads to and that the destination allows.
@@ -71,22 +70,22 @@ impl ForwardingTable {
         if !self.topology.is_session(face) {
             return destination.is_beyond();
         }
-        if !destination.is_within() || !self.entities.session.has_remote_only() {
-            return destination.is_within();
+        if destination == Reach::ANY && !self.entities.session.has_particular() {
+            return true;
         }
         let key = self.entities(what.kind()).key(entity);
         let complete = what == Counterpart::CompleteQueryables;
         let session = &self.entities.session;
-        key.is_some_and(|key| session.serves_session(what.kind(), &key, complete))
+        key.is_some_and(|key| session.serves(what.kind(), &key, destination, complete))
     }
 
-    /// Returns true if the session has an entity for itself only that is a counterpart of its own
-    /// on `key`.
-    fn has_private(&self, key: &str, what: Counterpart) -> bool {
+    /// Returns true if the session of this destination has an entity for itself only that is a
+    /// counterpart on `key`.
+    fn has_private(&self, key: &str, Audience { what, destination }: Audience) -> bool {
         let complete_only = what == Counterpart::CompleteQueryables;
         let mut has = false;
         let session = &self.entities.session;
-        session.each_private(what.kind(), key, &mut |_, complete| {
+        session.each_private(what.kind(), key, destination, &mut |_, complete| {
             has |= complete || !complete_only;
         });
         has

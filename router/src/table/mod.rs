@@ -75,7 +75,7 @@ mod usage;
 mod validity;
 mod wants;
 
-pub use audience::{Audience, Counterpart, Locality};
+pub use audience::{Audience, Counterpart, Locality, Reach, SessionNumber};
 pub use deadline::Deadline;
 pub use face_id::{Action, FaceId, FaceInfo, FaceKind, OwnRef};
 pub use forwarding::ForwardingTable;

@@ -83,7 +83,7 @@ impl ForwardingTable {
             self.hold(query, new);
             return Some(QueryDispatch::Held);
         }
-        let branches = self.branch_out(query, new.key, new.target, &found);
+        let branches = self.branch_out(query, new, &found);
         Some(QueryDispatch::Sent(branches))
     }
 
@@ -199,14 +199,13 @@ impl ForwardingTable {
     fn branch_out(
         &mut self,
         query: u32,
-        key: &KeyExpr<'_>,
-        target: Target,
+        new: &NewQuery<'_>,
         destinations: &[Destination],
     ) -> Branches {
         let mut branches = Branches::default();
         let origin = self.queries.origin(query);
         let is_own = origin.is_some_and(|origin| self.is_local(origin.face));
-        let complete_only = target == Target::AllComplete;
+        let key = new.key;
         for &Destination { slot, node_id, .. } in destinations {
             let Some(face) = self.topology.at(slot) else {
                 continue;
@@ -224,27 +223,26 @@ impl ForwardingTable {
                 FaceKind::Local => branches.local.push(LocalBranch {
                     face: face.id,
                     rid,
-                    queryables: self.own_queryables(face.id, is_own, key, complete_only),
+                    queryables: self.own_queryables(face.id, is_own, new),
                 }),
             }
         }
         branches
     }
 
-    /// Returns the session's queryables on keys that intersect `key`, for a query of its own or of
-    /// another node.
-    fn own_queryables(
-        &self,
-        face: FaceId,
-        is_own: bool,
-        key: &KeyExpr<'_>,
-        complete_only: bool,
-    ) -> Vec<u32> {
+    /// Returns the queryables of this node's sessions that get a query of one of them or of another
+    /// node.
+    fn own_queryables(&self, face: FaceId, is_own: bool, new: &NewQuery<'_>) -> Vec<u32> {
         if self.topology.is_admin(face) {
             return Vec::new();
         }
         let own = &self.entities.session;
-        own.matching(Kind::Queryable, key.as_str(), is_own, complete_only)
+        own.matching(
+            Kind::Queryable,
+            new.key.as_str(),
+            is_own.then_some(new.destination),
+            new.target == Target::AllComplete,
+        )
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use zonda_codec::KeyExpr;
 
 use crate::table::{
-    audience::Locality,
+    audience::Reach,
     face::Face,
     face_id::{FaceId, FaceKind},
     forwarding::ForwardingTable,
@@ -32,20 +32,6 @@ pub struct Route {
     pub local: Vec<u32>,
 }
 
-impl Route {
-    /// Returns the part of it that goes to `destination`.
-    #[must_use]
-    pub fn within(mut self, destination: Locality) -> Route {
-        if !destination.is_within() {
-            self.local.clear();
-        }
-        if !destination.is_beyond() {
-            self.hops.clear();
-        }
-        self
-    }
-}
-
 /// Search for the route of a push.
 #[derive(Debug)]
 pub struct RouteSearch {
@@ -54,6 +40,8 @@ pub struct RouteSearch {
     link: Option<FaceId>,
     key: KeyExpr<'static>,
     publisher: Option<u32>,
+    /// The destination, if it comes from a session of this node.
+    destination: Reach,
     /// The validity of the route, if it is kept.
     validity: Option<Arc<Validity>>,
     search: Search,
@@ -68,9 +56,19 @@ impl RouteSearch {
             link: None,
             key,
             publisher,
+            destination: Reach::ANY,
             validity: None,
             search: Search::default(),
             found: BTreeMap::new(),
+        }
+    }
+
+    /// Limits the route to this destination.
+    #[must_use]
+    pub fn to(self, destination: Reach) -> Self {
+        RouteSearch {
+            destination,
+            ..self
         }
     }
 
@@ -186,13 +184,21 @@ impl ForwardingTable {
         if !done {
             return None;
         }
-        // Subscribers of the session come from its own list.
+        // Subscribers of this node's sessions come from their own list.
         let is_own = source.info.kind == FaceKind::Local;
         let own = &self.entities.session;
         let mut route = Route {
             hops: Vec::new(),
-            local: own.matching(Kind::Subscriber, key, is_own, false),
+            local: own.matching(
+                Kind::Subscriber,
+                key,
+                is_own.then_some(search.destination),
+                false,
+            ),
         };
+        if !search.destination.is_beyond() {
+            return Some(route);
+        }
         // All hops with a suffix share its text.
         let (whole, nothing) = (LazyCell::new(|| Arc::from(key)), Arc::default());
         for slot in self.destinations(source, search) {

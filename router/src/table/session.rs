@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Declarations of the node's own session. Its subscribers, queryables and tokens are entities like
-//! those of a neighbour; data that only this node needs of them is in
+//! Declarations of the node's own sessions. Their subscribers, queryables and tokens are entities
+//! like those of a neighbour, of one face for all sessions; data that only this node needs of them is in
 //! [`SessionEntities`](super::session_entities::SessionEntities).
 //!
 //! The session chooses the ids. A key longer than 65535 bytes, which cannot be encoded, is ignored,
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use zonda_codec::{KeyExpr, QueryableInfo};
 
 use crate::table::{
-    audience::Locality,
+    audience::SessionNumber,
     entity::Declared,
     face::Face,
     face_id::{Action, FaceId, FaceKind, OwnRef},
@@ -45,7 +45,7 @@ impl ForwardingTable {
             self.entities.session.insert(id, OwnEntity { what, key });
         }
         // Entities for the session only stay out of the table.
-        if origin == Locality::SessionLocal {
+        if !origin.is_beyond() {
             return self.private_changed(kind, key.as_str(), actions);
         }
         let info = self.own_info(kind, key.as_str());
@@ -73,7 +73,7 @@ impl ForwardingTable {
         }
         let ended = self.entities.session.remove(kind, id);
         if let Some(OwnEntity { what, key }) = &ended
-            && what.origin == Locality::SessionLocal
+            && !what.origin.is_beyond()
         {
             return self.private_changed(kind, key, actions);
         }
@@ -90,6 +90,16 @@ impl ForwardingTable {
         }
     }
 
+    /// Returns the subscribers and queryables of a session of this node.
+    pub fn entities_of(&self, session: SessionNumber) -> Vec<(Kind, u32)> {
+        self.entities.session.of_session(session)
+    }
+
+    /// Invalidates the routes of all publishers, after a session has ended.
+    pub fn outdate_routes(&mut self) {
+        self.outdate_all();
+    }
+
     /// Returns the joint promise of the session's entities of a kind on `key` to other nodes.
     fn own_info(&self, kind: Kind, key: &str) -> QueryableInfo {
         match kind {
@@ -100,12 +110,12 @@ impl ForwardingTable {
 
     /// Updates routes and listeners after a change of the session's entities on `key` that other
     /// nodes know. The number of sources may be as before, but not the routes within the session,
-    /// nor the listeners' state if some entities are for other nodes only.
+    /// nor the listeners' state if some entities are not for all sessions of this node.
     fn own_changed(&mut self, what: Own, key: &str, actions: &mut Vec<Action>) {
         if what.kind == Kind::Subscriber {
             self.outdate(key);
         }
-        if what.origin == Locality::Remote || self.entities.session.has_remote_only() {
+        if what.is_particular() || self.entities.session.has_particular() {
             self.rematch(what.kind, key, None, actions);
         }
     }

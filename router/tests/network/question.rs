@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use zonda_codec::{KeyExpr, Qos, Target};
-use zonda_router::table::{Branches, FaceId, Locality, NewQuery, QueryDispatch, QuerySearch};
+use zonda_router::table::{Branches, FaceId, NewQuery, QueryDispatch, QuerySearch, Reach};
 
 use crate::link::Message;
 use crate::node::key_expr;
@@ -59,7 +59,7 @@ impl World {
             qos: Qos::REQUEST,
             timeout: TIMEOUT,
             querier: None,
-            destination: Locality::Any,
+            destination: Reach::ANY,
             hears_of_losses: true,
         };
         let now = self.now();

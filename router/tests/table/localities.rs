@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use zonda_codec::WhatAmI::{Client, Peer, Router};
 use zonda_codec::{Qos, Target};
 use zonda_router::table::{
-    Branches, Counterpart, FaceId, Kind, Locality, NewQuery, Own, QueryDispatch,
+    Branches, Counterpart, FaceId, Kind, Locality, NewQuery, Own, QueryDispatch, Reach,
+    SessionNumber,
 };
 
 use Locality::{Any, Remote, SessionLocal};
@@ -21,7 +22,7 @@ fn subscribe(bench: &mut Bench, id: u32, origin: Locality) {
     let key = key_expr("demo/a");
     bench.act(|table, actions| {
         let what = Own {
-            origin,
+            origin: origin.into(),
             ..Own::SUBSCRIBER
         };
         table.local_declare(own, what, &key, actions);
@@ -38,7 +39,7 @@ fn answer(bench: &mut Bench, id: u32, (complete, origin): (bool, Locality)) {
     let key = key_expr("demo/**");
     bench.act(|table, actions| {
         let what = Own {
-            origin,
+            origin: origin.into(),
             ..Own::queryable(complete)
         };
         table.local_declare(own, what, &key, actions);
@@ -46,7 +47,12 @@ fn answer(bench: &mut Bench, id: u32, (complete, origin): (bool, Locality)) {
 }
 
 /// Returns the session's queryables and the number of neighbours that a query on `demo/a` goes to.
-fn asked(bench: &mut Bench, from: FaceId, target: Target, to: Locality) -> (Vec<u32>, usize) {
+fn asked(
+    bench: &mut Bench,
+    from: FaceId,
+    target: Target,
+    to: impl Into<Reach>,
+) -> (Vec<u32>, usize) {
     let ask = NewQuery {
         rid: bench.table.next_query_id(from),
         key: &key_expr("demo/a"),
@@ -54,7 +60,7 @@ fn asked(bench: &mut Bench, from: FaceId, target: Target, to: Locality) -> (Vec<
         qos: Qos::REQUEST,
         timeout: Duration::from_secs(10),
         querier: None,
-        destination: to,
+        destination: to.into(),
         hears_of_losses: true,
     };
     let disposal = bench.table.handle_query(from, &ask, Instant::now());
@@ -99,8 +105,9 @@ fn a_route_has_the_part_that_its_destination_says() {
     bench.subscribe(client, 1, "demo/*");
     subscribe(&mut bench, 7, Any);
     for destination in ALL {
-        let route = bench.table.route(local, &key_expr("demo/a"), None);
-        let route = route.within(destination);
+        let search = bench.table.begin_route(local, key_expr("demo/a"), None);
+        let mut search = search.to(destination.into());
+        let route = bench.table.search_route(&mut search).expect("one slice");
         assert_eq!(route.hops.len(), usize::from(destination.is_beyond()));
         assert_eq!(route.local.len(), usize::from(destination.is_within()));
     }
@@ -210,4 +217,86 @@ fn a_question_to_the_session_waits_for_no_gateway() {
     answer(&mut bench, 7, (false, SessionLocal));
     let own = asked(&mut bench, local, Target::BestMatching, SessionLocal);
     assert_eq!(own, (vec![7], 0));
+}
+
+/// Returns a reach of another session than [`subscribe`] uses.
+fn of_second(locality: Locality) -> Reach {
+    let session = SessionNumber(70);
+    Reach { session, locality }
+}
+
+#[test]
+fn a_message_of_one_session_reaches_another_one_of_the_same_node_as_a_remote_one() {
+    for (destination, origin) in pairs() {
+        let mut bench = Bench::new(Router);
+        let (local, key) = (bench.local, key_expr("demo/a"));
+        subscribe(&mut bench, 7, origin);
+        let mut reached = |to: Reach| {
+            let mut search = bench.table.begin_route(local, key.clone(), None).to(to);
+            let route = bench.table.search_route(&mut search).expect("one slice");
+            route.local == [7]
+        };
+        let case = format!("{destination:?} {origin:?}");
+        let within = destination.is_within() && origin.is_within();
+        let between = destination.is_beyond() && origin.is_beyond();
+        assert_eq!(reached(destination.into()), within, "{case}");
+        assert_eq!(reached(of_second(destination)), between, "{case}");
+    }
+}
+
+#[test]
+fn sessions_match_each_other_as_a_message_would_go() {
+    for (destination, origin) in pairs() {
+        let mut bench = Bench::new(Router);
+        let (key, owner) = (key_expr("demo/*"), bench.own(1));
+        let audience = Counterpart::Subscribers.within(of_second(destination));
+        bench.act(|table, actions| table.local_matching(owner, 2, &key, audience, actions));
+        // The second session has the same, for itself, and loses it.
+        let second = Own {
+            origin: of_second(origin),
+            ..Own::SUBSCRIBER
+        };
+        let (own, key) = (bench.own(9), key_expr("demo/a"));
+        bench.act(|table, actions| table.local_declare(own, second, &key, actions));
+        let within = destination.is_within() && origin.is_within();
+        let between = destination.is_beyond() && origin.is_beyond();
+        let told = |yes: bool, now| match yes {
+            true => vec![format!("matching {now}")],
+            false => none(),
+        };
+        let case = format!("{destination:?} {origin:?}");
+        assert_eq!(bench.told(2), told(within, true), "{case}");
+        subscribe(&mut bench, 7, origin);
+        assert_eq!(bench.told(2), told(between && !within, true), "{case}");
+        bench.act(|table, actions| table.local_undeclare(own, Kind::Subscriber, actions));
+        assert_eq!(bench.told(2), told(within && !between, false), "{case}");
+        unsubscribe(&mut bench, 7);
+        assert_eq!(bench.told(2), told(between, false), "{case}");
+    }
+}
+
+#[test]
+fn a_query_of_one_session_reaches_queryables_of_another() {
+    for (destination, origin) in pairs() {
+        let mut bench = Bench::new(Router);
+        let local = bench.local;
+        answer(&mut bench, 7, (true, origin));
+        for target in [Target::BestMatching, Target::All, Target::AllComplete] {
+            let between = destination.is_beyond() && origin.is_beyond();
+            let (ids, _) = asked(&mut bench, local, target, of_second(destination));
+            assert_eq!(
+                ids.contains(&7),
+                between,
+                "{destination:?} {origin:?} {target:?}"
+            );
+        }
+        let of_first = bench.table.entities_of(SessionNumber::default());
+        assert_eq!(of_first, [(Kind::Queryable, 7)]);
+        assert_eq!(bench.table.entities_of(SessionNumber(70)), []);
+    }
+}
+
+fn pairs() -> impl Iterator<Item = (Locality, Locality)> {
+    let of = |destination| ALL.map(|origin| (destination, origin));
+    ALL.into_iter().flat_map(of)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use zonda_codec::{Declaration, InterestMode, Qos, Target, WhatAmI, WireExpr};
 use zonda_router::table::{
     Branches, Counterpart, Ended, Ending, FaceId, Kind, Limits, Locality, NewQuery, Own,
-    QueryDispatch,
+    QueryDispatch, Reach,
 };
 
 use WhatAmI::{Client, Peer, Router};
@@ -29,7 +29,7 @@ fn try_ask(
         qos: Qos::REQUEST,
         timeout: TIMEOUT,
         querier: None,
-        destination: Locality::Any,
+        destination: Reach::ANY,
         hears_of_losses: true,
     };
     bench.table.handle_query(face, &ask, Instant::now())
@@ -171,7 +171,7 @@ fn a_gateway_is_asked_until_it_has_told_a_querier_of_nobody() {
         qos: Qos::REQUEST,
         timeout: TIMEOUT,
         querier: Some(9),
-        destination: Locality::Any,
+        destination: Reach::ANY,
         hears_of_losses: true,
     };
     let now = Instant::now();

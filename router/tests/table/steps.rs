@@ -9,7 +9,7 @@ use zonda_codec::InterestMode::CurrentFuture;
 use zonda_codec::WhatAmI::{Client, Router};
 use zonda_codec::{Qos, Target};
 use zonda_router::table::{
-    FaceId, Limits, Locality, NewQuery, QueryDispatch, QuerySearch, Route, RouteSearch, SLICE_STEPS,
+    FaceId, Limits, NewQuery, QueryDispatch, QuerySearch, Reach, Route, RouteSearch, SLICE_STEPS,
 };
 
 use crate::bench::{Bench, key_expr, queryable};
@@ -347,7 +347,7 @@ fn a_question_is_looked_for_in_slices() {
         qos: Qos::REQUEST,
         timeout: Duration::from_secs(1),
         querier: None,
-        destination: Locality::Any,
+        destination: Reach::ANY,
         hears_of_losses: true,
     };
     let (mut search, now) = (QuerySearch::default(), Instant::now());

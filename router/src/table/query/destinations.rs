@@ -146,7 +146,7 @@ impl ForwardingTable {
         new: &NewQuery<'_>,
         found: &mut BTreeMap<u32, Destination>,
     ) {
-        if !self.topology.is_session(source) || !new.destination.is_within() {
+        if !self.topology.is_session(source) {
             return;
         }
         let mut add = |_, is_complete: bool| {
@@ -154,7 +154,7 @@ impl ForwardingTable {
             note(found, source.id, 0, complete_at);
         };
         let own = &self.entities.session;
-        own.each_private(Kind::Queryable, new.key.as_str(), &mut add);
+        own.each_private(Kind::Queryable, new.key.as_str(), new.destination, &mut add);
     }
 
     /// Continues the search for faces with a queryable that a query from `source` may reach; false

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use zonda_codec::{KeyExpr, Target, ZenohId};
 
-use crate::table::{audience::Locality, deadline::Deadline};
+use crate::table::{audience::Reach, deadline::Deadline};
 
 /// Time for which a neighbour that was lost is expected back.
 pub(super) const ABSENCE_MAX: Duration = Duration::from_secs(10);
@@ -55,7 +55,7 @@ pub(super) struct Held {
     pub(super) key: KeyExpr<'static>,
     pub(super) target: Target,
     pub(super) querier: Option<u32>,
-    pub(super) destination: Locality,
+    pub(super) destination: Reach,
     /// The want that makes gateways declare queryables on the key.
     pub(super) want: Option<u32>,
 }

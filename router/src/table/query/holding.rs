@@ -65,7 +65,7 @@ impl ForwardingTable {
                 self.queries.close(query);
                 self.queries.end(origin, Ending::Complete);
             } else {
-                let branches = self.branch_out(query, &held.key, held.target, &found);
+                let branches = self.branch_out(query, &new, &found);
                 released.push((origin.rid, branches));
             }
         }

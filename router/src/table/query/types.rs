@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use zonda_codec::{KeyExpr, Mapping, Qos, Target, WireExpr, ZenohId};
 
-use crate::table::{audience::Locality, face_id::FaceId};
+use crate::table::{audience::Reach, face_id::FaceId};
 
 /// Query that arrives.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +23,8 @@ pub struct NewQuery<'a> {
     pub timeout: Duration,
     /// Id of the declared querier it comes from, if it comes from a local one.
     pub querier: Option<u32>,
-    /// Nodes to which it goes, if it comes from the session.
-    pub destination: Locality,
+    /// Destination, if it comes from a session of this node.
+    pub destination: Reach,
     /// True if the origin understands an error in place of the replies of a node whose link was lost.
     pub hears_of_losses: bool,
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use zonda_codec::key_expr::{includes, intersects};
 use zonda_codec::{Qos, QueryableInfo, Target, WhatAmI};
 use zonda_router::table::{
-    Branches, Ended, Ending, FaceId, Kind, Locality, NewQuery, Own, QueryDispatch, QueryOrigin,
+    Branches, Ended, Ending, FaceId, Kind, NewQuery, Own, QueryDispatch, QueryOrigin, Reach,
     Relation,
 };
 
@@ -107,7 +107,7 @@ impl History {
             qos: Qos::from_bits(rid as u8),
             timeout,
             querier,
-            destination: Locality::Any,
+            destination: Reach::ANY,
             hears_of_losses: true,
         };
         let table = &mut self.bench.table;
