@@ -64,10 +64,10 @@ pub use linkstate::{LinkState, LinkStateList, LinkStates, Numbers};
 pub use locator::{Endpoint, EndpointError, Locator};
 pub use masked::masked;
 pub use network::{
-    Again, Copied, Declaration, Declare, HeadBlock, Interest, InterestMode, InterestOptions,
-    NetworkMessage, NewHead, NumberedFront, NumberedHead, Oam, OamBody, PassedHead, PreparedHead,
-    Push, PushHead, PushRun, QueryableInfo, Request, Response, ResponseFinal, ResponseHead,
-    ShortHead, Stencil, Target, TsStack,
+    Copied, Declaration, Declare, HeadBlock, HeaderTemplate, Interest, InterestMode,
+    InterestOptions, NetworkMessage, NewHead, NumberedFront, NumberedHead, Oam, OamBody,
+    PassedHead, PreparedHead, Push, PushHead, PushRun, QueryableInfo, Request, Response,
+    ResponseFinal, ResponseHead, RunItem, ShortHead, Target, TsStack,
 };
 pub use payload::Payload;
 pub use qos::{CongestionControl, Priority, Qos, Reliability};

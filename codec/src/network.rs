@@ -17,8 +17,8 @@ mod ts_stack;
 
 pub use declare::{Declaration, Declare, QueryableInfo};
 pub use head::{
-    Copied, HeadBlock, NewHead, NumberedFront, NumberedHead, PassedHead, PreparedHead, PushHead,
-    ShortHead, Stencil,
+    Copied, HeadBlock, HeaderTemplate, NewHead, NumberedFront, NumberedHead, PassedHead,
+    PreparedHead, PushHead, ShortHead,
 };
 pub use interest::{Interest, InterestMode, InterestOptions};
 pub use oam::{Oam, OamBody};
@@ -26,7 +26,7 @@ pub use push::Push;
 pub use request::{Request, Target};
 pub use response::{Response, ResponseHead};
 pub use response_final::ResponseFinal;
-pub use run::{Again, PushRun};
+pub use run::{PushRun, RunItem};
 pub use ts_stack::TsStack;
 
 use crate::{

@@ -2,9 +2,9 @@
 //! Check of a serial line: its bytes give the same frames however they are cut, and a good frame
 //! behind them is decoded.
 
-use super::serial_frames::{Broken, CONTENT_BYTES_MAX, Flags, Frames, frame};
+use super::serial_frames::{CONTENT_BYTES_MAX, Flags, FrameFault, Frames, frame};
 
-type Found = Vec<Result<(Flags, Vec<u8>), Broken>>;
+type Found = Vec<Result<(Flags, Vec<u8>), FrameFault>>;
 
 fn take(frames: &mut Frames, bytes: &[u8], found: &mut Found) {
     frames.take(bytes, |one| {

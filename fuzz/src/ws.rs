@@ -2,7 +2,7 @@
 //! Check of a WebSocket connection: its bytes give the same payload however they are cut, and
 //! messages that are sent are read back.
 
-use super::ws_frames::{Broken, Framing, Lengths, Side, Unframing};
+use super::ws_frames::{Framing, Lengths, Side, Unframing, WebSocketFault};
 
 /// Result of reading bytes: the payload, the Ping to be answered, and the end.
 #[derive(Debug, PartialEq)]
@@ -10,7 +10,7 @@ struct Read {
     stream: Vec<u8>,
     ping: Option<Vec<u8>>,
     is_over: bool,
-    end: Result<(), Broken>,
+    end: Result<(), WebSocketFault>,
 }
 
 /// Reads `input` in pieces of `step` bytes, into a buffer of `room` bytes.

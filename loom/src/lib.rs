@@ -8,7 +8,7 @@
 
 #[cfg(test)]
 #[allow(dead_code, reason = "not all of it is tried")]
-#[path = "../../transport/src/link/quic/desk.rs"]
+#[path = "../../transport/src/link/quic/inbox.rs"]
 mod desk;
 #[cfg(test)]
 #[path = "../../transport/src/outbox/election.rs"]

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use zonda_program::print;
 
-use super::workers::sequence_check::Seen;
+use super::workers::sequence_check::ReceivedSequence;
 
 /// One line of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub enum Event {
     /// The messages that a subscriber received.
     Tally {
         /// Sequences, by publisher.
-        seen: Vec<Seen>,
+        seen: Vec<ReceivedSequence>,
         /// Messages too short for a stamp.
         unstamped: u64,
     },
@@ -100,10 +100,10 @@ mod tests {
     #[test]
     fn what_a_flow_comes_to_is_read() {
         let line = r#"{"event":"tally","seen":[{"next":3,"missing":1,"duplicated":0,"reordered":0}],"unstamped":0}"#;
-        let seen = Seen {
+        let seen = ReceivedSequence {
             next: 3,
             missing: 1,
-            ..Seen::default()
+            ..ReceivedSequence::default()
         };
         let tally = Event::Tally {
             seen: vec![seen],

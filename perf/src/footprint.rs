@@ -13,7 +13,7 @@ pub struct Footprint {
     /// CPU time of all threads so far.
     pub cpu: Option<Duration>,
     /// Context switches of its threads so far.
-    pub switches: Option<Switches>,
+    pub switches: Option<ContextSwitches>,
     /// Number of threads now.
     pub threads: Option<u64>,
     /// Resident memory now, in KiB.
@@ -24,7 +24,7 @@ pub struct Footprint {
 
 /// Context switches of both kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Switches {
+pub struct ContextSwitches {
     /// Switches of a thread that went to sleep, and so had to be woken.
     pub sleeps: u64,
     /// Switches of a thread that was preempted.
@@ -46,14 +46,14 @@ impl Footprint {
 }
 
 /// Returns the context switches of the threads of a process so far.
-pub fn switches(pid: u32) -> Option<Switches> {
+pub fn switches(pid: u32) -> Option<ContextSwitches> {
     let mut all = None;
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
         // the account of a thread that has just ended is lost
         let Ok(status) = fs::read_to_string(task.path().join("status")) else {
             continue;
         };
-        let sum: &mut Switches = all.get_or_insert_default();
+        let sum: &mut ContextSwitches = all.get_or_insert_default();
         sum.sleeps += field(&status, "voluntary_ctxt_switches:")?;
         sum.preemptions += field(&status, "nonvoluntary_ctxt_switches:")?;
     }

@@ -73,9 +73,9 @@ pub mod tools {
     pub use crate::histogram::{histogram, micros, pairs};
     pub use crate::machine::{load_average, summary};
     pub use crate::numbers::{of_rounds, short, thousands, time};
-    pub use crate::process::{Process, Program, Said};
+    pub use crate::process::{Process, Program, ProgramOutput};
     pub use crate::record::{Better, Cell, Record, Round, Spread, X};
-    pub use crate::schedule::{Rest, Schedule};
+    pub use crate::schedule::{Schedule, WaitMethod};
     pub use crate::surroundings::{interrupt, note, warn_of_surroundings};
     pub use crate::workers::end_with_parent;
 }

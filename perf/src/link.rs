@@ -12,13 +12,13 @@ use super::system::System;
 
 /// The option of every sub-command that measures whole systems.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub struct Linked {
+pub struct LinkArgs {
     /// Link between the programs measured. Bare sockets, and Zenoh, are measured on the same
     #[arg(long, value_name = "LINK", default_value = "tcp")]
     pub link: Link,
 }
 
-impl Linked {
+impl LinkArgs {
     /// Sets this link for all systems.
     pub fn put(self, mut systems: Vec<System>) -> Vec<System> {
         for system in &mut systems {

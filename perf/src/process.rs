@@ -34,7 +34,7 @@ pub struct Program {
 
 /// The next output of a program.
 #[derive(Debug, PartialEq)]
-pub enum Said {
+pub enum ProgramOutput {
     /// A line of its standard output.
     Line(String),
     /// No line before the deadline.
@@ -103,14 +103,16 @@ impl Process {
 
     /// Returns the next line of its output, if there is one before `until`; fails if the user ends
     /// the run.
-    pub fn line(&mut self, until: Instant) -> Result<Said, Failure> {
+    pub fn line(&mut self, until: Instant) -> Result<ProgramOutput, Failure> {
         loop {
             self.interrupt.check()?;
             let left = until.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left.min(NOTICE)) {
-                Ok(line) => return Ok(Said::Line(line)),
-                Err(RecvTimeoutError::Disconnected) => return Ok(Said::End),
-                Err(RecvTimeoutError::Timeout) if left <= NOTICE => return Ok(Said::Nothing),
+                Ok(line) => return Ok(ProgramOutput::Line(line)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(ProgramOutput::End),
+                Err(RecvTimeoutError::Timeout) if left <= NOTICE => {
+                    return Ok(ProgramOutput::Nothing);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -125,9 +127,9 @@ impl Process {
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<T, Failure> {
         match self.line(Instant::now() + patience)? {
-            Said::Line(line) => parse(&line).ok_or_else(|| self.nonsense(line, expected)),
-            Said::Nothing => Err(self.late(duty, patience)),
-            Said::End => Err(self.died()),
+            ProgramOutput::Line(line) => parse(&line).ok_or_else(|| self.nonsense(line, expected)),
+            ProgramOutput::Nothing => Err(self.late(duty, patience)),
+            ProgramOutput::End => Err(self.died()),
         }
     }
 

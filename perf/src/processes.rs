@@ -10,7 +10,7 @@ use zonda_program::Failure;
 use super::event::Event;
 use super::footprint::Footprint;
 use super::port::{free_port, is_listening};
-use super::process::{Process, Program, Said};
+use super::process::{Process, Program, ProgramOutput};
 use super::roles::{Roles, Side};
 use super::scenario::Topology;
 use super::system::System;
@@ -137,16 +137,16 @@ impl Processes {
             };
             let process = process.expect("the roles are those of these processes");
             match process.line(until.min(Instant::now() + LOOK))? {
-                Said::Line(line) => {
+                ProgramOutput::Line(line) => {
                     if let Some(taken) = Event::parse(&line).and_then(&take) {
                         return Ok(taken);
                     }
                 }
-                Said::End => return Err(process.died()),
-                Said::Nothing if Instant::now() >= until => {
+                ProgramOutput::End => return Err(process.died()),
+                ProgramOutput::Nothing if Instant::now() >= until => {
                     return Err(process.late(role.duty(), CONTACT));
                 }
-                Said::Nothing => self.check()?,
+                ProgramOutput::Nothing => self.check()?,
             }
         }
     }

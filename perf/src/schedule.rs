@@ -48,7 +48,7 @@ impl Timetable {
 
 /// The way to wait for a due time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum WaitMethod {
     /// The message is due.
     Go,
     /// Yield: the wait is too short for a timer.
@@ -74,12 +74,12 @@ impl Schedule {
     }
 
     /// Returns the way to wait at `now` for a message that is due at `due`.
-    pub fn rest(now: Instant, due: Instant) -> Rest {
+    pub fn rest(now: Instant, due: Instant) -> WaitMethod {
         let left = due.saturating_duration_since(now);
         match left.checked_sub(MARGIN) {
-            _ if left.is_zero() => Rest::Go,
-            Some(sleep) if !sleep.is_zero() => Rest::Sleep(sleep),
-            _ => Rest::Yield,
+            _ if left.is_zero() => WaitMethod::Go,
+            Some(sleep) if !sleep.is_zero() => WaitMethod::Sleep(sleep),
+            _ => WaitMethod::Yield,
         }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         let start = Instant::now();
         let mut schedule = Schedule::new(start, Duration::ZERO);
         for _ in 0..3 {
-            assert_eq!(Schedule::rest(start, schedule.due()), Rest::Go);
+            assert_eq!(Schedule::rest(start, schedule.due()), WaitMethod::Go);
         }
     }
 
@@ -132,12 +132,12 @@ mod tests {
     fn only_long_rests_are_slept() {
         let now = Instant::now();
         let rest = |micros| Schedule::rest(now, now + Duration::from_micros(micros));
-        assert_eq!(rest(0), Rest::Go);
-        assert_eq!(rest(1), Rest::Yield);
-        assert_eq!(rest(60), Rest::Yield);
-        assert_eq!(rest(61), Rest::Sleep(Duration::from_micros(1)));
-        assert_eq!(rest(1060), Rest::Sleep(Duration::from_millis(1)));
+        assert_eq!(rest(0), WaitMethod::Go);
+        assert_eq!(rest(1), WaitMethod::Yield);
+        assert_eq!(rest(60), WaitMethod::Yield);
+        assert_eq!(rest(61), WaitMethod::Sleep(Duration::from_micros(1)));
+        assert_eq!(rest(1060), WaitMethod::Sleep(Duration::from_millis(1)));
         let late = Schedule::rest(now + Duration::from_secs(1), now);
-        assert_eq!(late, Rest::Go);
+        assert_eq!(late, WaitMethod::Go);
     }
 }

@@ -7,7 +7,7 @@
 //! for events whenever no executor thread does, and runs until the process ends.
 
 mod stream;
-mod turn;
+mod yield_budget;
 
 use std::io;
 use std::net::SocketAddr;

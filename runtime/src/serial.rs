@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A multi-producer queue that one thread or task at a time drains.
 //!
-//! A thread that inserts a value takes the [`Turn`] with it, if it is free, and drains the queue,
+//! A thread that inserts a value takes the [`DrainTurn`] with it, if it is free, and drains the queue,
 //! with no lock held while it processes a value, until the queue is empty; other threads only
 //! insert. The check for emptiness and the release of the turn are one step under the lock, so no
 //! value is left behind. A call that inserts into its own queue does not wait for itself:
@@ -73,7 +73,7 @@ struct State<Q, S> {
 /// The right to drain the queue. There is one for each queue; [`SerialQueue::next`] releases it
 /// when the queue is empty. If it is dropped instead, no thread can drain that queue any more.
 #[must_use = "nobody else takes out what waits"]
-pub struct Turn<S = ()>(S);
+pub struct DrainTurn<S = ()>(S);
 
 /// A queue while its lock is held; dereferences to the waiting values.
 pub struct Locked<'a, Q, S = ()> {
@@ -107,14 +107,14 @@ impl<Q, S> SerialQueue<Q, S> {
     }
 
     /// Releases the turn although values may be left: the next thread that inserts takes it.
-    pub fn give_back(&self, turn: Turn<S>) {
+    pub fn give_back(&self, turn: DrainTurn<S>) {
         self.lock().sit(turn);
     }
 }
 
 impl<Q: Waiting, S> SerialQueue<Q, S> {
     /// Removes the next value, or releases the turn if the queue is empty.
-    pub fn next(&self, turn: Turn<S>) -> Option<(Q::Item, Turn<S>)> {
+    pub fn next(&self, turn: DrainTurn<S>) -> Option<(Q::Item, DrainTurn<S>)> {
         let mut locked = self.lock();
         match locked.state.waiting.pop() {
             Some(item) => {
@@ -133,7 +133,7 @@ impl<Q: Waiting, S> SerialQueue<Q, S> {
     /// `panicked` is called with its payload and must not panic itself.
     pub fn drain(
         &self,
-        mut turn: Turn<S>,
+        mut turn: DrainTurn<S>,
         mut call: impl FnMut(&mut S, Q::Item),
         mut panicked: impl FnMut(&mut S, Panic),
     ) {
@@ -148,17 +148,17 @@ impl<Q: Waiting, S> SerialQueue<Q, S> {
 
 impl<'a, Q, S> Locked<'a, Q, S> {
     /// Takes the turn, if it is free.
-    pub fn take_turn(&mut self) -> Option<Turn<S>> {
+    pub fn take_turn(&mut self) -> Option<DrainTurn<S>> {
         let seat = self.state.seat.take()?;
         self.state.holder = Some(current().id());
-        Some(Turn(seat))
+        Some(DrainTurn(seat))
     }
 
     /// Takes the turn as soon as it is free; `None` if this thread has it further up its stack.
     ///
     /// # Blocking
     /// Blocks until the values that other threads inserted before are drained.
-    pub fn wait_turn(mut self) -> Option<Turn<S>> {
+    pub fn wait_turn(mut self) -> Option<DrainTurn<S>> {
         if self.is_mine() {
             return None;
         }
@@ -178,7 +178,7 @@ impl<'a, Q, S> Locked<'a, Q, S> {
         self.state.holder == Some(current().id())
     }
 
-    fn sit(&mut self, turn: Turn<S>) {
+    fn sit(&mut self, turn: DrainTurn<S>) {
         self.state.seat = Some(turn.0);
         self.state.holder = None;
         if self.state.sleepers > 0 {
@@ -201,7 +201,7 @@ impl<Q, S> DerefMut for Locked<'_, Q, S> {
     }
 }
 
-impl<S> Turn<S> {
+impl<S> DrainTurn<S> {
     /// Returns the state that only the holder of the turn may use.
     pub fn seat(&mut self) -> &mut S {
         &mut self.0
@@ -226,7 +226,7 @@ impl<Q, S> fmt::Debug for Locked<'_, Q, S> {
     }
 }
 
-impl<S> fmt::Debug for Turn<S> {
+impl<S> fmt::Debug for DrainTurn<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Turn")
     }

@@ -21,12 +21,12 @@
 //! Dropping the last clone of the runtime signals all threads to end and shuts their sockets down;
 //! it waits for none.
 
-mod bell;
 mod core;
-mod crowd;
 mod idle;
+mod shared_thread;
 mod stream;
 mod task;
+mod thread_waker;
 mod turn;
 mod wait;
 

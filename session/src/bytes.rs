@@ -10,7 +10,7 @@ use std::str::Utf8Error;
 use bytes::Bytes;
 use zonda_codec::payload::{Block, shared_part};
 use zonda_codec::short::Short;
-use zonda_codec::{Again, Payload, ZSlice};
+use zonda_codec::{Payload, RunItem, ZSlice};
 use zonda_router::node::Value;
 
 pub use crate::encoding::{Encoding, EncodingError};
@@ -67,7 +67,7 @@ impl ZBytes {
     /// Returns the payload of a message of a run that came in this block: copied if it is small,
     /// else shared.
     #[inline(always)]
-    pub(crate) fn of_run(block: &Block<'_>, again: &Again<'_>) -> ZBytes {
+    pub(crate) fn of_run(block: &Block<'_>, again: &RunItem<'_>) -> ZBytes {
         match again.short() {
             Some(short) => ZBytes(Repr::Small(short)),
             None => ZBytes(Repr::Shared(block.part(again.payload).into())),
@@ -77,7 +77,7 @@ impl ZBytes {
     /// Returns the payload of a message of a run in a form to be stored: copied up to
     /// [`ZBytes::DETACHED_BYTES_MAX`], else shared.
     #[inline(always)]
-    pub(crate) fn detached_of_run(block: &Block<'_>, again: &Again<'_>) -> ZBytes {
+    pub(crate) fn detached_of_run(block: &Block<'_>, again: &RunItem<'_>) -> ZBytes {
         let len = again.payload.len();
         match len > Short::BYTES_MAX && len <= Self::DETACHED_BYTES_MAX {
             true => ZBytes(Repr::Shared(again.payload.into())),

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use zonda_router::node::{Node, QueryableId, SubscriberId};
 use zonda_runtime::guard::{caught, drop_guarded};
 
-use crate::gone::{Ended, Gone, Here, Inside};
+use crate::callback_group::{CallbackGroup, Ended, GroupMembership, InsideCallback};
 
 /// A callback that the declaration and the node share, empty after its end.
 ///
@@ -30,7 +30,7 @@ pub(crate) struct Tally {
     ended: AtomicBool,
     /// Calls that panicked.
     panics: AtomicU64,
-    gone: Gone,
+    gone: CallbackGroup,
     /// Set if the callback fills a queue, whose reader may be any thread.
     stores: bool,
 }
@@ -75,11 +75,14 @@ impl<C> Calls<C> {
 }
 
 impl Tally {
-    /// Creates a tally, and the [`Here`] to keep with its callback, which belongs to these `groups`
+    /// Creates a tally, and the [`GroupMembership`] to keep with its callback, which belongs to these `groups`
     /// too.
-    pub fn new(stores: bool, [first, second]: [Option<&Gone>; 2]) -> (Here, Arc<Tally>) {
-        let gone = Gone::default();
-        let here = Here::of([Some(&gone), first, second]);
+    pub fn new(
+        stores: bool,
+        [first, second]: [Option<&CallbackGroup>; 2],
+    ) -> (GroupMembership, Arc<Tally>) {
+        let gone = CallbackGroup::default();
+        let here = GroupMembership::of([Some(&gone), first, second]);
         let tally = Tally {
             ended: AtomicBool::new(false),
             panics: AtomicU64::new(0),
@@ -95,7 +98,7 @@ impl Tally {
         if self.ended.load(Ordering::Acquire) {
             return;
         }
-        let _inside = Inside::enter();
+        let _inside = InsideCallback::enter();
         if caught(callback).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             report();
@@ -113,7 +116,7 @@ impl Tally {
                 }
             }
         };
-        let _inside = Inside::enter();
+        let _inside = InsideCallback::enter();
         while caught(&mut all).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             report();
@@ -124,7 +127,7 @@ impl Tally {
 /// Drops a value that may belong to a user. Catches a panic of the drop, so that other callbacks
 /// are still ended and the session is closed.
 pub(crate) fn let_go<T>(value: T) {
-    let _inside = Inside::enter();
+    let _inside = InsideCallback::enter();
     if !drop_guarded(value) {
         tracing::error!("what belonged to a callback panicked while it was dropped");
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::gone::{Ended, Gone};
+use crate::callback_group::{CallbackGroup, Ended};
 
 /// A token that ends every get that has it. Clones are the same token.
 ///
@@ -33,7 +33,7 @@ struct State {
     /// The operations that have not ended, each with the function that ends it.
     open: HashMap<u64, Box<dyn FnOnce() + Send>>,
     /// The callbacks of all gets that have the token.
-    callbacks: Gone,
+    callbacks: CallbackGroup,
 }
 
 impl CancellationToken {
@@ -56,7 +56,7 @@ impl CancellationToken {
     }
 
     /// Returns the group of the callbacks of all operations that have the token.
-    pub(crate) fn callbacks(&self) -> Gone {
+    pub(crate) fn callbacks(&self) -> CallbackGroup {
         self.0.lock().callbacks.clone()
     }
 

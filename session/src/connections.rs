@@ -13,7 +13,7 @@ use zonda_router::node::{
     ConnectionListener, DeclareError, EVENTS_MAX, LinkStatus, Node, SampleKind, Tell,
 };
 
-use crate::gone::{Ended, Gone, Here, Inside};
+use crate::callback_group::{CallbackGroup, Ended, GroupMembership, InsideCallback};
 use crate::handle::Session;
 use crate::handlers::{
     FifoChannel, FifoChannelHandler, IntoHandler, Overflow, Stored, handler_setters,
@@ -387,10 +387,13 @@ impl<E: AboutConnections, H: IntoHandler<E>> Operation for EventsListenerBuilder
         }
         let (callback, handler) = self.handler.into_handler();
         let (closing, only) = (node.clone(), self.only);
-        let gone = Gone::default();
+        let gone = CallbackGroup::default();
         let group = self.session.listeners().callbacks();
         // Dropped in this order.
-        let called = (callback, Here::of([Some(&gone), Some(group), None]));
+        let called = (
+            callback,
+            GroupMembership::of([Some(&gone), Some(group), None]),
+        );
         let tell: Tell = Box::new(move |event| {
             let (callback, _) = &called;
             if only.is_some_and(|zid| zid_of(&event) != Some(zid)) {
@@ -398,7 +401,7 @@ impl<E: AboutConnections, H: IntoHandler<E>> Operation for EventsListenerBuilder
             }
             let is_own_end = E::IS_SILENT_AT_CLOSE && is_closed_here(&event) && closing.is_closed();
             if !is_own_end && let Some(event) = E::of(event) {
-                let _inside = Inside::enter();
+                let _inside = InsideCallback::enter();
                 callback.call(event);
             }
         });

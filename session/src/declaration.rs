@@ -8,8 +8,8 @@ use std::sync::Arc;
 use zonda_codec::{EntityGlobalId, KeyExpr};
 use zonda_router::node::Node;
 
+use crate::callback_group::Ended;
 use crate::calls::{Calls, Declared, Registry};
-use crate::gone::Ended;
 use crate::handle::Session;
 
 /// The declaration of an entity with a callback; undeclares itself when dropped.

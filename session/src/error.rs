@@ -10,8 +10,8 @@ pub use zonda_router::node::{
 };
 pub use zonda_router::table::KeyOverLimit;
 
+pub use crate::callback_group::UndeclareError;
 pub use crate::encoding::EncodingError;
-pub use crate::gone::UndeclareError;
 pub use crate::handlers::RecvError;
 pub use crate::query::ReplyError;
 pub use crate::query::TimeRangeError;

@@ -111,6 +111,7 @@
 //! | `.allowed_destination(..)`, `.allowed_origin(..)`, `.callback_mut(..)` | the same; [`sample::Locality`], [`handlers`] |
 
 pub mod bytes;
+mod callback_group;
 mod calls;
 pub mod cancellation;
 pub mod config;
@@ -121,7 +122,6 @@ mod error;
 #[cfg(feature = "ext")]
 pub mod ext;
 mod format;
-mod gone;
 mod handle;
 pub mod handlers;
 mod info;
@@ -144,13 +144,13 @@ mod turns;
 mod undeclare;
 mod wait;
 
+pub use callback_group::Ended;
 pub use config::Config;
 pub use error::{
     AnswerError, CloseError, ConfigError, DeclareError, EncodingError, EndpointError, Error,
     GetError, KeyExprError, KeyOverLimit, Lost, OpenError, PublishError, RecvError, ReplyError,
     Result, ScoutError, TimeRangeError, TooFarAhead, UndeclareError,
 };
-pub use gone::Ended;
 pub use logging::{init_log_from_env_or, try_init_log_from_env};
 pub use scouting::scout;
 pub use session::{Session, open};

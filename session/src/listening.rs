@@ -10,8 +10,8 @@ use zonda_codec::EntityGlobalId;
 use zonda_router::node::{DeclareError, Listen, ListenerId, Node};
 use zonda_router::table::Notice;
 
+use crate::callback_group::{CallbackGroup, Ended, GroupMembership};
 use crate::calls::{self, Calls, End as _, Registry, Tally, let_go};
-use crate::gone::{Ended, Gone, Here};
 use crate::handlers::Taken;
 
 /// A function that hands one notice to the handler, and returns the future to wait for before the
@@ -19,33 +19,33 @@ use crate::handlers::Taken;
 pub(crate) type Tell = Box<dyn Fn(Notice) -> Option<Taken> + Send + Sync>;
 
 /// A handler of notices.
-pub(crate) struct Told<'a> {
+pub(crate) struct NoticeHandler<'a> {
     pub tell: Tell,
     /// Set if the handler fills a queue.
     pub stores: bool,
     /// The group of its callback, in addition to that of the session.
-    pub group: Option<&'a Gone>,
+    pub group: Option<&'a CallbackGroup>,
 }
 
 /// The live listeners of a session, so that closing it ends them.
 pub(crate) struct Listeners {
     node: Node,
     /// All callbacks of the session, not only those of listeners.
-    callbacks: Gone,
+    callbacks: CallbackGroup,
     live: Registry<u64>,
     next: AtomicU64,
 }
 
 /// The handler of notices.
-struct Teller {
+struct NoticeHandlerSlot {
     tell: Tell,
     /// Dropped after the function.
-    _here: Here,
+    _here: GroupMembership,
 }
 
 /// The node's handle of one listener.
 struct Listener {
-    calls: Arc<Calls<Teller>>,
+    calls: Arc<Calls<NoticeHandlerSlot>>,
     number: u64,
     listeners: Arc<Listeners>,
 }
@@ -54,7 +54,7 @@ impl Listeners {
     pub(crate) fn new(node: Node) -> Arc<Listeners> {
         Arc::new(Listeners {
             node,
-            callbacks: Gone::default(),
+            callbacks: CallbackGroup::default(),
             live: Registry::default(),
             next: AtomicU64::new(0),
         })
@@ -65,18 +65,18 @@ impl Listeners {
     }
 
     /// Returns the group of all callbacks of the session.
-    pub(crate) fn callbacks(&self) -> &Gone {
+    pub(crate) fn callbacks(&self) -> &CallbackGroup {
         &self.callbacks
     }
 
     /// Starts a listener; `declare` declares it at the node.
     pub(crate) fn start(
         self: &Arc<Self>,
-        told: Told<'_>,
+        told: NoticeHandler<'_>,
         declare: impl FnOnce(Arc<dyn Listen>) -> Result<ListenerId, DeclareError>,
     ) -> Result<Listening, DeclareError> {
         let (here, tally) = Tally::new(told.stores, [Some(&self.callbacks), told.group]);
-        let teller = Teller {
+        let teller = NoticeHandlerSlot {
             tell: told.tell,
             _here: here,
         };

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use zonda_router::node::{DeclareError, Listen, ListenerId};
 use zonda_router::table::Notice;
 
-use crate::gone::{Ended, Gone};
+use crate::callback_group::{CallbackGroup, Ended};
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters,
     used_as_handler,
 };
-use crate::listening::{Listeners, Listening, Told};
+use crate::listening::{Listeners, Listening, NoticeHandler};
 use crate::wait::{Operation, ready_at_once};
 
 /// Existence of counterparts: for a publisher, subscribers; for a querier, matching queryables (if
@@ -62,7 +62,7 @@ pub(crate) trait Matched: Sync {
 pub struct MatchingListenerBuilder<'a, H = DefaultHandler> {
     matched: &'a dyn Matched,
     listeners: &'a Arc<Listeners>,
-    group: &'a Gone,
+    group: &'a CallbackGroup,
     handler: H,
 }
 
@@ -71,7 +71,7 @@ impl<'a> MatchingListenerBuilder<'a, DefaultHandler> {
     pub(crate) fn new(
         matched: &'a dyn Matched,
         listeners: &'a Arc<Listeners>,
-        group: &'a Gone,
+        group: &'a CallbackGroup,
     ) -> Self {
         MatchingListenerBuilder {
             matched,
@@ -106,7 +106,7 @@ impl<H: IntoHandler<MatchingStatus>> Operation for MatchingListenerBuilder<'_, H
             Notice::Matching(matching) => patient.call(MatchingStatus::new(matching)),
             _ => None,
         });
-        let told = Told {
+        let told = NoticeHandler {
             tell,
             stores: H::STORES,
             group: Some(self.group),

@@ -28,24 +28,24 @@ pub(crate) struct Message {
     pub attachment: Option<ZBytes>,
     pub timestamp: Option<Timestamp>,
     pub source_info: Option<SourceInfo>,
-    pub delivery: Service,
+    pub delivery: MessageQos,
     /// Limit of the wait of a blocking publication.
     pub limit: Duration,
 }
 
 /// Service of a message.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Service {
+pub(crate) struct MessageQos {
     pub priority: Priority,
     pub congestion_control: CongestionControl,
     pub express: bool,
     pub reliability: Reliability,
 }
 
-impl Default for Service {
+impl Default for MessageQos {
     /// Creates the default service: data, drop, not express, reliable.
     fn default() -> Self {
-        Service {
+        MessageQos {
             priority: Priority::default(),
             congestion_control: CongestionControl::default(),
             express: false,
@@ -56,17 +56,17 @@ impl Default for Service {
 
 /// Service of a message that has only a payload, in the node's form.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PlainService {
+pub(crate) struct PlainQos {
     pub encoding: u16,
     pub qos: Qos,
     pub reliability: Reliability,
 }
 
-impl Service {
+impl MessageQos {
     /// Returns the plain form; `None` for an encoding with a schema, which takes a place of its own
     /// in each message.
-    pub fn plain(&self, encoding: &Encoding) -> Option<PlainService> {
-        Some(PlainService {
+    pub fn plain(&self, encoding: &Encoding) -> Option<PlainQos> {
+        Some(PlainQos {
             encoding: encoding.plain_id()?,
             qos: self.qos(),
             reliability: self.reliability,
@@ -90,7 +90,7 @@ impl Service {
 }
 
 impl Message {
-    pub fn put(payload: ZBytes, delivery: Service, limit: Duration) -> Message {
+    pub fn put(payload: ZBytes, delivery: MessageQos, limit: Duration) -> Message {
         Message {
             kind: SampleKind::Put,
             payload,
@@ -103,7 +103,7 @@ impl Message {
         }
     }
 
-    pub fn delete(delivery: Service, limit: Duration) -> Message {
+    pub fn delete(delivery: MessageQos, limit: Duration) -> Message {
         Message {
             kind: SampleKind::Delete,
             ..Message::put(ZBytes::new(), delivery, limit)
@@ -125,7 +125,7 @@ impl Message {
     /// The errors of [`Message::view`].
     // Always inlined: by a call the whole view is written to memory twice.
     #[inline(always)]
-    pub fn view_as(&self, service: Service) -> Result<Publication<'_>, PublishError> {
+    pub fn view_as(&self, service: MessageQos) -> Result<Publication<'_>, PublishError> {
         let encoding = self.encoding.wire();
         match encoding.schema.map_or(0, <[u8]>::len) {
             len if len > Encoding::SCHEMA_BYTES_MAX => {
@@ -350,7 +350,7 @@ macro_rules! message_setters {
     };
 }
 
-/// Defines the setters of quality of service for builders with a `Service` at the given place.
+/// Defines the setters of quality of service for builders with a `MessageQos` at the given place.
 macro_rules! service_setters {
     ($($field:ident).+) => {
         /// Sets the priority of the messages. Default: `Data`.

@@ -17,12 +17,12 @@ use zonda_router::node::{
 };
 
 use crate::bytes::{Encoding, ZBytes};
-use crate::gone::{Ended, Gone};
+use crate::callback_group::{CallbackGroup, Ended};
 use crate::handle::Session;
 use crate::listening::Listeners;
 use crate::matching::{Matched, MatchingListenerBuilder, MatchingStatus};
 use crate::publication::{
-    Given, Message, PlainService, Service, forgive_drop, patience, service_setters,
+    Given, Message, MessageQos, PlainQos, forgive_drop, patience, service_setters,
 };
 use crate::sample::Locality;
 use crate::wait::{Done, Operation, ready_at_once};
@@ -36,7 +36,7 @@ pub struct PublisherBuilder<'a, 'b> {
     pub(crate) session: &'a Session,
     pub(crate) key: Result<KeyExpr<'b>, KeyExprError>,
     pub(crate) encoding: Encoding,
-    pub(crate) service: Service,
+    pub(crate) service: MessageQos,
     pub(crate) destination: Locality,
 }
 
@@ -93,7 +93,7 @@ impl<'b> Operation for PublisherBuilder<'_, 'b> {
             service: self.service,
             limit: self.session.publish_limit(),
             listeners: Arc::clone(self.session.listeners()),
-            callbacks: Gone::default(),
+            callbacks: CallbackGroup::default(),
         })
     }
 }
@@ -119,13 +119,13 @@ pub struct Publisher<'a> {
     face: PublisherFace,
     key: KeyExpr<'a>,
     encoding: Encoding,
-    service: Service,
+    service: MessageQos,
     /// Service of a put that has only a payload, if the publisher can have such puts.
-    plain: Option<PlainService>,
+    plain: Option<PlainQos>,
     limit: Duration,
     listeners: Arc<Listeners>,
     /// Callbacks of its listeners.
-    callbacks: Gone,
+    callbacks: CallbackGroup,
 }
 
 impl Matched for PublisherFace {

@@ -7,7 +7,7 @@ use zonda_router::node::{Outcome, PublishError, Wait as Limit};
 
 use crate::handle::Session;
 use crate::publication::{
-    Given, Message, OutcomeBuilder, Publish, Publishing, Service, forgive_drop, message_setters,
+    Given, Message, MessageQos, OutcomeBuilder, Publish, Publishing, forgive_drop, message_setters,
     patience, service_setters,
 };
 use crate::sample::Locality;
@@ -64,7 +64,7 @@ impl SessionPutBuilder<'_, '_> {
     #[inline(always)]
     fn publish(self, limit: Option<Limit>) -> Result<Outcome, PublishError> {
         let (session, key) = (self.session, self.key?);
-        let asked_for = Carried {
+        let asked_for = PutOptions {
             service: self.message.delivery,
             destination: self.destination,
         };
@@ -78,16 +78,16 @@ impl SessionPutBuilder<'_, '_> {
 
 /// Service and destination of a publication.
 #[derive(Clone, Copy)]
-struct Carried {
-    service: Service,
+struct PutOptions {
+    service: MessageQos,
     destination: Locality,
 }
 
-impl Carried {
+impl PutOptions {
     /// Returns the service that the configuration sets for publications on this key, else that of
     /// the program.
     #[inline(always)]
-    fn on(self, session: &Session, key: &KeyExpr<'_>) -> Carried {
+    fn on(self, session: &Session, key: &KeyExpr<'_>) -> PutOptions {
         match session.has_publication_rules() {
             true => self.configured(session, key),
             false => self,
@@ -95,7 +95,7 @@ impl Carried {
     }
 
     #[cold]
-    fn configured(mut self, session: &Session, key: &KeyExpr<'_>) -> Carried {
+    fn configured(mut self, session: &Session, key: &KeyExpr<'_>) -> PutOptions {
         if let Some(rule) = session.publication_rule(key) {
             self.service.take_over(&rule.service);
             self.destination = rule.destination.unwrap_or(self.destination);
@@ -113,7 +113,7 @@ impl SessionPutBuilder<'_, '_> {
 
 impl<'a> SessionPutBuilder<'a, 'a> {
     fn later<T: Given>(self) -> Publishing<'a, T> {
-        let asked_for = Carried {
+        let asked_for = PutOptions {
             service: self.message.delivery,
             destination: self.destination,
         };

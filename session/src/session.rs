@@ -12,12 +12,12 @@ use zonda_codec::{KeyExpr, KeyExprError, Timestamp};
 use zonda_router::node::{CloseError, OpenError};
 
 use crate::bytes::{Encoding, ZBytes};
+use crate::callback_group::{Ended, is_inside};
 use crate::config::Config;
-use crate::gone::{Ended, is_inside};
 use crate::handle::CLOSE_LIMIT;
 use crate::handlers::{DefaultHandler, FifoChannel, FifoChannelHandler};
 use crate::liveliness::Liveliness;
-use crate::publication::{Message, Service};
+use crate::publication::{Message, MessageQos};
 use crate::publisher::PublisherBuilder;
 use crate::query::{QuerierBuilder, QueryableBuilder, Selector};
 use crate::sample::Locality;
@@ -187,7 +187,7 @@ impl Session {
         K: TryInto<KeyExpr<'b>>,
         K::Error: Into<KeyExprError>,
     {
-        let message = Message::put(payload.into(), Service::default(), self.publish_limit());
+        let message = Message::put(payload.into(), MessageQos::default(), self.publish_limit());
         SessionPutBuilder {
             session: self,
             key: key.try_into().map_err(Into::into),
@@ -202,7 +202,7 @@ impl Session {
         K: TryInto<KeyExpr<'b>>,
         K::Error: Into<KeyExprError>,
     {
-        let message = Message::delete(Service::default(), self.publish_limit());
+        let message = Message::delete(MessageQos::default(), self.publish_limit());
         SessionPutBuilder {
             session: self,
             key: key.try_into().map_err(Into::into),
@@ -221,7 +221,7 @@ impl Session {
             session: self,
             key: key.try_into().map_err(Into::into),
             encoding: Encoding::default(),
-            service: Service::default(),
+            service: MessageQos::default(),
             destination: Locality::default(),
         }
     }

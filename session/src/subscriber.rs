@@ -10,9 +10,9 @@ use zonda_codec::{EntityGlobalId, KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Deliveries, Delivery, Opened, Receive, Sink, Take};
 
 use crate::bytes::ZBytes;
+use crate::callback_group::{CallbackGroup, Ended, GroupMembership};
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
-use crate::gone::{Ended, Gone, Here};
 use crate::handle::Session;
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters,
@@ -91,7 +91,7 @@ impl<H: IntoHandler<Sample>> Operation for SubscriberBuilder<'_, '_, H> {
         let outgoing = self.session.outgoing(&key)?;
         let id = node.declare_subscriber_from(&outgoing, self.origin, sink)?;
         let entry = Declaration::enter(self.session, Declared::Subscriber(id), key, calls);
-        let entry = Kept::Data(entry);
+        let entry = SubscriberDeclaration::Data(entry);
         Ok(Subscriber { entry, handler })
     }
 }
@@ -147,12 +147,12 @@ ready_at_once!([] BackgroundSubscriberBuilder<'_, '_>);
 /// ```
 #[must_use = "it is undeclared at once: keep it in a variable, or call .background() before .await or .wait()"]
 pub struct Subscriber<H = FifoChannelHandler<Sample>> {
-    entry: Kept,
+    entry: SubscriberDeclaration,
     handler: H,
 }
 
 /// Declaration behind a subscriber.
-enum Kept {
+enum SubscriberDeclaration {
     /// Subscribes to publications.
     Data(Declaration<Call>),
     /// Subscribes to liveliness tokens.
@@ -162,7 +162,7 @@ enum Kept {
 impl<H> Subscriber<H> {
     /// Creates a subscriber to liveliness tokens.
     pub(crate) fn to_tokens(key: KeyExpr<'static>, listening: Listening, handler: H) -> Self {
-        let entry = Kept::Tokens(key, listening);
+        let entry = SubscriberDeclaration::Tokens(key, listening);
         Subscriber { entry, handler }
     }
 
@@ -174,24 +174,24 @@ impl<H> Subscriber<H> {
     /// Chooses whether it stays declared when this is dropped, for as long as the session. Default: no.
     pub fn set_background(&mut self, background: bool) {
         match &mut self.entry {
-            Kept::Data(entry) => entry.set_background(background),
-            Kept::Tokens(_, listening) => listening.set_background(background),
+            SubscriberDeclaration::Data(entry) => entry.set_background(background),
+            SubscriberDeclaration::Tokens(_, listening) => listening.set_background(background),
         }
     }
 
     /// Returns the id.
     pub fn id(&self) -> EntityGlobalId {
         match &self.entry {
-            Kept::Data(entry) => entry.id(),
-            Kept::Tokens(_, listening) => listening.id(),
+            SubscriberDeclaration::Data(entry) => entry.id(),
+            SubscriberDeclaration::Tokens(_, listening) => listening.id(),
         }
     }
 
     /// Returns the key expression it was declared with.
     pub fn key_expr(&self) -> &KeyExpr<'static> {
         match &self.entry {
-            Kept::Data(entry) => entry.key(),
-            Kept::Tokens(key, _) => key,
+            SubscriberDeclaration::Data(entry) => entry.key(),
+            SubscriberDeclaration::Tokens(key, _) => key,
         }
     }
 
@@ -208,8 +208,8 @@ impl<H> Subscriber<H> {
     /// Returns the number of samples that were lost because the callback panicked on them.
     pub fn panics(&self) -> u64 {
         match &self.entry {
-            Kept::Data(entry) => entry.panics(),
-            Kept::Tokens(_, listening) => listening.panics(),
+            SubscriberDeclaration::Data(entry) => entry.panics(),
+            SubscriberDeclaration::Tokens(_, listening) => listening.panics(),
         }
     }
 
@@ -218,8 +218,8 @@ impl<H> Subscriber<H> {
     /// long as no more than 16384 wait for it, and for all other subscribers.
     pub fn cancelled(&self) -> u64 {
         match &self.entry {
-            Kept::Data(_) => 0,
-            Kept::Tokens(_, listening) => listening.cancelled(),
+            SubscriberDeclaration::Data(_) => 0,
+            SubscriberDeclaration::Tokens(_, listening) => listening.cancelled(),
         }
     }
 
@@ -228,8 +228,8 @@ impl<H> Subscriber<H> {
     /// Never fails.
     pub fn undeclare(self) -> Ended {
         let ended = match &self.entry {
-            Kept::Data(entry) => entry.ended(),
-            Kept::Tokens(_, listening) => listening.ended(),
+            SubscriberDeclaration::Data(entry) => entry.ended(),
+            SubscriberDeclaration::Tokens(_, listening) => listening.ended(),
         };
         drop(self);
         ended
@@ -257,7 +257,7 @@ fn below(namespace: Arc<Namespace>, callback: Callback<Sample>) -> Callback<Samp
 
 type Call = Box<dyn Take>;
 
-fn calls_of(callback: Callback<Sample>, stores: bool, group: &Gone) -> Arc<Calls<Call>> {
+fn calls_of(callback: Callback<Sample>, stores: bool, group: &CallbackGroup) -> Arc<Calls<Call>> {
     let (here, tally) = Tally::new(stores, [Some(group), None]);
     let known = tally.clone();
     // Two types, not one with a check for each sample: a sample is then built where the callback
@@ -283,7 +283,7 @@ struct Calling<const STORES: bool> {
     known: Arc<Tally>,
     callback: Callback<Sample>,
     /// Dropped after the callback.
-    _here: Here,
+    _here: GroupMembership,
 }
 
 impl<const STORES: bool> Take for Calling<STORES> {

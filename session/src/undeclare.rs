@@ -6,8 +6,8 @@ use std::convert::Infallible;
 
 use zonda_codec::KeyExpr;
 
+use crate::callback_group::{Ended, UndeclareError};
 use crate::connections::EventsListener;
-use crate::gone::{Ended, UndeclareError};
 use crate::handle::Session;
 use crate::liveliness::LivelinessToken;
 use crate::matching::MatchingListener;

@@ -15,7 +15,7 @@ use zonda::{Config, Session, Wait};
 use zonda_router::node::Node;
 use zonda_transport::outbox::OutboxCounts;
 #[cfg(debug_assertions)]
-use zonda_transport::sync::{Taken, taken};
+use zonda_transport::sync::{LockCounts, taken};
 
 use crate::counting::{Allocated, allocated};
 
@@ -48,7 +48,7 @@ pub fn allocated_by(runtime: &AnyRuntime) -> Allocated {
 
 /// Returns the locks that the thread of this runtime has taken.
 #[cfg(debug_assertions)]
-pub fn taken_by(runtime: &AnyRuntime) -> Taken {
+pub fn taken_by(runtime: &AnyRuntime) -> LockCounts {
     let (tell, told) = channel();
     runtime.spawn("probe", move || async move {
         // The test waits for it below.

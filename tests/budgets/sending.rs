@@ -58,7 +58,7 @@ fn a_burst_is_written_in_large_pieces() {
 #[cfg(debug_assertions)]
 mod locks {
     use super::*;
-    use zonda_transport::sync::{Taken, taken};
+    use zonda_transport::sync::{LockCounts, taken};
 
     use crate::scene::taken_by;
 
@@ -91,7 +91,7 @@ mod locks {
     }
 
     /// Returns the locks that each of many puts took.
-    fn by_putting(line: &Line, express: bool) -> Vec<Taken> {
+    fn by_putting(line: &Line, express: bool) -> Vec<LockCounts> {
         let publisher = line.publisher(express);
         let payload = ZBytes::from(vec![7; 8]);
         // By then all declarations of the neighbour have arrived, and the route is cached.
@@ -101,7 +101,7 @@ mod locks {
             let before = taken();
             Line::put(&publisher, &payload);
             let after = taken();
-            all.push(Taken {
+            all.push(LockCounts {
                 locked: after.locked - before.locked,
                 tried: after.tried - before.tried,
                 node: after.node - before.node,

@@ -17,8 +17,8 @@ pub use backoff::{Backoff, RetryPolicy};
 use crate::foreign;
 use crate::framing::Exchange;
 use crate::link::{
-    self, EndpointProblem, IoFailure, Link, LinkAddress, LinkFailure, LinkSettings, LinkStream,
-    Terms,
+    self, EndpointProblem, IoFailure, Link, LinkAddress, LinkFailure, LinkParameters, LinkSettings,
+    LinkStream,
 };
 use crate::protocol::handshake::{HandshakeError, OpenStep, Opener, Step};
 use crate::protocol::parameters::{Established, LocalParameters};
@@ -255,7 +255,7 @@ pub async fn open_link_with<R: Runtime>(
     options: &DialOptions,
 ) -> Result<Link, DialError> {
     let deadline = zonda_runtime::after(options.timeout);
-    let terms = Terms {
+    let terms = LinkParameters {
         endpoint,
         deadline,
         links: &options.links,

@@ -2,7 +2,7 @@
 
 //! Causes of the end of a connection.
 
-use crate::protocol::rx::Hopeless;
+use crate::protocol::rx::CannotContinue;
 
 /// Cause of the end of a connection, as passed to
 /// [`Handler::closed`](crate::driver::Handler::closed).
@@ -86,11 +86,11 @@ impl From<std::io::Error> for Ended {
     }
 }
 
-impl From<Hopeless> for Ended {
-    fn from(hopeless: Hopeless) -> Ended {
+impl From<CannotContinue> for Ended {
+    fn from(hopeless: CannotContinue) -> Ended {
         match hopeless {
-            Hopeless::NoMemory => Ended::Memory,
-            Hopeless::Unfinished(idle) => Ended::Misbehaved(format!(
+            CannotContinue::NoMemory => Ended::Memory,
+            CannotContinue::Unfinished(idle) => Ended::Misbehaved(format!(
                 "a message was begun and not gone on with for {idle:?}"
             )),
         }

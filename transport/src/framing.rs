@@ -107,11 +107,11 @@ pub struct Exchange<R: Runtime> {
     /// Protocol of the peer, if its first bytes are recognised as another one.
     speaks: Option<&'static str>,
     /// Last batch that was sent, if batches may get lost. Boxed, as few links have it.
-    again: Option<Box<Again<R>>>,
+    again: Option<Box<Retransmission<R>>>,
 }
 
 /// Batch that is sent again while no answer arrives.
-struct Again<R> {
+struct Retransmission<R> {
     runtime: R,
     framed: Vec<u8>,
     wait: Duration,
@@ -129,7 +129,7 @@ impl<R: Runtime> Exchange<R> {
     /// The errors of the runtime.
     pub fn new(runtime: &R, stream: LinkStream, batch_bytes_max: usize) -> io::Result<Self> {
         let again = matches!(stream.coding(), Coding::Datagrams(_)).then(|| {
-            Box::new(Again {
+            Box::new(Retransmission {
                 runtime: runtime.clone(),
                 framed: Vec::new(),
                 wait: REPEAT_AFTER,
@@ -288,7 +288,7 @@ impl<R: Runtime> Exchange<R> {
     }
 }
 
-impl<R: Runtime> Again<R> {
+impl<R: Runtime> Retransmission<R> {
     /// Reads once, and sends the last batch again whenever its wait is over.
     async fn until_read(
         &mut self,

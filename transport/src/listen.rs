@@ -22,13 +22,13 @@ use zonda_runtime::{Runtime, oneshot};
 
 pub use counters::ListenCounts;
 
-use self::accept::{Door, Reception};
+use self::accept::{ListenerState, ListeningSocket};
 use self::counters::{Counters, Logs};
 use self::datagrams::Counter;
 use self::pending::Pending;
 use crate::link::{
-    self, Bound, EndpointProblem, HostPort, IoFailure, Link, LinkAddress, LinkFailure,
-    LinkSettings, Protocol, Purpose, Terms,
+    self, BoundSocket, EndpointProblem, EndpointUse, HostPort, IoFailure, Link, LinkAddress,
+    LinkFailure, LinkParameters, LinkSettings, Protocol,
 };
 use crate::protocol::handshake::{CookieKey, HandshakeError};
 use crate::protocol::parameters::{Established, LocalParameters};
@@ -322,7 +322,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
     options: ListenOptions,
 ) -> Result<Listening, ListenError> {
     // Make the sockets and read the options of the endpoint.
-    let terms = Terms {
+    let terms = LinkParameters {
         endpoint,
         deadline: Instant::now() + RESOLVE_TIMEOUT,
         links: &options.links,
@@ -339,7 +339,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
         endpoint: endpoint.clone(),
     })?;
     // Collect the state that the tasks share, and start the tasks.
-    let reception = Arc::new(Reception {
+    let reception = Arc::new(ListenerState {
         runtime: runtime.clone(),
         endpoint: endpoint.clone(),
         local: protocol.offer(&local, endpoint),
@@ -362,7 +362,7 @@ pub fn listen_with<R: Runtime, A: Admission>(
 /// # Blocking
 /// Reads keys and certificates, and looks a host name up.
 pub fn try_listening(endpoint: &Endpoint, links: &LinkSettings) -> Result<(), ListenError> {
-    let read = link::check_credentials(endpoint, links, Purpose::Listen).map(drop);
+    let read = link::check_credentials(endpoint, links, EndpointUse::Listen).map(drop);
     read.map_err(LinkFailure::from)
         .and_then(|()| link::try_listening(endpoint))
         .map_err(|failure| ListenError::of(failure, endpoint))
@@ -370,14 +370,14 @@ pub fn try_listening(endpoint: &Endpoint, links: &LinkSettings) -> Result<(), Li
 
 /// Starts one accept loop per socket.
 fn start<R: Runtime, A: Admission>(
-    reception: Arc<Reception<R, A>>,
-    sockets: Vec<Bound>,
+    reception: Arc<ListenerState<R, A>>,
+    sockets: Vec<BoundSocket>,
 ) -> Result<Listening, ListenError> {
     // Register the sockets with the runtime; no task runs before all of them are registered.
     let endpoint = &reception.endpoint;
     let mut addresses = Vec::new();
     let mut doors = Vec::new();
-    for Bound {
+    for BoundSocket {
         socket,
         address,
         belongings,
@@ -395,7 +395,7 @@ fn start<R: Runtime, A: Admission>(
         };
         let listener = reception.runtime.listen(socket).map_err(failed)?;
         addresses.push(address.clone());
-        let door = Door {
+        let door = ListeningSocket {
             listener,
             address,
             entrance,

@@ -71,7 +71,7 @@ impl<T> Mutex<T> {
         count::add(|taken| taken.locked(self.rank));
         Guard {
             #[cfg(debug_assertions)]
-            _held: order::Held::in_order(self.rank),
+            _held: order::HeldLock::in_order(self.rank),
             inner: self.inner.lock(),
         }
     }
@@ -84,7 +84,7 @@ impl<T> Mutex<T> {
         let inner = self.inner.try_lock()?;
         Some(Guard {
             #[cfg(debug_assertions)]
-            _held: order::Held::in_any_order(self.rank),
+            _held: order::HeldLock::in_any_order(self.rank),
             inner,
         })
     }
@@ -102,7 +102,7 @@ impl<T: Default> Default for Mutex<T> {
 pub struct Guard<G> {
     inner: G,
     #[cfg(debug_assertions)]
-    _held: order::Held,
+    _held: order::HeldLock,
 }
 
 /// Guard of a [`Mutex`].
@@ -138,7 +138,7 @@ impl<G: DerefMut> DerefMut for Guard<G> {
 
 /// Counts of a thread's uses of locks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct LockCounts {
     /// Locks taken, with or without a wait.
     pub locked: u64,
     /// Attempts that would not have waited.
@@ -148,7 +148,7 @@ pub struct Taken {
 }
 
 #[cfg(debug_assertions)]
-impl Taken {
+impl LockCounts {
     fn locked(&mut self, rank: Rank) {
         self.locked += 1;
         self.node += u64::from(rank == Rank::NodeState);
@@ -163,7 +163,7 @@ impl Taken {
 /// Returns the counts of the calling thread since it started. Debug builds only.
 #[cfg(debug_assertions)]
 #[must_use]
-pub fn taken() -> Taken {
+pub fn taken() -> LockCounts {
     count::read()
 }
 
@@ -171,13 +171,13 @@ pub fn taken() -> Taken {
 mod count {
     use std::cell::Cell;
 
-    use super::Taken;
+    use super::LockCounts;
 
     thread_local! {
-        static TAKEN: Cell<Taken> = const { Cell::new(Taken { locked: 0, tried: 0, node: 0 }) };
+        static TAKEN: Cell<LockCounts> = const { Cell::new(LockCounts { locked: 0, tried: 0, node: 0 }) };
     }
 
-    pub(super) fn add(count: impl FnOnce(&mut Taken)) {
+    pub(super) fn add(count: impl FnOnce(&mut LockCounts)) {
         // A thread that is ending is not counted.
         let _ = TAKEN.try_with(|taken| {
             let mut now = taken.get();
@@ -186,7 +186,7 @@ mod count {
         });
     }
 
-    pub(super) fn read() -> Taken {
+    pub(super) fn read() -> LockCounts {
         TAKEN.with(Cell::get)
     }
 }

@@ -4,10 +4,10 @@
 //! else of a forwarded message stays as it came.
 
 mod block;
-mod stencil;
+mod header_template;
 
 pub use block::{HeadBlock, NumberedFront, NumberedHead, PreparedHead, ShortHead};
-pub use stencil::{Copied, Stencil};
+pub use header_template::{Copied, HeaderTemplate};
 
 use crate::{
     body::{PushBody, Put, splice_timestamp},
@@ -93,8 +93,8 @@ impl<'a> PushHead<'a> {
         first: Option<Timestamp>,
         payload_max: usize,
         run: &PushRun<'_>,
-    ) -> Stencil<'a> {
-        Stencil::new(self, first, payload_max, run)
+    ) -> HeaderTemplate<'a> {
+        HeaderTemplate::new(self, first, payload_max, run)
     }
 
     /// Writes the fields before the body.

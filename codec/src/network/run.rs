@@ -13,7 +13,7 @@ const GLANCE_BYTES: usize = 4;
 
 /// The fields of one message of a run that differ from the first message.
 #[derive(Debug, Clone, Copy)]
-pub struct Again<'a> {
+pub struct RunItem<'a> {
     /// Time of the publication, if the messages of the run have one.
     pub timestamp: Option<Timestamp>,
     /// The value.
@@ -25,7 +25,7 @@ pub struct Again<'a> {
     pub raw_body: &'a [u8],
 }
 
-impl<'a> Again<'a> {
+impl<'a> RunItem<'a> {
     /// Returns a copy of the value, if it is short.
     #[inline(always)]
     pub fn short(&self) -> Option<Short> {
@@ -136,7 +136,7 @@ impl<'a> PushRun<'a> {
     }
 
     /// Returns the timestamp of the last message that it yielded: to be copied from here where
-    /// [`Again::timestamp`] is not needed separately.
+    /// [`RunItem::timestamp`] is not needed separately.
     #[inline]
     pub fn timestamp(&self) -> &Option<Timestamp> {
         &self.timestamp
@@ -190,10 +190,10 @@ impl<'a> PushRun<'a> {
 }
 
 impl<'a> Iterator for PushRun<'a> {
-    type Item = Again<'a>;
+    type Item = RunItem<'a>;
 
     #[inline(always)]
-    fn next(&mut self) -> Option<Again<'a>> {
+    fn next(&mut self) -> Option<RunItem<'a>> {
         let front = u128::from_le_bytes(*self.reader.front::<WORD_BYTES>()?);
         if self.left == 0 {
             return None;
@@ -214,7 +214,7 @@ impl<'a> Iterator for PushRun<'a> {
         let message = reader.since(self.reader);
         self.reader = reader;
         self.left -= 1;
-        Some(Again {
+        Some(RunItem {
             timestamp: self.timestamp,
             payload,
             front,

@@ -4,7 +4,7 @@
 
 use crate::scenario::Topology;
 use crate::scenario::flow::{Congestion, Flow};
-use crate::workers::sequence_check::{STAMP, Seen};
+use crate::workers::sequence_check::{ReceivedSequence, STAMP};
 
 /// The names of the figures of an account.
 pub const ACCOUNT: [&str; 6] = [
@@ -40,7 +40,7 @@ pub type Offer = (u64, u64);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     /// Sequences, by publisher.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<ReceivedSequence>,
     /// Messages too short for a stamp.
     pub unstamped: u64,
 }
@@ -209,9 +209,9 @@ mod tests {
             subscribers: 2,
             ..flow(Congestion::Block, Topology::Routed)
         };
-        let seen = |next| Seen {
+        let seen = |next| ReceivedSequence {
             next,
-            ..Seen::default()
+            ..ReceivedSequence::default()
         };
         let receipt = |a, b| Receipt {
             seen: vec![seen(a), seen(b)],
@@ -235,7 +235,7 @@ mod tests {
         };
         let check = |unstamped| {
             let receipt = Receipt {
-                seen: vec![Seen::default()],
+                seen: vec![ReceivedSequence::default()],
                 unstamped,
             };
             Account::of(&flow, &[(5, 0)], 0, &[receipt])

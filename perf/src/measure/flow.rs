@@ -11,7 +11,7 @@ use super::account::{Account, Receipt};
 use super::add_usage;
 use super::counter::{Counter, rate};
 use crate::event::{Count, Event};
-use crate::process::Said;
+use crate::process::ProgramOutput;
 use crate::processes::{Processes, Role};
 use crate::record::{Better, Pairs, Round};
 use crate::roles::{Roles, round_messages};
@@ -202,13 +202,13 @@ impl Gauges {
                 let receiver = &mut processes.receivers[at];
                 loop {
                     match receiver.line(Instant::now())? {
-                        Said::Line(line) => {
+                        ProgramOutput::Line(line) => {
                             if gauge.has_moved(&line) {
                                 moved[at] = Instant::now();
                             }
                         }
-                        Said::Nothing => break,
-                        Said::End => return Err(receiver.died()),
+                        ProgramOutput::Nothing => break,
+                        ProgramOutput::End => return Err(receiver.died()),
                     }
                 }
             }

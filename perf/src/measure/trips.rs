@@ -10,7 +10,7 @@ use super::{ROLES, add_usage};
 use crate::event::Event;
 use crate::footprint::Footprint;
 use crate::histogram::{histogram, histogram_of, pairs};
-use crate::process::Said;
+use crate::process::ProgramOutput;
 use crate::processes::{Footprints, Processes};
 use crate::record::Better::{Higher, Lower};
 use crate::record::Round;
@@ -52,15 +52,15 @@ pub fn measure(roles: Roles<'_>, trips: &Trips) -> Result<Round, Failure> {
             return Err(Failure::Run("nobody asks".into()));
         };
         let line = match asking.line(until)? {
-            Said::Line(line) => line,
-            Said::End if samples.is_empty() => return Err(asking.died()),
-            Said::End => {
+            ProgramOutput::Line(line) => line,
+            ProgramOutput::End if samples.is_empty() => return Err(asking.died()),
+            ProgramOutput::End => {
                 // samples follow each other at once, so their sum is the elapsed time
                 let seconds = samples.mean() * samples.len() as f64 / 1e9;
                 let report = Report::of_samples(pairs(&samples), seconds);
                 return Ok(round(&report, trips, None, is_lossy));
             }
-            Said::Nothing => {
+            ProgramOutput::Nothing => {
                 let late = asking.late("finish its round trips", patience);
                 processes.check()?;
                 return Err(late);

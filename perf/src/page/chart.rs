@@ -92,7 +92,7 @@ impl Chart<'_> {
         for mark in y.marks_in(self.y, LINE) {
             figure.mark_y(y.at(mark), &self.y.label(mark));
         }
-        let x = Across::new(self.places(), frame.x.0, frame.x.1);
+        let x = XAxis::new(self.places(), frame.x.0, frame.x.1);
         let mut free = f64::NEG_INFINITY;
         for place in x.places.iter().copied() {
             // a mark that would touch the previous one is left out
@@ -174,14 +174,14 @@ impl Chart<'_> {
 }
 
 /// The lower axis: logarithmic, with `Beyond` a decade after the last value.
-struct Across {
+struct XAxis {
     places: Vec<Place>,
     axis: Option<Logarithmic>,
     beyond: f64,
     middle: f64,
 }
 
-impl Across {
+impl XAxis {
     fn new(places: Vec<Place>, left: f64, right: f64) -> Self {
         let values = || {
             places.iter().filter_map(|place| match place {
@@ -196,7 +196,7 @@ impl Across {
             false => high,
         };
         let axis = low.is_finite() && low < beyond;
-        Across {
+        XAxis {
             axis: axis.then(|| Logarithmic::new(low, beyond, left + INSET, right - INSET)),
             places,
             beyond,
@@ -238,12 +238,12 @@ mod tests {
     #[test]
     fn values_stand_by_their_logarithm_and_infinity_beyond_them() {
         let places = vec![Place::Value(10.0), Place::Value(100.0), Place::Beyond];
-        let across = Across::new(places.clone(), 0.0, 248.0);
+        let across = XAxis::new(places.clone(), 0.0, 248.0);
         let at: Vec<f64> = places.iter().map(|place| across.at(*place)).collect();
         for (at, expected) in at.iter().zip([24.0, 124.0, 224.0]) {
             assert!((at - expected).abs() < 1e-9, "{at} is not {expected}");
         }
-        let alone = Across::new(vec![Place::Beyond], 0.0, 248.0);
+        let alone = XAxis::new(vec![Place::Beyond], 0.0, 248.0);
         assert!((alone.at(Place::Beyond) - 124.0).abs() < 1e-9);
     }
 

@@ -12,7 +12,7 @@ use zonda_program::{Failure, print, seconds};
 
 use super::flow;
 use crate::campaign::{Campaign, Entry, entries, settings};
-use crate::link::Linked;
+use crate::link::LinkArgs;
 use crate::measure::measure;
 use crate::numbers::{Unit, short};
 use crate::page;
@@ -79,7 +79,7 @@ pub struct Curves {
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<RuntimeKind>,
     #[command(flatten)]
-    pub linked: Linked,
+    pub linked: LinkArgs,
     #[command(flatten)]
     pub reference: Reference,
     /// Where curves.json and curves.html are written

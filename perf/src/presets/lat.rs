@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 use zonda::config::RuntimeKind;
 use zonda_program::{Failure, seconds};
 
-use super::Kept;
+use super::RecordArgs;
 use crate::campaign::{Campaign, Entry, entries, named};
-use crate::link::Linked;
+use crate::link::LinkArgs;
 use crate::measure::measure;
 use crate::numbers::{short, tenths};
 use crate::reference::Reference;
@@ -95,11 +95,11 @@ pub struct Lat {
     #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
     warm_up: Duration,
     #[command(flatten)]
-    linked: Linked,
+    linked: LinkArgs,
     #[command(flatten)]
     reference: Reference,
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordArgs,
     /// Only say what would be measured, and how long it would take
     #[arg(long)]
     list: bool,
@@ -312,7 +312,7 @@ fn faults(entry: &Entry) -> String {
 }
 
 /// Latency with a load on the same link, in microseconds.
-struct Beside {
+struct LoadedLatency {
     /// The p99 without the load.
     alone: f64,
     /// The p99 with it.
@@ -321,9 +321,9 @@ struct Beside {
     rate: f64,
 }
 
-impl Beside {
+impl LoadedLatency {
     /// Compares an entry with a load with the same one without it.
-    fn of(entries: &[Entry], entry: &Entry) -> Option<Beside> {
+    fn of(entries: &[Entry], entry: &Entry) -> Option<LoadedLatency> {
         let trips = entry
             .scenario
             .trips()
@@ -334,7 +334,7 @@ impl Beside {
         });
         let mut others = entries.iter();
         let alone = others.find(|e| e.system == entry.system && e.scenario == scenario)?;
-        Some(Beside {
+        Some(LoadedLatency {
             alone: alone.cell.median("p99")?,
             loaded: entry.cell.median("p99")?,
             rate: entry.cell.median("load").filter(|rate| *rate > 0.0)?,
@@ -362,8 +362,8 @@ impl Beside {
 
 /// Returns the table with a row for each entry with a load; `None` if there is none.
 fn loads(entries: &[Entry]) -> Option<String> {
-    let column = |text: fn(&Beside) -> String| {
-        move |entry: &Entry| or_none(Beside::of(entries, entry).map(|beside| text(&beside)))
+    let column = |text: fn(&LoadedLatency) -> String| {
+        move |entry: &Entry| or_none(LoadedLatency::of(entries, entry).map(|beside| text(&beside)))
     };
     Table::default()
         .title("case", Entry::title)
@@ -373,8 +373,10 @@ fn loads(entries: &[Entry]) -> Option<String> {
         .column("one batch", column(|b| tenths(b.batch())))
         .column("bound", column(|b| tenths(b.bound())))
         .column("p99 beside", column(|b| tenths(b.loaded)))
-        .column("kept", column(Beside::kept))
-        .of(entries.iter().filter(|e| Beside::of(entries, e).is_some()))
+        .column("kept", column(LoadedLatency::kept))
+        .of(entries
+            .iter()
+            .filter(|e| LoadedLatency::of(entries, e).is_some()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use zonda_program::{Failure, seconds};
 
-use super::{Kept, flow};
+use super::{RecordArgs, flow};
 use crate::campaign::{Campaign, Entry, entries, settings};
 use crate::link::Link;
 use crate::measure::measure;
@@ -83,7 +83,7 @@ pub struct Links {
     #[command(flatten)]
     reference: Reference,
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordArgs,
     /// Only say what would be measured, and how long it would take
     #[arg(long)]
     list: bool,

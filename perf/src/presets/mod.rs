@@ -18,7 +18,7 @@ use super::scenario::{Scenario, Topology};
 
 /// Whether the record is kept.
 #[derive(Args, Clone, Debug)]
-pub struct Kept {
+pub struct RecordArgs {
     /// Write every figure of every round, and where it was measured, to this file; without one, or for -, to standard output, and
     /// the table to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]

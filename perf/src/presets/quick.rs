@@ -8,9 +8,9 @@ use serde_json::json;
 use zonda::config::RuntimeKind;
 use zonda_program::{Failure, some_seconds};
 
-use super::{Kept, flow};
+use super::{RecordArgs, flow};
 use crate::campaign::{Campaign, Entry, entries, settings};
-use crate::link::Linked;
+use crate::link::LinkArgs;
 use crate::measure::measure;
 use crate::numbers::{short, tenths};
 use crate::reference::Reference;
@@ -46,11 +46,11 @@ pub struct Quick {
     #[arg(long)]
     list: bool,
     #[command(flatten)]
-    linked: Linked,
+    linked: LinkArgs,
     #[command(flatten)]
     reference: Reference,
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordArgs,
 }
 
 impl Quick {

@@ -10,9 +10,9 @@ use serde_json::json;
 use zonda::config::RuntimeKind;
 use zonda_program::{Failure, seconds};
 
-use super::Kept;
+use super::RecordArgs;
 use crate::campaign::{Campaign, Entry, entries, named};
-use crate::link::Linked;
+use crate::link::LinkArgs;
 use crate::measure::{measure, subscription};
 use crate::record::Spread;
 use crate::reference::directory;
@@ -103,9 +103,9 @@ pub struct Scale {
     #[arg(long, value_name = "DIR")]
     with_zenoh: Option<PathBuf>,
     #[command(flatten)]
-    linked: Linked,
+    linked: LinkArgs,
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordArgs,
 }
 
 impl Scale {

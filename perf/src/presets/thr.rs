@@ -9,9 +9,9 @@ use clap::Args;
 use zonda::config::RuntimeKind;
 use zonda_program::{Failure, seconds, some_seconds};
 
-use super::Kept;
+use super::RecordArgs;
 use crate::campaign::{Campaign, Entry, entries, settings};
-use crate::link::Linked;
+use crate::link::LinkArgs;
 use crate::measure::{ACCOUNT, measure};
 use crate::numbers::short;
 use crate::record::Cell;
@@ -81,11 +81,11 @@ pub struct Thr {
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<RuntimeKind>,
     #[command(flatten)]
-    pub linked: Linked,
+    pub linked: LinkArgs,
     #[command(flatten)]
     pub reference: Reference,
     #[command(flatten)]
-    pub kept: Kept,
+    pub kept: RecordArgs,
     /// Only say what would be measured
     #[arg(long)]
     pub list: bool,

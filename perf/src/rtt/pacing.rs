@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::native::{Clock, Native};
 use crate::scenario::raw::Pacing;
-use crate::schedule::{Rest, Schedule};
+use crate::schedule::{Schedule, WaitMethod};
 
 /// The waits between messages.
 pub struct Pacer<N: Native> {
@@ -44,9 +44,9 @@ impl<N: Native> Pacer<N> {
         let due = self.schedule.due();
         loop {
             match Schedule::rest(Instant::now(), due) {
-                Rest::Go => return,
-                Rest::Yield => N::yield_now().await,
-                Rest::Sleep(duration) => self.clock.sleep(duration).await,
+                WaitMethod::Go => return,
+                WaitMethod::Yield => N::yield_now().await,
+                WaitMethod::Sleep(duration) => self.clock.sleep(duration).await,
             }
         }
     }

@@ -45,7 +45,7 @@ pub struct Ping {
 
 /// The asking side's socket, connected, still blocking and without a runtime.
 #[derive(Debug)]
-pub enum Ends {
+pub enum AskingSocket {
     /// A stream without Nagle's delay.
     Tcp(TcpStream),
     /// A socket connected to the other side.
@@ -54,7 +54,7 @@ pub enum Ends {
 
 /// The answering side's socket, still blocking and without a runtime.
 #[derive(Debug)]
-pub enum Doors {
+pub enum AnsweringSocket {
     /// A listener for any number of connections.
     Tcp(TcpListener),
     /// A socket for any number of senders.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use zonda_program::Failure;
 
-use super::plan::{Doors, Ends};
+use super::plan::{AnsweringSocket, AskingSocket};
 use crate::scenario::raw::Transport;
 
 /// The time limit of a connection attempt.
@@ -33,7 +33,7 @@ pub fn connect(
     transport: Transport,
     address: SocketAddr,
     congestion: Option<&str>,
-) -> Result<Ends, Failure> {
+) -> Result<AskingSocket, Failure> {
     let failed = |e: io::Error| {
         Failure::Run(format!(
             "cannot connect to {transport} {address}: {e}; start the other side first: \
@@ -45,7 +45,7 @@ pub fn connect(
         let socket = stream(address, congestion)?;
         let connected = socket.connect_timeout(&SockAddr::from(address), CONNECT);
         connected.map_err(failed)?;
-        return Ok(Ends::Tcp(socket.into()));
+        return Ok(AskingSocket::Tcp(socket.into()));
     }
     // UDP
     let any = match address {
@@ -54,7 +54,7 @@ pub fn connect(
     };
     let socket = UdpSocket::bind(any).map_err(failed)?;
     socket.connect(address).map_err(failed)?;
-    Ok(Ends::Udp(socket))
+    Ok(AskingSocket::Udp(socket))
 }
 
 /// Opens the answering side's socket, and returns its address.
@@ -62,7 +62,7 @@ pub fn open(
     transport: Transport,
     address: SocketAddr,
     congestion: Option<&str>,
-) -> Result<(Doors, SocketAddr), Failure> {
+) -> Result<(AnsweringSocket, SocketAddr), Failure> {
     let failed = |e: io::Error| {
         Failure::Run(format!(
             "cannot listen on {transport} {address}: {e}; try another port, or 0 for any free one"
@@ -78,11 +78,11 @@ pub fn open(
             .map_err(failed)?;
         let listener: std::net::TcpListener = socket.into();
         let bound = listener.local_addr()?;
-        return Ok((Doors::Tcp(listener), bound));
+        return Ok((AnsweringSocket::Tcp(listener), bound));
     }
     let socket = UdpSocket::bind(address).map_err(failed)?;
     let bound = socket.local_addr()?;
-    Ok((Doors::Udp(socket), bound))
+    Ok((AnsweringSocket::Udp(socket), bound))
 }
 
 fn stream(address: SocketAddr, congestion: Option<&str>) -> Result<Socket, Failure> {

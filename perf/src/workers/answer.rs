@@ -10,7 +10,7 @@ use zonda::Wait;
 use zonda::qos::{CongestionControl, Priority};
 use zonda_program::{Connection, Failure, Interrupt, node, priority, seconds};
 
-use super::level::Door;
+use super::level::OpenNode;
 use super::load::KEY_LOAD;
 use super::recorder::Answer;
 
@@ -52,11 +52,11 @@ pub fn answer(answering: &Answering) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let quality = answering.quality;
     let (priority, express) = (quality.priority.unwrap_or_default(), !quality.no_express);
-    let door = Door::open(&answering.connection, answering.node)?;
+    let door = OpenNode::open(&answering.connection, answering.node)?;
     // a node without a session has neither a load nor a stall
     let session = match &door {
-        Door::Session(session) => session,
-        Door::Node(node) => {
+        OpenNode::Session(session) => session,
+        OpenNode::Node(node) => {
             let publisher = node::Publisher::declare(node, KEY_PONG, priority, express)?;
             let _subscriber = node::Subscriber::declare(node, KEY_PING, move |delivery| {
                 if let Err(error) = publisher.put(&node::payload(delivery)) {

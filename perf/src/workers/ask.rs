@@ -16,7 +16,7 @@ use zonda_program::{Connection, Failure};
 
 use super::answer::{KEY_PING, KEY_PONG, Quality};
 use super::closed_loop::{ClosedLoop, Step, Trip, go_round};
-use super::level::{Door, Publisher};
+use super::level::{OpenNode, Publisher};
 use super::load::{Load, Mark};
 use super::open_loop::{RealTime, Run, settle};
 use super::recorder::{Answer, COUNTED, Recorder, WARM};
@@ -67,7 +67,7 @@ pub fn stamped_size(text: &str) -> Result<usize, String> {
 
 /// Measures as the flags request, and prints the result.
 pub fn ask(asking: &Asking) -> Result<(), Failure> {
-    let door = Door::open(&asking.connection, asking.node)?;
+    let door = OpenNode::open(&asking.connection, asking.node)?;
     if asking.queue {
         by_queue(asking, &door)?.hand_over();
         return Ok(());
@@ -79,7 +79,7 @@ pub fn ask(asking: &Asking) -> Result<(), Failure> {
         tell,
         state: Mutex::new(State {
             warm: Stamper::new(WARM, asking.size),
-            course: Course::Single,
+            course: AnswerPath::Single,
         }),
     });
     let at_answer = Arc::clone(&line);
@@ -106,7 +106,7 @@ pub fn ask(asking: &Asking) -> Result<(), Failure> {
 }
 
 /// Sends one message at a time from the main thread, which waits at the subscriber's queue.
-fn by_queue(asking: &Asking, door: &Door) -> Result<Report, Failure> {
+fn by_queue(asking: &Asking, door: &OpenNode) -> Result<Report, Failure> {
     let Some(session) = door.session() else {
         return Err(Failure::Usage("--queue needs a session".into()));
     };
@@ -147,7 +147,7 @@ fn one_by_one(
     })
 }
 
-fn publisher(door: &Door, asking: &Asking) -> Result<Publisher, Failure> {
+fn publisher(door: &OpenNode, asking: &Asking) -> Result<Publisher, Failure> {
     let quality = asking.quality;
     let priority = quality.priority.unwrap_or_default();
     let qos = Qos::new(priority, CongestionControl::Block, !quality.no_express);
@@ -179,7 +179,10 @@ fn contact(
 }
 
 /// Returns the callback's next word to the main thread; `None` if none arrives within `patience`.
-fn next(words: &Receiver<Word>, patience: Duration) -> Result<Option<Word>, Failure> {
+fn next(
+    words: &Receiver<CallbackMessage>,
+    patience: Duration,
+) -> Result<Option<CallbackMessage>, Failure> {
     match words.recv_timeout(patience) {
         Ok(word) => Ok(Some(word)),
         Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -200,7 +203,7 @@ fn first_bytes(payload: &[u8]) -> [u8; STAMP] {
 /// The state of the main thread.
 struct Main<'a> {
     line: &'a Line,
-    words: &'a Receiver<Word>,
+    words: &'a Receiver<CallbackMessage>,
     timing: &'a Timing,
     counted: Stamper,
     load: Option<&'a Load>,
@@ -216,7 +219,7 @@ impl Main<'_> {
                 let publisher = &self.line.publisher;
                 return one_by_one(self.timing, publisher, self.counted, || {
                     match next(self.words, ANSWER)? {
-                        Some(Word::Answer(came, stamp)) => Ok(Some((came, stamp))),
+                        Some(CallbackMessage::Answer(came, stamp)) => Ok(Some((came, stamp))),
                         _ => Ok(None),
                     }
                 });
@@ -237,16 +240,16 @@ impl Main<'_> {
     /// Sends one message; the callback sends all further messages.
     fn back_to_back(&mut self) -> Result<Report, Failure> {
         let counted = std::mem::replace(&mut self.counted, Stamper::new(COUNTED, 0));
-        self.line.state().course = Course::Closed(ClosedLoop::new(counted, self.timing));
+        self.line.state().course = AnswerPath::Closed(ClosedLoop::new(counted, self.timing));
         self.line.send_first()?;
         let patience = self.timing.warm_up + self.timing.seconds + ANSWER;
         loop {
             match next(self.words, patience)? {
-                Some(Word::Measuring) => self.measuring(),
-                Some(Word::Over(report)) => return Ok(report),
+                Some(CallbackMessage::Measuring) => self.measuring(),
+                Some(CallbackMessage::Over(report)) => return Ok(report),
                 // an answer to a message from before the loop
-                Some(Word::Answer(..)) => {}
-                Some(Word::Failed(failure)) => return Err(failure),
+                Some(CallbackMessage::Answer(..)) => {}
+                Some(CallbackMessage::Failed(failure)) => return Err(failure),
                 None => return Err(silence(patience)),
             }
         }
@@ -262,7 +265,7 @@ impl Main<'_> {
         })?;
         // send each message when it is due, and record the answers in the callback
         let clock = RealTime::on_this_thread();
-        self.line.state().course = Course::Open(run.table, recorder);
+        self.line.state().course = AnswerPath::Open(run.table, recorder);
         let sent = run.send(&clock, |numbers| {
             for number in numbers {
                 if number == run.first {
@@ -275,11 +278,11 @@ impl Main<'_> {
         let end = Instant::now();
         // wait for the last answers
         settle(sent, || match &self.line.state().course {
-            Course::Open(_, recorder) => recorder.answers(),
+            AnswerPath::Open(_, recorder) => recorder.answers(),
             _ => sent,
         });
         let state = self.line.state();
-        let Course::Open(_, recorder) = &state.course else {
+        let AnswerPath::Open(_, recorder) = &state.course else {
             return Err(silence(ANSWER));
         };
         Ok(run.report(recorder, sent, end))
@@ -287,7 +290,7 @@ impl Main<'_> {
 }
 
 /// A message from the callback to the main thread.
-enum Word {
+enum CallbackMessage {
     /// An answer that arrived then and begins with this stamp; the callback sent no message.
     Answer(Instant, [u8; STAMP]),
     /// The end of the warm-up.
@@ -301,17 +304,17 @@ enum Word {
 /// State shared by the main thread and the callback.
 struct Line {
     publisher: Publisher,
-    tell: Sender<Word>,
+    tell: Sender<CallbackMessage>,
     state: Mutex<State>,
 }
 
 struct State {
     warm: Stamper,
-    course: Course,
+    course: AnswerPath,
 }
 
 /// The way answers are handled.
-enum Course {
+enum AnswerPath {
     /// The callback passes the answer to the main thread.
     Single,
     /// The callback sends the next message.
@@ -329,7 +332,7 @@ impl Line {
     fn send_warm(&self) -> Result<(), Failure> {
         let payload = {
             let mut state = self.state();
-            state.course = Course::Single;
+            state.course = AnswerPath::Single;
             state.warm.payload()
         };
         self.publisher.put(payload)?;
@@ -339,7 +342,7 @@ impl Line {
     /// Sends the first message of a closed loop.
     fn send_first(&self) -> Result<(), Failure> {
         let payload = match &mut self.state().course {
-            Course::Closed(closed) => closed.message(),
+            AnswerPath::Closed(closed) => closed.message(),
             _ => return Ok(()),
         };
         self.publisher.put(payload)?;
@@ -352,14 +355,17 @@ impl Line {
         let mut state = self.state();
         // handle the answer by the current course
         let (word, next) = match &mut state.course {
-            Course::Single => (Some(Word::Answer(now, first_bytes(payload))), None),
-            Course::Closed(closed) => match closed.answered(payload, now) {
+            AnswerPath::Single => (
+                Some(CallbackMessage::Answer(now, first_bytes(payload))),
+                None,
+            ),
+            AnswerPath::Closed(closed) => match closed.answered(payload, now) {
                 Step::Next(next) => (None, Some(next)),
-                Step::First(next) => (Some(Word::Measuring), Some(next)),
-                Step::Over(report) => (Some(Word::Over(report)), None),
+                Step::First(next) => (Some(CallbackMessage::Measuring), Some(next)),
+                Step::Over(report) => (Some(CallbackMessage::Over(report)), None),
                 Step::Nothing => (None, None),
             },
-            Course::Open(table, recorder) => {
+            AnswerPath::Open(table, recorder) => {
                 let since = match Answer::read(payload) {
                     Answer::To(number) => table.due(number),
                     Answer::Warm | Answer::Strange => now,
@@ -373,14 +379,14 @@ impl Line {
         if let Some(payload) = next
             && let Err(error) = self.publisher.put(payload)
         {
-            self.tell(Word::Failed(error.into()));
+            self.tell(CallbackMessage::Failed(error.into()));
         }
         if let Some(word) = word {
             self.tell(word);
         }
     }
 
-    fn tell(&self, word: Word) {
+    fn tell(&self, word: CallbackMessage) {
         // the main thread may have ended
         let _ = self.tell.send(word);
     }

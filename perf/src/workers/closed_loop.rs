@@ -127,7 +127,7 @@ pub fn go_round<E>(
 }
 
 /// A message sent one way.
-pub struct Way {
+pub struct OneWayMessage {
     /// The time at which it was sent.
     pub sent: Instant,
     /// The time at which it arrived, if it was not lost.
@@ -135,7 +135,7 @@ pub struct Way {
 }
 
 /// The messages of a run one way: first the warm-up, then the recording.
-pub struct Ways {
+pub struct OneWayMessages {
     timing: Timing,
     recorded: Histogram<u64>,
     sent: u64,
@@ -143,10 +143,10 @@ pub struct Ways {
     is_warm: bool,
 }
 
-impl Ways {
+impl OneWayMessages {
     /// Starts the warm-up.
     pub fn new(timing: &Timing) -> Self {
-        Ways {
+        OneWayMessages {
             timing: *timing,
             recorded: histogram(),
             sent: 0,
@@ -156,7 +156,7 @@ impl Ways {
     }
 
     /// Adds a message; returns the report when the recording is finished.
-    pub fn add(&mut self, way: Way) -> Option<Report> {
+    pub fn add(&mut self, way: OneWayMessage) -> Option<Report> {
         let now = way.came.unwrap_or_else(Instant::now);
         let elapsed = now.saturating_duration_since(self.begun);
         // the warm-up
@@ -186,9 +186,9 @@ impl Ways {
 /// records them.
 pub fn go_one_way<E>(
     timing: &Timing,
-    mut way: impl FnMut() -> Result<Way, E>,
+    mut way: impl FnMut() -> Result<OneWayMessage, E>,
 ) -> Result<Report, E> {
-    let mut ways = Ways::new(timing);
+    let mut ways = OneWayMessages::new(timing);
     loop {
         if let Some(report) = ways.add(way()?) {
             return Ok(report);

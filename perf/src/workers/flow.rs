@@ -18,7 +18,7 @@ use zonda_router::daemon::DaemonArgs;
 use zonda_router::node::{LinkStatus, Node};
 use zonda_runtime::block_on;
 
-use super::level::{self, Door, put_by_node};
+use super::level::{self, OpenNode, put_by_node};
 use super::orders::{Order, Orders, PATIENCE};
 use super::reporter::Reporter;
 use super::sequence_check::{PUBLISHERS_MAX, SequenceCheck, greeting};
@@ -111,7 +111,7 @@ pub fn key_of_all(keys: bool) -> &'static str {
 /// Counts and checks messages until standard input ends.
 fn subscribe(options: &Subscribe) -> Result<(), Failure> {
     let orders = Orders::listen();
-    let door = Door::open(&options.connection, options.node)?;
+    let door = OpenNode::open(&options.connection, options.node)?;
     let check = Arc::new(SequenceCheck::new(options.publishers));
     // count and check messages in the callback
     let counted = Arc::clone(&check);
@@ -156,7 +156,7 @@ fn settle(check: &SequenceCheck, offered: &[u64], quiet: Duration) {
 /// Publishes as fast as the node accepts messages, from the order to go to the order to stop.
 fn publish(options: &Publish) -> Result<(), Failure> {
     let orders = Orders::listen();
-    let door = Door::open(&options.connection, options.node)?;
+    let door = OpenNode::open(&options.connection, options.node)?;
     let service = options.service;
     match (options.keys, door.session()) {
         // keys in turn, without a declared publisher
@@ -238,7 +238,7 @@ impl Outlet for Rotating<'_> {
 
 fn flow(
     options: &Publish,
-    door: &Door,
+    door: &OpenNode,
     orders: &Orders,
     mut outlet: impl Outlet,
 ) -> Result<(), Failure> {

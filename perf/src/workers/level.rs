@@ -14,7 +14,7 @@ use zonda_router::node::{LinkStatus, Node, Value};
 use crate::event::Event;
 
 /// An open node, at one of the levels.
-pub enum Door {
+pub enum OpenNode {
     /// A session.
     Session(Session),
     /// A node without a session.
@@ -39,28 +39,28 @@ pub enum Publisher {
     Node(node::Publisher),
 }
 
-impl Door {
+impl OpenNode {
     /// Opens a node as the flags request, with or without a session above it.
-    pub fn open(connection: &Connection, is_node: bool) -> Result<Door, Failure> {
+    pub fn open(connection: &Connection, is_node: bool) -> Result<OpenNode, Failure> {
         match is_node {
-            false => connection.open().map(Door::Session),
-            true => node::open(connection).map(Door::Node),
+            false => connection.open().map(OpenNode::Session),
+            true => node::open(connection).map(OpenNode::Node),
         }
     }
 
     /// Returns the session, if there is one.
     pub fn session(&self) -> Option<&Session> {
         match self {
-            Door::Session(session) => Some(session),
-            Door::Node(_) => None,
+            OpenNode::Session(session) => Some(session),
+            OpenNode::Node(_) => None,
         }
     }
 
     /// Prints the addresses to connect to.
     pub fn ready(&self) {
         let locators = match self {
-            Door::Session(session) => session.info().locators().into(),
-            Door::Node(node) => node.locators(),
+            OpenNode::Session(session) => session.info().locators().into(),
+            OpenNode::Node(node) => node.locators(),
         };
         let listening = locators.iter().map(ToString::to_string).collect();
         Event::Ready { listening }.say();
@@ -69,8 +69,8 @@ impl Door {
     /// Returns every live link.
     pub fn links(&self) -> Vec<LinkStatus> {
         match self {
-            Door::Session(session) => session.info().links().into(),
-            Door::Node(node) => node.links(),
+            OpenNode::Session(session) => session.info().links().into(),
+            OpenNode::Node(node) => node.links(),
         }
     }
 
@@ -81,13 +81,13 @@ impl Door {
         receive: impl Fn(&[u8]) + Send + Sync + 'static,
     ) -> Result<Subscriber, Failure> {
         match self {
-            Door::Session(session) => {
+            OpenNode::Session(session) => {
                 let subscriber = session.declare_subscriber(key);
                 let subscriber =
                     subscriber.callback(move |sample| receive(sample.payload().as_slice()));
                 Ok(Subscriber::Session(subscriber.wait()?))
             }
-            Door::Node(node) => node::Subscriber::declare(node, key, move |delivery| {
+            OpenNode::Node(node) => node::Subscriber::declare(node, key, move |delivery| {
                 if let PushBody::Put(put) = &delivery.push.body {
                     receive(put.payload);
                 }
@@ -104,7 +104,7 @@ impl Door {
         reliability: Reliability,
     ) -> Result<Publisher, Failure> {
         match self {
-            Door::Session(session) => {
+            OpenNode::Session(session) => {
                 let publisher = session
                     .declare_publisher(key)
                     .priority(qos.priority())
@@ -113,7 +113,7 @@ impl Door {
                     .reliability(reliability);
                 Ok(Publisher::Session(publisher.wait()?))
             }
-            Door::Node(node) => {
+            OpenNode::Node(node) => {
                 let publisher = node::Publisher::with(node, key, qos, reliability);
                 publisher.map(Publisher::Node)
             }

@@ -13,7 +13,7 @@ use zonda_codec::Locator;
 use zonda_program::{Connection, Failure, pattern};
 
 use super::answer::KEY_PING;
-use super::closed_loop::{Way, go_one_way};
+use super::closed_loop::{OneWayMessage, go_one_way};
 use super::report::Report;
 use super::timing::Timing;
 
@@ -69,11 +69,11 @@ fn between_threads(options: &OneWay) -> Result<Report, Failure> {
         .congestion_control(CongestionControl::Block)
         .wait()?;
     let payload = ZBytes::from(pattern(options.size));
-    let way = |patience| -> Result<Way, Failure> {
+    let way = |patience| -> Result<OneWayMessage, Failure> {
         let sent = Instant::now();
         publisher.put(payload.clone()).wait()?;
         let came = messages.recv_timeout(patience)?.map(|_| Instant::now());
-        Ok(Way { sent, came })
+        Ok(OneWayMessage { sent, came })
     };
     meet(|| way(RETRY))?;
     while messages.recv_timeout(RETRY)?.is_some() {}
@@ -81,7 +81,7 @@ fn between_threads(options: &OneWay) -> Result<Report, Failure> {
 }
 
 /// Sends until a message arrives.
-fn meet(mut way: impl FnMut() -> Result<Way, Failure>) -> Result<(), Failure> {
+fn meet(mut way: impl FnMut() -> Result<OneWayMessage, Failure>) -> Result<(), Failure> {
     let start = Instant::now();
     while way()?.came.is_none() {
         if start.elapsed() > CONTACT {
@@ -153,7 +153,7 @@ impl SendingTask {
             .await
             .is_ok()
         {}
-        let mut ways = super::closed_loop::Ways::new(&timing);
+        let mut ways = super::closed_loop::OneWayMessages::new(&timing);
         loop {
             if let Some(report) = ways.add(self.way(self.patience).await?) {
                 return Ok(report);
@@ -161,7 +161,7 @@ impl SendingTask {
         }
     }
 
-    async fn way(&self, patience: Option<Duration>) -> Result<Way, Failure> {
+    async fn way(&self, patience: Option<Duration>) -> Result<OneWayMessage, Failure> {
         let sent = Instant::now();
         self.publisher.put(self.payload.clone()).await?;
         let receiving = self.messages.recv_async();
@@ -173,7 +173,7 @@ impl SendingTask {
                 .transpose()?,
         };
         let came = came.map(|_| Instant::now());
-        Ok(Way { sent, came })
+        Ok(OneWayMessage { sent, came })
     }
 }
 

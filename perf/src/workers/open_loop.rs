@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::recorder::Recorder;
 use super::report::Report;
 use super::timing::Timing;
-use crate::schedule::{Rest, Schedule, Timetable};
+use crate::schedule::{Schedule, Timetable, WaitMethod};
 
 /// The maximum number of messages sent between two readings of the clock.
 const BURST_MAX: u64 = 64;
@@ -29,7 +29,7 @@ pub trait Clock {
     fn now(&self) -> Instant;
 
     /// Rests by the decision of a schedule.
-    fn rest(&self, rest: Rest);
+    fn rest(&self, rest: WaitMethod);
 }
 
 /// The real time. The thread that uses it yields the processor when a rest is too short to sleep.
@@ -48,11 +48,11 @@ impl Clock for RealTime {
         Instant::now()
     }
 
-    fn rest(&self, rest: Rest) {
+    fn rest(&self, rest: WaitMethod) {
         match rest {
-            Rest::Go => {}
-            Rest::Yield => thread::yield_now(),
-            Rest::Sleep(duration) => thread::sleep(duration),
+            WaitMethod::Go => {}
+            WaitMethod::Yield => thread::yield_now(),
+            WaitMethod::Sleep(duration) => thread::sleep(duration),
         }
     }
 }
@@ -168,7 +168,7 @@ impl Run {
                 break;
             }
             match Schedule::rest(now, self.table.due(next)) {
-                Rest::Go => {
+                WaitMethod::Go => {
                     let due = self.table.due_by(now).max(next + 1);
                     let end = due.min(next + BURST_MAX).min(self.planned);
                     send(next..end)?;
@@ -201,9 +201,9 @@ mod tests {
         fn now(&self) -> Instant {
             self.0.get()
         }
-        fn rest(&self, rest: Rest) {
+        fn rest(&self, rest: WaitMethod) {
             self.pass(match rest {
-                Rest::Sleep(duration) => duration,
+                WaitMethod::Sleep(duration) => duration,
                 _ => Duration::from_nanos(500),
             });
         }

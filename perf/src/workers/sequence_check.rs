@@ -43,7 +43,7 @@ pub fn greeting(publisher: u16) -> [u8; STAMP] {
 
 /// The messages that a subscriber has received from one publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct ReceivedSequence {
     /// The expected place: one more than the highest received.
     pub next: u64,
     /// Places below it that were not received.
@@ -132,7 +132,7 @@ impl SequenceCheck {
     }
 
     /// Returns the messages received, by publisher.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<ReceivedSequence> {
         self.publishers.iter().map(Account::seen).collect()
     }
 
@@ -165,9 +165,9 @@ impl Account {
         }
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ReceivedSequence {
         let irregular = self.irregular();
-        Seen {
+        ReceivedSequence {
             next: self.next.load(Relaxed) & GREETING,
             missing: irregular.missing,
             duplicated: irregular.duplicated,
@@ -208,12 +208,16 @@ impl Irregular {
 mod tests {
     use super::*;
 
-    fn after(places: &[u64]) -> (Seen, u64) {
+    fn after(places: &[u64]) -> (ReceivedSequence, u64) {
         let check = SequenceCheck::new(2);
         for &place in places {
             check.receive(&stamp(1, place));
         }
-        assert_eq!(check.seen()[0], Seen::default(), "the other publisher");
+        assert_eq!(
+            check.seen()[0],
+            ReceivedSequence::default(),
+            "the other publisher"
+        );
         (check.seen()[1], check.messages())
     }
 
@@ -221,9 +225,9 @@ mod tests {
     fn in_order_nothing_is_odd() {
         let all: Vec<u64> = (0..1000).collect();
         let (seen, messages) = after(&all);
-        let whole = Seen {
+        let whole = ReceivedSequence {
             next: 1000,
-            ..Seen::default()
+            ..ReceivedSequence::default()
         };
         assert_eq!((seen, messages), (whole, 1000));
     }

@@ -138,7 +138,7 @@ impl Blocks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sequence_check::{Seen, SequenceCheck};
+    use super::super::sequence_check::{ReceivedSequence, SequenceCheck};
     use super::*;
 
     #[test]
@@ -150,9 +150,9 @@ mod tests {
                 assert_eq!(payload.len(), size);
                 check.receive(payload.as_slice());
             }
-            let whole = Seen {
+            let whole = ReceivedSequence {
                 next: if size < STAMP { 0 } else { stamper.made() },
-                ..Seen::default()
+                ..ReceivedSequence::default()
             };
             assert_eq!(check.seen()[2], whole, "{size} bytes");
             assert_eq!(check.messages(), stamper.made());

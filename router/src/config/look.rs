@@ -6,7 +6,7 @@
 use zonda_codec::{Endpoint, WhatAmI};
 use zonda_transport::{
     dial::DialError,
-    link::{Protocol, Purpose, check_credentials, is_group},
+    link::{EndpointUse, Protocol, check_credentials, is_group},
     listen::{ListenError, try_listening},
 };
 
@@ -27,7 +27,7 @@ impl Examined {
             if Protocol::of(endpoint).is_err() {
                 continue;
             }
-            match check_credentials(endpoint, &links, Purpose::Listen) {
+            match check_credentials(endpoint, &links, EndpointUse::Listen) {
                 Ok(concern) => self.hints.extend(concern),
                 Err(problem) => {
                     let endpoint = endpoint.clone();
@@ -44,7 +44,7 @@ impl Examined {
         let mut broken = Vec::new();
         for endpoint in &endpoints {
             if Protocol::of(endpoint).is_ok()
-                && let Err(problem) = check_credentials(endpoint, &links, Purpose::Connect)
+                && let Err(problem) = check_credentials(endpoint, &links, EndpointUse::Connect)
             {
                 let endpoint = (*endpoint).clone();
                 broken.push(DialError::Endpoint { endpoint, problem }.to_string());

@@ -5,7 +5,7 @@
 //! message.
 //!
 //! - [`keep`]: declarations, queries and replies, which no node repeats. They are never dropped;
-//! - [`Downstream::pass`], [`Downstream::pass_run`]: messages that pass through this node. Their
+//! - [`EgressWork::pass`], [`EgressWork::pass_run`]: messages that pass through this node. Their
 //!   source pauses for lanes without room;
 //! - [`append`], [`offer`], [`offer_later`]: messages of a session of this node, which waits for
 //!   room by itself.
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use zonda_codec::{Encode, Priority, Qos, Reliability};
 use zonda_transport::{
-    outbox::{Items, Outbox, Overflow, Queue, Refused, Sent, Visit, Write},
+    outbox::{Items, Outbox, Overflow, Queue, Refused, Sent, VisitedLane, Write},
     protocol::tx::{Outgoing, Tail},
 };
 
@@ -29,7 +29,7 @@ use crate::{
 
 /// Work at its neighbours that the messages of one source leave to the end of a burst.
 #[derive(Default)]
-pub(crate) struct Downstream {
+pub(crate) struct EgressWork {
     /// Outboxes that got messages and must be flushed.
     pub(crate) touched: Outboxes,
     /// Lanes that exceeded their limits: the source pauses for them before the next read.
@@ -47,7 +47,7 @@ enum Queued {
     Full,
 }
 
-impl Downstream {
+impl EgressWork {
     /// Queues a message that passes through; returns false if it was dropped for want of room.
     #[inline]
     pub(crate) fn pass<E: Encode>(
@@ -141,9 +141,9 @@ pub(crate) fn append<'a>(
     reliability: Reliability,
     head: &impl Encode,
     payload: &[u8],
-) -> Result<Passed, Visit<'a>> {
+) -> Result<Passed, VisitedLane<'a>> {
     if qos.is_express() {
-        return Err(Visit::NONE);
+        return Err(VisitedLane::NONE);
     }
     let write = Write::one_by_one(false);
     let is_written = outbox.append(qos.priority(), write, reliability, head, payload)?;
@@ -157,13 +157,13 @@ pub(crate) fn offer<E: Encode>(
     qos: Qos,
     message: &Outgoing<'_, E>,
 ) -> Result<Passed, Refused> {
-    offer_in(Visit::NONE, outbox, qos, message)
+    offer_in(VisitedLane::NONE, outbox, qos, message)
 }
 
 /// Queues like [`offer`], in a lane that [`append`] left.
 #[inline(always)]
 pub(crate) fn offer_in<'a, E: Encode>(
-    visit: Visit<'a>,
+    visit: VisitedLane<'a>,
     outbox: &'a Outbox,
     qos: Qos,
     message: &Outgoing<'_, E>,
@@ -233,7 +233,7 @@ mod tests {
             head: &head,
             payload: Tail::Shared(&payload),
         };
-        let mut downstream = Downstream::default();
+        let mut downstream = EgressWork::default();
         assert!(downstream.pass(outbox, BLOCK, &message));
         !downstream.congestion.is_empty()
     }

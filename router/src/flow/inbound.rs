@@ -29,14 +29,14 @@ use zonda_transport::{
 
 use crate::{
     flow::{
-        burst::{Burst, WORK_MAX},
         congestion::Load,
         early::{EarlyIds, key_of},
-        looking::{Looking, Parked, ParkedQuestion},
+        lookup::{PendingMessage, PendingQuery, RouteLookup},
         publish::call,
+        read_cycle::{ReadCycle, WORK_MAX},
         receiving::Delivery,
         route::{Route, RouteCache},
-        run::Alike,
+        run::RunForwarder,
     },
     hlc::TooFarAhead,
     hooks::{Hooked, seen},
@@ -61,15 +61,15 @@ pub(crate) struct Inbound {
     /// Sending end of the same connection, for answers to the neighbour.
     outbox: Arc<Outbox>,
     cache: RouteCache,
-    burst: Burst,
+    burst: ReadCycle,
     /// True while messages of this neighbour have to wait: for the rest of a long answer or of the
     /// announcements that its last declaration caused, for the route of its last message, or for a
     /// key id.
     answering: bool,
     /// Message whose route is still being searched for.
-    parked: Option<Box<Parked>>,
+    parked: Option<Box<PendingMessage>>,
     /// Query whose queryables are still being searched for.
-    parked_question: Option<Box<ParkedQuestion>>,
+    parked_question: Option<Box<PendingQuery>>,
     /// Key ids that messages need not wait for, where messages may overtake declarations. Boxed
     /// because few links need it.
     early: Option<Box<EarlyIds>>,
@@ -92,7 +92,7 @@ impl Inbound {
             face,
             outbox,
             cache,
-            burst: Burst::default(),
+            burst: ReadCycle::default(),
             answering: false,
             parked: None,
             parked_question: None,
@@ -139,7 +139,7 @@ impl Inbound {
         let key = state.table.push_key(self.face, expr);
         let looked = key.and_then(|key| {
             let (table, node_id) = (&mut state.table, push.node_id);
-            let mut looking = Looking::from_neighbour(table, self.face, node_id, key)?;
+            let mut looking = RouteLookup::from_neighbour(table, self.face, node_id, key)?;
             let route = self.shared.look_on(&mut state, &mut looking);
             Some(route.ok_or_else(|| Box::new(looking)))
         });
@@ -155,7 +155,7 @@ impl Inbound {
                 Some(route)
             }
             Err(looking) => {
-                self.parked = Parked::new(looking, push, context).map(Box::new);
+                self.parked = PendingMessage::new(looking, push, context).map(Box::new);
                 self.answering = self.parked.is_some();
                 None
             }
@@ -241,7 +241,7 @@ impl Deliver for Inbound {
         let Some(route) = self.cache.get(&push.wire_expr) else {
             return;
         };
-        let alike = Alike {
+        let alike = RunForwarder {
             push,
             context,
             shared: &self.shared,
@@ -311,7 +311,7 @@ impl Deliver for Inbound {
             NetworkMessage::Request(request) => {
                 let mut search = QuerySearch::with_node_id(request.node_id);
                 if !shared.take_question(face, context, &mut search, &mut self.burst) {
-                    self.parked_question = Some(Box::new(ParkedQuestion::new(search, context)));
+                    self.parked_question = Some(Box::new(PendingQuery::new(search, context)));
                     self.answering = true;
                 }
                 self.respect_room(request.qos.priority());
@@ -357,7 +357,7 @@ struct Incoming<'a> {
 impl Incoming<'_> {
     /// Forwards the message to all neighbours and local subscribers of its route.
     #[inline(always)]
-    fn pass(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
+    fn pass(&self, route: &Arc<Route>, shared: &Shared, burst: &mut ReadCycle) {
         burst.work += route.remote.len() + route.local.len();
         if route.local.is_empty() {
             if !route.remote.is_empty() {
@@ -384,7 +384,7 @@ impl Incoming<'_> {
     /// Forwards the message along a route on which hooks check it.
     #[cold]
     #[inline(never)]
-    fn pass_checked(&self, hooked: &Hooked, shared: &Shared, burst: &mut Burst) {
+    fn pass_checked(&self, hooked: &Hooked, shared: &Shared, burst: &mut ReadCycle) {
         // the ways are of one message, which has one timestamp
         let Ok(stamped) = self.stamp(shared, burst) else {
             return;
@@ -406,7 +406,7 @@ impl Incoming<'_> {
     }
 
     /// Queues the message for every neighbour on the route.
-    fn forward(&self, route: &Route, shared: &Shared, burst: &mut Burst) {
+    fn forward(&self, route: &Route, shared: &Shared, burst: &mut ReadCycle) {
         let Ok(stamp) = self.stamp(shared, burst) else {
             return;
         };
@@ -415,7 +415,7 @@ impl Incoming<'_> {
 
     /// Queues the message for every neighbour on the route, with this node's timestamp if it gives
     /// one.
-    fn forward_as(&self, route: &Route, stamp: Option<Timestamp>, burst: &mut Burst) {
+    fn forward_as(&self, route: &Route, stamp: Option<Timestamp>, burst: &mut ReadCycle) {
         let part = match &self.push.body {
             PushBody::Put(put) => put.payload,
             PushBody::Del(_) => &[],
@@ -438,7 +438,7 @@ impl Incoming<'_> {
     /// Forwards the message to neighbours and to this node's own subscribers, with one timestamp
     /// for all of them.
     #[cold]
-    fn hand_on_stamped(&self, route: &Arc<Route>, shared: &Shared, burst: &mut Burst) {
+    fn hand_on_stamped(&self, route: &Arc<Route>, shared: &Shared, burst: &mut ReadCycle) {
         let Ok(stamp) = self.stamp(shared, burst) else {
             return;
         };
@@ -458,7 +458,11 @@ impl Incoming<'_> {
 
     /// Decides about the timestamp: this node gives one only to a PUT, only where there is none or
     /// an impossible one.
-    fn stamp(&self, shared: &Shared, burst: &mut Burst) -> Result<Option<Timestamp>, TooFarAhead> {
+    fn stamp(
+        &self,
+        shared: &Shared,
+        burst: &mut ReadCycle,
+    ) -> Result<Option<Timestamp>, TooFarAhead> {
         match &self.push.body {
             PushBody::Put(_) if shared.stamps && self.stamped.is_some() => Ok(self.stamped),
             PushBody::Put(put) if shared.stamps => {

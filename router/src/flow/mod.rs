@@ -21,25 +21,25 @@
 //! lock but the lane's.
 
 pub(crate) mod backpressure;
-pub(crate) mod burst;
+pub(crate) mod cached_route;
 pub(crate) mod congestion;
 pub(crate) mod deliver;
 pub(crate) mod early;
+pub(crate) mod encoded_run;
 pub(crate) mod head;
 pub(crate) mod inbound;
 pub(crate) mod key_cache;
-pub(crate) mod label;
-pub(crate) mod looking;
+pub(crate) mod lookup;
+pub(crate) mod numbering;
 pub(crate) mod outboxes;
 pub(crate) mod passing;
 pub(crate) mod plain;
 pub(crate) mod publish;
 pub(crate) mod publisher;
+pub(crate) mod read_cycle;
 pub(crate) mod receiving;
 pub(crate) mod resolve;
 pub(crate) mod route;
 pub(crate) mod run;
-pub(crate) mod sheet;
 pub(crate) mod stamp;
 pub(crate) mod tally;
-pub(crate) mod way;

@@ -8,39 +8,39 @@ use std::sync::Arc;
 
 use zonda_codec::{CongestionControl, Put, Qos};
 use zonda_transport::{
-    outbox::{Outbox, Refused, Visit},
+    outbox::{Outbox, Refused, VisitedLane},
     protocol::tx::Outgoing,
 };
 
 use crate::{
     flow::{
+        cached_route::CachedRoute,
         deliver,
         head::MESSAGE_BYTES_MAX,
-        label::{Label, Labelled, Number, Unlabelled},
+        numbering::{Number, NumberedPut, Numbering, Unnumbered},
         passing::{Passed, Passing, Plain},
         route::Hop,
         tally::Tally,
-        way::Way,
     },
     model::{Outcome, PublishError, Wait},
     node::shared::Shared,
 };
 
 /// Prepared head for one neighbour, with the neighbour's outbox.
-pub(crate) struct Ready<H> {
+pub(crate) struct HopTemplate<H> {
     outbox: Arc<Outbox>,
     head: H,
 }
 
 /// Prepared heads of one route, made with its first message.
 #[derive(Default)]
-pub(crate) struct Prepared {
-    pub(crate) plain: Option<Heads<Unlabelled>>,
-    pub(crate) numbered: Option<Heads<Number>>,
+pub(crate) struct HeaderTemplates {
+    pub(crate) plain: Option<KindTemplates<Unnumbered>>,
+    pub(crate) numbered: Option<KindTemplates<Number>>,
 }
 
 /// Prepared heads of messages of one kind.
-pub(crate) struct Heads<L: Label> {
+pub(crate) struct KindTemplates<L: Numbering> {
     qos: Qos,
     encoding: u16,
     /// Length of the payload that is encoded in the heads.
@@ -49,14 +49,18 @@ pub(crate) struct Heads<L: Label> {
     shared: L::Shared,
     /// Heads in the order of the route's neighbours; `None` if messages on this route cannot take
     /// the fast path.
-    ready: Option<Box<[Ready<L::Head>]>>,
+    ready: Option<Box<[HopTemplate<L::Head>]>>,
 }
 
-impl<L: Label> Heads<L> {
+impl<L: Numbering> KindTemplates<L> {
     /// Prepares the heads for messages like this one. A route without a fast path gets heads that
     /// fit no message.
-    pub(crate) fn new(shared: &Shared, way: &Way, message: Labelled<'_, L>) -> Heads<L> {
-        let (Labelled { plain, label }, route) = (message, &way.route);
+    pub(crate) fn new(
+        shared: &Shared,
+        way: &CachedRoute,
+        message: NumberedPut<'_, L>,
+    ) -> KindTemplates<L> {
+        let (NumberedPut { plain, label }, route) = (message, &way.route);
         // stamps, hooks, local subscribers and `BlockFirst` need the general path
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
         let short = simple && !shared.stamps && route.local.is_empty() && route.hooked.is_none();
@@ -65,10 +69,10 @@ impl<L: Label> Heads<L> {
         let prepare = |hop: &Hop| {
             let head = L::prepare(hop.head(plain.qos), &put, way.source)?;
             let outbox = Arc::clone(&hop.outbox);
-            Some(Ready { outbox, head })
+            Some(HopTemplate { outbox, head })
         };
         let ready = short.then(|| route.remote.iter().map(prepare).collect());
-        let mut heads = Heads {
+        let mut heads = KindTemplates {
             qos: plain.qos,
             encoding: plain.encoding,
             payload_len: 0,
@@ -83,10 +87,10 @@ impl<L: Label> Heads<L> {
     #[inline(always)]
     pub(crate) fn of(
         &mut self,
-        message: Labelled<'_, L>,
+        message: NumberedPut<'_, L>,
         payload_len: usize,
-    ) -> Option<&[Ready<L::Head>]> {
-        let Labelled { plain, label } = message;
+    ) -> Option<&[HopTemplate<L::Head>]> {
+        let NumberedPut { plain, label } = message;
         if self.qos != plain.qos || self.encoding != plain.encoding {
             return None;
         }
@@ -118,11 +122,11 @@ impl Shared {
     /// Publishes like [`Shared::dispatch`], with the [heads](Heads::of) of the message, and counts
     /// its fate.
     #[inline(always)]
-    pub(crate) fn dispatch_plain<L: Label>(
+    pub(crate) fn dispatch_plain<L: Numbering>(
         &self,
-        way: &Way,
-        ready: &[Ready<L::Head>],
-        message: Labelled<'_, L>,
+        way: &CachedRoute,
+        ready: &[HopTemplate<L::Head>],
+        message: NumberedPut<'_, L>,
         payload: &[u8],
         wait: Wait,
     ) -> Passing {
@@ -135,19 +139,19 @@ impl Shared {
     /// Appends the message to the next batch of its only neighbour, the path of nearly all
     /// messages. On failure the caller continues in the lane as it was left here.
     #[inline(always)]
-    fn append<'a, L: Label>(
+    fn append<'a, L: Numbering>(
         &self,
-        ready: &'a [Ready<L::Head>],
-        message: Labelled<'_, L>,
+        ready: &'a [HopTemplate<L::Head>],
+        message: NumberedPut<'_, L>,
         payload: &[u8],
-    ) -> Result<Passed, Visit<'a>> {
-        let [Ready { outbox, head }] = ready else {
-            return Err(Visit::NONE);
+    ) -> Result<Passed, VisitedLane<'a>> {
+        let [HopTemplate { outbox, head }] = ready else {
+            return Err(VisitedLane::NONE);
         };
         if self.is_closed() {
-            return Err(Visit::NONE);
+            return Err(VisitedLane::NONE);
         }
-        let Labelled { plain, label } = message;
+        let NumberedPut { plain, label } = message;
         let head = label.front(head);
         deliver::append(outbox, plain.qos, plain.reliability, &head, payload)
     }
@@ -155,12 +159,12 @@ impl Shared {
     /// Publishes a message that begins a frame or a batch, is large or urgent, finds no room, or
     /// goes to no or several neighbours.
     #[inline(never)]
-    fn dispatch_long<'a, L: Label>(
+    fn dispatch_long<'a, L: Numbering>(
         &self,
-        visit: Visit<'a>,
-        way: &Way,
-        ready: &'a [Ready<L::Head>],
-        message: Labelled<'_, L>,
+        visit: VisitedLane<'a>,
+        way: &CachedRoute,
+        ready: &'a [HopTemplate<L::Head>],
+        message: NumberedPut<'_, L>,
         wait: Wait,
     ) -> Passing {
         // a closed node and any other number of neighbours have paths of their own
@@ -187,11 +191,11 @@ impl Shared {
 
     /// Offers the message to each neighbour up to one that refuses it.
     #[inline(never)]
-    fn dispatch_each<L: Label>(
+    fn dispatch_each<L: Numbering>(
         &self,
-        way: &Way,
-        ready: &[Ready<L::Head>],
-        message: Labelled<'_, L>,
+        way: &CachedRoute,
+        ready: &[HopTemplate<L::Head>],
+        message: NumberedPut<'_, L>,
         wait: Wait,
     ) -> Passing {
         // the outcome is the worst of all neighbours
@@ -200,7 +204,7 @@ impl Shared {
             _ => Passed::Sent,
         };
         for (index, one) in ready.iter().enumerate() {
-            match one.offer(Visit::NONE, message) {
+            match one.offer(VisitedLane::NONE, message) {
                 Ok(Passed::Queued) => passed = Passed::Queued,
                 Ok(_) => {}
                 Err(refused) => {
@@ -219,11 +223,11 @@ impl Shared {
     /// Publishes like [`Shared::dispatch_plain`], if there is one neighbour and it takes the
     /// message at once. Otherwise does nothing, and counts nothing.
     #[inline(always)]
-    pub(crate) fn dispatch_plain_at_once<L: Label>(
+    pub(crate) fn dispatch_plain_at_once<L: Numbering>(
         &self,
-        way: &Way,
-        ready: &[Ready<L::Head>],
-        message: Labelled<'_, L>,
+        way: &CachedRoute,
+        ready: &[HopTemplate<L::Head>],
+        message: NumberedPut<'_, L>,
         payload: &[u8],
     ) -> Option<Passed> {
         let passed = match self.append(ready, message, payload) {
@@ -235,11 +239,11 @@ impl Shared {
     }
 
     #[inline(never)]
-    fn offer_at_once<'a, L: Label>(
+    fn offer_at_once<'a, L: Numbering>(
         &self,
-        visit: Visit<'a>,
-        ready: &'a [Ready<L::Head>],
-        message: Labelled<'_, L>,
+        visit: VisitedLane<'a>,
+        ready: &'a [HopTemplate<L::Head>],
+        message: NumberedPut<'_, L>,
     ) -> Option<Passed> {
         match ready {
             [one] if !self.is_closed() => one.offer(visit, message).ok(),
@@ -248,10 +252,10 @@ impl Shared {
     }
 
     #[inline(never)]
-    pub(crate) fn dispatch_unusual<L: Label>(
+    pub(crate) fn dispatch_unusual<L: Numbering>(
         &self,
-        way: &Way,
-        message: Labelled<'_, L>,
+        way: &CachedRoute,
+        message: NumberedPut<'_, L>,
         wait: Wait,
     ) -> Passing {
         let result = self.dispatch(&way.route, &message.publication(way.source), wait);
@@ -259,11 +263,11 @@ impl Shared {
     }
 
     #[cold]
-    fn dispatch_refused<L: Label>(
+    fn dispatch_refused<L: Numbering>(
         &self,
-        way: &Way,
+        way: &CachedRoute,
         rest: &Rest,
-        message: Labelled<'_, L>,
+        message: NumberedPut<'_, L>,
         wait: Wait,
     ) -> Passing {
         let publication = message.publication(way.source);
@@ -283,15 +287,15 @@ struct Rest {
     passed: Passed,
 }
 
-impl<H> Ready<H> {
+impl<H> HopTemplate<H> {
     /// Offers the message to this neighbour.
     #[inline(always)]
-    fn offer<'a, L: Label<Head = H>>(
+    fn offer<'a, L: Numbering<Head = H>>(
         &'a self,
-        visit: Visit<'a>,
-        message: Labelled<'_, L>,
+        visit: VisitedLane<'a>,
+        message: NumberedPut<'_, L>,
     ) -> Result<Passed, Refused> {
-        let Labelled { plain, label } = message;
+        let NumberedPut { plain, label } = message;
         let outgoing = Outgoing {
             reliability: plain.reliability,
             head: &label.front(&self.head),
@@ -303,7 +307,7 @@ impl<H> Ready<H> {
 
 /// Counts a message that each neighbour took.
 #[inline(always)]
-fn taken(way: &Way, passed: Passed, bytes: usize) -> Passing {
+fn taken(way: &CachedRoute, passed: Passed, bytes: usize) -> Passing {
     way.tally.count(passed, bytes);
     Passing {
         passed,

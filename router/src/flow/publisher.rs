@@ -16,12 +16,12 @@ use zonda_codec::{EntityGlobalId, KeyExpr};
 
 use crate::{
     flow::{
-        label::{Label, Labelled, Number, Unlabelled},
+        cached_route::CachedRoute,
+        numbering::{Number, NumberedPut, Numbering, Unnumbered},
         passing::{Passed, Passing, Plain},
-        plain::{Heads, Prepared},
+        plain::{HeaderTemplates, KindTemplates},
         route::Route,
         tally::{PublisherCounts, Tallies},
-        way::Way,
     },
     model::{DeclareError, Outcome, Publication, PublishError, Wait},
     node::{sessions::NodeSession, shared::Shared},
@@ -33,7 +33,7 @@ thread_local! {
     /// Routes of the publishers that this thread used last, by their serial number. Taking one out
     /// and putting it back costs no atomic operation, unlike loading it from a shared place with
     /// every message.
-    static RECENT: [Cell<Option<Box<Recent>>>; RECENT_MAX] = const { [const { Cell::new(None) }; RECENT_MAX] };
+    static RECENT: [Cell<Option<Box<ThreadCache>>>; RECENT_MAX] = const { [const { Cell::new(None) }; RECENT_MAX] };
 }
 
 /// Number of publishers whose route a thread caches; a power of two.
@@ -41,11 +41,11 @@ const RECENT_MAX: usize = 8;
 
 /// Route of a publisher in a thread's cache. Boxed, so that taking it and putting it back moves one
 /// word.
-struct Recent {
+struct ThreadCache {
     serial: u64,
-    way: Way,
+    way: CachedRoute,
     /// Prepared heads of its plain messages.
-    prepared: Prepared,
+    prepared: HeaderTemplates,
 }
 
 /// Next serial number of a publisher in this process.
@@ -134,8 +134,8 @@ impl PublisherFace {
     /// # Blocking
     /// See [`PublisherFace::publish`].
     pub fn publish_plain(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
-        let label = Unlabelled;
-        self.publish_labelled(Labelled { plain, label }, wait)
+        let label = Unnumbered;
+        self.publish_labelled(NumberedPut { plain, label }, wait)
     }
 
     /// Publishes like [`PublisherFace::publish_plain`], and sends the message's `number` at this
@@ -145,15 +145,15 @@ impl PublisherFace {
     /// See [`PublisherFace::publish`].
     pub fn publish_numbered(&self, plain: &Plain<'_>, number: u32, wait: Wait) -> Passing {
         let label = Number(number);
-        self.publish_labelled(Labelled { plain, label }, wait)
+        self.publish_labelled(NumberedPut { plain, label }, wait)
     }
 
     /// Publishes like [`PublisherFace::publish_plain`] if one neighbour takes the message without
     /// waiting. Otherwise does nothing and returns `None`: [`PublisherFace::publish_async_within`]
     /// can wait asynchronously, and reports the cause.
     pub fn publish_plain_at_once(&self, plain: &Plain<'_>) -> Option<Outcome> {
-        let label = Unlabelled;
-        let message = Labelled { plain, label };
+        let label = Unnumbered;
+        let message = NumberedPut { plain, label };
         // a valid cached route, or a new one
         let mut recent = match self.at_hand() {
             Some(recent) => recent,
@@ -165,7 +165,7 @@ impl PublisherFace {
         if recent.prepared.plain.is_none() {
             self.prepare(&mut recent, message);
         }
-        let Recent { way, prepared, .. } = &mut *recent;
+        let ThreadCache { way, prepared, .. } = &mut *recent;
         let payload = plain.payload.as_slice();
         let heads = prepared.plain.as_mut();
         let ready = heads.and_then(|heads| heads.of(message, payload.len()));
@@ -177,7 +177,7 @@ impl PublisherFace {
     }
 
     #[inline(always)]
-    fn publish_labelled<L: Label>(&self, message: Labelled<'_, L>, wait: Wait) -> Passing {
+    fn publish_labelled<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> Passing {
         let passing = RECENT.try_with(|slots| {
             let slot = &slots[self.slot()];
             // only this thread uses the slot, and a callback of this call finds it empty
@@ -195,13 +195,13 @@ impl PublisherFace {
     /// Publishes with the heads that this thread has; `None` if they do not fit, and nothing was
     /// done.
     #[inline(always)]
-    fn publish_prepared<L: Label>(
+    fn publish_prepared<L: Numbering>(
         &self,
-        recent: &mut Recent,
-        message: Labelled<'_, L>,
+        recent: &mut ThreadCache,
+        message: NumberedPut<'_, L>,
         wait: Wait,
     ) -> Option<Passing> {
-        let Recent { way, prepared, .. } = recent;
+        let ThreadCache { way, prepared, .. } = recent;
         let payload = message.plain.payload.as_slice();
         let ready = L::place(prepared).as_mut()?.of(message, payload.len())?;
         Some((self.shared).dispatch_plain(way, ready, message, payload, wait))
@@ -209,7 +209,7 @@ impl PublisherFace {
 
     /// Prepares the heads and caches them, or publishes without.
     #[inline(never)]
-    fn publish_unprepared<L: Label>(&self, message: Labelled<'_, L>, wait: Wait) -> Passing {
+    fn publish_unprepared<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> Passing {
         let recent = self.at_hand().map_or_else(|| self.renewed_recent(), Ok);
         let mut recent = match recent {
             Ok(recent) => recent,
@@ -227,29 +227,29 @@ impl PublisherFace {
 
     /// Prepares the heads of messages like this one.
     #[cold]
-    fn prepare<L: Label>(&self, recent: &mut Recent, message: Labelled<'_, L>) {
-        let Recent { way, prepared, .. } = recent;
+    fn prepare<L: Numbering>(&self, recent: &mut ThreadCache, message: NumberedPut<'_, L>) {
+        let ThreadCache { way, prepared, .. } = recent;
         // a route with local subscribers is not cached, so nothing is prepared for it
         *L::place(prepared) =
-            (!way.route.is_local()).then(|| Heads::new(&self.shared, way, message));
+            (!way.route.is_local()).then(|| KindTemplates::new(&self.shared, way, message));
     }
 
     #[cold]
-    fn renewed_recent(&self) -> Result<Box<Recent>, PublishError> {
-        Ok(Box::new(Recent {
+    fn renewed_recent(&self) -> Result<Box<ThreadCache>, PublishError> {
+        Ok(Box::new(ThreadCache {
             serial: self.serial,
-            way: Way {
+            way: CachedRoute {
                 route: self.renewed()?,
                 tally: self.tallies.take(),
                 source: self.id(),
             },
-            prepared: Prepared::default(),
+            prepared: HeaderTemplates::default(),
         }))
     }
 
     /// Takes this thread's cached route, if there is one that is still valid.
     #[inline(always)]
-    fn at_hand(&self) -> Option<Box<Recent>> {
+    fn at_hand(&self) -> Option<Box<ThreadCache>> {
         let recent = RECENT
             .try_with(|recent| recent[self.slot()].take())
             .ok()
@@ -259,14 +259,14 @@ impl PublisherFace {
 
     /// Returns true if `recent` belongs to this publisher, and its route is valid.
     #[inline(always)]
-    fn holds(&self, recent: &Recent) -> bool {
+    fn holds(&self, recent: &ThreadCache) -> bool {
         recent.serial == self.serial && recent.way.route.holds()
     }
 
     /// Caches the route for [`Self::at_hand`]. Routes with local subscribers are not cached: their
     /// closures must not outlive the subscribers because a thread once published.
     #[inline(always)]
-    fn keep_at_hand(&self, recent: Box<Recent>) {
+    fn keep_at_hand(&self, recent: Box<ThreadCache>) {
         if !recent.way.route.is_local() {
             // a thread that is ending caches nothing any more
             let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));

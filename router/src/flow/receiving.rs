@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Again, KeyExpr, Push, PushRun, Reliability, Timestamp, ZSlice};
+use zonda_codec::{KeyExpr, Push, PushRun, Reliability, RunItem, Timestamp, ZSlice};
 
 use crate::table::Validity;
 
@@ -31,10 +31,10 @@ pub struct Deliveries<'r, 'a> {
 }
 
 impl<'a> Iterator for Deliveries<'_, 'a> {
-    type Item = Again<'a>;
+    type Item = RunItem<'a>;
 
     #[inline(always)]
-    fn next(&mut self) -> Option<Again<'a>> {
+    fn next(&mut self) -> Option<RunItem<'a>> {
         match self.validity.holds() {
             true => self.run.next(),
             false => None,
@@ -44,7 +44,7 @@ impl<'a> Iterator for Deliveries<'_, 'a> {
 
 impl Deliveries<'_, '_> {
     /// Returns the timestamp of the last message; copying it from here costs less than taking it
-    /// out of [`Again`].
+    /// out of [`RunItem`].
     #[inline(always)]
     pub fn timestamp(&self) -> &Option<Timestamp> {
         self.run.timestamp()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use zonda_codec::KeyExpr;
 
 use crate::{
-    flow::{looking::Looking, receiving::Sink, route::Route},
+    flow::{lookup::RouteLookup, receiving::Sink, route::Route},
     model::{DeclareError, PublishError, SubscriberId},
     node::{
         sessions::NodeSession,
@@ -78,7 +78,7 @@ impl Shared {
             return Arc::new(Route::nowhere(key));
         }
         let mut state = self.state.lock();
-        let looking = Looking::new(&mut state.table, from, key, publisher, destination);
+        let looking = RouteLookup::new(&mut state.table, from, key, publisher, destination);
         self.look_to_end(&mut state, looking)
     }
 
@@ -110,7 +110,7 @@ impl Shared {
         // a new key is resolved and inserted
         state.table.check_key(key)?;
         let (whose, kept) = (self.local, key.clone().into_owned());
-        let looking = Looking::new(&mut state.table, whose, kept, None, destination);
+        let looking = RouteLookup::new(&mut state.table, whose, kept, None, destination);
         let route = self.look_to_end(&mut state, looking);
         let known = state.undeclared.to(destination);
         let forgotten = known.put(key.as_str(), Arc::clone(&route));

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use zonda_codec::{Copied, Push, PushBody, PushHead, PushRun, Stencil, Timestamp};
+use zonda_codec::{Copied, HeaderTemplate, Push, PushBody, PushHead, PushRun, Timestamp};
 use zonda_transport::{
     outbox::Queue,
     protocol::{
@@ -17,26 +17,26 @@ use zonda_transport::{
 
 use crate::{
     flow::{
-        burst::Burst,
+        encoded_run::{EncodedRun, SHEET_BYTES_MAX},
         publish::{call, call_run},
+        read_cycle::ReadCycle,
         receiving::{Deliveries, Delivery},
         route::{Hop, Route},
-        sheet::{SHEET_BYTES_MAX, Sheet},
     },
     node::shared::Shared,
 };
 
 /// Messages like `push`, on their way through this node.
-pub(crate) struct Alike<'r, 'a> {
+pub(crate) struct RunForwarder<'r, 'a> {
     pub(crate) push: &'r Push<'a>,
     pub(crate) context: &'r Context<'r>,
     pub(crate) shared: &'r Shared,
 }
 
-impl<'a> Alike<'_, 'a> {
+impl<'a> RunForwarder<'_, 'a> {
     /// Forwards the messages of `run` along a route that leads either to neighbours or to
     /// subscribers of this node; leaves them in `run` otherwise.
-    pub(crate) fn pass(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut Burst) {
+    pub(crate) fn pass(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut ReadCycle) {
         match (route.remote.is_empty(), route.local.is_empty()) {
             (false, true) => self.forward(route, run, burst),
             (true, false) if !self.shared.stamps => self.deliver(route, run, burst),
@@ -47,7 +47,7 @@ impl<'a> Alike<'_, 'a> {
 
     /// Queues the messages of `run` for every neighbour on the route. If they need more than a new
     /// head they are left in `run`.
-    pub(crate) fn forward(&self, route: &Route, run: &mut PushRun<'a>, burst: &mut Burst) {
+    pub(crate) fn forward(&self, route: &Route, run: &mut PushRun<'a>, burst: &mut ReadCycle) {
         if !self.push.is_head_and_body() {
             return;
         }
@@ -80,7 +80,7 @@ impl<'a> Alike<'_, 'a> {
 
     /// Delivers the messages of `run` to the subscribers of a route that leads to them alone. After
     /// a change of the routes the rest is left in `run` for other routes.
-    pub(crate) fn deliver(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut Burst) {
+    pub(crate) fn deliver(&self, route: &Arc<Route>, run: &mut PushRun<'a>, burst: &mut ReadCycle) {
         let before = run.left();
         let like = Delivery {
             key: &route.key,
@@ -109,20 +109,20 @@ impl<'a> Alike<'_, 'a> {
         first: Option<Timestamp>,
         run: &PushRun<'a>,
         paper: &'s mut Vec<u8>,
-    ) -> Option<Sheet<'s, 'a>> {
+    ) -> Option<EncodedRun<'s, 'a>> {
         let [hop, _, ..] = &*route.remote else {
             return None;
         };
         let PushBody::Put(put) = &self.push.body else {
             return None;
         };
-        let copy_bytes = Stencil::ID_BYTES_MAX + put.payload.len();
+        let copy_bytes = HeaderTemplate::ID_BYTES_MAX + put.payload.len();
         if copy_bytes.saturating_mul(run.left()) > SHEET_BYTES_MAX {
             return None;
         }
         let head = hop.head(self.push.qos);
         let stencil = head.stencil(first, SHARE_BYTES_MIN, run);
-        Sheet::write(head, &stencil, run.clone(), paper)
+        EncodedRun::write(head, &stencil, run.clone(), paper)
     }
 
     /// Queues the messages for one neighbour. Sets `end` to the end of the run if it was found on
@@ -132,7 +132,7 @@ impl<'a> Alike<'_, 'a> {
         hop: &Hop,
         copies: &Copies<'_, 'a>,
         end: &mut Option<PushRun<'a>>,
-        burst: &mut Burst,
+        burst: &mut ReadCycle,
     ) {
         let copy = |queue: &mut Queue<'_>| {
             if !self.repeat(queue, copies) {
@@ -199,5 +199,5 @@ struct Copies<'r, 'a> {
     first: Option<Timestamp>,
     run: &'r PushRun<'a>,
     /// Copies that are encoded already, for a neighbour that may spell the key differently.
-    sheet: Option<&'r Sheet<'r, 'a>>,
+    sheet: Option<&'r EncodedRun<'r, 'a>>,
 }

@@ -24,7 +24,7 @@ use zonda_codec::KeyExpr;
 use zonda_runtime::{
     AnyRuntime, Runtime,
     guard::caught,
-    serial::{SerialQueue, Turn, Waiting},
+    serial::{DrainTurn, SerialQueue, Waiting},
     with_runtime,
 };
 use zonda_transport::log_limit::LogLimit;
@@ -69,7 +69,7 @@ pub(crate) struct Listener {
 /// A task to start, which delivers the queued notices of a listener.
 pub(crate) struct NoticeTask {
     listener: Arc<Listener>,
-    turn: Turn,
+    turn: DrainTurn,
 }
 
 impl NoticeTask {
@@ -175,7 +175,7 @@ impl Listener {
     }
 
     /// Queues a notice; returns the turn if a task must be started to deliver it.
-    fn queue(&self, notice: Notice) -> Option<Turn> {
+    fn queue(&self, notice: Notice) -> Option<DrainTurn> {
         let mut queue = self.queue.lock();
         if queue.over {
             return None;
@@ -207,7 +207,7 @@ impl Listener {
     }
 
     /// Starts the task that delivers queued notices. The task ends when the queue is empty.
-    pub(crate) fn start_task(self: &Arc<Self>, turn: Turn, runtime: &AnyRuntime) {
+    pub(crate) fn start_task(self: &Arc<Self>, turn: DrainTurn, runtime: &AnyRuntime) {
         let (listener, yields) = (Arc::clone(self), runtime.clone());
         runtime.spawn("zonda-notices", move || async move {
             let mut turn = turn;
@@ -219,7 +219,7 @@ impl Listener {
     }
 
     /// Delivers a bounded number of notices; returns the turn if more may be queued.
-    async fn deliver_some(&self, mut turn: Turn) -> Option<Turn> {
+    async fn deliver_some(&self, mut turn: DrainTurn) -> Option<DrainTurn> {
         for _ in 0..BURST {
             let (notice, next) = self.queue.next(turn)?;
             turn = next;

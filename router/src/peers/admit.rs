@@ -10,7 +10,7 @@ use std::{
 use zonda_codec::{Endpoint, Locator, Priority, WhatAmI, ZenohId, transport::reason};
 use zonda_runtime::with_runtime;
 use zonda_transport::{
-    driver::{self, Bundle, Drive, Ended, Joining},
+    driver::{self, Bundle, Drive, Ended, JoiningLink},
     link::{Link, LinkAddress},
     listen::Admission,
     outbox::{CLOSE_GRACE, DirectSocket, Outbox},
@@ -259,7 +259,7 @@ impl Shared {
         })?;
         drop(state);
         // the first link joins like each further one
-        let joining = Joining {
+        let joining = JoiningLink {
             stream,
             unread,
             timers,

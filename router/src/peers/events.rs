@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use zonda_codec::Endpoint;
 use zonda_runtime::guard::drop_guarded;
-use zonda_runtime::serial::{SerialQueue, Turn, Waiting};
+use zonda_runtime::serial::{DrainTurn, SerialQueue, Waiting};
 use zonda_transport::{
     link::LinkAddress,
     log_limit::LogLimit,
@@ -269,7 +269,7 @@ impl ConnectionListener {
         }
     }
 
-    fn drain(&self, turn: Turn) {
+    fn drain(&self, turn: DrainTurn) {
         let call = |(): &mut (), step: Step| {
             if let Some(event) = step.event {
                 (step.tell)(event);

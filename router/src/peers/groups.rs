@@ -16,7 +16,7 @@ use zonda_transport::{
     link::EndpointProblem,
     listen::ListenError,
     log_limit::LogLimit,
-    multicast::{self, Group, GroupCounts, GroupHandler, Joined, Meeting, Member, Presence},
+    multicast::{self, Group, GroupCounts, GroupHandler, GroupTasks, Joined, Member, Presence},
     outbox::{DirectSocket, Outbox, OutboxCounts},
     protocol::{
         parameters::LocalParameters,
@@ -214,7 +214,7 @@ impl Shared {
             told: LogLimit::several(TOLD_LINES),
         };
         // start the reading and writing tasks
-        let meeting = Meeting {
+        let meeting = GroupTasks {
             joined,
             presence,
             outbox,

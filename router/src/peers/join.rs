@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zonda_codec::{Locator, ZenohId, transport::reason};
 use zonda_runtime::{AnyRuntime, with_runtime};
 use zonda_transport::{
-    driver::{Bundle, Joining},
+    driver::{Bundle, JoiningLink},
     link::Link,
     outbox::DirectSocket,
     protocol::{parameters::Established, timers::Timers},
@@ -26,7 +26,7 @@ impl Several for Bundle<Inbound> {
         self.links()
     }
 
-    fn join(self: Arc<Self>, runtime: &AnyRuntime, joining: Joining) -> Option<u64> {
+    fn join(self: Arc<Self>, runtime: &AnyRuntime, joining: JoiningLink) -> Option<u64> {
         with_runtime!(runtime, runtime => Bundle::join(&self, runtime, joining))
     }
 }
@@ -74,7 +74,7 @@ pub(crate) enum Joined {
 
 /// Link whose place was reserved, and its two ends.
 pub(crate) struct Placed {
-    pub(crate) joining: Joining,
+    pub(crate) joining: JoiningLink,
     pub(crate) local: Locator,
     pub(crate) remote: Locator,
 }
@@ -114,7 +114,7 @@ impl Shared {
         };
         // hand it to the connection
         log_link(format_args!("one more link to {zid} at {remote}"));
-        let joining = Joining {
+        let joining = JoiningLink {
             stream: link.stream,
             unread: link.unread,
             timers,

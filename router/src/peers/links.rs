@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use zonda_codec::{Locator, transport::reason};
 use zonda_runtime::AnyRuntime;
-use zonda_transport::{driver::Joining, protocol::parameters::Established};
+use zonda_transport::{driver::JoiningLink, protocol::parameters::Established};
 
 use crate::table::FaceId;
 
@@ -23,7 +23,7 @@ pub(crate) trait Several: Send + Sync {
     fn standing(&self) -> Vec<u64>;
 
     /// Adds a link to the connection; `None` if the connection has ended.
-    fn join(self: Arc<Self>, runtime: &AnyRuntime, joining: Joining) -> Option<u64>;
+    fn join(self: Arc<Self>, runtime: &AnyRuntime, joining: JoiningLink) -> Option<u64>;
 }
 
 /// Links of a face that may have several.

@@ -15,7 +15,7 @@ use zonda_transport::protocol::{
 
 use crate::{
     config::Flow,
-    flow::{burst::Burst, deliver::Downstream},
+    flow::{deliver::EgressWork, read_cycle::ReadCycle},
     hooks::Seen,
     node::{log::log, shared::Shared, state::State},
     query::{
@@ -51,7 +51,7 @@ impl Shared {
         face: FaceId,
         context: &Context<'_>,
         search: &mut QuerySearch,
-        burst: &mut Burst,
+        burst: &mut ReadCycle,
     ) -> bool {
         let Ok((mut request, raw_body)) = Request::decode_with_raw(&mut Reader::new(context.raw))
         else {
@@ -116,7 +116,7 @@ impl Shared {
     }
 
     /// Handles a RESPONSE from a neighbour.
-    pub(crate) fn take_answer(&self, face: FaceId, context: &Context<'_>, burst: &mut Burst) {
+    pub(crate) fn take_answer(&self, face: FaceId, context: &Context<'_>, burst: &mut ReadCycle) {
         let Ok((response, raw_body)) = Response::decode_with_raw(&mut Reader::new(context.raw))
         else {
             return;
@@ -180,7 +180,7 @@ impl Shared {
     }
 
     /// Handles a RESPONSE_FINAL from a neighbour.
-    pub(crate) fn take_final(&self, face: FaceId, end: &ResponseFinal, burst: &mut Burst) {
+    pub(crate) fn take_final(&self, face: FaceId, end: &ResponseFinal, burst: &mut ReadCycle) {
         let after = self.change(|state, _| state.table.finish_branch(face, end.rid));
         burst.follow(after);
     }
@@ -205,7 +205,7 @@ impl Shared {
 impl Passing<'_> {
     /// Queues the query for the neighbours in `branches`. A branch whose filters or lane refuse it
     /// ends at once.
-    fn forward(&self, branches: &Branches, state: &mut State, downstream: &mut Downstream) {
+    fn forward(&self, branches: &Branches, state: &mut State, downstream: &mut EgressWork) {
         for hop in &branches.hops {
             // The filters of the neighbour's links may change the QoS or reject the query.
             let (shared, key) = (self.shared, Some(self.key));
@@ -268,7 +268,7 @@ fn incoming<'a>(
     })
 }
 
-fn deliver(query: &Arc<OpenQuery>, next: Option<(Next, IncomingReply<'_>)>, burst: &mut Burst) {
+fn deliver(query: &Arc<OpenQuery>, next: Option<(Next, IncomingReply<'_>)>, burst: &mut ReadCycle) {
     match next {
         Some((Next::Deliver(turn), reply)) => query.deliver(turn, &reply),
         Some((Next::Drain(turn), _)) => query.drain(turn),

@@ -52,7 +52,7 @@ pub struct OpenQuery {
 type Sink = Option<Box<dyn ReplySink>>;
 
 /// The right to call the sink.
-pub(crate) type Turn = serial::Turn<Sink>;
+pub(crate) type DrainTurn = serial::DrainTurn<Sink>;
 
 /// The events that wait for the sink, and the state of the query.
 #[derive(Default)]
@@ -89,9 +89,9 @@ struct Due {
 #[must_use]
 pub(crate) enum Next {
     /// The thread calls [`OpenQuery::deliver`] with the reply, which was not queued.
-    Deliver(Turn),
+    Deliver(DrainTurn),
     /// The thread calls [`OpenQuery::drain`] for the queued events.
-    Drain(Turn),
+    Drain(DrainTurn),
     /// Another thread, or an outer call on this one, delivers.
     Nothing,
     /// Another thread delivers, as with `Nothing`, and the backlog is full: the thread should wait,
@@ -222,7 +222,7 @@ impl OpenQuery {
     }
 
     /// Calls the sink with a reply, then with those that were queued during the call.
-    pub(crate) fn deliver(&self, mut turn: Turn, reply: &IncomingReply<'_>) {
+    pub(crate) fn deliver(&self, mut turn: DrainTurn, reply: &IncomingReply<'_>) {
         let is_inside_query = self.queue.lock().is_inside_query();
         let reply = IncomingReply {
             is_inside_query,
@@ -237,7 +237,7 @@ impl OpenQuery {
     }
 
     /// Calls the sink with the queued events.
-    pub(crate) fn drain(&self, turn: Turn) {
+    pub(crate) fn drain(&self, turn: DrainTurn) {
         let call = |sink: &mut Sink, due: Due| {
             if due.has_drained {
                 self.room.notify(usize::MAX);

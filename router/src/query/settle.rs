@@ -23,7 +23,7 @@ use crate::{
         heads::response,
         held::HeldQuery,
         incoming::{IncomingQuery, SharedQuerySink},
-        open::{Next, OpenQuery, Turn},
+        open::{DrainTurn, Next, OpenQuery},
         outgoing::{QueryEnd, TIMEOUT_TEXT},
     },
     table::{Ended, Ending, Note, QueryOrigin},
@@ -50,7 +50,7 @@ pub(crate) struct After {
 /// A call to make without the lock, mostly of user code.
 pub(crate) enum Call {
     /// Delivery of the queued events of a session's query.
-    Drain(Arc<OpenQuery>, Turn),
+    Drain(Arc<OpenQuery>, DrainTurn),
     /// Delivery of a query to the node's own queryables.
     Ask(IncomingQuery, Vec<SharedQuerySink>),
     /// Any other call.

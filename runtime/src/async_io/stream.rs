@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ::async_io::Async;
 use socket2::Socket;
 
-use super::turn::Turn;
+use super::yield_budget::YieldBudget;
 use crate::sending;
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
@@ -20,7 +20,7 @@ const STREAMING: usize = 4096;
 #[derive(Debug)]
 pub struct ReactorRead {
     stream: Arc<Async<Arc<Socket>>>,
-    turn: Turn,
+    turn: YieldBudget,
     /// True while the peer streams: the next bytes are likely there, so the socket is read before
     /// the reactor is waited for. Otherwise that read would most often be a wasted system call.
     ask_first: bool,
@@ -30,7 +30,7 @@ pub struct ReactorRead {
 #[derive(Debug)]
 pub struct ReactorWrite {
     stream: Arc<Async<Arc<Socket>>>,
-    turn: Turn,
+    turn: YieldBudget,
 }
 
 /// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
@@ -38,10 +38,10 @@ pub fn split(stream: Async<Arc<Socket>>) -> (ReactorRead, ReactorWrite) {
     let stream = Arc::new(stream);
     let read = ReactorRead {
         stream: stream.clone(),
-        turn: Turn::default(),
+        turn: YieldBudget::default(),
         ask_first: false,
     };
-    let turn = Turn::default();
+    let turn = YieldBudget::default();
     (read, ReactorWrite { stream, turn })
 }
 

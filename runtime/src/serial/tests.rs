@@ -22,7 +22,7 @@ use std::{
 
 use std::collections::VecDeque;
 
-use super::{SerialQueue, Turn};
+use super::{DrainTurn, SerialQueue};
 
 #[cfg(not(loom))]
 fn model(check: impl Fn() + Sync + Send + 'static) {
@@ -48,7 +48,7 @@ impl Scene {
         })
     }
 
-    fn drain(&self, turn: Turn<Calls>) {
+    fn drain(&self, turn: DrainTurn<Calls>) {
         let call = |calls: &mut Calls, item| {
             assert!(!self.is_busy.swap(true, SeqCst), "one call at a time");
             calls.push(item);

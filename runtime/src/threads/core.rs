@@ -11,10 +11,10 @@ use std::thread;
 
 use socket2::Socket;
 
-use super::bell::Bell;
-use super::crowd::Crowd;
 use super::idle::{Idle, Job};
-use super::task::Place;
+use super::shared_thread::SharedThread;
+use super::task::TaskThread;
+use super::thread_waker::ThreadWaker;
 use crate::placement::Placement;
 use crate::spin::Spin;
 
@@ -37,36 +37,36 @@ pub(super) struct Core {
 /// The bells and sockets to notify when the runtime stops, and the names in use.
 #[derive(Default)]
 struct Registry {
-    bells: Roll<Bell>,
+    bells: WeakList<ThreadWaker>,
     /// Adopted sockets: a thread may be blocked in a call on one.
-    sockets: Roll<Adopted>,
+    sockets: WeakList<AdoptedSocket>,
     /// Threads that many tasks share, by label.
-    crowds: HashMap<&'static str, Arc<Crowd>>,
+    crowds: HashMap<&'static str, Arc<SharedThread>>,
     /// Number of threads started, by label.
     started: HashMap<&'static str, usize>,
 }
 
 /// An adopted socket, for as long as halves of a stream hold it. Other owners may hold the socket
 /// itself longer, for example after a release.
-pub(super) struct Adopted(pub(super) Arc<Socket>);
+pub(super) struct AdoptedSocket(pub(super) Arc<Socket>);
 
 /// A list of weak references.
-struct Roll<T> {
+struct WeakList<T> {
     entries: Vec<Weak<T>>,
     /// The length at which dead entries are removed.
     review_at: usize,
 }
 
-impl<T> Default for Roll<T> {
+impl<T> Default for WeakList<T> {
     fn default() -> Self {
-        Roll {
+        WeakList {
             entries: Vec::new(),
             review_at: 16,
         }
     }
 }
 
-impl<T> Roll<T> {
+impl<T> WeakList<T> {
     fn add(&mut self, entry: &Arc<T>) {
         if self.entries.len() >= self.review_at {
             self.entries.retain(|entry| entry.strong_count() > 0);
@@ -134,18 +134,18 @@ impl Core {
     }
 
     /// Registers a bell to be rung when the runtime stops.
-    pub(super) fn enrol(&self, bell: &Arc<Bell>) {
+    pub(super) fn enrol(&self, bell: &Arc<ThreadWaker>) {
         self.registry().bells.add(bell);
     }
 
     /// Registers a socket to be shut down when the runtime stops, unless the returned handle was
     /// dropped before.
-    pub(super) fn adopt(&self, socket: Arc<Socket>) -> io::Result<Arc<Adopted>> {
+    pub(super) fn adopt(&self, socket: Arc<Socket>) -> io::Result<Arc<AdoptedSocket>> {
         let mut registry = self.registry();
         if self.is_stopped() {
             return Err(shut_down());
         }
-        let adopted = Arc::new(Adopted(socket));
+        let adopted = Arc::new(AdoptedSocket(socket));
         registry.sockets.add(&adopted);
         Ok(adopted)
     }
@@ -166,7 +166,7 @@ impl Core {
             make.take()
         };
         let (core, theirs) = (Arc::clone(self), Arc::clone(&make));
-        let job: Job = Box::new(move |place: &mut Place| {
+        let job: Job = Box::new(move |place: &mut TaskThread| {
             if let Some(make) = take(&theirs) {
                 place.run(&core, async move { make().await });
             }
@@ -189,7 +189,7 @@ impl Core {
     /// Runs the tasks of one label on a thread until it has been idle for too long.
     fn work(&self, task: &'static str, first: Job) {
         let _report = PanicReport(task);
-        let mut place = Place::default();
+        let mut place = TaskThread::default();
         let mut next = Some(first);
         while let Some(job) = next {
             job(&mut place);
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_roll_forgets_who_is_gone() {
-        let mut roll = Roll::default();
+        let mut roll = WeakList::default();
         let here = Arc::new(1);
         roll.add(&here);
         for _ in 0..100 {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::task::Place;
+use super::task::TaskThread;
 
 /// The time a thread stays without a task.
 const LINGER: Duration = Duration::from_secs(1);
@@ -16,38 +16,38 @@ const LINGER: Duration = Duration::from_secs(1);
 const STAY_MAX: usize = 64;
 
 /// The work of a thread for one task.
-pub(super) type Job = Box<dyn FnOnce(&mut Place) + Send>;
+pub(super) type Job = Box<dyn FnOnce(&mut TaskThread) + Send>;
 
 /// The slot in which a thread without a task waits.
 #[derive(Default)]
-struct Seat {
-    call: Mutex<Call>,
+struct IdleSlot {
+    call: Mutex<IdleCommand>,
     called: Condvar,
 }
 
 /// The instruction for a waiting thread.
 #[derive(Default)]
-enum Call {
+enum IdleCommand {
     #[default]
     Nothing,
     Task(Job),
     End,
 }
 
-impl Seat {
-    fn call(&self) -> MutexGuard<'_, Call> {
+impl IdleSlot {
+    fn call(&self) -> MutexGuard<'_, IdleCommand> {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn give(&self, call: Call) {
+    fn give(&self, call: IdleCommand) {
         *self.call() = call;
         self.called.notify_one();
     }
 
     /// Waits for a call, at most until `deadline` if there is one.
-    fn wait(&self, deadline: Option<Instant>) -> Call {
+    fn wait(&self, deadline: Option<Instant>) -> IdleCommand {
         let mut call = self.call();
-        while matches!(*call, Call::Nothing) {
+        while matches!(*call, IdleCommand::Nothing) {
             call = match deadline {
                 None => (self.called.wait(call)).unwrap_or_else(PoisonError::into_inner),
                 Some(deadline) => {
@@ -66,16 +66,16 @@ impl Seat {
 
 /// The idle threads of a runtime, by label; the last to become idle is called first.
 #[derive(Default)]
-pub(super) struct Idle(Mutex<Seats>);
+pub(super) struct Idle(Mutex<IdleSlots>);
 
 #[derive(Default)]
-struct Seats {
-    free: HashMap<&'static str, Vec<Arc<Seat>>>,
+struct IdleSlots {
+    free: HashMap<&'static str, Vec<Arc<IdleSlot>>>,
     closed: bool,
 }
 
 impl Idle {
-    fn seats(&self) -> MutexGuard<'_, Seats> {
+    fn seats(&self) -> MutexGuard<'_, IdleSlots> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -84,7 +84,7 @@ impl Idle {
         let seat = self.seats().free.get_mut(label).and_then(Vec::pop);
         match seat {
             Some(seat) => {
-                seat.give(Call::Task(job));
+                seat.give(IdleCommand::Task(job));
                 None
             }
             None => Some(job),
@@ -101,24 +101,24 @@ impl Idle {
             if closed || free.len() >= STAY_MAX {
                 return None;
             }
-            let seat = Arc::new(Seat::default());
+            let seat = Arc::new(IdleSlot::default());
             free.push(Arc::clone(&seat));
             seat
         };
         // on a time-out the thread ends, if it is still in the list
         let mut call = seat.wait(Some(Instant::now() + LINGER));
-        if matches!(call, Call::Nothing) && !self.leave(label, &seat) {
+        if matches!(call, IdleCommand::Nothing) && !self.leave(label, &seat) {
             // a caller has removed the seat from the list and is about to call
             call = seat.wait(None);
         }
         match call {
-            Call::Task(job) => Some(job),
-            Call::Nothing | Call::End => None,
+            IdleCommand::Task(job) => Some(job),
+            IdleCommand::Nothing | IdleCommand::End => None,
         }
     }
 
     /// Removes the seat; returns true if it was still free.
-    fn leave(&self, label: &'static str, seat: &Arc<Seat>) -> bool {
+    fn leave(&self, label: &'static str, seat: &Arc<IdleSlot>) -> bool {
         let mut seats = self.seats();
         let Some(free) = seats.free.get_mut(label) else {
             return false;
@@ -136,7 +136,7 @@ impl Idle {
             std::mem::take(&mut seats.free)
         };
         for seat in free.into_values().flatten() {
-            seat.give(Call::End);
+            seat.give(IdleCommand::End);
         }
     }
 

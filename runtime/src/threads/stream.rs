@@ -13,8 +13,8 @@ use rustix::event::PollFlags;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use socket2::Socket;
 
-use super::core::{Adopted, Core};
-use super::wait::{self, How, Source};
+use super::core::{AdoptedSocket, Core};
+use super::wait::{self, CallMode, Source};
 use crate::{Cursor, LinkRead, LinkWrite, RxBuf, SLICES_PER_WRITE, Segments};
 
 /// Flags that suppress the signal for a closed peer: it is reported as an error.
@@ -27,13 +27,13 @@ const SEND: SendFlags = SendFlags::empty();
 /// Receiving half of a TCP stream of the `threads` backend.
 pub struct ThreadsRead {
     core: Arc<Core>,
-    socket: Arc<Adopted>,
+    socket: Arc<AdoptedSocket>,
 }
 
 /// Sending half of a TCP stream of the `threads` backend.
 pub struct ThreadsWrite {
     core: Arc<Core>,
-    socket: Arc<Adopted>,
+    socket: Arc<AdoptedSocket>,
 }
 
 /// Splits a stream. The socket is closed when both halves are dropped; neither half's drop alone ends a direction.
@@ -71,8 +71,8 @@ impl LinkRead for ThreadsRead {
         }
         let receive = |how| {
             let flags = match how {
-                How::AtOnce => RecvFlags::DONTWAIT,
-                How::Waiting => RecvFlags::empty(),
+                CallMode::AtOnce => RecvFlags::DONTWAIT,
+                CallMode::Waiting => RecvFlags::empty(),
             };
             Ok(recv(&*self.socket.0, &mut *spare, flags)?.0)
         };
@@ -93,11 +93,11 @@ fn send_rest<S: Segments>(
     socket: &Socket,
     segments: &S,
     cursor: &mut Cursor,
-    how: How,
+    how: CallMode,
 ) -> io::Result<()> {
     let flags = match how {
-        How::AtOnce => SEND | SendFlags::DONTWAIT,
-        How::Waiting => SEND,
+        CallMode::AtOnce => SEND | SendFlags::DONTWAIT,
+        CallMode::Waiting => SEND,
     };
     loop {
         let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];

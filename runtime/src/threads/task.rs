@@ -9,22 +9,22 @@ use std::task::{Context, Poll};
 
 use rustix::event::PollFd;
 
-use super::bell::Bell;
 use super::core::Core;
-use super::turn::{Held, Next};
+use super::thread_waker::ThreadWaker;
+use super::turn::{NextStep, PollGuard};
 
 /// A thread with its bell, which runs one task after the other.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct TaskThread {
     /// The bell of the last task, if no other thread can ring it any more.
-    bell: Option<Arc<Bell>>,
+    bell: Option<Arc<ThreadWaker>>,
 }
 
-impl Place {
+impl TaskThread {
     /// Runs `future` on the calling thread until it is ready, or the runtime stops.
     pub(super) fn run<F: Future>(&mut self, core: &Core, future: F) {
         let bell = self.bell.take().unwrap_or_else(|| {
-            let bell = Bell::here();
+            let bell = ThreadWaker::here();
             core.enrol(&bell);
             bell
         });
@@ -38,22 +38,22 @@ impl Place {
 
 /// Runs `future` on the calling thread until it is ready; `None` when the runtime `core` stopped before.
 pub(super) fn run<F: Future>(core: Option<&Core>, future: F) -> Option<F::Output> {
-    let bell = Bell::here();
+    let bell = ThreadWaker::here();
     if let Some(core) = core {
         core.enrol(&bell);
     }
     drive(core, &bell, future)
 }
 
-fn drive<F: Future>(core: Option<&Core>, bell: &Arc<Bell>, future: F) -> Option<F::Output> {
+fn drive<F: Future>(core: Option<&Core>, bell: &Arc<ThreadWaker>, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
-    let (turn, waker) = Held::single(bell);
+    let (turn, waker) = PollGuard::single(bell);
     let mut context = Context::from_waker(&waker);
     while !core.is_some_and(Core::is_stopped) {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return Some(output);
         }
-        if let Next::Wait(wants) = turn.next() {
+        if let NextStep::Wait(wants) = turn.next() {
             let mut sockets: Vec<_> = (wants.sockets.iter())
                 .map(|(socket, flags)| PollFd::new(&**socket, *flags))
                 .collect();

@@ -14,7 +14,7 @@ use rustix::event::PollFlags;
 use rustix::net::{RecvFlags, recv};
 use socket2::Socket;
 
-use super::wait::{self, How, Source};
+use super::wait::{self, CallMode, Source};
 use super::{ThreadsRuntime, task};
 use crate::{
     LinkRead, LinkWrite, Runtime, RuntimeOptions, RxBuf, block_on, block_on_until, oneshot,
@@ -54,13 +54,13 @@ where
 }
 
 /// Receives one byte, and returns the kinds of call that were made.
-async fn receive(runtime: &ThreadsRuntime, socket: &Arc<Socket>) -> Vec<How> {
+async fn receive(runtime: &ThreadsRuntime, socket: &Arc<Socket>) -> Vec<CallMode> {
     let mut calls = Vec::new();
     let call = |how| {
         calls.push(how);
         let flags = match how {
-            How::AtOnce => RecvFlags::DONTWAIT,
-            How::Waiting => RecvFlags::empty(),
+            CallMode::AtOnce => RecvFlags::DONTWAIT,
+            CallMode::Waiting => RecvFlags::empty(),
         };
         Ok(recv(&**socket, &mut [0; 1], flags)?.0)
     };
@@ -91,16 +91,16 @@ fn a_read_waits_in_its_call_exactly_if_nothing_else_can_end_the_wait() {
     near.write_all(&[1; 3]).expect("writable");
     // Two calls in a row, in one poll of the task.
     run(async {
-        assert_eq!(receive(&runtime, far).await, [How::Waiting]);
-        assert_eq!(receive(&runtime, far).await, [How::Waiting]);
+        assert_eq!(receive(&runtime, far).await, [CallMode::Waiting]);
+        assert_eq!(receive(&runtime, far).await, [CallMode::Waiting]);
     });
     // With a deadline, the read does not block.
     run(async {
         let deadline = Instant::now() + LONG;
         let calls = runtime.timeout_at(deadline, receive(&runtime, far)).await;
-        assert_eq!(calls.expect("in time"), [How::AtOnce]);
+        assert_eq!(calls.expect("in time"), [CallMode::AtOnce]);
         near.write_all(&[1]).expect("writable");
-        assert_eq!(receive(&runtime, far).await, [How::Waiting]);
+        assert_eq!(receive(&runtime, far).await, [CallMode::Waiting]);
     });
     // While another owner holds the waker, and not before or after.
     run(async {
@@ -122,12 +122,12 @@ fn a_read_waits_in_its_call_exactly_if_nothing_else_can_end_the_wait() {
             })
             .await
         };
-        assert!(calls.iter().all(|how| *how == How::AtOnce));
+        assert!(calls.iter().all(|how| *how == CallMode::AtOnce));
         near.write_all(&[1; 2]).expect("writable");
         // Dropping them wakes the task once more, without effect.
         drop((ring, rung));
         receive(&runtime, far).await;
-        assert_eq!(receive(&runtime, far).await, [How::Waiting]);
+        assert_eq!(receive(&runtime, far).await, [CallMode::Waiting]);
     });
 }
 
@@ -147,8 +147,8 @@ fn a_busy_poll_asks_for_a_while_and_then_waits_in_one_call() {
         let call = |how| {
             calls.push(how);
             match how {
-                How::AtOnce => Ok(recv(&*far, &mut [0; 1], RecvFlags::DONTWAIT)?.0),
-                How::Waiting => {
+                CallMode::AtOnce => Ok(recv(&*far, &mut [0; 1], RecvFlags::DONTWAIT)?.0),
+                CallMode::Waiting => {
                     (&near).write_all(&[1]).expect("writable");
                     Ok(recv(&*far, &mut [0; 1], RecvFlags::empty())?.0)
                 }
@@ -160,8 +160,8 @@ fn a_busy_poll_asks_for_a_while_and_then_waits_in_one_call() {
         };
         let received = run(wait::call_spinning(&runtime.core, source, call));
         assert_eq!(received.expect("readable"), 1);
-        assert_eq!(calls.pop(), Some(How::Waiting));
-        assert!(calls.iter().all(|how| *how == How::AtOnce));
+        assert_eq!(calls.pop(), Some(CallMode::Waiting));
+        assert!(calls.iter().all(|how| *how == CallMode::AtOnce));
         assert_eq!(!calls.is_empty(), asks, "{} calls", calls.len());
     }
 }
@@ -177,7 +177,7 @@ fn what_comes_during_a_busy_poll_needs_no_call_that_waits() {
     let far = Arc::new(Socket::from(far));
     let mut asked = 0;
     let call = |how| {
-        assert_eq!(how, How::AtOnce);
+        assert_eq!(how, CallMode::AtOnce);
         asked += 1;
         if asked == 10 {
             (&near).write_all(&[1]).expect("writable");

@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(10);
 
 /// The mode of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum How {
+pub(super) enum CallMode {
     /// Without blocking: [`io::ErrorKind::WouldBlock`] if the call would have to.
     AtOnce,
     /// Blocking inside the call.
@@ -33,33 +33,33 @@ pub(super) enum How {
 }
 
 /// A wait that the thread `zonda-wait` does for a thread outside of this backend.
-struct Elsewhere {
+struct ForeignWait {
     done: oneshot::Receiver<()>,
     /// A sender whose drop ends the wait.
     _wanted: oneshot::Sender<()>,
 }
 
 /// The event that `zonda-wait` waits for.
-enum Goal {
+enum WaitEvent {
     Ready(Arc<Socket>, PollFlags),
     Moment(Instant),
 }
 
-impl Goal {
+impl WaitEvent {
     /// Returns true if the goal may be reached after a wait; otherwise adds it to the wait set.
     fn poll(&self, context: &Context<'_>, waited: bool) -> bool {
         match self {
-            Goal::Ready(..) if waited => true,
-            Goal::Ready(socket, flags) => !turn::want(context, socket, *flags),
-            Goal::Moment(moment) => {
+            WaitEvent::Ready(..) if waited => true,
+            WaitEvent::Ready(socket, flags) => !turn::want(context, socket, *flags),
+            WaitEvent::Moment(moment) => {
                 Instant::now() >= *moment || !turn::want_until(context, *moment)
             }
         }
     }
 }
 
-impl Elsewhere {
-    fn start(core: &Arc<Core>, goal: Goal) -> Elsewhere {
+impl ForeignWait {
+    fn start(core: &Arc<Core>, goal: WaitEvent) -> ForeignWait {
         let (finish, done) = oneshot::channel();
         let (wanted, mut unwanted) = oneshot::channel::<()>();
         core.spawn_brief(WAIT, move || async move {
@@ -77,7 +77,7 @@ impl Elsewhere {
             drop(goal);
             finish.send(());
         });
-        Elsewhere {
+        ForeignWait {
             done,
             _wanted: wanted,
         }
@@ -101,14 +101,14 @@ pub(super) struct Source<'a> {
 pub(super) async fn call_spinning<T>(
     core: &Arc<Core>,
     source: Source<'_>,
-    mut make: impl FnMut(How) -> io::Result<T>,
+    mut make: impl FnMut(CallMode) -> io::Result<T>,
 ) -> io::Result<T> {
     let once = |how| {
-        if how == How::Waiting
+        if how == CallMode::Waiting
             && let Some(spinning) = core.spin().start(Instant::now)
         {
             loop {
-                match make(How::AtOnce) {
+                match make(CallMode::AtOnce) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     result => return result,
                 }
@@ -130,10 +130,10 @@ pub(super) async fn call<T>(
     core: &Arc<Core>,
     source: Source<'_>,
     eager: bool,
-    mut call: impl FnMut(How) -> io::Result<T>,
+    mut call: impl FnMut(CallMode) -> io::Result<T>,
 ) -> io::Result<T> {
     let mut worth_trying = eager;
-    let mut elsewhere: Option<Elsewhere> = None;
+    let mut elsewhere: Option<ForeignWait> = None;
     poll_fn(|context| {
         let own = turn::is_own(context);
         // finish a wait that another thread does
@@ -143,8 +143,8 @@ pub(super) async fn call<T>(
         }
         // block if permitted; try at once if the socket may be ready
         let mut how = match turn::may_block(context) {
-            true => Some(How::Waiting),
-            false => (worth_trying || !own).then_some(How::AtOnce),
+            true => Some(CallMode::Waiting),
+            false => (worth_trying || !own).then_some(CallMode::AtOnce),
         };
         worth_trying = true;
         while let Some(mode) = how {
@@ -155,7 +155,7 @@ pub(super) async fn call<T>(
             match result {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if mode == How::Waiting {
+                    if mode == CallMode::Waiting {
                         turn::did_not_block(context);
                     }
                     how = None;
@@ -168,8 +168,8 @@ pub(super) async fn call<T>(
             turn::want(context, source.socket, source.flags);
             return Poll::Pending;
         }
-        let goal = Goal::Ready(Arc::clone(source.socket), source.flags);
-        let wait = elsewhere.insert(Elsewhere::start(core, goal));
+        let goal = WaitEvent::Ready(Arc::clone(source.socket), source.flags);
+        let wait = elsewhere.insert(ForeignWait::start(core, goal));
         ready!(wait.poll(context)).ok_or_else(shut_down)?;
         // The goal is reached already: the next poll makes the call.
         elsewhere = None;
@@ -182,7 +182,7 @@ pub(super) async fn call<T>(
 /// Waits until `socket` takes bytes, is connected, or has failed.
 pub(super) async fn writable(core: &Arc<Core>, socket: &Arc<Socket>) -> io::Result<()> {
     let ask = |how| {
-        let limit = (how == How::AtOnce).then(Timespec::default);
+        let limit = (how == CallMode::AtOnce).then(Timespec::default);
         let mut sockets = [PollFd::new(&**socket, PollFlags::OUT)];
         match poll(&mut sockets, limit.as_ref())? {
             0 => Err(io::ErrorKind::WouldBlock.into()),
@@ -195,7 +195,7 @@ pub(super) async fn writable(core: &Arc<Core>, socket: &Arc<Socket>) -> io::Resu
 
 /// Completes at `deadline`, or when the runtime is shut down.
 pub(super) async fn sleep_until(core: &Arc<Core>, deadline: Instant) {
-    let mut elsewhere: Option<Elsewhere> = None;
+    let mut elsewhere: Option<ForeignWait> = None;
     poll_fn(|context| {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -205,7 +205,8 @@ pub(super) async fn sleep_until(core: &Arc<Core>, deadline: Instant) {
             return Poll::Pending;
         }
         // another executor polls: `zonda-wait` waits, or this thread in short steps
-        let wait = elsewhere.get_or_insert_with(|| Elsewhere::start(core, Goal::Moment(deadline)));
+        let wait =
+            elsewhere.get_or_insert_with(|| ForeignWait::start(core, WaitEvent::Moment(deadline)));
         if ready!(wait.poll(context)).is_some() || core.is_stopped() {
             return Poll::Ready(());
         }

@@ -93,7 +93,7 @@ impl<T: OpCode + Send + 'static> Operation<T> {
             state,
             reply: Some(reply),
         };
-        shard.spawn(Errand {
+        shard.spawn(RemoteOperation {
             operation,
             given_up,
         });
@@ -183,7 +183,7 @@ impl<T: OpCode + Send + 'static> Drop for Operation<T> {
                 }
             }
             State::Started(key, shard) => {
-                let stray = Stray {
+                let stray = AbandonedOperation {
                     key: Some(key),
                     reply,
                 };
@@ -197,12 +197,12 @@ impl<T: OpCode + Send + 'static> Drop for Operation<T> {
 }
 
 /// An abandoned operation; dropped on the thread that started it, so that it is cancelled there.
-struct Stray<T: OpCode + Send + 'static> {
+struct AbandonedOperation<T: OpCode + Send + 'static> {
     key: Option<SendWrapper<Key<T>>>,
     reply: Option<Reply<T>>,
 }
 
-impl<T: OpCode + Send + 'static> Drop for Stray<T> {
+impl<T: OpCode + Send + 'static> Drop for AbandonedOperation<T> {
     fn drop(&mut self) {
         let Some(key) = self.key.take() else { return };
         if !key.valid() {
@@ -215,14 +215,14 @@ impl<T: OpCode + Send + 'static> Drop for Stray<T> {
 }
 
 /// A task that runs an operation for another thread.
-struct Errand<T: OpCode + Send + 'static> {
+struct RemoteOperation<T: OpCode + Send + 'static> {
     operation: Operation<T>,
     given_up: oneshot::Receiver<()>,
 }
 
-impl<T: OpCode + Send + 'static> Unpin for Errand<T> {}
+impl<T: OpCode + Send + 'static> Unpin for RemoteOperation<T> {}
 
-impl<T: OpCode + Send + 'static> Future for Errand<T> {
+impl<T: OpCode + Send + 'static> Future for RemoteOperation<T> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use zonda_runtime::AnyRuntime;
 
 use super::intake::Intake;
-use super::sources::{About, Heard};
+use super::sources::{QueriedSources, SampleOrigin};
 use crate::handle::Session;
 use crate::query::{ConsolidationMode, QueryTarget, Reply, ReplyKeyExpr, Selector};
 
@@ -33,17 +33,17 @@ const TIMES: u32 = 4;
 
 /// Time limits of a query.
 #[derive(Debug)]
-struct Patience {
+struct QueryTimeLimits {
     /// Time of the query, or of its last reply.
     since: Instant,
     /// The longest silence so far; `None` before the first reply.
     longest: Option<Duration>,
 }
 
-impl Patience {
-    fn new(now: Instant) -> Patience {
+impl QueryTimeLimits {
+    fn new(now: Instant) -> QueryTimeLimits {
         let longest = None;
-        Patience {
+        QueryTimeLimits {
             since: now,
             longest,
         }
@@ -67,10 +67,10 @@ impl Patience {
 }
 
 /// A query and the subscriber that sends it.
-struct Asked {
+struct SubscriberQuery {
     intake: Arc<Intake>,
-    about: About,
-    patience: Mutex<Patience>,
+    about: QueriedSources,
+    patience: Mutex<QueryTimeLimits>,
     /// Set once the sources do not wait for it any more.
     is_released: AtomicBool,
     /// Set once the last of its replies has come.
@@ -78,14 +78,14 @@ struct Asked {
     over: Event,
 }
 
-impl Asked {
+impl SubscriberQuery {
     fn take(&self, reply: Reply) {
         self.patience.lock().hear(Instant::now());
         let Ok(sample) = reply.into_result() else {
             return;
         };
         if self.intake.key.intersects(sample.key_expr()) {
-            self.intake.take(sample, Heard::Answered);
+            self.intake.take(sample, SampleOrigin::Answered);
         }
     }
 
@@ -118,7 +118,7 @@ impl Asked {
 }
 
 /// The end of a query, at the drop after its last reply.
-struct Answering(Arc<Asked>);
+struct Answering(Arc<SubscriberQuery>);
 
 impl Drop for Answering {
     fn drop(&mut self) {
@@ -129,14 +129,14 @@ impl Drop for Answering {
 }
 
 /// A query before it is sent. It counts as answered when this is dropped.
-pub(super) struct Unasked(Answering);
+pub(super) struct UnsentQuery(Answering);
 
-impl Unasked {
-    pub fn new(intake: &Arc<Intake>, about: About) -> Unasked {
-        Unasked(Answering(Arc::new(Asked {
+impl UnsentQuery {
+    pub fn new(intake: &Arc<Intake>, about: QueriedSources) -> UnsentQuery {
+        UnsentQuery(Answering(Arc::new(SubscriberQuery {
             intake: Arc::clone(intake),
             about,
-            patience: Mutex::new(Patience::new(Instant::now())),
+            patience: Mutex::new(QueryTimeLimits::new(Instant::now())),
             is_released: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             over: Event::new(),
@@ -145,11 +145,11 @@ impl Unasked {
 
     /// Sends the query, and waits until the sources need not wait any more.
     pub async fn ask(self, session: Session, selector: Selector<'static>) {
-        let Unasked(answering) = self;
+        let UnsentQuery(answering) = self;
         let asked = Arc::clone(&answering.0);
         let timeout = asked.intake.query_timeout;
         let token = asked.intake.questions.clone();
-        *asked.patience.lock() = Patience::new(Instant::now());
+        *asked.patience.lock() = QueryTimeLimits::new(Instant::now());
         let get = session.get(selector).callback(move |reply| {
             // Named so that the closure owns the whole of it, and ends the query when it is
             // dropped.
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_question_is_waited_for_as_long_as_it_brings_something() {
         let begin = Instant::now();
-        let mut patience = Patience::new(begin);
+        let mut patience = QueryTimeLimits::new(begin);
         assert_eq!(patience.over(), begin + FIRST);
         let soon = begin + Duration::from_millis(10);
         patience.hear(soon);

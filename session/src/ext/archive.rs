@@ -12,7 +12,7 @@ use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use super::cache::Chosen;
 use super::ledger::Ledger;
-use super::share::{Place, Shares};
+use super::share::{AnswerSlot, Shares};
 use crate::error::{AnswerError, DeclareError};
 use crate::handle::Session;
 use crate::pubsub::Publisher;
@@ -24,7 +24,7 @@ use crate::wait::Operation;
 pub(super) struct Archive(#[expect(dead_code, reason = "held")] Queryable<()>);
 
 /// The samples of a publisher, and their common data.
-pub(super) struct Shelf {
+pub(super) struct CachedSamples {
     ledger: Arc<Mutex<Ledger>>,
     is_numbered: bool,
     key: KeyExpr<'static>,
@@ -38,26 +38,26 @@ impl Archive {
     pub fn open(
         session: &Session,
         own: &KeyExpr<'static>,
-        shelf: Shelf,
+        shelf: CachedSamples,
     ) -> Result<Archive, DeclareError> {
         let shelf = Arc::new(shelf);
         let queryable = session
             .declare_queryable(own)
-            .callback(move |query| Shelf::answer(&shelf, query))
+            .callback(move |query| CachedSamples::answer(&shelf, query))
             .perform()?;
         Ok(Archive(queryable))
     }
 }
 
-impl Shelf {
+impl CachedSamples {
     pub fn new(
         publisher: &Publisher<'_>,
         is_numbered: bool,
         ledger: &Arc<Mutex<Ledger>>,
         node: &Node,
-    ) -> Shelf {
+    ) -> CachedSamples {
         let max_bytes = ledger.lock().max_bytes();
-        Shelf {
+        CachedSamples {
             shares: Shares::new(max_bytes),
             ledger: Arc::clone(ledger),
             is_numbered,
@@ -107,7 +107,7 @@ impl Shelf {
     }
 
     /// Sends the chosen samples, as fast as the share of the asker allows.
-    async fn send(&self, query: &Query, mut place: Option<Place>) -> Result<(), AnswerError> {
+    async fn send(&self, query: &Query, mut place: Option<AnswerSlot>) -> Result<(), AnswerError> {
         for sample in self.chosen(query) {
             let bytes = sample.bytes();
             self.reply(query, sample).await?;

@@ -19,14 +19,14 @@ use crate::time::Timestamp;
 #[derive(Debug, Default)]
 struct Cached {
     payload: ZBytes,
-    beside: Beside,
+    beside: SampleExtras,
     /// Memory that it takes, in bytes.
     bytes: usize,
 }
 
 /// The parts of a sample other than its payload: none usually.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
+pub(super) struct SampleExtras {
     timestamp: Option<Timestamp>,
     rest: Option<Box<Rest>>,
 }
@@ -39,11 +39,11 @@ struct Rest {
     attachment: Option<ZBytes>,
 }
 
-impl Beside {
+impl SampleExtras {
     /// Returns no parts. A constant would be copied as a whole.
     #[inline(always)]
-    pub fn nothing() -> Beside {
-        Beside {
+    pub fn nothing() -> SampleExtras {
+        SampleExtras {
             timestamp: None,
             rest: None,
         }
@@ -51,7 +51,7 @@ impl Beside {
 
     /// Returns the parts of a message of a publisher whose puts have this encoding. The payload is
     /// shared.
-    pub fn of(message: &Message, encoding: &Encoding) -> Beside {
+    pub fn of(message: &Message, encoding: &Encoding) -> SampleExtras {
         let is_usual = message.kind == SampleKind::Put
             && message.attachment.is_none()
             && message.encoding == *encoding;
@@ -60,7 +60,7 @@ impl Beside {
             encoding: message.encoding.clone(),
             attachment: message.attachment.clone(),
         };
-        Beside {
+        SampleExtras {
             timestamp: message.timestamp,
             rest: (!is_usual).then(|| Box::new(rest())),
         }
@@ -101,7 +101,7 @@ impl Chosen {
 
 /// Samples evicted for a new one. Their payloads may run users' code when they are dropped, so no lock is held then.
 #[derive(Debug, Default)]
-pub(super) struct Spilled {
+pub(super) struct EvictedSamples {
     /// The payload of the oldest sample, which the new one has replaced, if it may be shared.
     payload: Option<Payload>,
     /// Samples that had more than a payload, or were evicted for want of bytes.
@@ -111,10 +111,10 @@ pub(super) struct Spilled {
 #[derive(Debug, Default)]
 struct Others(Vec<Cached>);
 
-impl Spilled {
+impl EvictedSamples {
     #[cold]
     fn take(&mut self, rest: Box<Rest>) {
-        let beside = Beside {
+        let beside = SampleExtras {
             timestamp: None,
             rest: Some(rest),
         };
@@ -171,7 +171,7 @@ impl Cache {
 
     /// Inserts a sample, and evicts the oldest ones. Its payload is shared.
     #[inline(always)]
-    pub fn keep(&mut self, payload: &ZBytes, beside: Beside, spilled: &mut Spilled) {
+    pub fn keep(&mut self, payload: &ZBytes, beside: SampleExtras, spilled: &mut EvictedSamples) {
         let place = match self.count == self.max_samples {
             true => self.oldest(),
             false => self.free(),
@@ -229,7 +229,7 @@ impl Cache {
 
     /// Evicts the oldest samples until the rest has few enough bytes.
     #[cold]
-    fn spill(&mut self, spilled: &mut Spilled) {
+    fn spill(&mut self, spilled: &mut EvictedSamples) {
         while self.bytes > self.max_bytes && self.count > 0 {
             let place = self.oldest();
             let Some(slot) = self.slots.get_mut(place) else {
@@ -354,11 +354,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::publication::Service;
+    use crate::publication::MessageQos;
     use crate::time::Ntp64;
 
     fn message(payload: impl Into<ZBytes>) -> Message {
-        Message::put(payload.into(), Service::default(), Duration::ZERO)
+        Message::put(payload.into(), MessageQos::default(), Duration::ZERO)
     }
 
     fn empty(config: &CacheConfig) -> Cache {
@@ -367,8 +367,8 @@ mod tests {
 
     /// Caches a put that has a payload only; returns the payloads of the evicted samples.
     fn put(cache: &mut Cache, payload: impl Into<ZBytes>) -> Vec<ZBytes> {
-        let mut spilled = Spilled::default();
-        cache.keep(&payload.into(), Beside::nothing(), &mut spilled);
+        let mut spilled = EvictedSamples::default();
+        cache.keep(&payload.into(), SampleExtras::nothing(), &mut spilled);
         let one = spilled.payload.map(ZBytes::from);
         let others = spilled.others.map_or_else(Vec::new, |others| others.0);
         let others = others.into_iter().map(|sample| sample.payload);
@@ -376,8 +376,8 @@ mod tests {
     }
 
     fn keep(cache: &mut Cache, message: &Message, usual: &Encoding) {
-        let beside = Beside::of(message, usual);
-        cache.keep(&message.payload, beside, &mut Spilled::default());
+        let beside = SampleExtras::of(message, usual);
+        cache.keep(&message.payload, beside, &mut EvictedSamples::default());
     }
 
     /// Returns a cache with the samples of the numbers from 0 on.
@@ -476,7 +476,7 @@ mod tests {
         put.encoding = Encoding::APPLICATION_JSON;
         put.attachment = None;
         all.push(put);
-        all.push(Message::delete(Service::default(), Duration::ZERO));
+        all.push(Message::delete(MessageQos::default(), Duration::ZERO));
         let mut bytes = Vec::new();
         for message in &all {
             let before = cache.bytes;

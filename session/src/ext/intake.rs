@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
-use zonda_runtime::serial::{Locked, SerialQueue, Turn};
+use zonda_runtime::serial::{DrainTurn, Locked, SerialQueue};
 use zonda_runtime::{Runtime, with_runtime};
 
-use super::answering::Unasked;
+use super::answering::UnsentQuery;
 use super::history::HistoryConfig;
 use super::keys::{Source, cache_of, caches};
 use super::miss::Listeners;
 use super::serialization::z_deserialize;
-use super::sources::{About, Heard, Question, Sources, Step, Wanted};
+use super::sources::{CacheQuery, QueriedSources, RequestedSamples, SampleOrigin, Sources, Step};
 use super::ticker::Ticker;
+use crate::callback_group::{CallbackGroup, GroupMembership, InsideCallback};
 use crate::cancellation::CancellationToken;
-use crate::gone::{Gone, Here, Inside};
 use crate::handle::WeakSession;
 use crate::handlers::{Callback, Stored};
 use crate::liveliness::LivelinessToken;
@@ -34,7 +34,7 @@ const BACKLOG_MAX: usize = 1024;
 
 /// Takes the turn to carry out waiting steps, if there are any and no other thread has it; a thread
 /// that has added many waits for it.
-pub(super) fn take_turn<Q>(mut waiting: Locked<'_, Q>, backlog: usize) -> Option<Turn> {
+pub(super) fn take_turn<Q>(mut waiting: Locked<'_, Q>, backlog: usize) -> Option<DrainTurn> {
     match backlog {
         0 => None,
         1..BACKLOG_MAX => waiting.take_turn(),
@@ -54,7 +54,7 @@ pub(super) struct Declared {
 /// The callback of a subscriber, and its membership in groups, which is dropped after it.
 pub(super) struct Called {
     pub callback: Callback<Sample>,
-    pub _here: Here,
+    pub _here: GroupMembership,
 }
 
 /// The path of all samples, answers, heartbeats and tokens to a subscriber.
@@ -69,7 +69,7 @@ pub(super) struct Intake {
     /// The callback; empty once the subscriber has ended.
     pub callback: ArcSwapOption<Called>,
     /// Completes when the callback is dropped.
-    pub gone: Gone,
+    pub gone: CallbackGroup,
     pub misses: Listeners,
     pub questions: CancellationToken,
     /// The declarations of a subscriber that lives as long as its session.
@@ -78,7 +78,7 @@ pub(super) struct Intake {
 
 impl Intake {
     /// Handles a sample.
-    pub fn take(self: &Arc<Self>, sample: Sample, heard: Heard) {
+    pub fn take(self: &Arc<Self>, sample: Sample, heard: SampleOrigin) {
         let sample = match self.stores {
             true => sample.before_storing(),
             false => sample,
@@ -126,7 +126,7 @@ impl Intake {
         match step {
             Step::Deliver(sample) => {
                 if let Some(called) = self.callback.load_full() {
-                    let _inside = Inside::enter();
+                    let _inside = InsideCallback::enter();
                     called.callback.call(sample);
                 }
             }
@@ -139,8 +139,8 @@ impl Intake {
     }
 
     /// Sends a query on a separate task: no link waits until it is sent.
-    fn ask(self: &Arc<Self>, question: Question) {
-        let unasked = Unasked::new(self, question.about);
+    fn ask(self: &Arc<Self>, question: CacheQuery) {
+        let unasked = UnsentQuery::new(self, question.about);
         let (Some(session), Ok(selector)) = (self.session.upgrade(), self.selector(&question))
         else {
             return;
@@ -151,18 +151,18 @@ impl Intake {
         with_runtime!(&runtime, runtime => runtime.spawn_brief("zonda-recovery", ask));
     }
 
-    fn selector(&self, question: &Question) -> Result<Selector<'static>, KeyExprError> {
+    fn selector(&self, question: &CacheQuery) -> Result<Selector<'static>, KeyExprError> {
         let key = match (&question.key, question.about) {
             (Some(key), _) => key.clone(),
-            (None, About::One(Source::Numbered(id))) => cache_of(&self.key, id)?,
+            (None, QueriedSources::One(Source::Numbered(id))) => cache_of(&self.key, id)?,
             (None, _) => caches(&self.key)?,
         };
         let parameters = match question.wanted {
-            Wanted::History => match &self.history {
+            RequestedSamples::History => match &self.history {
                 Some(history) => history.parameters(),
                 None => Parameters::empty(),
             },
-            Wanted::Numbers { from, to } => {
+            RequestedSamples::Numbers { from, to } => {
                 let text = |number: Option<u32>| number.map_or(String::new(), |n| n.to_string());
                 Parameters::from(format!("_sn={}..{}", text(from), text(to)))
             }

@@ -5,7 +5,7 @@
 
 use std::time::SystemTime;
 
-use super::cache::{Beside, Cache, Chosen, Spilled};
+use super::cache::{Cache, Chosen, EvictedSamples, SampleExtras};
 use super::cache_config::CacheConfig;
 use crate::bytes::{Encoding, ZBytes};
 use crate::query::Parameters;
@@ -33,7 +33,12 @@ impl Ledger {
 
     /// Enters a sample and returns its number. Evicted samples go to `spilled`.
     #[inline(always)]
-    pub fn enter(&mut self, payload: &ZBytes, beside: Beside, spilled: &mut Spilled) -> u32 {
+    pub fn enter(
+        &mut self,
+        payload: &ZBytes,
+        beside: SampleExtras,
+        spilled: &mut EvictedSamples,
+    ) -> u32 {
         let number = self.published as u32;
         self.published += 1;
         self.cache.keep(payload, beside, spilled);

@@ -8,8 +8,8 @@ use super::error::AdvancedError;
 use super::intake::Intake;
 use super::keys::publishers;
 use super::miss::{Listeners, Miss};
+use crate::callback_group::{CallbackGroup, Ended};
 use crate::error::DeclareError;
-use crate::gone::{Ended, Gone};
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, handler_setters, used_as_handler,
 };
@@ -53,7 +53,7 @@ impl<H: IntoHandler<Miss>> Operation for SampleMissListenerBuilder<'_, H> {
     /// Declares the listener; does not block.
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let (listener, handler) = self.handler.into_patient();
-        let gone = Gone::default();
+        let gone = CallbackGroup::default();
         let number = self.listeners.add(listener, &gone);
         let listeners = Some(self.listeners.clone());
         Ok(SampleMissListener {
@@ -103,7 +103,7 @@ pub struct SampleMissListener<H = FifoChannelHandler<Miss>> {
     listeners: Option<Listeners>,
     number: u64,
     handler: H,
-    gone: Gone,
+    gone: CallbackGroup,
 }
 
 impl<H> SampleMissListener<H> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use zonda_codec::EntityGlobalId;
 
-use crate::gone::{Gone, Here, Inside};
+use crate::callback_group::{CallbackGroup, GroupMembership, InsideCallback};
 use crate::handlers::{Patient, Stored};
 
 /// A number of consecutive samples of one publisher that were lost and could not be recovered.
@@ -41,7 +41,7 @@ pub(super) struct Listeners(Arc<Mutex<Listening>>);
 
 struct Listening {
     /// The group of the subscriber, whose end also waits for the listeners.
-    subscriber: Gone,
+    subscriber: CallbackGroup,
     /// Set once the subscriber has ended.
     is_over: bool,
     next: u64,
@@ -50,11 +50,11 @@ struct Listening {
 
 struct Told {
     listener: Patient<Miss>,
-    _here: Here,
+    _here: GroupMembership,
 }
 
 impl Listeners {
-    pub fn new(subscriber: Gone) -> Listeners {
+    pub fn new(subscriber: CallbackGroup) -> Listeners {
         Listeners(Arc::new(Mutex::new(Listening {
             subscriber,
             is_over: false,
@@ -64,11 +64,11 @@ impl Listeners {
     }
 
     /// Adds a listener that has entered `gone`; the returned number removes it.
-    pub fn add(&self, listener: Patient<Miss>, gone: &Gone) -> u64 {
+    pub fn add(&self, listener: Patient<Miss>, gone: &CallbackGroup) -> u64 {
         let mut listening = self.0.lock();
         let told = Told {
             listener,
-            _here: Here::of([Some(gone), Some(&listening.subscriber), None]),
+            _here: GroupMembership::of([Some(gone), Some(&listening.subscriber), None]),
         };
         let number = listening.next;
         listening.next += 1;
@@ -109,7 +109,7 @@ impl Listeners {
             .map(|(_, l)| Arc::clone(l))
             .collect();
         for told in all {
-            let _inside = Inside::enter();
+            let _inside = InsideCallback::enter();
             if told.listener.call(miss).is_some() {
                 tracing::warn!(
                     ?miss,
@@ -128,7 +128,7 @@ mod tests {
     /// of the callback.
     #[test]
     fn a_listener_to_losses_is_waited_for() {
-        let (subscriber, gone) = (Gone::default(), Gone::default());
+        let (subscriber, gone) = (CallbackGroup::default(), CallbackGroup::default());
         let listeners = Listeners::new(subscriber.clone());
         let (begun, begins) = std::sync::mpsc::channel();
         let (go, goes) = std::sync::mpsc::channel::<()>();

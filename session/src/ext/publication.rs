@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::cache::Beside;
+use super::cache::SampleExtras;
 use super::publisher::AdvancedPublisher;
 use crate::Outcome;
 use crate::bytes::{Encoding, OptionZBytes};
@@ -73,7 +73,7 @@ impl<'a> AdvancedPublicationBuilder<'a> {
     #[inline(always)]
     fn pass(&self) -> Option<Passing> {
         let plain = self.put.plain()?;
-        let number = (self.publisher).enter(self.put.payload(), Beside::nothing());
+        let number = (self.publisher).enter(self.put.payload(), SampleExtras::nothing());
         Some(self.put.pass(&plain, number))
     }
 

@@ -10,12 +10,12 @@ use zonda_codec::{EntityGlobalId, KeyExpr};
 use zonda_router::node::{Node, PublisherCounts};
 
 use super::archive::Archive;
-use super::cache::{Beside, Spilled};
+use super::cache::{EvictedSamples, SampleExtras};
 use super::ledger::Ledger;
 use super::publication::AdvancedPublicationBuilder;
 use super::ticker::Ticker;
 use crate::bytes::{Encoding, ZBytes};
-use crate::gone::Ended;
+use crate::callback_group::Ended;
 use crate::liveliness::LivelinessToken;
 use crate::matching::{MatchingListenerBuilder, MatchingStatus};
 use crate::publication::Message;
@@ -124,7 +124,7 @@ impl<'a> AdvancedPublisher<'a> {
         if message.timestamp.is_none() && self.stamps {
             message.timestamp = Some(self.node.new_timestamp());
         }
-        let beside = Beside::of(message, self.publisher.encoding());
+        let beside = SampleExtras::of(message, self.publisher.encoding());
         let number = self.enter(&message.payload, beside);
         if let Some(sn) = number {
             let id = self.publisher.id();
@@ -134,8 +134,8 @@ impl<'a> AdvancedPublisher<'a> {
 
     /// Caches a sample; returns its number if the samples are numbered.
     #[inline(always)]
-    pub(super) fn enter(&self, payload: &ZBytes, beside: Beside) -> Option<u32> {
-        let mut spilled = Spilled::default();
+    pub(super) fn enter(&self, payload: &ZBytes, beside: SampleExtras) -> Option<u32> {
+        let mut spilled = EvictedSamples::default();
         let number = self.ledger.lock().enter(payload, beside, &mut spilled);
         spilled.let_go();
         self.is_numbered.then_some(number)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
 
-use super::archive::{Archive, Shelf};
+use super::archive::{Archive, CachedSamples};
 use super::cache_config::CacheConfig;
 use super::error::AdvancedError;
 use super::heartbeat::MissDetectionConfig;
@@ -173,7 +173,7 @@ impl<'b> Operation for AdvancedPublisherBuilder<'_, 'b, '_> {
         let nothing = CacheConfig::default().max_samples(0);
         let ledger = Ledger::new(cache.unwrap_or(&nothing), publisher.encoding());
         let ledger = Arc::new(Mutex::new(ledger));
-        let shelf = || Shelf::new(&publisher, is_numbered, &ledger, session.node());
+        let shelf = || CachedSamples::new(&publisher, is_numbered, &ledger, session.node());
         let archive = cache.map(|_| Archive::open(session, &own, shelf()));
         let heartbeats = match &self.miss_detection {
             Some(detection) => detection.start(session, &own, &ledger)?,

@@ -90,7 +90,7 @@ pub(super) struct Shares {
 }
 
 /// The place of an answer among those of its neighbour.
-pub(super) struct Place {
+pub(super) struct AnswerSlot {
     share: Arc<Share>,
     is_small: bool,
     /// Bytes that the query was charged for when it came, and that have not been sent.
@@ -186,7 +186,7 @@ impl Queued {
     }
 
     /// Waits for the turn of a large answer.
-    pub async fn turn(self) -> Place {
+    pub async fn turn(self) -> AnswerSlot {
         let share = Arc::clone(&self.share);
         while self.small.is_none() && !share.has_turn() {
             let ended = share.ended.listen();
@@ -195,7 +195,7 @@ impl Queued {
             }
             ended.await;
         }
-        Place {
+        AnswerSlot {
             share,
             is_small: self.small.is_some(),
             paid: self.small.unwrap_or(0),
@@ -209,7 +209,7 @@ impl Drop for Queued {
     }
 }
 
-impl Place {
+impl AnswerSlot {
     /// Charges bytes that are sent, and returns the time to wait before the next ones.
     pub fn take(&mut self, bytes: usize, now: Instant) -> Duration {
         let paid = self.paid.min(bytes);
@@ -226,7 +226,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for AnswerSlot {
     fn drop(&mut self) {
         if !self.is_small {
             self.share.state.lock().answering -= 1;
@@ -247,7 +247,7 @@ mod tests {
         ZenohId::random_from(number)
     }
 
-    fn turn(share: &Arc<Share>, bytes: usize, now: Instant) -> Place {
+    fn turn(share: &Arc<Share>, bytes: usize, now: Instant) -> AnswerSlot {
         let queued = share.queue(bytes, now).expect("few wait");
         assert_eq!(queued.pause(), Duration::ZERO);
         block_on(queued.turn())
@@ -275,7 +275,7 @@ mod tests {
     fn large_answers_take_turns_and_few_questions_wait() {
         let (shares, now) = (Shares::new(CACHE), Instant::now());
         let share = shares.of(id(1), now);
-        let places: Vec<Place> = (0..TURNS).map(|_| turn(&share, CACHE, now)).collect();
+        let places: Vec<AnswerSlot> = (0..TURNS).map(|_| turn(&share, CACHE, now)).collect();
         assert!(!share.has_turn());
         let queue = || share.queue(CACHE, now);
         let waiting: Vec<Queued> = (0..WAITING_MAX).filter_map(|_| queue()).collect();

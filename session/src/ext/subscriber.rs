@@ -9,7 +9,7 @@ use zonda_codec::{EntityGlobalId, KeyExpr};
 
 use super::intake::{Declared, Intake};
 use super::listeners::{PublisherDetectionBuilder, SampleMissListenerBuilder};
-use crate::gone::Ended;
+use crate::callback_group::Ended;
 use crate::handlers::{FifoChannelHandler, used_as_handler};
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;

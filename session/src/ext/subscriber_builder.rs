@@ -14,10 +14,10 @@ use super::history::{HistoryConfig, RecoveryConfig};
 use super::intake::{Called, Declared, Intake};
 use super::keys;
 use super::miss::Listeners;
-use super::sources::{Heard, Rules, Sources};
+use super::sources::{Rules, SampleOrigin, Sources};
 use super::subscriber::AdvancedSubscriber;
 use super::ticker::Ticker;
-use crate::gone::{Gone, Here};
+use crate::callback_group::{CallbackGroup, GroupMembership};
 use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
 use crate::liveliness::LivelinessToken;
@@ -64,7 +64,7 @@ impl<'a, 'b, 'c, H> AdvancedSubscriberBuilderExt<'a, 'b, 'c, H> for SubscriberBu
         AdvancedSubscriberBuilder {
             session: self.session,
             key: self.key,
-            manner: Manner {
+            manner: SubscriberOptions {
                 origin: self.origin,
                 history: None,
                 recovery: None,
@@ -79,7 +79,7 @@ impl<'a, 'b, 'c, H> AdvancedSubscriberBuilderExt<'a, 'b, 'c, H> for SubscriberBu
 
 /// Options of an advanced subscriber.
 #[derive(Debug)]
-struct Manner<'c> {
+struct SubscriberOptions<'c> {
     origin: Locality,
     history: Option<HistoryConfig>,
     recovery: Option<RecoveryConfig>,
@@ -94,7 +94,7 @@ struct Manner<'c> {
 pub struct AdvancedSubscriberBuilder<'a, 'b, 'c, H = DefaultHandler> {
     session: &'a Session,
     key: Result<KeyExpr<'b>, KeyExprError>,
-    manner: Manner<'c>,
+    manner: SubscriberOptions<'c>,
     handler: H,
 }
 
@@ -173,8 +173,8 @@ impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_,
         let meta = manner.meta.clone().transpose()?;
         // The intake holds what all declarations share.
         let (callback, handler) = handler.into_handler();
-        let gone = Gone::default();
-        let _here = Here::of([Some(&gone), None, None]);
+        let gone = CallbackGroup::default();
+        let _here = GroupMembership::of([Some(&gone), None, None]);
         let misses = Listeners::new(gone.clone());
         let intake = Arc::new(Intake {
             session: session.downgrade(),
@@ -196,7 +196,7 @@ impl<H: IntoHandler<Sample>> Operation for AdvancedSubscriberBuilder<'_, '_, '_,
             .allowed_origin(manner.origin)
             .callback(move |sample| {
                 let Ending(intake) = &ending;
-                intake.take(sample, Heard::Live);
+                intake.take(sample, SampleOrigin::Live);
             })
             .perform()?;
         // The history is queried once the subscriber is declared, so that no sample is missed
@@ -229,7 +229,7 @@ impl Drop for Ending {
     }
 }
 
-impl Manner<'_> {
+impl SubscriberOptions<'_> {
     fn check(&self) -> Result<(), AdvancedError> {
         let history = self.history.unwrap_or_default();
         if history.max_samples == Some(0) {

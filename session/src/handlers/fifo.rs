@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use zonda_runtime::Origin;
 
 use super::fifo_reading::{FifoIntoIter, FifoIntoStream, FifoIter, FifoRecv, FifoStream};
-use super::room::{Beyond, Room};
+use super::room::{ExcessValues, FullQueuePolicy};
 use super::{Callback, IntoHandler, Patient, RecvError, Stored, Taken};
 
 /// A bounded queue in order of arrival: the default handler.
@@ -82,7 +82,7 @@ impl<T: Stored + Send + 'static> IntoHandler<T> for FifoChannel {
     fn into_handler(self) -> (Callback<T>, Self::Handler) {
         let (sender, receiver) = flume::bounded::<T>(self.capacity);
         let dropped = Arc::new(AtomicU64::new(0));
-        let beyond = T::ASKS.then(|| Arc::new(Beyond::new()));
+        let beyond = T::ASKS.then(|| Arc::new(ExcessValues::new()));
         let handler = FifoChannelHandler {
             receiver,
             dropped: dropped.clone(),
@@ -160,12 +160,19 @@ impl FifoChannel {
     }
 
     /// Queues a query or a reply; returns it if that fails.
-    fn keep_asking<T>(&self, sender: &flume::Sender<T>, beyond: &Beyond<T>, value: T) -> Option<T> {
-        match (Room::here(), self.overflow) {
-            (Room::First, _) => beyond.push_first(value),
-            (Room::Last, _) => beyond.push_last(value),
-            (Room::Usual, _) | (_, Overflow::DropNewest) => return self.keep(sender, value),
-            (Room::Until(mut deadline), overflow) => {
+    fn keep_asking<T>(
+        &self,
+        sender: &flume::Sender<T>,
+        beyond: &ExcessValues<T>,
+        value: T,
+    ) -> Option<T> {
+        match (FullQueuePolicy::here(), self.overflow) {
+            (FullQueuePolicy::First, _) => beyond.push_first(value),
+            (FullQueuePolicy::Last, _) => beyond.push_last(value),
+            (FullQueuePolicy::Usual, _) | (_, Overflow::DropNewest) => {
+                return self.keep(sender, value);
+            }
+            (FullQueuePolicy::Until(mut deadline), overflow) => {
                 if let Overflow::WaitAtMost(limit) = overflow {
                     deadline = deadline.min(zonda_runtime::after(limit));
                 }
@@ -183,7 +190,7 @@ pub struct FifoChannelHandler<T> {
     pub(super) receiver: flume::Receiver<T>,
     dropped: Arc<AtomicU64>,
     /// Values beyond the capacity, of queues for queries and replies only.
-    beyond: Option<Arc<Beyond<T>>>,
+    beyond: Option<Arc<ExcessValues<T>>>,
     origin: Origin,
 }
 

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 /// Treatment of the current thread's value by a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum FullQueuePolicy {
     /// Treatment by the policy of the queue.
     Usual,
     /// The queue waits at most until then, when the value expires.
@@ -26,19 +26,19 @@ pub(crate) enum Room {
 }
 
 thread_local! {
-    static ROOM: Cell<Room> = const { Cell::new(Room::Usual) };
+    static ROOM: Cell<FullQueuePolicy> = const { Cell::new(FullQueuePolicy::Usual) };
 }
 
-impl Room {
+impl FullQueuePolicy {
     /// Returns the treatment that is set on this thread.
-    pub(super) fn here() -> Room {
+    pub(super) fn here() -> FullQueuePolicy {
         ROOM.get()
     }
 
     /// Runs `call` with this treatment.
     pub(crate) fn during(self, call: impl FnOnce()) {
         /// Guard that restores the previous treatment, after a panic too.
-        struct Before(Room);
+        struct Before(FullQueuePolicy);
         impl Drop for Before {
             fn drop(&mut self) {
                 ROOM.set(self.0);
@@ -51,14 +51,14 @@ impl Room {
 
 /// Values that a queue took beyond its capacity.
 #[derive(Debug)]
-pub(super) struct Beyond<T> {
+pub(super) struct ExcessValues<T> {
     first: Mutex<VecDeque<T>>,
     last: Mutex<VecDeque<T>>,
 }
 
-impl<T> Beyond<T> {
-    pub fn new() -> Beyond<T> {
-        Beyond {
+impl<T> ExcessValues<T> {
+    pub fn new() -> ExcessValues<T> {
+        ExcessValues {
             first: Mutex::default(),
             last: Mutex::default(),
         }

@@ -12,7 +12,7 @@ use zonda_router::table::Notice;
 use crate::cancellation::CancellationToken;
 use crate::handle::Session;
 use crate::handlers::{DefaultHandler, IntoHandler, handler_setters};
-use crate::listening::Told;
+use crate::listening::NoticeHandler;
 use crate::namespace::incoming;
 use crate::query::Reply;
 use crate::sample::Sample;
@@ -124,7 +124,7 @@ impl<H: IntoHandler<Reply>> Operation for LivelinessGetBuilder<'_, '_, H> {
             }
         });
         let listeners = self.session.listeners();
-        let told = Told {
+        let told = NoticeHandler {
             tell,
             stores: H::STORES,
             group: group.as_ref(),

@@ -8,7 +8,7 @@ use zonda_router::table::Notice;
 
 use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
-use crate::listening::Told;
+use crate::listening::NoticeHandler;
 use crate::namespace::incoming;
 use crate::pubsub::Subscriber;
 use crate::sample::Sample;
@@ -79,7 +79,7 @@ impl<H: IntoHandler<Sample>> Operation for LivelinessSubscriberBuilder<'_, '_, H
         // The node knows the whole key.
         let listeners = self.session.listeners();
         let outgoing = self.session.outgoing(&key)?;
-        let told = Told {
+        let told = NoticeHandler {
             tell,
             stores: H::STORES,
             group: None,

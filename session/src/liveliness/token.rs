@@ -7,7 +7,7 @@ use std::fmt;
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{DeclareError, Node, TokenId};
 
-use crate::gone::Ended;
+use crate::callback_group::Ended;
 use crate::handle::Session;
 use crate::wait::{Operation, ready_at_once};
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use zonda_codec::{CongestionControl, KeyExpr, KeyExprError, Priority, SourceInfo};
 use zonda_router::node::{IncomingQuery, QueryableId, Wait as Limit};
 
-use super::manner::ReplyKeyExpr;
+use super::options::ReplyKeyExpr;
 use super::parameters::Parameters;
 use super::reply_builder::{
     ReplyBuilder, ReplyBuilderDelete, ReplyBuilderPut, ReplyErrBuilder, ReplySample,
@@ -19,7 +19,7 @@ use super::selector::Selector;
 use crate::bytes::{Encoding, ZBytes};
 use crate::handlers::Stored;
 use crate::namespace::Namespace;
-use crate::publication::{Message, Service};
+use crate::publication::{Message, MessageQos};
 use crate::sample::Sample;
 
 /// A query to answer: with any number of replies, or with an error.
@@ -42,7 +42,7 @@ use crate::sample::Sample;
 pub struct Query {
     asked: IncomingQuery,
     key: KeyExpr<'static>,
-    place: std::sync::Arc<Place>,
+    place: std::sync::Arc<AnsweringQueryable>,
     parameters: Parameters<'static>,
     payload: Option<ZBytes>,
     encoding: Option<Encoding>,
@@ -50,7 +50,7 @@ pub struct Query {
 }
 
 /// The queryable that got a query.
-pub(super) struct Place {
+pub(super) struct AnsweringQueryable {
     /// The id, known once the queryable is declared.
     pub id: OnceLock<QueryableId>,
     /// Default limit of the wait of a reply.
@@ -64,7 +64,7 @@ impl Query {
     pub(super) fn new(
         asked: IncomingQuery,
         key: KeyExpr<'static>,
-        place: std::sync::Arc<Place>,
+        place: std::sync::Arc<AnsweringQueryable>,
     ) -> Query {
         let parameters = match asked.parameters() {
             "" => Parameters::empty(),
@@ -167,7 +167,7 @@ impl Query {
         K: TryInto<KeyExpr<'b>>,
         K::Error: Into<KeyExprError>,
     {
-        let message = Message::put(payload.into(), Service::default(), self.place.limit);
+        let message = Message::put(payload.into(), MessageQos::default(), self.place.limit);
         ReplyBuilder::new(self, key.try_into().map_err(Into::into), message)
     }
 
@@ -177,7 +177,7 @@ impl Query {
         K: TryInto<KeyExpr<'b>>,
         K::Error: Into<KeyExprError>,
     {
-        let message = Message::delete(Service::default(), self.place.limit);
+        let message = Message::delete(MessageQos::default(), self.place.limit);
         ReplyBuilder::new(self, key.try_into().map_err(Into::into), message)
     }
 

@@ -9,15 +9,15 @@ use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_router::node::{Node, OpenQuery, OutgoingQuery, QuerierFace};
 
 use super::consolidation::{ConsolidationMode, Merging};
-use super::manner::{Manner, Matter, manner_setters, matter_setters};
+use super::options::{QueryOptions, QueryParts, manner_setters, matter_setters};
 use super::parameters::{Parameters, TIME};
 use super::reply::Reply;
 use super::selector::Selector;
 use super::sink::{Cancellation, GetSink};
 use crate::bytes::ZBytes;
+use crate::callback_group::{CallbackGroup, GroupMembership};
 use crate::cancellation::CancellationToken;
 use crate::error::GetError;
-use crate::gone::{Gone, Here};
 use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
 use crate::namespace::Namespace;
@@ -33,8 +33,8 @@ use crate::wait::{Operation, OperationLater, Pending, awaited};
 pub struct SessionGetBuilder<'a, 'b, H = DefaultHandler> {
     pub(crate) session: &'a Session,
     pub(crate) selector: Result<Selector<'b>, KeyExprError>,
-    manner: Manner,
-    matter: Matter,
+    manner: QueryOptions,
+    matter: QueryParts,
     handler: H,
 }
 
@@ -43,8 +43,8 @@ impl<'a, 'b> SessionGetBuilder<'a, 'b, DefaultHandler> {
         SessionGetBuilder {
             session,
             selector,
-            manner: Manner::default(),
-            matter: Matter::default(),
+            manner: QueryOptions::default(),
+            matter: QueryParts::default(),
             handler: DefaultHandler::default(),
         }
     }
@@ -74,7 +74,7 @@ impl<H: IntoHandler<Reply>> Operation for SessionGetBuilder<'_, '_, H> {
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let limit = self.session.publish_limit();
         let (key, parameters) = self.selector?.split();
-        let inquiry = Inquiry {
+        let inquiry = UnsentGet {
             node: self.session.node(),
             groups: [Some(self.session.listeners().callbacks()), None],
             querier: None,
@@ -99,7 +99,7 @@ where
     fn perform_later(self) -> Self::Later {
         Box::pin(async move {
             let (key, parameters) = self.selector?.split();
-            let inquiry = Inquiry {
+            let inquiry = UnsentGet {
                 node: self.session.node(),
                 groups: [Some(self.session.listeners().callbacks()), None],
                 querier: None,
@@ -117,17 +117,17 @@ where
 awaited!(['a, H] SessionGetBuilder<'a, 'a, H> where H: IntoHandler<Reply> + Send + 'a, H::Handler: Send);
 
 /// A query that is about to be sent.
-pub(super) struct Inquiry<'a> {
+pub(super) struct UnsentGet<'a> {
     pub node: &'a Node,
     /// The groups of its callback.
-    pub groups: [Option<&'a Gone>; 2],
+    pub groups: [Option<&'a CallbackGroup>; 2],
     pub querier: Option<&'a QuerierFace>,
     /// The namespace of the session; `key` has it already.
     pub namespace: Option<&'a Arc<Namespace>>,
     pub key: &'a KeyExpr<'a>,
     pub parameters: Parameters<'a>,
-    pub manner: Manner,
-    pub matter: Matter,
+    pub manner: QueryOptions,
+    pub matter: QueryParts,
 }
 
 /// Wraps the callback: it gets replies with their keys below the namespace.
@@ -142,7 +142,7 @@ fn below(namespace: Arc<Namespace>, callback: Callback<Reply>) -> Callback<Reply
 /// Limit of timeouts.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-impl Inquiry<'_> {
+impl UnsentGet<'_> {
     /// Sends the query, waiting at most `limit` for slow peers.
     pub fn ask<H: IntoHandler<Reply>>(
         mut self,
@@ -191,7 +191,7 @@ impl Inquiry<'_> {
             deadline: zonda_runtime::after(self.timeout()),
             replies: 0,
             panics: 0,
-            _here: Here::of([first, second, token.as_ref()]),
+            _here: GroupMembership::of([first, second, token.as_ref()]),
         }
     }
 

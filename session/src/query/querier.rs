@@ -9,12 +9,12 @@ use std::time::Duration;
 use zonda_codec::{CongestionControl, EntityGlobalId, KeyExpr, KeyExprError, Priority};
 use zonda_router::node::{DeclareError, Listen, ListenerId, Node, QuerierFace};
 
-use super::get::Inquiry;
-use super::manner::{Manner, Matter, ReplyKeyExpr, manner_setters, matter_setters};
+use super::get::UnsentGet;
+use super::options::{QueryOptions, QueryParts, ReplyKeyExpr, manner_setters, matter_setters};
 use super::parameters::Parameters;
 use super::reply::Reply;
+use crate::callback_group::{CallbackGroup, Ended};
 use crate::error::GetError;
-use crate::gone::{Ended, Gone};
 use crate::handle::Session;
 use crate::handlers::{DefaultHandler, IntoHandler, handler_setters};
 use crate::listening::Listeners;
@@ -28,12 +28,12 @@ use crate::wait::{Done, Operation, OperationLater, Pending, awaited, ready_at_on
 pub struct QuerierBuilder<'a, 'b> {
     session: &'a Session,
     key: Result<KeyExpr<'b>, KeyExprError>,
-    manner: Manner,
+    manner: QueryOptions,
 }
 
 impl<'a, 'b> QuerierBuilder<'a, 'b> {
     pub(crate) fn new(session: &'a Session, key: Result<KeyExpr<'b>, KeyExprError>) -> Self {
-        let manner = Manner::default();
+        let manner = QueryOptions::default();
         QuerierBuilder {
             session,
             key,
@@ -62,7 +62,7 @@ impl<'b> Operation for QuerierBuilder<'_, 'b> {
             manner: self.manner,
             limit: self.session.publish_limit(),
             listeners: Arc::clone(self.session.listeners()),
-            callbacks: Gone::default(),
+            callbacks: CallbackGroup::default(),
         })
     }
 }
@@ -99,11 +99,11 @@ pub struct Querier<'a> {
     /// The key as other nodes know it.
     outgoing: KeyExpr<'static>,
     namespace: Option<Arc<Namespace>>,
-    manner: Manner,
+    manner: QueryOptions,
     limit: Duration,
     listeners: Arc<Listeners>,
     /// The callbacks of its gets and listeners.
-    callbacks: Gone,
+    callbacks: CallbackGroup,
 }
 
 impl Matched for Querier<'_> {
@@ -119,7 +119,7 @@ impl<'a> Querier<'a> {
         QuerierGetBuilder {
             querier: self,
             parameters: Parameters::empty(),
-            matter: Matter::default(),
+            matter: QueryParts::default(),
             handler: DefaultHandler::default(),
         }
     }
@@ -198,7 +198,7 @@ impl fmt::Debug for Querier<'_> {
 pub struct QuerierGetBuilder<'a, 'b, H = DefaultHandler> {
     querier: &'a Querier<'a>,
     parameters: Parameters<'b>,
-    matter: Matter,
+    matter: QueryParts,
     handler: H,
 }
 
@@ -228,9 +228,9 @@ impl<'a, H> QuerierGetBuilder<'a, '_, H> {
 }
 
 impl<'a, 'b: 'a, H> QuerierGetBuilder<'a, 'b, H> {
-    fn inquiry(self) -> (Inquiry<'a>, H) {
+    fn inquiry(self) -> (UnsentGet<'a>, H) {
         let querier = self.querier;
-        let inquiry = Inquiry {
+        let inquiry = UnsentGet {
             node: &querier.node,
             groups: [
                 Some(querier.listeners.callbacks()),

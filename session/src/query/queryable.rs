@@ -10,12 +10,12 @@ use zonda_router::node::{
     DeclareError, IncomingQuery, OpenedQueryable, QuerySink, SharedQuerySink,
 };
 
-use super::answering::{Place, Query};
+use super::answering::{AnsweringQueryable, Query};
+use crate::callback_group::{CallbackGroup, Ended};
 use crate::calls::{Calls, Declared, Tally};
 use crate::declaration::Declaration;
-use crate::gone::{Ended, Gone};
 use crate::handle::Session;
-use crate::handlers::room::Room;
+use crate::handlers::room::FullQueuePolicy;
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, Stored, handler_setters,
     used_as_handler,
@@ -85,7 +85,7 @@ impl<H: IntoHandler<Query>> Operation for QueryableBuilder<'_, '_, H> {
     fn perform(self) -> Result<Self::Given, Self::Refusal> {
         let key = self.key?.into_owned();
         let (callback, handler) = self.handler.into_handler();
-        let place = Arc::new(Place {
+        let place = Arc::new(AnsweringQueryable {
             id: OnceLock::new(),
             limit: self.session.publish_limit(),
             namespace: self.session.namespace().cloned(),
@@ -215,7 +215,11 @@ impl<H> fmt::Debug for Queryable<H> {
 /// Function that calls the callback with one query.
 type Call = Box<dyn Fn(IncomingQuery) + Send + Sync>;
 
-fn calls_of(called: (Callback<Query>, bool), place: Arc<Place>, group: &Gone) -> Arc<Calls<Call>> {
+fn calls_of(
+    called: (Callback<Query>, bool),
+    place: Arc<AnsweringQueryable>,
+    group: &CallbackGroup,
+) -> Arc<Calls<Call>> {
     let (callback, stores) = called;
     let (here, tally) = Tally::new(stores, [Some(group), None]);
     let known = tally.clone();
@@ -227,7 +231,7 @@ fn calls_of(called: (Callback<Query>, bool), place: Arc<Place>, group: &Gone) ->
         let Some(key) = incoming(place.namespace.as_ref(), asked.key().clone()) else {
             return;
         };
-        let room = Room::Until(asked.deadline());
+        let room = FullQueuePolicy::Until(asked.deadline());
         let call = || {
             let query = Query::new(asked, key.clone(), place.clone());
             let query = match stores {

@@ -11,7 +11,7 @@ use zonda_router::node::{Outcome, Publication, PublishError};
 use super::answering::Query;
 use crate::bytes::{Encoding, ZBytes};
 use crate::error::AnswerError;
-use crate::publication::{Message, Service, message_setters, patience};
+use crate::publication::{Message, MessageQos, message_setters, patience};
 use crate::qos::{CongestionControl, Priority};
 use crate::sample::{Sample, SampleFields};
 use crate::turns::turn;
@@ -139,7 +139,7 @@ impl<'a> ReplySample<'a> {
             attachment: fields.attachment,
             timestamp: fields.timestamp,
             source_info: fields.source_info,
-            ..Message::put(fields.payload, Service::default(), limit)
+            ..Message::put(fields.payload, MessageQos::default(), limit)
         };
         ReplySample {
             query,

@@ -13,12 +13,12 @@ use zonda_runtime::guard::caught;
 
 use super::consolidation::Merging;
 use super::end::GetEnd;
-use super::manner::OnEnd;
+use super::options::OnEnd;
 use super::reply::{Reply, ReplyError};
 use crate::bytes::Encoding;
+use crate::callback_group::{GroupMembership, InsideCallback};
 use crate::cancellation::CancellationToken;
-use crate::gone::{Here, Inside};
-use crate::handlers::room::Room;
+use crate::handlers::room::FullQueuePolicy;
 use crate::handlers::{Callback, Stored};
 
 /// Sink of the replies of one get.
@@ -35,7 +35,7 @@ pub(super) struct GetSink {
     pub replies: u64,
     pub panics: u64,
     /// Dropped after the callback.
-    pub _here: Here,
+    pub _here: GroupMembership,
 }
 
 impl ReplySink for GetSink {
@@ -43,8 +43,8 @@ impl ReplySink for GetSink {
         // The thread that would read the handler still sends the query, so that no thread can make
         // room in it.
         let room = match reply.is_inside_query {
-            true => Room::First,
-            false => Room::Until(self.deadline),
+            true => FullQueuePolicy::First,
+            false => FullQueuePolicy::Until(self.deadline),
         };
         let reply = Reply::new(reply);
         let reply = match self.stores {
@@ -52,7 +52,7 @@ impl ReplySink for GetSink {
             false => reply,
         };
         if let Some(reply) = self.merging.take(reply) {
-            let _inside = Inside::enter();
+            let _inside = InsideCallback::enter();
             room.during(|| self.callback.call(reply));
             self.replies += 1;
         }
@@ -65,14 +65,14 @@ impl ReplySink for GetSink {
     /// Calls the handler with the replies that were held back, reports the end, and drops the
     /// handler.
     fn end(self: Box<Self>, how: QueryEnd) {
-        let _inside = Inside::enter();
+        let _inside = InsideCallback::enter();
         // The callback is dropped inside of the callback's scope, too.
         let mut sink = self;
         drop(sink.cancellation.take());
         let (held, unmerged) = sink.merging.finish();
         if how != QueryEnd::Cancelled {
             for reply in held.chain(lost(how)) {
-                let call = || Room::Last.during(|| sink.callback.call(reply));
+                let call = || FullQueuePolicy::Last.during(|| sink.callback.call(reply));
                 match caught(call) {
                     Ok(()) => sink.replies += 1,
                     Err(_) => {

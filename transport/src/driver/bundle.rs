@@ -4,7 +4,7 @@
 //! All batches are sent on the oldest link; the other links stand by with keep-alives. When the
 //! oldest link is lost, the next one takes over, beginning with the batch that the socket had not
 //! taken as a whole: batches that the lost link had taken and not delivered are lost, as with any
-//! link. Batches are received from every link. A reading task that has a batch takes the [`Seat`]
+//! link. Batches are received from every link. A reading task that has a batch takes the [`ReceiveState`]
 //! of the receiver and the handler, delivers with no lock held, and puts the seat back: one link
 //! delivers at a time, and the sequence numbers identify new frames. The connection ends with its
 //! last link.
@@ -22,17 +22,17 @@ use zonda_runtime::Runtime;
 
 use crate::{
     clock,
-    link::{LinkStream, Valve},
+    link::{LinkStream, PriorityPause},
     outbox::{DirectSocket, Outbox},
     protocol::{rx::Receiver, timers::Timers},
     sync::{Mutex, Rank},
 };
 
-use super::{Ended, Handler, read::bundled, write::standing};
+use super::{Ended, Handler, read::bundled, write::standby};
 
 /// Parts that a link needs to join a connection.
 #[derive(Debug)]
-pub struct Joining {
+pub struct JoiningLink {
     /// The connected socket.
     pub stream: LinkStream,
     /// Bytes that were read behind the handshake.
@@ -44,16 +44,16 @@ pub struct Joining {
 }
 
 /// Receive state, held by one link's reader at a time while it delivers.
-pub(super) struct Seat<H> {
+pub(super) struct ReceiveState<H> {
     pub(super) receiver: Receiver,
     pub(super) handler: H,
 }
 
 /// Link of a connection.
-pub(super) struct Member {
+pub(super) struct BundleLink {
     id: u64,
     direct: Option<DirectSocket>,
-    valve: Valve,
+    valve: PriorityPause,
     since: Instant,
     last_received_ns: AtomicU64,
     /// Set once the reading task of the link has ended.
@@ -61,7 +61,7 @@ pub(super) struct Member {
     ended: OnceLock<Ended>,
 }
 
-impl Member {
+impl BundleLink {
     pub(super) fn note_received(&self) {
         let at = u64::try_from(
             clock::now()
@@ -92,9 +92,9 @@ impl Member {
 
 struct State<H> {
     /// `None` while a link delivers.
-    seat: Option<Seat<H>>,
+    seat: Option<ReceiveState<H>>,
     /// Links of the connection, oldest first: all batches are sent on the first one.
-    members: Vec<Arc<Member>>,
+    members: Vec<Arc<BundleLink>>,
     next_id: u64,
     /// Bits of the priorities that wait for declarations.
     held: u8,
@@ -106,14 +106,14 @@ struct State<H> {
 
 /// Callback for each link that joins and, with its id and the cause, for each link that is lost;
 /// called with no lock held.
-type Told = Box<dyn Fn(Option<(u64, &Ended)>) + Send + Sync>;
+type LinkCallback = Box<dyn Fn(Option<(u64, &Ended)>) + Send + Sync>;
 
 /// A connection of several links.
 pub struct Bundle<H> {
     outbox: Arc<Outbox>,
     state: Mutex<State<H>>,
     changed: Event,
-    told: Told,
+    told: LinkCallback,
 }
 
 impl<H> std::fmt::Debug for Bundle<H> {
@@ -137,7 +137,7 @@ impl<H> Bundle<H> {
     }
 
     /// Returns true if all batches are sent on this link.
-    pub(super) fn is_first(&self, member: &Member) -> bool {
+    pub(super) fn is_first(&self, member: &BundleLink) -> bool {
         let state = self.state.lock();
         state
             .members
@@ -158,7 +158,7 @@ impl<H> Bundle<H> {
     }
 
     /// Waits for the seat; `None` once the connection is closed.
-    pub(super) async fn take_seat(&self) -> Option<Seat<H>> {
+    pub(super) async fn take_seat(&self) -> Option<ReceiveState<H>> {
         loop {
             let changed = self.changed.listen();
             if let Some(seat) = self.state.lock().seat.take() {
@@ -173,7 +173,7 @@ impl<H> Bundle<H> {
 
     /// Puts the seat back. Held priorities are stopped on all links that can stop single
     /// priorities.
-    pub(super) fn put_back(&self, seat: Seat<H>) {
+    pub(super) fn put_back(&self, seat: ReceiveState<H>) {
         let held = seat.receiver.held_lanes();
         let mut state = self.state.lock();
         if std::mem::replace(&mut state.held, held) != held {
@@ -193,7 +193,7 @@ impl<H> Bundle<H> {
 
     /// Notes that the reading task of a link has ended; the link's writing task handles the
     /// consequences.
-    pub(super) fn reading_is_over(&self, member: &Member, ended: Ended) {
+    pub(super) fn reading_is_over(&self, member: &BundleLink, ended: Ended) {
         // the first caller knows the cause
         let _ = member.ended.set(ended);
         member.is_over.store(true, Ordering::SeqCst);
@@ -207,7 +207,7 @@ impl<H> Bundle<H> {
     }
 
     /// Removes a link. The next link sends from now on; the connection ends if there is none.
-    pub(super) fn lose(&self, member: &Member, ended: Ended) {
+    pub(super) fn lose(&self, member: &BundleLink, ended: Ended) {
         // the first caller knows the cause
         let _ = member.ended.set(ended);
         let mut state = self.state.lock();
@@ -242,7 +242,7 @@ impl<H: Handler> Bundle<H> {
             state: Mutex::ranked(
                 Rank::Links,
                 State {
-                    seat: Some(Seat { receiver, handler }),
+                    seat: Some(ReceiveState { receiver, handler }),
                     members: Vec::new(),
                     next_id: 0,
                     held: 0,
@@ -257,8 +257,8 @@ impl<H: Handler> Bundle<H> {
 
     /// Adds a link, starts its tasks and returns its id. If the connection is over, drops the link
     /// and returns `None`.
-    pub fn join<R: Runtime>(self: &Arc<Self>, runtime: &R, joining: Joining) -> Option<u64> {
-        let Joining {
+    pub fn join<R: Runtime>(self: &Arc<Self>, runtime: &R, joining: JoiningLink) -> Option<u64> {
+        let JoiningLink {
             stream,
             unread,
             timers,
@@ -271,7 +271,7 @@ impl<H: Handler> Bundle<H> {
             return None;
         }
         // Add the link and count its tasks.
-        let member = Arc::new(Member {
+        let member = Arc::new(BundleLink {
             id: state.next_id,
             direct,
             valve: stream.valve(),
@@ -306,10 +306,10 @@ impl<H: Handler> Bundle<H> {
             };
             // Start the writing task, and continue as the reading task.
             let (shared, own) = (Arc::clone(&bundle), Arc::clone(&member));
-            let standing = standing::Standing::new(tasks.clone(), shared, own, timers);
+            let standing = standby::StandbyWriter::new(tasks.clone(), shared, own, timers);
             let standing = standing.valid_until(valid_until);
             tasks.spawn("zonda-tx", move || standing.run(write));
-            bundled::Reading::new(tasks, bundle, member)
+            bundled::BundledReadTask::new(tasks, bundle, member)
                 .run(read, unread)
                 .await;
         });
@@ -326,7 +326,7 @@ impl<H: Handler> Bundle<H> {
             _ => None,
         };
         drop(state);
-        if let Some(Seat { mut handler, .. }) = seat {
+        if let Some(ReceiveState { mut handler, .. }) = seat {
             let ended = self.outbox.ended().cloned();
             handler.closed(ended.unwrap_or(Ended::Local));
             self.outbox.release();

@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub use crate::ended::Ended;
-pub use bundle::{Bundle, Joining};
+pub use bundle::{Bundle, JoiningLink};
 
 /// Owner of a connection, which gets all messages that arrive. The reading task makes all calls,
 /// one at a time.
@@ -93,10 +93,10 @@ pub fn spawn<R: Runtime, H: Handler>(runtime: &R, drive: Drive, mut handler: H) 
         // Start the writing task, and continue as the reading task.
         let keep_alive = timers.remote_keep_alive();
         let timers = timers.steady(receiver.framing().is_bare());
-        let writer = write::Writing::new(tasks.clone(), Arc::clone(&outbox), timers);
+        let writer = write::WriteTask::new(tasks.clone(), Arc::clone(&outbox), timers);
         let writer = writer.valid_until(valid_until);
         tasks.spawn("zonda-tx", move || writer.run(write));
-        read::Reading::new(tasks, receiver, outbox, handler)
+        read::ReadTask::new(tasks, receiver, outbox, handler)
             .holding_by(valve)
             .forgeable(is_forgeable, keep_alive)
             .run(read, unread)
@@ -117,7 +117,7 @@ pub(crate) fn start_writing<R: Runtime>(
     timers: Timers,
 ) -> std::io::Result<impl Send + use<R>> {
     let (read, write) = stream.adopt(runtime)?;
-    let writer = write::Writing::new(runtime.clone(), outbox, timers);
+    let writer = write::WriteTask::new(runtime.clone(), outbox, timers);
     runtime.spawn("zonda-tx", move || writer.run(write));
     Ok(read)
 }

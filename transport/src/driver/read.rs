@@ -6,7 +6,7 @@ pub(super) mod bundled;
 mod framed;
 mod held;
 mod landing;
-mod turn;
+mod time_slice;
 
 use std::{
     sync::Arc,
@@ -19,7 +19,7 @@ use zonda_runtime::{LinkRead, Runtime, RxBuf};
 use crate::{
     block::SharedBlock,
     clock,
-    link::Valve,
+    link::PriorityPause,
     outbox::Outbox,
     protocol::{
         options::Framing,
@@ -49,7 +49,7 @@ const SPARE_BYTES_MIN: usize = 65_535 + 4;
 const POOL_MAX: usize = 4;
 
 /// State of the reading task.
-pub(super) struct Reading<R, H> {
+pub(super) struct ReadTask<R, H> {
     runtime: R,
     receiver: Receiver,
     outbox: Arc<Outbox>,
@@ -67,23 +67,23 @@ pub(super) struct Reading<R, H> {
     /// begun.
     keeps_until: Option<Instant>,
     /// Time slice of this task since it last waited.
-    turn: turn::Turn,
+    turn: time_slice::TimeSlice,
     /// Memory for compressed batches. Boxed, because few links have it.
     unpacking: Option<Box<framed::Unpacking>>,
     /// Bits of the priorities that wait for a declaration.
     held: u8,
-    valve: Valve,
+    valve: PriorityPause,
     /// Bound of the wait for the socket.
     alarm: alarm::Alarm,
     /// Close message that the peer may not have sent itself.
-    doubt: Option<alarm::Doubt>,
+    doubt: Option<alarm::UnverifiedClose>,
     /// Set if any machine can send in the name of the peer.
     is_forgeable: bool,
     /// Interval in which the peer has to send a message.
     keep_alive: Duration,
 }
 
-impl<R: Runtime, H: Handler> Reading<R, H> {
+impl<R: Runtime, H: Handler> ReadTask<R, H> {
     pub(super) fn new(runtime: R, receiver: Receiver, outbox: Arc<Outbox>, handler: H) -> Self {
         Self {
             runtime,
@@ -97,9 +97,9 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             pool: Vec::new(),
             thrown_away: 0,
             keeps_until: None,
-            turn: turn::Turn::default(),
+            turn: time_slice::TimeSlice::default(),
             held: 0,
-            valve: Valve::default(),
+            valve: PriorityPause::default(),
             alarm: alarm::Alarm::default(),
             doubt: None,
             is_forgeable: false,
@@ -118,7 +118,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 
     /// Returns the task of a link whose carrier stops priorities by `valve`.
-    pub(super) fn holding_by(self, valve: Valve) -> Self {
+    pub(super) fn holding_by(self, valve: PriorityPause) -> Self {
         Self { valve, ..self }
     }
 

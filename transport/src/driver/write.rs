@@ -20,7 +20,7 @@ use crate::{
     protocol::timers::{TimerEvent, Timers},
 };
 
-pub(super) mod standing;
+pub(super) mod standby;
 
 use super::Ended;
 
@@ -29,7 +29,7 @@ use super::Ended;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// State of the writing task.
-pub(super) struct Writing<R> {
+pub(super) struct WriteTask<R> {
     pub(super) runtime: R,
     outbox: Arc<Outbox>,
     pub(super) timers: Timers,
@@ -57,7 +57,7 @@ enum Step {
     Due,
 }
 
-impl<R: Runtime> Writing<R> {
+impl<R: Runtime> WriteTask<R> {
     pub(super) fn new(runtime: R, outbox: Arc<Outbox>, timers: Timers) -> Self {
         Self {
             runtime,

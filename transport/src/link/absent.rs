@@ -15,8 +15,8 @@ use zonda_codec::Endpoint;
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments};
 
 use super::{
-    Bound, Connected, EndpointProblem, LinkAddress, LinkFailure, LinkStream, Purpose, Terms,
-    TlsSettings,
+    BoundSocket, ConnectedSocket, EndpointProblem, EndpointUse, LinkAddress, LinkFailure,
+    LinkParameters, LinkStream, TlsSettings,
 };
 use crate::protocol::certificate::CertificateNames;
 
@@ -39,7 +39,7 @@ pub(super) fn check(_endpoint: &Endpoint) -> Result<(), EndpointProblem> {
 
 pub(super) fn examine(
     _settings: &TlsSettings,
-    _purpose: Purpose,
+    _purpose: EndpointUse,
 ) -> Result<Option<String>, EndpointProblem> {
     Err(absent())
 }
@@ -50,23 +50,23 @@ pub(super) fn batch_bytes_max(_endpoint: &Endpoint) -> Option<u16> {
 
 pub(super) async fn connect<R: Runtime>(
     _runtime: &R,
-    _terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    _terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     Err(absent().into())
 }
 
 pub(super) fn bind<R: Runtime>(
     _runtime: &R,
-    _terms: &Terms<'_>,
-) -> Result<Vec<Bound>, LinkFailure> {
+    _terms: &LinkParameters<'_>,
+) -> Result<Vec<BoundSocket>, LinkFailure> {
     Err(absent().into())
 }
 
 /// Gate of such a listener, which never exists.
 #[derive(Debug, Clone)]
-pub(crate) enum Gate {}
+pub(crate) enum ListenerConfig {}
 
-impl Gate {
+impl ListenerConfig {
     pub(crate) async fn pass<R: Runtime>(
         &self,
         _runtime: &R,
@@ -76,12 +76,12 @@ impl Gate {
     }
 }
 
-impl Gate {
+impl ListenerConfig {
     pub(crate) async fn serve<R: Runtime>(
         &self,
         _runtime: &R,
         _listener: &mut R::Listener,
-        _meet: impl FnMut(Stranger) + Send,
+        _meet: impl FnMut(IncomingConnection) + Send,
     ) {
         match *self {}
     }
@@ -93,9 +93,9 @@ impl Gate {
 
 /// Incoming connection of this kind, which never exists.
 #[derive(Debug)]
-pub(crate) enum Stranger {}
+pub(crate) enum IncomingConnection {}
 
-impl Stranger {
+impl IncomingConnection {
     pub(crate) fn from(&self) -> SocketAddr {
         match *self {}
     }

@@ -7,7 +7,7 @@
 //! above this module names a protocol.
 
 mod address;
-mod carriage;
+mod carrier;
 mod failure;
 mod group;
 #[cfg(unix)]
@@ -15,7 +15,10 @@ mod group;
     not(any(target_os = "linux", feature = "serial")),
     allow(dead_code, reason = "no kind of link is handed over")
 )]
-mod handed;
+mod handed_sockets;
+mod link_address;
+#[cfg(target_os = "linux")]
+pub(crate) mod non_blocking;
 mod option_table;
 mod options;
 mod pacing;
@@ -24,7 +27,6 @@ mod pacing;
     allow(dead_code, reason = "nothing is encoded")
 )]
 mod parts;
-mod place;
 #[cfg(any(target_os = "linux", all(unix, feature = "serial")))]
 mod pump;
 #[cfg_attr(
@@ -57,8 +59,6 @@ mod unix;
 #[cfg(target_os = "linux")]
 mod unixpipe;
 #[cfg(target_os = "linux")]
-pub(crate) mod unwaiting;
-#[cfg(target_os = "linux")]
 mod vsock;
 #[cfg_attr(not(feature = "ws"), path = "absent.rs", allow(clippy::duplicate_mod))]
 mod ws;
@@ -74,23 +74,23 @@ pub use address::HostPort;
 pub use failure::IoFailure;
 pub(crate) use failure::RulesBroken;
 pub use group::AddressGroup;
+pub use link_address::LinkAddress;
 pub use option_table::{LINK_OPTIONS, LinkOption, Part, check_options, idle_options};
 pub(crate) use options::option;
 pub use options::{SocketBuffers, SocketOptions};
 #[cfg(target_os = "linux")]
 pub(crate) use parts::send_parts;
-pub use place::LinkAddress;
-pub(crate) use quic::{Gate as SharedGate, Stranger as SharedStranger};
+pub(crate) use quic::{IncomingConnection as SharedStranger, ListenerConfig as SharedGate};
 pub use settings::{LinkSettings, Pem, TlsSettings};
-pub(crate) use stream::{Coding, Expiry, Valve};
+pub(crate) use stream::{Coding, Expiry, PriorityPause};
 pub use stream::{Halves, LinkStream, StreamRead, StreamWrite};
 pub(crate) use trial::try_listening;
-pub use trial::{Purpose, check_credentials};
+pub use trial::{EndpointUse, check_credentials};
 pub use udp::group::is_group;
 pub(crate) use udp::group::{GroupSockets, join as join_group};
 #[cfg(target_os = "linux")]
 pub(crate) use udp::is_lost;
-pub(crate) use udp::{Desk, Flow, Way};
+pub(crate) use udp::{AddressPair, Flow, UdpListenerHandle};
 
 use crate::protocol::{
     handshake::HandshakeError,
@@ -114,7 +114,7 @@ pub struct Link {
 
 /// Connected socket, before the handshake of the two ends.
 #[derive(Debug)]
-pub(crate) struct Connected {
+pub(crate) struct ConnectedSocket {
     /// Non-blocking socket.
     pub stream: LinkStream,
     /// Address of this end.
@@ -124,7 +124,7 @@ pub(crate) struct Connected {
 }
 
 /// Listening socket.
-pub(crate) struct Bound {
+pub(crate) struct BoundSocket {
     /// Socket that listens.
     pub socket: Socket,
     /// Address of the socket; port 0 is replaced by the system's choice.
@@ -132,12 +132,12 @@ pub(crate) struct Bound {
     /// Resources that are dropped when the socket is closed, such as the files of a path.
     pub belongings: Option<Box<dyn Any + Send>>,
     /// Entrance that each connection has to pass.
-    pub entrance: Entrance,
+    pub entrance: ServerHandshake,
 }
 
 /// Steps between an accepted socket and the first message of its peer.
 #[derive(Debug, Clone)]
-pub(crate) enum Entrance {
+pub(crate) enum ServerHandshake {
     /// The socket needs no steps.
     Open,
     /// A handshake of TLS.
@@ -145,39 +145,39 @@ pub(crate) enum Entrance {
         not(feature = "tls"),
         allow(dead_code, reason = "nothing is encrypted")
     )]
-    Tls(Arc<tls::Gate>),
+    Tls(Arc<tls::ListenerConfig>),
     /// A request for a WebSocket.
     #[cfg_attr(not(feature = "ws"), allow(dead_code, reason = "nobody asks"))]
-    Ws(ws::Gate),
+    Ws(ws::ListenerConfig),
     /// A handshake of TLS, and a request for a WebSocket in it.
     #[cfg_attr(not(feature = "wss"), allow(dead_code, reason = "nobody asks"))]
-    Wss(Arc<tls::Gate>, ws::Gate),
+    Wss(Arc<tls::ListenerConfig>, ws::ListenerConfig),
     /// A handshake of QUIC, on the socket that all of its links share.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nobody shares"))]
-    Quic(quic::Gate),
+    Quic(quic::ListenerConfig),
     /// The socket needs no steps; threads make the sockets and pass them on.
     #[cfg(unix)]
     #[cfg_attr(
         not(any(target_os = "linux", feature = "serial")),
         allow(dead_code, reason = "no kind of link is handed over")
     )]
-    Handed(Arc<handed::Handed>),
+    Handed(Arc<handed_sockets::HandedSockets>),
 }
 
 /// Incoming connection at a listener.
 #[derive(Debug)]
-pub(crate) enum Arrival {
+pub(crate) enum IncomingLink {
     /// Connection with a socket of its own.
     Socket(Socket),
     /// Connection over the socket that all of them share.
-    Quic(quic::Stranger),
+    Quic(quic::IncomingConnection),
 }
 
-impl Entrance {
+impl ServerHandshake {
     /// Returns the gate that serves the socket of all links of a listener, if they share one.
-    pub(crate) fn shared(&self) -> Option<&quic::Gate> {
+    pub(crate) fn shared(&self) -> Option<&quic::ListenerConfig> {
         match self {
-            Entrance::Quic(gate) => Some(gate),
+            ServerHandshake::Quic(gate) => Some(gate),
             _ => None,
         }
     }
@@ -190,18 +190,22 @@ impl Entrance {
     ) -> io::Result<(Socket, Option<SocketAddr>)> {
         match self {
             #[cfg(unix)]
-            Entrance::Handed(handed) => runtime.take_from(listener, || handed.take()).await,
+            ServerHandshake::Handed(handed) => runtime.take_from(listener, || handed.take()).await,
             _ => runtime.accept(listener).await,
         }
     }
 
     /// Takes a connection through its entrance: at once, or by a future to wait for.
-    pub(crate) fn pass<'a, R: Runtime>(&'a self, runtime: &'a R, arrival: Arrival) -> Passage<'a> {
+    pub(crate) fn pass<'a, R: Runtime>(
+        &'a self,
+        runtime: &'a R,
+        arrival: IncomingLink,
+    ) -> HandshakeResult<'a> {
         // QUIC has its own handshake.
         let stream = match arrival {
-            Arrival::Socket(socket) => LinkStream::from(socket),
-            Arrival::Quic(stranger) => {
-                return Passage::Wait(Box::pin(async move {
+            IncomingLink::Socket(socket) => LinkStream::from(socket),
+            IncomingLink::Quic(stranger) => {
+                return HandshakeResult::Wait(Box::pin(async move {
                     let passed = stranger.pass(runtime).await;
                     passed.map_err(HandshakeError::Encryption)
                 }));
@@ -209,18 +213,18 @@ impl Entrance {
         };
         // Other links begin with a socket.
         match self {
-            Entrance::Open | Entrance::Quic(_) => Passage::Done(stream),
+            ServerHandshake::Open | ServerHandshake::Quic(_) => HandshakeResult::Done(stream),
             #[cfg(unix)]
-            Entrance::Handed(_) => Passage::Done(stream),
-            Entrance::Tls(gate) => Passage::Wait(Box::pin(async move {
+            ServerHandshake::Handed(_) => HandshakeResult::Done(stream),
+            ServerHandshake::Tls(gate) => HandshakeResult::Wait(Box::pin(async move {
                 let passed = gate.pass(runtime, stream).await;
                 passed.map_err(HandshakeError::Encryption)
             })),
-            Entrance::Ws(gate) => Passage::Wait(Box::pin(async move {
+            ServerHandshake::Ws(gate) => HandshakeResult::Wait(Box::pin(async move {
                 let passed = gate.pass(runtime, stream).await;
                 passed.map_err(HandshakeError::Upgrade)
             })),
-            Entrance::Wss(tls, ws) => Passage::Wait(Box::pin(async move {
+            ServerHandshake::Wss(tls, ws) => HandshakeResult::Wait(Box::pin(async move {
                 let passed = tls.pass(runtime, stream).await;
                 let passed = passed.map_err(HandshakeError::Encryption)?;
                 let passed = ws.pass(runtime, passed).await;
@@ -231,7 +235,7 @@ impl Entrance {
 }
 
 /// Passage of an accepted socket.
-pub(crate) enum Passage<'a> {
+pub(crate) enum HandshakeResult<'a> {
     /// The connection has passed.
     Done(LinkStream),
     /// The connection has to be awaited; the error is the reason for its refusal.
@@ -240,7 +244,7 @@ pub(crate) enum Passage<'a> {
 
 /// Parameters for connecting to an endpoint or listening on it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct LinkParameters<'a> {
     /// The endpoint.
     pub endpoint: &'a Endpoint,
     /// Deadline of the call.
@@ -510,8 +514,8 @@ impl Protocol {
 /// Connects to an endpoint: one attempt.
 pub(crate) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     match Protocol::of(terms.endpoint)? {
         Protocol::Quic => Box::pin(quic::connect(runtime, terms)).await,
         #[cfg(unix)]
@@ -534,7 +538,10 @@ pub(crate) async fn connect<R: Runtime>(
 ///
 /// # Blocking
 /// Only for the addresses of a host name, until the deadline.
-pub(crate) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+pub(crate) fn bind<R: Runtime>(
+    runtime: &R,
+    terms: &LinkParameters<'_>,
+) -> Result<Vec<BoundSocket>, LinkFailure> {
     match Protocol::of(terms.endpoint)? {
         Protocol::Quic => quic::bind(runtime, terms),
         #[cfg(unix)]

@@ -21,35 +21,35 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// End of a socket pair that the threads of a link have.
 #[derive(Debug, Clone)]
-pub(super) struct Inner(Arc<Socket>);
+pub(super) struct PumpSocket(Arc<Socket>);
 
-/// Event that [`Inner::wait`] waits for.
+/// Event that [`PumpSocket::wait`] waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum PumpEvent {
     /// Something to read.
     Bytes,
     /// Room to write.
     Room,
 }
 
-impl Inner {
+impl PumpSocket {
     /// Creates a socket pair: the inner end blocks, the other one does not and belongs to the link.
     /// `buffer_bytes` limits the bytes that wait in the system on the way out.
-    pub(super) fn pair(buffer_bytes: Option<usize>) -> io::Result<(Inner, Socket)> {
+    pub(super) fn pair(buffer_bytes: Option<usize>) -> io::Result<(PumpSocket, Socket)> {
         let (near, far) = Socket::pair(Domain::UNIX, Type::STREAM, None)?;
         near.set_nonblocking(true)?;
         if let Some(bytes) = buffer_bytes {
             near.set_send_buffer_size(bytes)?;
         }
-        Ok((Inner(Arc::new(far)), near))
+        Ok((PumpSocket(Arc::new(far)), near))
     }
 
     /// Waits until `file` has bytes or room, an error, or its end: true. False once no owner of the
     /// link is left; for room, only after the time that the peer has then.
-    pub(super) fn wait(&self, file: &impl AsFd, wanted: Wanted) -> io::Result<bool> {
+    pub(super) fn wait(&self, file: &impl AsFd, wanted: PumpEvent) -> io::Result<bool> {
         let flag = match wanted {
-            Wanted::Bytes => PollFlags::IN,
-            Wanted::Room => PollFlags::OUT,
+            PumpEvent::Bytes => PollFlags::IN,
+            PumpEvent::Room => PollFlags::OUT,
         };
         let mut until = None;
         loop {
@@ -71,7 +71,7 @@ impl Inner {
             if !fds[0].revents().is_empty() {
                 return Ok(true);
             }
-            if wanted == Wanted::Bytes {
+            if wanted == PumpEvent::Bytes {
                 return Ok(false);
             }
             until = Some(Instant::now() + GRACE);
@@ -113,7 +113,7 @@ fn left(until: Instant) -> Timespec {
 }
 
 /// Writes everything to a non-blocking file, unless the link has ended and the peer takes nothing.
-pub(super) fn write_all<F>(inner: &Inner, file: &F, mut bytes: &[u8]) -> io::Result<()>
+pub(super) fn write_all<F>(inner: &PumpSocket, file: &F, mut bytes: &[u8]) -> io::Result<()>
 where
     F: AsFd,
     for<'a> &'a F: Write,
@@ -123,7 +123,7 @@ where
             Ok(count) => bytes = &bytes[count..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if is_full(&error) => {
-                if !inner.wait(file, Wanted::Room)? {
+                if !inner.wait(file, PumpEvent::Room)? {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
             }
@@ -143,7 +143,7 @@ where
     F: AsFd + Send + 'static,
     for<'a> &'a F: Read + Write,
 {
-    let (inner, link) = Inner::pair(None)?;
+    let (inner, link) = PumpSocket::pair(None)?;
     let out = inner.clone();
     start("zonda-pipe-rx", move || {
         // The link sees the end, whatever its cause.
@@ -164,13 +164,13 @@ pub(super) fn start(name: &str, run: impl FnOnce() + Send + 'static) -> io::Resu
     Ok(())
 }
 
-fn carry_in<F>(inner: &Inner, file: &F) -> io::Result<()>
+fn carry_in<F>(inner: &PumpSocket, file: &F) -> io::Result<()>
 where
     F: AsFd,
     for<'a> &'a F: Read,
 {
     let mut buffer = vec![0; CARRIED_BYTES_MAX];
-    while inner.wait(file, Wanted::Bytes)? {
+    while inner.wait(file, PumpEvent::Bytes)? {
         match { file }.read(&mut buffer) {
             Ok(0) => break,
             Ok(count) => inner.give(&buffer[..count])?,
@@ -181,7 +181,7 @@ where
     Ok(())
 }
 
-fn carry_out<F>(inner: &Inner, file: &F) -> io::Result<()>
+fn carry_out<F>(inner: &PumpSocket, file: &F) -> io::Result<()>
 where
     F: AsFd,
     for<'a> &'a F: Write,

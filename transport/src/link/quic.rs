@@ -3,21 +3,21 @@
 //! `tls`. Its batches are sent in a stream for each priority, in a single one, or in datagrams.
 //!
 //! The protocol is implemented by `quinn-proto`, which has no sockets and no tasks: an endpoint
-//! here is one socket of the runtime and one task ([`hub`]), whatever the runtime. The task of the
+//! here is one socket of the runtime and one task ([`endpoint_driver`]), whatever the runtime. The task of the
 //! link ([`carry`]) sends its bytes.
 
+mod block_pool;
 mod carry;
+mod certificates;
 mod connection;
-mod desk;
-mod greeting;
-mod hub;
+mod endpoint_driver;
+mod inbox;
 mod incoming;
 mod outgoing;
-mod post;
 mod reasons;
-mod recycled;
 mod streams;
 mod terms;
+mod udp_io;
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -29,17 +29,17 @@ use quinn_proto::crypto::rustls::QuicClientConfig;
 use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
 
-use self::connection::{Held, Lost};
-use self::greeting::Greeting;
-use self::hub::Hub;
+use self::certificates::ListenerCertificates;
+use self::connection::{Closing, Loss};
+use self::endpoint_driver::EndpointDriver;
 use self::reasons::explain_lost;
 use self::terms::{Carrier, QuicOptions};
-use super::carriage::{Carriage, DATAGRAM_LAG_MAX, Passenger, STREAM_LAG_MAX};
+use super::carrier::{CarrierHandle, CarrierState, DATAGRAM_LAG_MAX, STREAM_LAG_MAX};
 use super::stream::Coding;
-use super::tls::{self, Credentials, Noted, Within};
+use super::tls::{self, CertificateFault, Credentials, QuicHandshakeParameters};
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure, LinkStream,
-    Protocol, SocketOptions, Terms, TlsSettings, tcp, udp,
+    BoundSocket, ConnectedSocket, EndpointProblem, HostPort, LinkAddress, LinkFailure,
+    LinkParameters, LinkStream, Protocol, ServerHandshake, SocketOptions, TlsSettings, tcp, udp,
 };
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
@@ -66,15 +66,15 @@ struct Dialling {
     quic: QuicOptions,
     /// Set if links end when the peer's certificate expires.
     ends_with_certificate: bool,
-    noted: Noted,
+    noted: CertificateFault,
     options: SocketOptions,
 }
 
 /// Connects to the first address of the endpoint's host that answers.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     check(terms.endpoint)?;
     // Resolve the host.
     let HostPort { host, port } = HostPort::of(terms.endpoint)?;
@@ -110,12 +110,12 @@ pub(super) async fn connect<R: Runtime>(
     Err(LinkFailure::Refused(failures))
 }
 
-fn dialling(terms: &Terms<'_>, host: &str) -> Result<Dialling, LinkFailure> {
+fn dialling(terms: &LinkParameters<'_>, host: &str) -> Result<Dialling, LinkFailure> {
     let settings = terms.links.tls.of(terms.endpoint)?;
     let name = tls::server_name(host)?.to_str().into_owned();
     let quic = QuicOptions::of(terms.endpoint)?;
-    let noted = Noted::default();
-    let within = Within {
+    let noted = CertificateFault::default();
+    let within = QuicHandshakeParameters {
         alpn: quic.alpn(),
         noted: noted.clone(),
     };
@@ -155,7 +155,7 @@ async fn connect_to<R: Runtime>(
     runtime: &R,
     to: SocketAddr,
     dialling: &Dialling,
-) -> Result<Connected, Failure> {
+) -> Result<ConnectedSocket, Failure> {
     let socket = udp::socket_for(to, &dialling.options)?;
     let anywhere = match to {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -167,7 +167,7 @@ async fn connect_to<R: Runtime>(
     #[cfg(target_os = "linux")]
     socket.connect(&to.into())?;
     let local = internet(udp::local_address(&socket)?);
-    let hub = Hub::new(&socket, dialling.quic.carrier(), None)?;
+    let hub = EndpointDriver::new(&socket, dialling.quic.carrier(), None)?;
     let mut config = dialling.config.clone();
     let is_same_host = to.ip().is_loopback() || udp::local_address(&socket)?.ip() == to.ip();
     config.transport_config(dialling.quic.transport(is_same_host));
@@ -180,10 +180,10 @@ async fn connect_to<R: Runtime>(
     });
     match held.0.opened().await {
         Ok(()) => {}
-        Err(Lost::Refused) => return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into()),
+        Err(Loss::Refused) => return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into()),
         Err(lost) => return Err(Failure::Text(explain_lost(&lost, Some(&dialling.noted)))),
     }
-    Ok(Connected {
+    Ok(ConnectedSocket {
         stream: link(runtime, held, dialling.ends_with_certificate)?,
         local,
         remote: internet(to),
@@ -193,7 +193,7 @@ async fn connect_to<R: Runtime>(
 /// Returns the link of an open connection.
 fn link<R: Runtime>(
     runtime: &R,
-    held: Held,
+    held: Closing,
     ends_with_certificate: bool,
 ) -> io::Result<LinkStream> {
     let valid_until = || held.0.valid_until();
@@ -204,22 +204,25 @@ fn link<R: Runtime>(
         Carrier::Streams => held.0.has_lanes().then_some(STREAM_LAG_MAX),
     };
     let names = held.0.shown().and_then(|shown| tls::names(&shown));
-    let carriage = Carriage::new(by, end, lag_max).certified(names);
+    let carriage = CarrierState::new(by, end, lag_max).certified(names);
     let carriage = Arc::new(carriage);
     let socket = carry::start(runtime, held, Arc::clone(&carriage))?;
-    let coding = Coding::Carried(Passenger::of(carriage));
+    let coding = Coding::Carried(CarrierHandle::of(carriage));
     Ok(LinkStream::coded(socket, coding))
 }
 
 /// Binds every address of the endpoint's host, once keys and certificates are loaded.
-pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+pub(super) fn bind<R: Runtime>(
+    runtime: &R,
+    terms: &LinkParameters<'_>,
+) -> Result<Vec<BoundSocket>, LinkFailure> {
     check(terms.endpoint)?;
     let settings = terms.links.tls.of(terms.endpoint)?;
     let quic = QuicOptions::of(terms.endpoint)?;
     let options = SocketOptions::of(terms.endpoint)?;
     let greeting = || {
         let credentials = Credentials::load(settings.clone(), quic.alpn())?;
-        Greeting::new(credentials, quic.transport(false), quic.transport(true))
+        ListenerCertificates::new(credentials, quic.transport(false), quic.transport(true))
     };
     // A fault of keys or certificates is reported before any socket is bound.
     greeting()?;
@@ -233,12 +236,12 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
             Ok(socket)
         })?;
         let greeting = greeting().map_err(io::Error::other)?;
-        let hub = Hub::new(&socket, quic.carrier(), Some(greeting))?;
-        Ok(Bound {
+        let hub = EndpointDriver::new(&socket, quic.carrier(), Some(greeting))?;
+        Ok(BoundSocket {
             address: internet(udp::local_address(&socket)?),
             socket,
             belongings: None,
-            entrance: Entrance::Quic(Gate {
+            entrance: ServerHandshake::Quic(ListenerConfig {
                 hub,
                 ends_with_certificate: settings.close_link_on_expiration == Some(true),
             }),
@@ -248,23 +251,23 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
 
 /// Gate of a listener: its endpoint, whose socket all accepted links share.
 #[derive(Debug, Clone)]
-pub(crate) struct Gate {
-    hub: Arc<Hub>,
+pub(crate) struct ListenerConfig {
+    hub: Arc<EndpointDriver>,
     ends_with_certificate: bool,
 }
 
-impl Gate {
+impl ListenerConfig {
     /// Serves the endpoint until it is stopped and the last accepted link has ended. Connections
     /// that begin a handshake are passed to `meet`.
     pub(crate) async fn serve<R: Runtime>(
         &self,
         runtime: &R,
         listener: &mut R::Listener,
-        mut meet: impl FnMut(Stranger) + Send,
+        mut meet: impl FnMut(IncomingConnection) + Send,
     ) {
         let ends_with_certificate = self.ends_with_certificate;
         let meet = |held| {
-            meet(Stranger {
+            meet(IncomingConnection {
                 held,
                 ends_with_certificate,
             });
@@ -280,12 +283,12 @@ impl Gate {
 
 /// Incoming connection whose handshake has begun. Dropping it refuses it.
 #[derive(Debug)]
-pub(crate) struct Stranger {
-    held: Held,
+pub(crate) struct IncomingConnection {
+    held: Closing,
     ends_with_certificate: bool,
 }
 
-impl Stranger {
+impl IncomingConnection {
     /// Returns the address that the peer claims.
     pub(crate) fn from(&self) -> SocketAddr {
         self.held.0.remote()

@@ -18,11 +18,12 @@ use socket2::{Domain, Type};
 use zonda_codec::Endpoint;
 use zonda_runtime::{Runtime, Socket};
 
-use self::frames::{Broken, Flags, Frames, frame};
-use super::handed::Handed;
-use super::pump::{Inner, Wanted, is_nothing, start, write_all};
+use self::frames::{Flags, FrameFault, Frames, frame};
+use super::handed_sockets::HandedSockets;
+use super::pump::{PumpEvent, PumpSocket, is_nothing, start, write_all};
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, Protocol, Terms, option,
+    BoundSocket, ConnectedSocket, EndpointProblem, LinkAddress, LinkFailure, LinkParameters,
+    Protocol, ServerHandshake, option,
 };
 use crate::log_limit::LogLimit;
 use crate::sync::Mutex;
@@ -96,7 +97,7 @@ impl Line {
 
     /// Opens the line with 8 bits, no parity, one stop bit and no flow control, and discards the
     /// bytes in its buffers.
-    fn open(&self) -> io::Result<Port> {
+    fn open(&self) -> io::Result<SerialLine> {
         let port = SerialPort::open(&self.device, |mut settings: Settings| {
             settings.set_raw();
             settings.set_baud_rate(self.baud_rate)?;
@@ -117,7 +118,7 @@ impl Line {
             rustix::termios::ioctl_tiocexcl(&port)?;
         }
         port.discard_buffers()?;
-        Ok(Port {
+        Ok(SerialLine {
             port,
             writing: Mutex::default(),
         })
@@ -138,13 +139,13 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
 
 /// Open line.
 #[derive(Debug)]
-struct Port {
+struct SerialLine {
     port: SerialPort,
     /// Lock held while a frame is written, as two threads write.
     writing: Mutex<()>,
 }
 
-impl Port {
+impl SerialLine {
     /// Sends a frame without content.
     fn say(&self, flags: Flags) -> io::Result<()> {
         let mut line = Vec::new();
@@ -173,8 +174,8 @@ impl Port {
 /// Requests a link from the other end of the line, until it confirms.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     let line = Line::of(terms.endpoint)?;
     let refused = |error| line.refused(error);
     let port = line.open().map_err(refused)?;
@@ -204,7 +205,7 @@ pub(super) async fn connect<R: Runtime>(
     }
     // Start the threads of the link.
     let stream = carry(port, frames, &line.device).map_err(refused)?;
-    Ok(Connected {
+    Ok(ConnectedSocket {
         stream: stream.into(),
         local: line.address(),
         remote: line.address(),
@@ -217,7 +218,7 @@ enum Answer {
     Reset,
 }
 
-fn answer(port: &Port, frames: &mut Frames) -> io::Result<Option<Answer>> {
+fn answer(port: &SerialLine, frames: &mut Frames) -> io::Result<Option<Answer>> {
     let mut bytes = [0; READ_BYTES_MAX];
     let count = port.read(&mut bytes)?;
     let mut found = None;
@@ -231,8 +232,8 @@ fn answer(port: &Port, frames: &mut Frames) -> io::Result<Option<Answer>> {
 }
 
 /// Starts the threads of a requested link. They end with it.
-fn carry(port: Port, frames: Frames, device: &str) -> io::Result<Socket> {
-    let (inner, link) = Inner::pair(Some(WAITING_BYTES_MAX))?;
+fn carry(port: SerialLine, frames: Frames, device: &str) -> io::Result<Socket> {
+    let (inner, link) = PumpSocket::pair(Some(WAITING_BYTES_MAX))?;
     let port = Arc::new(port);
     let (sender, out) = (Arc::clone(&port), inner.clone());
     let device = device.to_owned();
@@ -244,13 +245,13 @@ fn carry(port: Port, frames: Frames, device: &str) -> io::Result<Socket> {
 }
 
 /// Passes frames from the line to the link, until one of them ends; then the other does.
-fn carry_in(inner: &Inner, port: &Port, mut frames: Frames, device: &str) {
+fn carry_in(inner: &PumpSocket, port: &SerialLine, mut frames: Frames, device: &str) {
     let broken = LogLimit::default();
     let mut bytes = [0; READ_BYTES_MAX];
     let mut batches = Vec::new();
     loop {
         let read = inner
-            .wait(&port.port, Wanted::Bytes)
+            .wait(&port.port, PumpEvent::Bytes)
             .and_then(|is_ready| match is_ready {
                 true => port.read(&mut bytes).map(Some),
                 false => Ok(None),
@@ -297,7 +298,7 @@ fn batch(flags: Flags, content: &[u8], batches: &mut Vec<u8>) -> bool {
     true
 }
 
-fn note_broken(device: &str, reason: Broken, limit: &LogLimit) {
+fn note_broken(device: &str, reason: FrameFault, limit: &LogLimit) {
     if let Some(left_out) = limit.admit(Instant::now()) {
         tracing::warn!(
             "{device}: a frame is lost, {reason}; is the line free of other text, and the baud rate the same?{left_out}"
@@ -306,7 +307,7 @@ fn note_broken(device: &str, reason: Broken, limit: &LogLimit) {
 }
 
 /// Writes the link's batches to the line.
-fn carry_out(inner: &Inner, port: &Port) {
+fn carry_out(inner: &PumpSocket, port: &SerialLine) {
     let mut batch = vec![0; frames::CONTENT_BYTES_MAX];
     let mut line = Vec::new();
     while let Ok(Some(length)) = take_batch(inner, &mut batch) {
@@ -320,7 +321,7 @@ fn carry_out(inner: &Inner, port: &Port) {
 }
 
 /// Returns the next batch; `None` at the end of the link.
-fn take_batch(inner: &Inner, into: &mut [u8]) -> io::Result<Option<usize>> {
+fn take_batch(inner: &PumpSocket, into: &mut [u8]) -> io::Result<Option<usize>> {
     let mut length = [0; 2];
     if !fill(inner, &mut length)? {
         return Ok(None);
@@ -331,7 +332,7 @@ fn take_batch(inner: &Inner, into: &mut [u8]) -> io::Result<Option<usize>> {
     Ok(fill(inner, batch)?.then_some(length))
 }
 
-fn fill(inner: &Inner, mut into: &mut [u8]) -> io::Result<bool> {
+fn fill(inner: &PumpSocket, mut into: &mut [u8]) -> io::Result<bool> {
     while !into.is_empty() {
         match inner.take(into)? {
             0 => return Ok(false),
@@ -342,43 +343,46 @@ fn fill(inner: &Inner, mut into: &mut [u8]) -> io::Result<bool> {
 }
 
 /// Opens the line, and accepts requests for a link on a thread.
-pub(super) fn bind<R: Runtime>(_runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+pub(super) fn bind<R: Runtime>(
+    _runtime: &R,
+    terms: &LinkParameters<'_>,
+) -> Result<Vec<BoundSocket>, LinkFailure> {
     let line = Line::of(terms.endpoint)?;
     let bound = listen(line.clone()).map_err(|error| line.refused(error))?;
     Ok(vec![bound])
 }
 
-fn listen(line: Line) -> io::Result<Bound> {
+fn listen(line: Line) -> io::Result<BoundSocket> {
     let address = line.address();
     let port = line.open()?;
-    let (handed, socket) = Handed::new()?;
+    let (handed, socket) = HandedSockets::new()?;
     let (stop, stopped) = Socket::pair(Domain::UNIX, Type::STREAM, None)?;
-    let desk = Desk {
+    let desk = SerialListener {
         line,
         stopped,
         handed: Arc::clone(&handed),
         failed: LogLimit::new(),
     };
     start("zonda-serial", move || desk.serve(port))?;
-    Ok(Bound {
+    Ok(BoundSocket {
         socket,
         address,
         belongings: Some(Box::new(stop)),
-        entrance: Entrance::Handed(handed),
+        entrance: ServerHandshake::Handed(handed),
     })
 }
 
 /// State of a listener's thread.
-struct Desk {
+struct SerialListener {
     line: Line,
     stopped: Socket,
-    handed: Arc<Handed>,
+    handed: Arc<HandedSockets>,
     failed: LogLimit,
 }
 
-impl Desk {
+impl SerialListener {
     /// Serves one link after the other, until the listener is gone and the last link has ended.
-    fn serve(self, port: Port) {
+    fn serve(self, port: SerialLine) {
         let mut port = Some(Arc::new(port));
         loop {
             // Open the line, or wait and try again.
@@ -428,7 +432,7 @@ impl Desk {
     }
 
     /// Waits for a node that requests a link; `None` when the listener is gone.
-    fn meet(&self, port: &Port) -> io::Result<Option<Frames>> {
+    fn meet(&self, port: &SerialLine) -> io::Result<Option<Frames>> {
         let mut frames = Frames::default();
         let mut bytes = [0; READ_BYTES_MAX];
         loop {
@@ -458,8 +462,8 @@ impl Desk {
     }
 
     /// Serves a link until its end.
-    fn have_link(&self, port: &Arc<Port>, frames: Frames) -> io::Result<()> {
-        let (inner, link) = Inner::pair(Some(WAITING_BYTES_MAX))?;
+    fn have_link(&self, port: &Arc<SerialLine>, frames: Frames) -> io::Result<()> {
+        let (inner, link) = PumpSocket::pair(Some(WAITING_BYTES_MAX))?;
         let (sender, out) = (Arc::clone(port), inner.clone());
         let name = "zonda-serial-tx".to_owned();
         let writer = std::thread::Builder::new().name(name);

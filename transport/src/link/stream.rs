@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use zonda_runtime::{LinkRead, LinkWrite, Runtime, RxBuf, Segments, Socket};
 
-use super::carriage::{DATAGRAM_LAG_MAX, Passenger, STREAM_LAG_MAX};
+use super::carrier::{CarrierHandle, DATAGRAM_LAG_MAX, STREAM_LAG_MAX};
 use super::tls;
 use super::udp;
 use super::ws;
@@ -37,7 +37,7 @@ pub(crate) enum Coding {
     Wss(std::sync::Arc<ws::Session>, std::sync::Arc<tls::Session>),
     /// No coding, in a socket of this machine, whose other end belongs to the link's carrier.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
-    Carried(std::sync::Arc<Passenger>),
+    Carried(std::sync::Arc<CarrierHandle>),
 }
 
 #[cfg_attr(
@@ -61,9 +61,9 @@ impl Coding {
 /// Valve by which a link stops priorities at its carrier. It has no effect where all priorities
 /// share one stream.
 #[derive(Debug, Default)]
-pub(crate) struct Valve(Option<Arc<Passenger>>);
+pub(crate) struct PriorityPause(Option<Arc<CarrierHandle>>);
 
-impl Valve {
+impl PriorityPause {
     /// Stops reading these priorities until the next call; a bit for each.
     #[cfg_attr(
         not(feature = "quic"),
@@ -101,9 +101,9 @@ impl From<Socket> for LinkStream {
 impl LinkStream {
     /// Creates a link with a carrier, and a function that returns the priorities that it holds.
     pub(crate) fn carried(socket: Socket) -> (LinkStream, impl Fn() -> u8) {
-        let carriage = Arc::new(super::carriage::Carriage::default());
+        let carriage = Arc::new(super::carrier::CarrierState::default());
         let seen = Arc::clone(&carriage);
-        let coding = Coding::Carried(Passenger::of(carriage));
+        let coding = Coding::Carried(CarrierHandle::of(carriage));
         let look = move || seen.watch(std::task::Waker::noop()).1;
         (LinkStream::coded(socket, coding), look)
     }
@@ -186,8 +186,8 @@ impl LinkStream {
     }
 
     /// Returns the valve by which the link stops single priorities.
-    pub(crate) fn valve(&self) -> Valve {
-        Valve(match &self.coding {
+    pub(crate) fn valve(&self) -> PriorityPause {
+        PriorityPause(match &self.coding {
             Coding::Carried(carriage) => Some(Arc::clone(carriage)),
             _ => None,
         })
@@ -227,7 +227,7 @@ impl LinkStream {
                 StreamWrite::Datagrams(Box::new(udp::Writing::new(
                     write,
                     flow,
-                    udp::Rest::of(runtime),
+                    udp::PaceTimer::of(runtime),
                 ))),
             ),
             Coding::Ws(session) => (
@@ -311,7 +311,7 @@ pub enum StreamRead<L> {
     /// Bytes are decrypted, and taken out of frames.
     Wss(Box<ws::Reading<tls::Reading<L>>>),
     /// Bytes are read as they are from a socket that a carrier fills.
-    Carried(L, Arc<Passenger>),
+    Carried(L, Arc<CarrierHandle>),
 }
 
 impl<L: LinkRead> LinkRead for StreamRead<L> {
@@ -346,7 +346,7 @@ pub enum StreamWrite<L> {
     /// Bytes are put into frames, and encrypted.
     Wss(Box<ws::Writing<tls::Writing<L>>>),
     /// Bytes are written as they are to a socket that a carrier reads.
-    Carried(L, Arc<Passenger>),
+    Carried(L, Arc<CarrierHandle>),
 }
 
 impl<L: LinkWrite> LinkWrite for StreamWrite<L> {

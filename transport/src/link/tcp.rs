@@ -15,8 +15,8 @@ use zonda_codec::Endpoint;
 use zonda_runtime::{Runtime, block_on_until};
 
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, HostPort, IoFailure, LinkAddress, LinkFailure,
-    LinkStream, Protocol, SocketBuffers, SocketOptions, Terms, pacing,
+    BoundSocket, ConnectedSocket, EndpointProblem, HostPort, IoFailure, LinkAddress, LinkFailure,
+    LinkParameters, LinkStream, Protocol, ServerHandshake, SocketBuffers, SocketOptions, pacing,
 };
 
 /// Maximum number of connections that wait to be accepted, as far as the system allows (Linux:
@@ -39,9 +39,9 @@ fn internet(at: SocketAddr) -> LinkAddress {
 /// Connects to the first address of the endpoint's host that accepts.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
+    terms: &LinkParameters<'_>,
     buffers: SocketBuffers,
-) -> Result<Connected, LinkFailure> {
+) -> Result<ConnectedSocket, LinkFailure> {
     // Read the options and resolve the host.
     let deadline = terms.deadline;
     let options = SocketOptions::of(terms.endpoint)?.or(buffers);
@@ -80,7 +80,7 @@ async fn connect_to<R: Runtime>(
     runtime: &R,
     to: SocketAddr,
     options: &SocketOptions,
-) -> io::Result<Connected> {
+) -> io::Result<ConnectedSocket> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
     options.apply(&socket)?;
     if to.ip().is_loopback() {
@@ -92,7 +92,7 @@ async fn connect_to<R: Runtime>(
     let stream = runtime.connect(socket, to).await?;
     prepare(&stream, options)?;
     let ends = Ends::of(&stream)?;
-    Ok(Connected {
+    Ok(ConnectedSocket {
         stream: stream.into(),
         local: internet(ends.local),
         remote: internet(ends.peer),
@@ -214,9 +214,9 @@ pub(super) fn accept(
 /// out, if any remains.
 pub(super) fn bind<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
+    terms: &LinkParameters<'_>,
     buffers: SocketBuffers,
-) -> Result<Vec<Bound>, LinkFailure> {
+) -> Result<Vec<BoundSocket>, LinkFailure> {
     let options = SocketOptions::of(terms.endpoint)?.or(buffers);
     bind_each(runtime, terms, &|at| bind_to(at, &options))
 }
@@ -224,9 +224,9 @@ pub(super) fn bind<R: Runtime>(
 /// Binds each address of the endpoint's host by `bind_to`, like [`bind`].
 pub(super) fn bind_each<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-    bind_to: &dyn Fn(SocketAddr) -> io::Result<Bound>,
-) -> Result<Vec<Bound>, LinkFailure> {
+    terms: &LinkParameters<'_>,
+    bind_to: &dyn Fn(SocketAddr) -> io::Result<BoundSocket>,
+) -> Result<Vec<BoundSocket>, LinkFailure> {
     // Resolve the host, unless it is an address.
     let host = HostPort::of(terms.endpoint)?;
     let addresses = match host.socket_address() {
@@ -271,14 +271,14 @@ fn look_up<R: Runtime>(
 }
 
 /// Binds and listens. `[::]` accepts IPv4 as well, and becomes `0.0.0.0` on a system without IPv6.
-fn bind_to(at: SocketAddr, options: &SocketOptions) -> io::Result<Bound> {
+fn bind_to(at: SocketAddr, options: &SocketOptions) -> io::Result<BoundSocket> {
     let socket = everywhere(at, |at, dual_stack| bind_socket(at, dual_stack, options))?;
     let address = socket.local_addr()?.as_socket();
-    Ok(Bound {
+    Ok(BoundSocket {
         address: internet(address.ok_or(io::ErrorKind::InvalidInput)?),
         socket,
         belongings: None,
-        entrance: Entrance::Open,
+        entrance: ServerHandshake::Open,
     })
 }
 

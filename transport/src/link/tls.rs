@@ -21,9 +21,9 @@ use zonda_runtime::{LinkRead, LinkWrite, Runtime, Socket};
 
 pub(crate) use self::session::{Reading, Session, Writing};
 
-pub(super) use self::credentials::{Credentials, client, examine, explain};
 #[cfg(feature = "quic")]
-pub(super) use self::credentials::{Noted, Within};
+pub(super) use self::credentials::{CertificateFault, QuicHandshakeParameters};
+pub(super) use self::credentials::{Credentials, client, examine, explain};
 #[cfg(feature = "quic")]
 pub(super) use self::names::names;
 use self::shares::{Budget, Shares};
@@ -32,8 +32,8 @@ pub(super) use self::validity::first_end;
 use super::raw::Raw;
 use super::stream::Coding;
 use super::{
-    AddressGroup, Bound, Connected, EndpointProblem, Entrance, HostPort, LinkFailure, LinkStream,
-    Protocol, Terms, TlsSettings, option, tcp,
+    AddressGroup, BoundSocket, ConnectedSocket, EndpointProblem, HostPort, LinkFailure,
+    LinkParameters, LinkStream, Protocol, ServerHandshake, TlsSettings, option, tcp,
 };
 
 pub(super) const AVAILABLE: bool = true;
@@ -56,15 +56,15 @@ fn handshake_timeout(endpoint: &Endpoint) -> Result<Duration, EndpointProblem> {
 /// Connects, and makes the TLS handshake.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     // Prepare the configuration before the connection.
     let settings = terms.links.tls.of(terms.endpoint)?;
     let HostPort { host, .. } = HostPort::of(terms.endpoint)?;
     let name = server_name(&host)?;
     let config = client(&settings, None)?;
     // Connect with TCP.
-    let Connected {
+    let ConnectedSocket {
         stream,
         local,
         remote,
@@ -85,7 +85,7 @@ pub(super) async fn connect<R: Runtime>(
     if settings.close_link_on_expiration == Some(true) {
         session.end_with_certificate();
     }
-    Ok(Connected {
+    Ok(ConnectedSocket {
         stream: LinkStream::coded(socket, Coding::Tls(session)),
         local,
         remote,
@@ -155,20 +155,23 @@ async fn exchange<R: Runtime>(
 }
 
 /// Binds like TCP, once keys and certificates are loaded.
-pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+pub(super) fn bind<R: Runtime>(
+    runtime: &R,
+    terms: &LinkParameters<'_>,
+) -> Result<Vec<BoundSocket>, LinkFailure> {
     let settings = terms.links.tls.of(terms.endpoint)?;
     let buffers = settings.buffers;
     let timeout = handshake_timeout(terms.endpoint)?;
-    let gate = Arc::new(Gate {
+    let gate = Arc::new(ListenerConfig {
         shares: Shares::new(),
         timeout,
         ends_with_certificate: settings.close_link_on_expiration == Some(true),
         credentials: Credentials::load(settings, Vec::new())?,
     });
     let bound = tcp::bind(runtime, terms, buffers)?.into_iter();
-    let bound = bound.map(|bound| Bound {
+    let bound = bound.map(|bound| BoundSocket {
         address: bound.address.over(Protocol::Tls),
-        entrance: Entrance::Tls(Arc::clone(&gate)),
+        entrance: ServerHandshake::Tls(Arc::clone(&gate)),
         ..bound
     });
     Ok(bound.collect())
@@ -176,14 +179,14 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
 
 /// Gate of an encrypted listener.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct ListenerConfig {
     credentials: Credentials,
     shares: Arc<Shares>,
     timeout: Duration,
     ends_with_certificate: bool,
 }
 
-impl Gate {
+impl ListenerConfig {
     /// Makes the TLS handshake with a peer: shows this node's certificate, and requests the peer's
     /// where both ends have to show one.
     ///

@@ -16,7 +16,7 @@ use super::{
 
 /// Use of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum EndpointUse {
     /// Endpoint to listen on.
     Listen,
     /// Endpoint to connect to.
@@ -34,7 +34,7 @@ pub enum Purpose {
 pub fn check_credentials(
     endpoint: &Endpoint,
     links: &LinkSettings,
-    purpose: Purpose,
+    purpose: EndpointUse,
 ) -> Result<Option<String>, EndpointProblem> {
     match Protocol::of(endpoint)? {
         Protocol::Tls | Protocol::Wss | Protocol::Quic => {

@@ -23,13 +23,13 @@ use zonda_runtime::Runtime;
 
 pub(crate) use self::datagrams::{DATAGRAM_BYTES_MAX, Flow, HandBack, is_lost};
 pub use self::datagrams::{Reading, Writing};
+pub(in crate::link) use self::pace::PaceTimer;
 use self::pace::Rate;
-pub(in crate::link) use self::pace::Rest;
 
 use super::stream::Coding;
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, HostPort, LinkAddress, LinkFailure, LinkStream,
-    Protocol, SocketOptions, Terms, tcp,
+    BoundSocket, ConnectedSocket, EndpointProblem, HostPort, LinkAddress, LinkFailure,
+    LinkParameters, LinkStream, Protocol, ServerHandshake, SocketOptions, tcp,
 };
 
 /// Receive buffer of a socket, as far as the system permits: a message of a megabyte arrives in
@@ -88,8 +88,8 @@ pub(super) fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
 /// node is there.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     check_unicast(terms.endpoint)?;
     let options = SocketOptions::of(terms.endpoint)?;
     let rate = Rate::of(terms.endpoint)?;
@@ -111,14 +111,14 @@ pub(super) async fn connect<R: Runtime>(
     Err(LinkFailure::Refused(failures))
 }
 
-fn connect_to(to: SocketAddr, options: &SocketOptions, rate: Rate) -> io::Result<Connected> {
+fn connect_to(to: SocketAddr, options: &SocketOptions, rate: Rate) -> io::Result<ConnectedSocket> {
     let socket = socket_for(to, options)?;
     if let Some(from) = options.bind {
         socket.bind(&from.into())?;
     }
     socket.connect(&to.into())?;
     socket.set_nonblocking(true)?;
-    Ok(Connected {
+    Ok(ConnectedSocket {
         local: internet(local_address(&socket)?),
         remote: internet(to),
         stream: LinkStream::coded(socket, Coding::Datagrams(Flow::dialled(rate))),
@@ -126,7 +126,10 @@ fn connect_to(to: SocketAddr, options: &SocketOptions, rate: Rate) -> io::Result
 }
 
 /// Binds every address of the endpoint's host.
-pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+pub(super) fn bind<R: Runtime>(
+    runtime: &R,
+    terms: &LinkParameters<'_>,
+) -> Result<Vec<BoundSocket>, LinkFailure> {
     check_unicast(terms.endpoint)?;
     let options = SocketOptions::of(terms.endpoint)?;
     tcp::bind_each(runtime, terms, &|at| {
@@ -140,18 +143,18 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
             socket.bind(&at.into())?;
             Ok(socket)
         })?;
-        Ok(Bound {
+        Ok(BoundSocket {
             address: internet(local_address(&socket)?),
             socket,
             belongings: None,
-            entrance: Entrance::Open,
+            entrance: ServerHandshake::Open,
         })
     })
 }
 
 /// Pair of addresses of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Way {
+pub(crate) struct AddressPair {
     /// Address of the sender.
     pub(crate) from: SocketAddr,
     /// Address of the listener that the datagram was sent to; `None` where the listener has only
@@ -161,8 +164,8 @@ pub(crate) struct Way {
 
 /// Datagrams of one length that arrived by one system call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrived {
-    pub(crate) way: Way,
+pub(crate) struct ReceivedRun {
+    pub(crate) way: AddressPair,
     /// Bytes of all datagrams.
     pub(crate) bytes: usize,
     /// Bytes of each datagram but the last.
@@ -172,7 +175,7 @@ pub(crate) struct Arrived {
 /// Second handle of a listening socket, in addition to the runtime's: it answers peers that are not
 /// connected, and makes the sockets of those that are.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct UdpListenerHandle {
     socket: UdpSocket,
     state: UdpSocketState,
     /// Set if the socket has all addresses of the machine.
@@ -181,7 +184,7 @@ pub(crate) struct Desk {
     rate: Rate,
 }
 
-impl Desk {
+impl UdpListenerHandle {
     /// Buffer size for any datagram, or many short ones at once.
     pub(crate) const ROOM: usize = 65_536;
 
@@ -189,9 +192,9 @@ impl Desk {
     ///
     /// # Errors
     /// The operating system's, if it has no descriptor left.
-    pub(crate) fn beside(listener: &Socket, endpoint: &Endpoint) -> io::Result<Desk> {
+    pub(crate) fn beside(listener: &Socket, endpoint: &Endpoint) -> io::Result<UdpListenerHandle> {
         let socket = UdpSocket::from(listener.try_clone()?);
-        Ok(Desk {
+        Ok(UdpListenerHandle {
             state: UdpSocketState::new((&socket).into())?,
             is_wildcard: socket.local_addr()?.ip().is_unspecified(),
             socket,
@@ -205,14 +208,14 @@ impl Desk {
     ///
     /// # Errors
     /// The errors of the system; [`io::ErrorKind::WouldBlock`] when there is none.
-    pub(crate) fn receive(&self, into: &mut [u8]) -> io::Result<Arrived> {
+    pub(crate) fn receive(&self, into: &mut [u8]) -> io::Result<ReceivedRun> {
         let mut meta = [RecvMeta::default()];
         let mut rooms = [IoSliceMut::new(into)];
         self.state
             .recv((&self.socket).into(), &mut rooms, &mut meta)?;
         let [meta] = meta;
-        Ok(Arrived {
-            way: Way {
+        Ok(ReceivedRun {
+            way: AddressPair {
                 from: meta.addr,
                 asked: meta.dst_ip.filter(|_| self.is_wildcard),
             },
@@ -223,7 +226,7 @@ impl Desk {
 
     /// Sends a datagram to a peer that is not connected, from the address that the peer has used.
     /// It may get lost.
-    pub(crate) fn say(&self, datagram: &[u8], way: Way) {
+    pub(crate) fn say(&self, datagram: &[u8], way: AddressPair) {
         let transmit = Transmit {
             destination: way.from,
             ecn: None,
@@ -240,7 +243,7 @@ impl Desk {
     }
 
     /// Returns the address for the socket of a link.
-    fn address(&self, way: Way) -> io::Result<SocketAddr> {
+    fn address(&self, way: AddressPair) -> io::Result<SocketAddr> {
         let mut at = self.socket.local_addr()?;
         if let Some(asked) = way.asked {
             at.set_ip(asked);
@@ -275,8 +278,8 @@ impl Desk {
     /// The errors of the system.
     pub(crate) fn connect(
         &self,
-        way: Way,
-        mut astray: impl FnMut(&[u8], Way),
+        way: AddressPair,
+        mut astray: impl FnMut(&[u8], AddressPair),
     ) -> io::Result<Socket> {
         // Make a socket with the options of the listener.
         let at = self.address(way)?;
@@ -301,7 +304,7 @@ impl Desk {
             if from == way.from {
                 break;
             }
-            astray(&datagram[..count], Way { from, ..way });
+            astray(&datagram[..count], AddressPair { from, ..way });
         }
         Ok(socket.into())
     }

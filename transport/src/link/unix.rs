@@ -18,8 +18,8 @@ use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
 
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, Protocol, SocketBuffers,
-    Terms,
+    BoundSocket, ConnectedSocket, EndpointProblem, LinkAddress, LinkFailure, LinkParameters,
+    Protocol, ServerHandshake, SocketBuffers,
 };
 
 /// Maximum number of connections that wait to be accepted, as far as the system allows.
@@ -93,8 +93,8 @@ fn socket(buffers: SocketBuffers) -> io::Result<Socket> {
 /// Connects to the path. Retries until the deadline while the listener's queue is full.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     let path = path_of(terms.endpoint)?;
     let refused = |error| refused(path, error);
     let address = SockAddr::unix(path).map_err(refused)?;
@@ -113,7 +113,7 @@ pub(super) async fn connect<R: Runtime>(
         }
         runtime.sleep_until(terms.deadline.min(now + RETRY)).await;
     }
-    Ok(Connected {
+    Ok(ConnectedSocket {
         stream: stream.into(),
         local: nameless(Protocol::UnixsockStream),
         remote: at(path),
@@ -121,17 +121,17 @@ pub(super) async fn connect<R: Runtime>(
 }
 
 /// Locks the path and listens.
-pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+pub(super) fn bind(terms: &LinkParameters<'_>) -> Result<Vec<BoundSocket>, LinkFailure> {
     let path = path_of(terms.endpoint)?;
-    let bound = Claim::on(path).and_then(|claim| {
+    let bound = PathLock::on(path).and_then(|claim| {
         let socket = socket(terms.links.tcp)?;
         socket.bind(&SockAddr::unix(path)?)?;
         socket.listen(BACKLOG)?;
-        Ok(Bound {
+        Ok(BoundSocket {
             socket,
             address: at(path),
             belongings: Some(Box::new(claim)),
-            entrance: Entrance::Open,
+            entrance: ServerHandshake::Open,
         })
     });
     Ok(vec![bound.map_err(|error| refused(path, error))?])
@@ -139,15 +139,15 @@ pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
 
 /// Right to listen at a path. Dropping it removes the files.
 #[derive(Debug)]
-struct Claim {
+struct PathLock {
     path: PathBuf,
     lock_path: PathBuf,
     _lock: File,
 }
 
-impl Claim {
+impl PathLock {
     /// Takes the lock of a path, and removes the socket of a listener that has crashed.
-    fn on(path: &Path) -> io::Result<Claim> {
+    fn on(path: &Path) -> io::Result<PathLock> {
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
         let lock_path = PathBuf::from(lock_path);
@@ -180,7 +180,7 @@ impl Claim {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        Ok(Claim {
+        Ok(PathLock {
             path: path.to_owned(),
             lock_path,
             _lock: lock,
@@ -197,7 +197,7 @@ fn is_answered(path: &Path) -> io::Result<bool> {
     })
 }
 
-impl Drop for Claim {
+impl Drop for PathLock {
     fn drop(&mut self) {
         // The files may be gone already.
         let _ = fs::remove_file(&self.path);

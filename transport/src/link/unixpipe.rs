@@ -22,12 +22,12 @@ use socket2::{Domain, Type};
 use zonda_codec::Endpoint;
 use zonda_runtime::{Runtime, Socket};
 
-use self::files::{Claim, Names, Own, open_writer};
-use super::handed::Handed;
+use self::files::{InvitationPipe, Names, ReadPipe, open_writer};
+use super::handed_sockets::HandedSockets;
 use super::pump::{carry, is_nothing, start};
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, LinkSettings, Protocol,
-    Terms, option,
+    BoundSocket, ConnectedSocket, EndpointProblem, LinkAddress, LinkFailure, LinkParameters,
+    LinkSettings, Protocol, ServerHandshake, option,
 };
 use crate::log_limit::LogLimit;
 
@@ -122,8 +122,8 @@ fn number_in(bytes: [u8; INVITATION_BYTES]) -> Option<u32> {
 /// Invites the listener of the path to two new pipes.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     let path = path_of(terms.endpoint)?;
     let mode = mode_of(terms.endpoint, terms.links)?;
     let names = Names::of(path);
@@ -158,7 +158,7 @@ pub(super) async fn connect<R: Runtime>(
         .into_file()
         .and_then(|down| carry(down, up))
         .map_err(refused)?;
-    Ok(Connected {
+    Ok(ConnectedSocket {
         stream: stream.into(),
         local,
         remote: at(path),
@@ -185,13 +185,13 @@ async fn retry<R: Runtime>(
 }
 
 /// Makes the pipe that this end of a link reads, under a number that is free for both.
-fn dedicate(names: &Names, mode: u32) -> io::Result<(u32, Own)> {
+fn dedicate(names: &Names, mode: u32) -> io::Result<(u32, ReadPipe)> {
     for _ in 0..TRIES {
         let number = getrandom::u32().map_err(io::Error::other)?;
         if names.up(number).symlink_metadata().is_ok() {
             continue;
         }
-        match Own::make(names.down(number), mode) {
+        match ReadPipe::make(names.down(number), mode) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             result => return Ok((number, result?)),
         }
@@ -200,19 +200,19 @@ fn dedicate(names: &Names, mode: u32) -> io::Result<(u32, Own)> {
 }
 
 /// Locks the path, and follows invitations on a thread.
-pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+pub(super) fn bind(terms: &LinkParameters<'_>) -> Result<Vec<BoundSocket>, LinkFailure> {
     let path = path_of(terms.endpoint)?;
     let mode = mode_of(terms.endpoint, terms.links)?;
     let bound = listen(path, mode).map_err(|error| refused(path, error))?;
     Ok(vec![bound])
 }
 
-fn listen(path: &Path, mode: u32) -> io::Result<Bound> {
+fn listen(path: &Path, mode: u32) -> io::Result<BoundSocket> {
     let names = Names::of(path);
-    let claim = Claim::on(&names, mode)?;
-    let (handed, socket) = Handed::new()?;
+    let claim = InvitationPipe::on(&names, mode)?;
+    let (handed, socket) = HandedSockets::new()?;
     let (stop, stopped) = Socket::pair(Domain::UNIX, Type::STREAM, None)?;
-    let desk = Desk {
+    let desk = PipeListener {
         requests: claim.requests.try_clone()?,
         stopped,
         names,
@@ -221,34 +221,34 @@ fn listen(path: &Path, mode: u32) -> io::Result<Bound> {
         followed: Arc::default(),
     };
     start("zonda-pipes", move || desk.serve())?;
-    Ok(Bound {
+    Ok(BoundSocket {
         socket,
         address: at(path),
         belongings: Some(Box::new(Listener {
             _stop: stop,
             _claim: claim,
         })),
-        entrance: Entrance::Handed(handed),
+        entrance: ServerHandshake::Handed(handed),
     })
 }
 
 /// Resources of a listener: its thread first, as that notices the end of the socket.
 struct Listener {
     _stop: Socket,
-    _claim: Claim,
+    _claim: InvitationPipe,
 }
 
 /// State of a listener's thread.
-struct Desk {
+struct PipeListener {
     requests: File,
     stopped: Socket,
     names: Names,
     mode: u32,
-    handed: Arc<Handed>,
+    handed: Arc<HandedSockets>,
     followed: Arc<AtomicUsize>,
 }
 
-impl Desk {
+impl PipeListener {
     /// Reads invitations until the listener is gone.
     fn serve(self) {
         while self.wait() {
@@ -298,7 +298,7 @@ impl Desk {
 
     /// Follows an invitation on a thread of its own, as its sender may be slow.
     fn follow(&self, number: u32) {
-        let followed = Followed::among(&self.followed);
+        let followed = InvitationPermit::among(&self.followed);
         let (names, mode) = (self.names.clone(), self.mode);
         let handed = Arc::clone(&self.handed);
         let started = followed.map(|followed| {
@@ -323,17 +323,17 @@ impl Desk {
 }
 
 /// Permit to follow an invitation, counted until it is dropped.
-struct Followed(Arc<AtomicUsize>);
+struct InvitationPermit(Arc<AtomicUsize>);
 
-impl Followed {
-    fn among(count: &Arc<AtomicUsize>) -> Option<Followed> {
+impl InvitationPermit {
+    fn among(count: &Arc<AtomicUsize>) -> Option<InvitationPermit> {
         let before = count.fetch_add(1, Ordering::AcqRel);
-        let followed = Followed(Arc::clone(count));
+        let followed = InvitationPermit(Arc::clone(count));
         (before < FOLLOWED_MAX).then_some(followed)
     }
 }
 
-impl Drop for Followed {
+impl Drop for InvitationPermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -343,7 +343,7 @@ impl Drop for Followed {
 fn accept(names: &Names, number: u32, mode: u32) -> io::Result<Socket> {
     let deadline = Instant::now() + PATIENCE;
     let down = open_writer(&names.down(number))?;
-    let up = Own::make(names.up(number), mode)?;
+    let up = ReadPipe::make(names.up(number), mode)?;
     let bytes = invitation(number);
     (&down).write_all(&bytes)?;
     let (mut confirmed, mut filled) = ([0; INVITATION_BYTES], 0);

@@ -9,7 +9,8 @@ use zonda_codec::Endpoint;
 use zonda_runtime::{Runtime, Socket};
 
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, LinkAddress, LinkFailure, Protocol, Terms,
+    BoundSocket, ConnectedSocket, EndpointProblem, LinkAddress, LinkFailure, LinkParameters,
+    Protocol, ServerHandshake,
 };
 
 /// Maximum number of connections that wait to be accepted, as far as the system allows.
@@ -101,8 +102,8 @@ pub(super) fn local(socket: &Socket) -> Option<LinkAddress> {
 /// Connects; the system gives up by itself after some seconds.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     let place = Place::of(terms.endpoint)?;
     let refused = |error| place.refused(error);
     let socket = begin(place).map_err(refused)?;
@@ -121,7 +122,7 @@ pub(super) async fn connect<R: Runtime>(
         let next = terms.deadline.min(now + LOOK_EVERY);
         runtime.sleep_until(next).await;
     }
-    Ok(Connected {
+    Ok(ConnectedSocket {
         local: local(&socket).unwrap_or_else(|| place.address()),
         stream: socket.into(),
         remote: place.address(),
@@ -143,22 +144,22 @@ fn begin(place: Place) -> io::Result<Socket> {
 }
 
 /// Binds and listens. Port `-1` lets the system choose.
-pub(super) fn bind(terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
+pub(super) fn bind(terms: &LinkParameters<'_>) -> Result<Vec<BoundSocket>, LinkFailure> {
     let place = Place::of(terms.endpoint)?;
     let bound = listen(place).map_err(|error| place.refused(error))?;
     Ok(vec![bound])
 }
 
-fn listen(place: Place) -> io::Result<Bound> {
+fn listen(place: Place) -> io::Result<BoundSocket> {
     let socket = Socket::new(Domain::VSOCK, Type::STREAM, None)?;
     socket.bind(&SockAddr::vsock(place.cid, place.port))?;
     socket.listen(BACKLOG)?;
     let port = place_in(socket.local_addr()).map_or(place.port, |own| own.port);
-    Ok(Bound {
+    Ok(BoundSocket {
         socket,
         address: Place { port, ..place }.address(),
         belongings: None,
-        entrance: Entrance::Open,
+        entrance: ServerHandshake::Open,
     })
 }
 

@@ -20,8 +20,8 @@ pub(crate) use self::session::{Reading, Session, Writing};
 use self::frames::Side;
 use self::origins::{Origins, SEPARATOR};
 use super::{
-    Bound, Connected, EndpointProblem, Entrance, LinkFailure, LinkStream, Protocol, Terms, option,
-    tcp,
+    BoundSocket, ConnectedSocket, EndpointProblem, LinkFailure, LinkParameters, LinkStream,
+    Protocol, ServerHandshake, option, tcp,
 };
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
@@ -42,8 +42,8 @@ pub(super) fn origins_of(endpoint: &Endpoint) -> Result<Option<Vec<String>>, End
 /// Connects, and requests a WebSocket.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     let connected = tcp::connect(runtime, terms, terms.links.tcp).await?;
     ask(runtime, terms, connected, Protocol::Ws).await
 }
@@ -51,11 +51,11 @@ pub(super) async fn connect<R: Runtime>(
 /// Requests a WebSocket over a connection.
 pub(super) async fn ask<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-    connected: Connected,
+    terms: &LinkParameters<'_>,
+    connected: ConnectedSocket,
     protocol: Protocol,
-) -> Result<Connected, LinkFailure> {
-    let Connected {
+) -> Result<ConnectedSocket, LinkFailure> {
+    let ConnectedSocket {
         stream,
         local,
         remote,
@@ -70,7 +70,7 @@ pub(super) async fn ask<R: Runtime>(
         address: remote.clone(),
         text,
     })?;
-    Ok(Connected {
+    Ok(ConnectedSocket {
         stream,
         local,
         remote,
@@ -120,12 +120,15 @@ async fn upgrade<R: Runtime>(
 }
 
 /// Binds like TCP.
-pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
-    let gate = Gate::of(terms, false)?;
+pub(super) fn bind<R: Runtime>(
+    runtime: &R,
+    terms: &LinkParameters<'_>,
+) -> Result<Vec<BoundSocket>, LinkFailure> {
+    let gate = ListenerConfig::of(terms, false)?;
     let bound = tcp::bind(runtime, terms, terms.links.tcp)?.into_iter();
-    let bound = bound.map(|bound| Bound {
+    let bound = bound.map(|bound| BoundSocket {
         address: bound.address.over(Protocol::Ws),
-        entrance: Entrance::Ws(gate.clone()),
+        entrance: ServerHandshake::Ws(gate.clone()),
         ..bound
     });
     Ok(bound.collect())
@@ -133,17 +136,20 @@ pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bou
 
 /// Gate of such a listener.
 #[derive(Debug, Clone)]
-pub(crate) struct Gate {
+pub(crate) struct ListenerConfig {
     origins: Arc<Origins>,
 }
 
-impl Gate {
+impl ListenerConfig {
     /// Creates a gate with the origins that the endpoint lists, else with those of the
     /// configuration.
-    pub(super) fn of(terms: &Terms<'_>, is_encrypted: bool) -> Result<Gate, EndpointProblem> {
+    pub(super) fn of(
+        terms: &LinkParameters<'_>,
+        is_encrypted: bool,
+    ) -> Result<ListenerConfig, EndpointProblem> {
         let listed = origins_of(terms.endpoint)?;
         let listed = listed.or_else(|| terms.links.ws_origins.clone());
-        Ok(Gate {
+        Ok(ListenerConfig {
             origins: Arc::new(Origins::of(listed, is_encrypted)),
         })
     }

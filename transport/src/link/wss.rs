@@ -7,7 +7,10 @@
 use zonda_codec::Endpoint;
 use zonda_runtime::Runtime;
 
-use super::{Bound, Connected, EndpointProblem, Entrance, LinkFailure, Protocol, Terms, tls, ws};
+use super::{
+    BoundSocket, ConnectedSocket, EndpointProblem, LinkFailure, LinkParameters, Protocol,
+    ServerHandshake, tls, ws,
+};
 
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
     ws::origins_of(endpoint)?;
@@ -17,20 +20,23 @@ pub(super) fn check(endpoint: &Endpoint) -> Result<(), EndpointProblem> {
 /// Connects with TLS, and requests a WebSocket.
 pub(super) async fn connect<R: Runtime>(
     runtime: &R,
-    terms: &Terms<'_>,
-) -> Result<Connected, LinkFailure> {
+    terms: &LinkParameters<'_>,
+) -> Result<ConnectedSocket, LinkFailure> {
     let connected = tls::connect(runtime, terms).await?;
     ws::ask(runtime, terms, connected, Protocol::Wss).await
 }
 
 /// Binds like TLS; the peer requests a WebSocket afterwards.
-pub(super) fn bind<R: Runtime>(runtime: &R, terms: &Terms<'_>) -> Result<Vec<Bound>, LinkFailure> {
-    let origins = ws::Gate::of(terms, true)?;
+pub(super) fn bind<R: Runtime>(
+    runtime: &R,
+    terms: &LinkParameters<'_>,
+) -> Result<Vec<BoundSocket>, LinkFailure> {
+    let origins = ws::ListenerConfig::of(terms, true)?;
     let bound = tls::bind(runtime, terms)?.into_iter();
-    let bound = bound.map(|bound| Bound {
+    let bound = bound.map(|bound| BoundSocket {
         address: bound.address.over(Protocol::Wss),
         entrance: match bound.entrance {
-            Entrance::Tls(gate) => Entrance::Wss(gate, origins.clone()),
+            ServerHandshake::Tls(gate) => ServerHandshake::Wss(gate, origins.clone()),
             other => other,
         },
         ..bound

@@ -15,9 +15,11 @@ use zonda_runtime::{Runtime, oneshot};
 
 use super::Admission;
 use super::counters::{Counters, Logs, count};
-use super::pending::{Entry, GiveWay, Pending, Ticket};
+use super::pending::{Entry, HandshakeEviction, Pending, PendingEntry};
 use crate::framing::Exchange;
-use crate::link::{Arrival, Entrance, Link, LinkAddress, Passage, SharedGate, SharedStranger};
+use crate::link::{
+    HandshakeResult, IncomingLink, Link, LinkAddress, ServerHandshake, SharedGate, SharedStranger,
+};
 use crate::protocol::handshake::{AcceptStep, Acceptor, CookieKey, HandshakeError, Step};
 use crate::protocol::parameters::{Established, LocalParameters};
 use crate::text::shown;
@@ -35,24 +37,24 @@ pub(super) const TURN: u32 = 16;
 const EPOCH: Duration = Duration::from_secs(10);
 
 /// One listening socket. It is the first field, so that it is closed before the rest is dropped.
-pub(super) struct Door<R: Runtime> {
+pub(super) struct ListeningSocket<R: Runtime> {
     pub(super) listener: R::Listener,
     pub(super) address: LinkAddress,
-    pub(super) entrance: Entrance,
+    pub(super) entrance: ServerHandshake,
     pub(super) _belongings: Option<Box<dyn Any + Send>>,
 }
 
 /// Connection that was accepted, and whose peer has sent no message yet.
-struct Stranger {
-    arrival: Arrival,
+struct AcceptedSocket {
+    arrival: IncomingLink,
     remote: LinkAddress,
     /// Address that the peer connected to.
     listener: LinkAddress,
-    entrance: Entrance,
+    entrance: ServerHandshake,
 }
 
 /// State that the tasks of one listener share.
-pub(super) struct Reception<R, A> {
+pub(super) struct ListenerState<R, A> {
     pub(super) runtime: R,
     pub(super) endpoint: Endpoint,
     pub(super) local: LocalParameters,
@@ -81,18 +83,18 @@ pub(super) async fn unless<T, F: Future>(
     .await
 }
 
-impl<R: Runtime, A: Admission> Reception<R, A> {
+impl<R: Runtime, A: Admission> ListenerState<R, A> {
     /// Accepts until the listener is stopped, then closes the socket.
     pub(super) async fn accept_all(
         self: Arc<Self>,
-        mut door: Box<Door<R>>,
+        mut door: Box<ListeningSocket<R>>,
         mut stopped: oneshot::Receiver<()>,
     ) {
         let mut in_a_row = 0;
         let runtime = &self.runtime;
         loop {
             // Wait for a connection, or for the stop.
-            let Door {
+            let ListeningSocket {
                 listener, entrance, ..
             } = &mut *door;
             let incoming = unless(&mut stopped, entrance.accept(runtime, listener)).await;
@@ -103,8 +105,8 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
                 Ok((stream, from)) => {
                     // Start the handshake; yield after several connections in a row.
                     let remote = door.address.protocol().peer(&stream, from);
-                    self.receive(Stranger {
-                        arrival: Arrival::Socket(stream),
+                    self.receive(AcceptedSocket {
+                        arrival: IncomingLink::Socket(stream),
                         remote,
                         listener: door.address.clone(),
                         entrance: door.entrance.clone(),
@@ -131,16 +133,16 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     /// connection has ended; reports the stop at once.
     pub(super) async fn meet_all(
         self: Arc<Self>,
-        mut door: Box<Door<R>>,
+        mut door: Box<ListeningSocket<R>>,
         gate: SharedGate,
         ends: (oneshot::Receiver<()>, oneshot::Sender<()>),
     ) {
         let (mut stopped, end) = ends;
         let (address, entrance) = (door.address.clone(), door.entrance.clone());
         let meet = |stranger: SharedStranger| {
-            self.receive(Stranger {
+            self.receive(AcceptedSocket {
                 remote: address.protocol().remote(Some(stranger.from())),
-                arrival: Arrival::Quic(stranger),
+                arrival: IncomingLink::Quic(stranger),
                 listener: address.clone(),
                 entrance: entrance.clone(),
             });
@@ -178,7 +180,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     }
 
     /// Starts the task that makes the handshake of an accepted connection.
-    fn receive(self: &Arc<Self>, stranger: Stranger) {
+    fn receive(self: &Arc<Self>, stranger: AcceptedSocket) {
         // Register the handshake, in place of another one if there are too many.
         let Some(Entry {
             ticket,
@@ -220,13 +222,13 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         &self,
         remote: &LinkAddress,
         step: Step,
-        outcome: Result<Option<Result<Admitted<A>, HandshakeError>>, Option<GiveWay>>,
+        outcome: Result<Option<Result<Admitted<A>, HandshakeError>>, Option<HandshakeEviction>>,
     ) {
         match outcome {
             Ok(Some(Ok(admitted))) => self.accepted(admitted),
             Ok(Some(Err(error))) => self.failed(remote, error),
             Ok(None) => self.failed(remote, HandshakeError::Timeout { step }),
-            Err(Some(GiveWay)) => {
+            Err(Some(HandshakeEviction)) => {
                 let endpoint = &self.endpoint;
                 tracing::debug!("{endpoint}: {remote} gave way to newer connections");
             }
@@ -262,18 +264,18 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     async fn hear(
         &self,
         acceptor: &mut Acceptor,
-        ticket: &Ticket,
-        stranger: Stranger,
+        ticket: &PendingEntry,
+        stranger: AcceptedSocket,
     ) -> Result<Admitted<A>, HandshakeError> {
-        let Stranger {
+        let AcceptedSocket {
             arrival,
             remote,
             listener,
             entrance,
         } = stranger;
         let stream = match entrance.pass(&self.runtime, arrival) {
-            Passage::Done(stream) => stream,
-            Passage::Wait(passage) => passage.await?,
+            HandshakeResult::Done(stream) => stream,
+            HandshakeResult::Wait(passage) => passage.await?,
         };
         let mut exchange = Exchange::new(&self.runtime, stream, BATCH_BYTES_MAX)?;
         let mut out = Vec::new();
@@ -306,7 +308,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             exchange.say_goodbye(&out).await;
             return Err(turned_away(&established, reason));
         }
-        let reserved = Reserved {
+        let reserved = Reservation {
             admission: Arc::clone(&self.admission),
             established: Some(established.clone()),
         };
@@ -371,16 +373,16 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
 /// Open link, and its owner's reservation for it.
 pub(super) struct Admitted<A: Admission> {
     pub(super) link: Link,
-    pub(super) reserved: Reserved<A>,
+    pub(super) reserved: Reservation<A>,
 }
 
 /// Reservation of [`Admission::admit`]; released if the link does not open, for whatever reason.
-pub(super) struct Reserved<A: Admission> {
+pub(super) struct Reservation<A: Admission> {
     pub(super) admission: Arc<A>,
     pub(super) established: Option<Established>,
 }
 
-impl<A: Admission> Drop for Reserved<A> {
+impl<A: Admission> Drop for Reservation<A> {
     fn drop(&mut self) {
         if let Some(established) = self.established.take() {
             self.admission.withdrawn(&established);

@@ -27,12 +27,12 @@ const NETWORKS: usize = 1024;
 
 /// Bytes that were sent recently.
 #[derive(Debug, Clone, Copy, Default)]
-struct Said {
+struct SentBytes {
     bytes: u64,
     since: Option<Instant>,
 }
 
-impl Said {
+impl SentBytes {
     /// Counts `bytes` and returns true if at most `burst` were sent beyond `rate` a second.
     fn admits(&mut self, bytes: u64, rate: u64, burst: u64, now: Instant) -> bool {
         self.settle(rate, now);
@@ -59,8 +59,8 @@ impl Said {
 /// Budgets of a listener's answers to addresses that are not verified.
 #[derive(Debug)]
 pub(super) struct Answers {
-    total: Said,
-    networks: Vec<Said>,
+    total: SentBytes,
+    networks: Vec<SentBytes>,
     /// Secret that keeps peers from choosing which networks share.
     secret: u64,
 }
@@ -68,7 +68,7 @@ pub(super) struct Answers {
 impl Answers {
     pub(super) fn new(secret: u64) -> Answers {
         Answers {
-            total: Said::default(),
+            total: SentBytes::default(),
             networks: Vec::new(),
             secret,
         }
@@ -78,7 +78,7 @@ impl Answers {
     pub(super) fn admit(&mut self, to: IpAddr, bytes: usize, now: Instant) -> bool {
         let bytes = bytes as u64;
         if self.networks.is_empty() {
-            self.networks = vec![Said::default(); NETWORKS];
+            self.networks = vec![SentBytes::default(); NETWORKS];
         }
         let place = self.place(to);
         let Some(network) = self.networks.get_mut(place) else {

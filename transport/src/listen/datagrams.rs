@@ -12,12 +12,13 @@ use zonda_runtime::{Runtime, Socket, oneshot};
 
 use super::Admission;
 use super::accept::{
-    Admitted, BATCH_BYTES_MAX, Door, Reception, Reserved, TURN, turned_away, unless,
+    Admitted, BATCH_BYTES_MAX, ListenerState, ListeningSocket, Reservation, TURN, turned_away,
+    unless,
 };
 use super::answers::Answers;
 use super::counters::count;
 use super::pending::Entry;
-use crate::link::{Desk, Flow, Link, LinkAddress, Way};
+use crate::link::{AddressPair, Flow, Link, LinkAddress, UdpListenerHandle};
 use crate::protocol::handshake::{AcceptStep, Acceptor, HandshakeError, Step};
 use crate::protocol::parameters::Established;
 
@@ -26,7 +27,7 @@ const LOOK_FROM: usize = 64;
 
 /// Listening socket, and the links that it accepted.
 pub(super) struct Counter {
-    desk: Desk,
+    desk: UdpListenerHandle,
     address: LinkAddress,
     table: Mutex<Table>,
     answers: Mutex<Answers>,
@@ -35,9 +36,9 @@ pub(super) struct Counter {
 #[derive(Default)]
 struct Table {
     /// Newest link of each pair of a peer's address and a listener's address.
-    links: HashMap<Way, Known>,
+    links: HashMap<AddressPair, Known>,
     /// Pairs of addresses whose peers are being admitted.
-    entering: HashSet<Way>,
+    entering: HashSet<AddressPair>,
     /// Number of links from which on the ended ones are removed.
     look_at: usize,
 }
@@ -50,8 +51,8 @@ struct Known {
 }
 
 /// Peer that has returned its cookie.
-struct Newcomer {
-    way: Way,
+struct VerifiedPeer {
+    way: AddressPair,
     open_syn: Vec<u8>,
     established: Established,
     acceptor: Acceptor,
@@ -67,7 +68,7 @@ impl Counter {
     ) -> io::Result<Counter> {
         let seed = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
         Ok(Counter {
-            desk: Desk::beside(listener, endpoint)?,
+            desk: UdpListenerHandle::beside(listener, endpoint)?,
             address: address.clone(),
             table: Mutex::default(),
             answers: Mutex::new(Answers::new(seed)),
@@ -79,7 +80,7 @@ impl Counter {
     }
 
     /// Answers an unverified address, within the budget of its network; true if it did.
-    fn answer(&self, datagram: &[u8], way: Way) -> bool {
+    fn answer(&self, datagram: &[u8], way: AddressPair) -> bool {
         let answers = self.answers.lock();
         let mut answers = answers.unwrap_or_else(PoisonError::into_inner);
         let admits = answers.admit(way.from.ip(), datagram.len(), Instant::now());
@@ -92,7 +93,7 @@ impl Counter {
 
     /// Answers a peer that repeats the message that opened its link. False if it has no link opened
     /// by that message.
-    fn repeats(&self, datagram: &[u8], way: Way) -> bool {
+    fn repeats(&self, datagram: &[u8], way: AddressPair) -> bool {
         let table = self.table();
         let known = table.links.get(&way);
         let known = known.filter(|known| known.open_syn == datagram);
@@ -106,14 +107,14 @@ impl Counter {
     }
 
     /// Ends the link that an address has, if any, and returns its socket for the next one.
-    fn replace(&self, way: Way) -> Option<Socket> {
+    fn replace(&self, way: AddressPair) -> Option<Socket> {
         let known = self.table().links.remove(&way);
         let flow = known.and_then(|known| known.flow.upgrade())?;
         flow.end();
         flow.socket().ok()
     }
 
-    fn remember(&self, way: Way, known: Known) {
+    fn remember(&self, way: AddressPair, known: Known) {
         let mut table = self.table();
         table.links.insert(way, known);
         if table.links.len() > table.look_at.max(LOOK_FROM) {
@@ -124,38 +125,38 @@ impl Counter {
 }
 
 /// Mark of a peer that is being admitted, removed on drop.
-struct Entering {
+struct AdmittingPeer {
     counter: Arc<Counter>,
-    way: Way,
+    way: AddressPair,
 }
 
-impl Entering {
+impl AdmittingPeer {
     /// Returns `None` if the peer is being admitted already.
-    fn of(counter: &Arc<Counter>, way: Way) -> Option<Entering> {
-        counter.table().entering.insert(way).then(|| Entering {
+    fn of(counter: &Arc<Counter>, way: AddressPair) -> Option<AdmittingPeer> {
+        counter.table().entering.insert(way).then(|| AdmittingPeer {
             counter: Arc::clone(counter),
             way,
         })
     }
 }
 
-impl Drop for Entering {
+impl Drop for AdmittingPeer {
     fn drop(&mut self) {
         self.counter.table().entering.remove(&self.way);
     }
 }
 
-impl<R: Runtime, A: Admission> Reception<R, A> {
+impl<R: Runtime, A: Admission> ListenerState<R, A> {
     /// Receives from all peers that are not connected until the listener is stopped, then closes
     /// the socket.
     pub(super) async fn receive_all(
         self: Arc<Self>,
-        mut door: Box<Door<R>>,
+        mut door: Box<ListeningSocket<R>>,
         counter: Counter,
         mut stopped: oneshot::Receiver<()>,
     ) {
         let counter = Arc::new(counter);
-        let mut room = vec![0; Desk::ROOM];
+        let mut room = vec![0; UdpListenerHandle::ROOM];
         let mut in_a_row = 0;
         loop {
             // Wait for datagrams, or for the stop.
@@ -191,7 +192,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     }
 
     /// Handles the datagram of a peer that is not connected, or wants to connect again.
-    fn hear_datagram(self: &Arc<Self>, counter: &Arc<Counter>, datagram: &[u8], way: Way) {
+    fn hear_datagram(self: &Arc<Self>, counter: &Arc<Counter>, datagram: &[u8], way: AddressPair) {
         if datagram.is_empty() || counter.repeats(datagram, way) {
             return;
         }
@@ -207,7 +208,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         match acceptor.handle_batch(datagram, &mut out) {
             Ok(AcceptStep::Continue) => self.note_answered(counter.answer(&out, way)),
             Ok(AcceptStep::Admit(established)) => {
-                let newcomer = Newcomer {
+                let newcomer = VerifiedPeer {
                     way,
                     open_syn: datagram.to_vec(),
                     established,
@@ -234,10 +235,10 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     }
 
     /// Starts the task that admits a peer.
-    fn enter(self: &Arc<Self>, counter: &Arc<Counter>, newcomer: Newcomer) {
+    fn enter(self: &Arc<Self>, counter: &Arc<Counter>, newcomer: VerifiedPeer) {
         let remote = counter.address.protocol().remote(Some(newcomer.way.from));
         // Register the peer, in place of another one if there are too many.
-        let Some(entering) = Entering::of(counter, newcomer.way) else {
+        let Some(entering) = AdmittingPeer::of(counter, newcomer.way) else {
             return;
         };
         let Some(Entry {
@@ -271,10 +272,10 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
     async fn open(
         self: &Arc<Self>,
         counter: &Arc<Counter>,
-        newcomer: Newcomer,
+        newcomer: VerifiedPeer,
         remote: &LinkAddress,
     ) -> Result<Admitted<A>, HandshakeError> {
-        let Newcomer {
+        let VerifiedPeer {
             way,
             open_syn,
             established,
@@ -289,7 +290,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
             counter.desk.say(&out, way);
             return Err(turned_away(&established, reason));
         }
-        let reserved = Reserved {
+        let reserved = Reservation {
             admission: Arc::clone(&self.admission),
             established: Some(established.clone()),
         };
@@ -324,7 +325,7 @@ impl<R: Runtime, A: Admission> Reception<R, A> {
         })
     }
 
-    fn connect(self: &Arc<Self>, counter: &Arc<Counter>, way: Way) -> io::Result<Socket> {
+    fn connect(self: &Arc<Self>, counter: &Arc<Counter>, way: AddressPair) -> io::Result<Socket> {
         let mut astray = Vec::new();
         let socket = {
             // The table is locked: one peer is connected at a time.

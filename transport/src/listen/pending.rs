@@ -21,7 +21,7 @@ const LARGE_PART: usize = 8;
 /// Reason for ending a handshake from outside: the message is sent on eviction, and none when the
 /// listener stops.
 #[derive(Debug)]
-pub(super) struct GiveWay;
+pub(super) struct HandshakeEviction;
 
 /// All handshakes under way, at most a fixed number.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct Table {
     closed: bool,
     next: u64,
     /// Handshakes by number; numbers rise with time, so the first entry is the oldest.
-    entries: BTreeMap<u64, Stranger>,
+    entries: BTreeMap<u64, PendingHandshake>,
     /// Handshakes by address.
     groups: HashMap<AddressGroup, Queue>,
     /// Addresses by their number of handshakes.
@@ -45,9 +45,9 @@ struct Table {
 }
 
 #[derive(Debug)]
-struct Stranger {
+struct PendingHandshake {
     group: AddressGroup,
-    end: oneshot::Sender<GiveWay>,
+    end: oneshot::Sender<HandshakeEviction>,
 }
 
 /// Handshakes of one address, by number.
@@ -68,10 +68,10 @@ impl Queue {
 }
 
 impl Table {
-    fn add(&mut self, group: AddressGroup, end: oneshot::Sender<GiveWay>) -> u64 {
+    fn add(&mut self, group: AddressGroup, end: oneshot::Sender<HandshakeEviction>) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.entries.insert(number, Stranger { group, end });
+        self.entries.insert(number, PendingHandshake { group, end });
         self.silent.insert(number);
         self.resize(group, |queue| {
             queue.silent.insert(number);
@@ -79,8 +79,8 @@ impl Table {
         number
     }
 
-    fn remove(&mut self, number: u64) -> Option<oneshot::Sender<GiveWay>> {
-        let Stranger { group, end } = self.entries.remove(&number)?;
+    fn remove(&mut self, number: u64) -> Option<oneshot::Sender<HandshakeEviction>> {
+        let PendingHandshake { group, end } = self.entries.remove(&number)?;
         self.silent.remove(&number);
         self.resize(group, |queue| {
             queue.silent.remove(&number);
@@ -125,19 +125,19 @@ impl Table {
 
 /// Entry of one handshake, removed on drop.
 #[derive(Debug)]
-pub(super) struct Ticket {
+pub(super) struct PendingEntry {
     pending: Arc<Pending>,
     number: u64,
 }
 
-impl Ticket {
+impl PendingEntry {
     /// Notes that the peer has sent a valid message.
     pub(super) fn note_heard(&self) {
         self.pending.lock().note_heard(self.number);
     }
 }
 
-impl Drop for Ticket {
+impl Drop for PendingEntry {
     fn drop(&mut self) {
         let gone = self.pending.lock().remove(self.number);
         drop(gone);
@@ -146,9 +146,9 @@ impl Drop for Ticket {
 
 /// Result of entering a handshake.
 pub(super) struct Entry {
-    pub(super) ticket: Ticket,
+    pub(super) ticket: PendingEntry,
     /// Ready when this handshake has to end.
-    pub(super) ended: oneshot::Receiver<GiveWay>,
+    pub(super) ended: oneshot::Receiver<HandshakeEviction>,
     /// Set if another handshake was evicted.
     pub(super) evicted: bool,
 }
@@ -191,7 +191,7 @@ impl Pending {
         let evicted = gone.is_some();
         end(gone);
         Some(Entry {
-            ticket: Ticket {
+            ticket: PendingEntry {
                 pending: Arc::clone(self),
                 number,
             },
@@ -225,16 +225,16 @@ impl Pending {
 }
 
 impl Table {
-    fn give_way(&mut self, max: usize) -> Option<oneshot::Sender<GiveWay>> {
+    fn give_way(&mut self, max: usize) -> Option<oneshot::Sender<HandshakeEviction>> {
         let victim = self.victim(max)?;
         self.remove(victim)
     }
 }
 
 /// Signals a handshake to end, outside the lock, because that wakes its task.
-fn end(gone: Option<oneshot::Sender<GiveWay>>) {
+fn end(gone: Option<oneshot::Sender<HandshakeEviction>>) {
     if let Some(sender) = gone {
-        sender.send(GiveWay);
+        sender.send(HandshakeEviction);
     }
 }
 

@@ -16,10 +16,10 @@ use zonda_codec::{
     ZenohId,
 };
 
+use super::admission::{MemberDecision, MemberLimits};
 use super::counts::count;
-use super::places::{Place, Places};
-use super::quiet::Claim;
-use super::sieve::Sieve;
+use super::other_routers::RouterJoin;
+use super::whole_key_filter::WholeKeyFilter;
 use super::{Group, GroupHandler, Presence, of_priority};
 use crate::ledger::Share;
 use crate::link::{LinkAddress, Protocol};
@@ -87,7 +87,7 @@ pub(super) struct Members {
     share: Arc<Share>,
     group: Arc<Group>,
     present: HashMap<SocketAddr, Present>,
-    places: Places,
+    places: MemberLimits,
     /// Number of times that a member has come or gone.
     changes: u64,
     /// Number of times that a member has come.
@@ -112,7 +112,7 @@ impl Members {
             share,
             group,
             present: HashMap::new(),
-            places: Places::new(
+            places: MemberLimits::new(
                 presence.members_max,
                 presence.members_per_address,
                 presence.join_interval.mul_f32(SILENT),
@@ -223,9 +223,9 @@ impl Members {
         let heard = present.map(|(at, member)| (*at, member.heard));
         let endpoint = &self.group.endpoint;
         match self.places.find(from, heard, now) {
-            Place::Free => true,
+            MemberDecision::Free => true,
             // Evict a member.
-            Place::Of(other) => {
+            MemberDecision::Of(other) => {
                 count(&self.group.counters.evicted);
                 if let Some(left_out) = self.logs.evicted.admit(now) {
                     tracing::warn!(
@@ -237,7 +237,7 @@ impl Members {
                 true
             }
             // Refuse the newcomer.
-            Place::None => {
+            MemberDecision::None => {
                 count(&self.group.counters.over_limit);
                 if let Some(left_out) = self.logs.full.admit(now) {
                     tracing::warn!(
@@ -287,7 +287,7 @@ impl Members {
         match (local.whatami, join.whatami) {
             (_, WhatAmI::Client) => Some("a client cannot be in a group"),
             (WhatAmI::Router, WhatAmI::Router) => {
-                let claim = Claim {
+                let claim = RouterJoin {
                     zid: join.zid,
                     lease: local.accepted_lease(join.lease),
                     is_linked: is_linked(&join.zid),
@@ -352,7 +352,7 @@ impl Members {
         if is_muted && pause.is_none() {
             count(&counters.repeated);
         }
-        let mut sieve = Sieve {
+        let mut sieve = WholeKeyFilter {
             handler,
             is_muted,
             counters,

@@ -7,13 +7,13 @@
 //! the `members`; each has sequence numbers and unfinished messages of its own. No datagram, of a
 //! member or of another node, costs more than itself.
 
+mod admission;
 mod announce;
 mod counts;
 mod members;
-mod places;
-mod quiet;
+mod other_routers;
 mod receive;
-mod sieve;
+mod whole_key_filter;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub use members::Member;
 use announce::Announcer;
 use counts::Counters;
 use members::Members;
-use quiet::Quiet;
+use other_routers::OtherRouters;
 pub use receive::LOOK_AFTER;
 use receive::Receiving;
 
@@ -155,7 +155,7 @@ pub struct Group {
     /// Event of a newcomer, for which this node has to send a JOIN soon.
     news: Event,
     /// Times at which this router sends no JOIN, as another router is in the group.
-    quiet: Mutex<Quiet>,
+    quiet: Mutex<OtherRouters>,
 }
 
 impl Group {
@@ -179,7 +179,7 @@ impl Group {
 }
 
 /// Parts of the tasks of a group.
-pub struct Meeting<H> {
+pub struct GroupTasks<H> {
     /// Sockets of the group.
     pub joined: Joined,
     /// Role and limits of this node.
@@ -199,9 +199,9 @@ pub struct Meeting<H> {
 /// The operating system's, if it has no descriptor left.
 pub fn start<R: Runtime, H: GroupHandler>(
     runtime: &R,
-    meeting: Meeting<H>,
+    meeting: GroupTasks<H>,
 ) -> std::io::Result<Arc<Group>> {
-    let Meeting {
+    let GroupTasks {
         joined,
         presence,
         outbox,
@@ -224,7 +224,7 @@ pub fn start<R: Runtime, H: GroupHandler>(
         members: Mutex::new(Vec::new()),
         counters: Counters::default(),
         news: Event::new(),
-        quiet: Mutex::new(Quiet::at_first(
+        quiet: Mutex::new(OtherRouters::at_first(
             presence.local.zid,
             presence.local.whatami == WhatAmI::Router,
             presence.join_interval,

@@ -51,14 +51,14 @@ enum Event {
 }
 
 /// Receiving socket.
-struct Ear<L> {
+struct ReceivingSocket<L> {
     listener: L,
     /// Another handle of the same socket.
     socket: UdpSocket,
     buffer: Vec<u8>,
 }
 
-impl<L> Ear<L> {
+impl<L> ReceivingSocket<L> {
     /// Waits for the next datagram, at most until `due` or `over` is ready.
     async fn next<R: Runtime<Listener = L>>(
         &mut self,
@@ -101,7 +101,7 @@ impl<R: Runtime, H: GroupHandler> Receiving<R, H> {
     }
 
     async fn hear_all(&mut self, place: Place) -> io::Result<Ended> {
-        let mut ear = Ear {
+        let mut ear = ReceivingSocket {
             socket: place.receiving.try_clone()?.into(),
             listener: self.runtime.listen(place.receiving)?,
             buffer: vec![0; DATAGRAM_BYTES_MAX],

@@ -308,9 +308,9 @@ impl WriterElection {
     }
 
     /// Returns the right to wait for the socket, for a sender; `None` if another sender has it.
-    pub(super) fn attend(&self) -> Option<Attendant<'_>> {
+    pub(super) fn attend(&self) -> Option<SocketWaiter<'_>> {
         let attends = self.apply(Event::Attend) == Action::Wait;
-        attends.then_some(Attendant(self))
+        attends.then_some(SocketWaiter(self))
     }
 
     /// Returns true while the socket is full, or the driver has the batches.
@@ -326,9 +326,9 @@ impl WriterElection {
 
 /// Right of a sender to wait for the socket, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Attendant<'a>(&'a WriterElection);
+pub(super) struct SocketWaiter<'a>(&'a WriterElection);
 
-impl Drop for Attendant<'_> {
+impl Drop for SocketWaiter<'_> {
     fn drop(&mut self) {
         self.0.apply(Event::Depart);
     }

@@ -128,12 +128,12 @@ impl Queue<'_> {
     pub fn push<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> bool {
         if !self.lane.has_room() {
             match squeeze(&mut self.lane, self.overflow, self.overrun_bytes) {
-                Squeezed::Kept => {}
-                Squeezed::Dropped => {
+                MakeRoomResult::Kept => {}
+                MakeRoomResult::Dropped => {
                     self.dropped += 1;
                     return true;
                 }
-                Squeezed::Over => {
+                MakeRoomResult::Over => {
                     self.is_over = true;
                     return false;
                 }
@@ -169,15 +169,15 @@ impl Queue<'_> {
 
 /// Lane that [`Outbox::append`] left, locked if [`Outbox::append`] locked it.
 #[derive(Debug)]
-pub struct Visit<'a>(Option<SpinGuard<'a, Lane>>);
+pub struct VisitedLane<'a>(Option<SpinGuard<'a, Lane>>);
 
-impl Visit<'_> {
+impl VisitedLane<'_> {
     /// Lane that was not locked.
-    pub const NONE: Visit<'static> = Visit(None);
+    pub const NONE: VisitedLane<'static> = VisitedLane(None);
 }
 
 /// Outcome for one more message of a full lane.
-enum Squeezed {
+enum MakeRoomResult {
     /// The message is queued all the same.
     Kept,
     /// The message is dropped.
@@ -187,21 +187,21 @@ enum Squeezed {
 }
 
 #[cold]
-fn squeeze(lane: &mut Lane, overflow: Overflow, overrun_bytes: usize) -> Squeezed {
+fn squeeze(lane: &mut Lane, overflow: Overflow, overrun_bytes: usize) -> MakeRoomResult {
     match overflow {
-        Overflow::Refuse => Squeezed::Over,
+        Overflow::Refuse => MakeRoomResult::Over,
         Overflow::KeepFirst if !lane.has_guest() => {
             lane.begin_guest();
-            Squeezed::Kept
+            MakeRoomResult::Kept
         }
-        Overflow::KeepFirst | Overflow::Drop => Squeezed::Dropped,
-        Overflow::Keep if lane.queued_bytes_small() > overrun_bytes => Squeezed::Over,
-        Overflow::Keep => Squeezed::Kept,
+        Overflow::KeepFirst | Overflow::Drop => MakeRoomResult::Dropped,
+        Overflow::Keep if lane.queued_bytes_small() > overrun_bytes => MakeRoomResult::Over,
+        Overflow::Keep => MakeRoomResult::Kept,
     }
 }
 
 /// Messages that were not queued, by reason.
-struct Failed {
+struct NotQueued {
     overflow: Overflow,
     dropped: u64,
     too_long: u64,
@@ -225,16 +225,16 @@ impl Outbox {
         reliability: Reliability,
         head: &H,
         payload: &[u8],
-    ) -> Result<bool, Visit<'_>> {
+    ) -> Result<bool, VisitedLane<'_>> {
         if payload.len() >= SHARE_BYTES_MIN {
-            return Err(Visit(None));
+            return Err(VisitedLane(None));
         }
         let Some(lane) = self.lanes.get(self.lane_index(priority)) else {
-            return Err(Visit(None));
+            return Err(VisitedLane(None));
         };
         let mut lane = lane.lock();
         if self.closed.load(Ordering::Relaxed) || !lane.append(reliability, head, payload) {
-            return Err(Visit(Some(lane)));
+            return Err(VisitedLane(Some(lane)));
         }
         drop(lane);
         Ok(self.write(write, Pushed::Open))
@@ -254,7 +254,7 @@ impl Outbox {
         write: Write,
         items: impl Items,
     ) -> Result<Sent, Refused> {
-        self.enqueue_in(Visit(None), priority, overflow, write, items)
+        self.enqueue_in(VisitedLane(None), priority, overflow, write, items)
     }
 
     /// Queues messages like [`Outbox::enqueue`], in the lane of this priority as [`Outbox::append`]
@@ -265,7 +265,7 @@ impl Outbox {
     #[inline]
     pub fn enqueue_in<'a>(
         &'a self,
-        visit: Visit<'a>,
+        visit: VisitedLane<'a>,
         priority: Priority,
         overflow: Overflow,
         write: Write,
@@ -296,7 +296,7 @@ impl Outbox {
         }
         let has_room = queue.lane.has_room();
         let pushed = queue.lane.weigh(queue.pushed);
-        let failed = Failed {
+        let failed = NotQueued {
             overflow,
             dropped: queue.dropped,
             too_long: queue.too_long,
@@ -316,8 +316,8 @@ impl Outbox {
 
     /// Counts the messages that were not queued; an error if these are all of a call.
     #[cold]
-    fn account(&self, lane: usize, failed: &Failed) -> Result<(), Refused> {
-        let &Failed {
+    fn account(&self, lane: usize, failed: &NotQueued) -> Result<(), Refused> {
+        let &NotQueued {
             dropped, too_long, ..
         } = failed;
         // Update the counters.

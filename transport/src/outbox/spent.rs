@@ -3,7 +3,7 @@
 //!
 //! A payload may belong to a user, whose code runs when the last reference is dropped, and may
 //! publish. A function that takes batches apart under a lock therefore keeps their payloads here,
-//! and drops the `Spent` after it has released the lock.
+//! and drops the `SpentPayloads` after it has released the lock.
 
 use std::cell::Cell;
 
@@ -26,9 +26,9 @@ thread_local! {
 
 /// Payloads to be dropped with no lock held. An empty list allocates nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Spent(Vec<ZSlice>);
+pub(crate) struct SpentPayloads(Vec<ZSlice>);
 
-impl Spent {
+impl SpentPayloads {
     /// Takes a batch apart: keeps its payload and returns its buffer.
     #[inline]
     pub(crate) fn take_apart(&mut self, batch: Batch) -> Box<[u8]> {
@@ -51,8 +51,8 @@ impl Spent {
 
     /// Returns the kept payloads, if there are any.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Spent> {
-        (!self.0.is_empty()).then(|| Spent(std::mem::take(&mut self.0)))
+    pub(crate) fn take(&mut self) -> Option<SpentPayloads> {
+        (!self.0.is_empty()).then(|| SpentPayloads(std::mem::take(&mut self.0)))
     }
 
     #[cold]
@@ -70,7 +70,7 @@ impl Spent {
     }
 }
 
-impl Drop for Spent {
+impl Drop for SpentPayloads {
     /// Drops the payloads. No lock may be held: the code of any payload's owner may run.
     #[inline]
     fn drop(&mut self) {

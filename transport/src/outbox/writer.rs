@@ -20,7 +20,7 @@ use crate::{
 };
 
 use super::{
-    Action, Change, DirectSocket, MOMENT, Outbox, Spent, election::WriteEnd, signal,
+    Action, Change, DirectSocket, MOMENT, Outbox, SpentPayloads, election::WriteEnd, signal,
     transmit::Transmit,
 };
 
@@ -47,7 +47,7 @@ pub(super) struct Buffers {
     /// Compressor, on a link that compresses.
     packer: Option<Box<Packer>>,
     /// Payloads of written batches; the writer [returns them](drop_guarded) when it unlocks.
-    spent: Spent,
+    spent: SpentPayloads,
 }
 
 impl SocketWriter {
@@ -58,7 +58,7 @@ impl SocketWriter {
             buffers: Buffers {
                 free: Vec::with_capacity(FREE_MAX),
                 packer,
-                spent: Spent::default(),
+                spent: SpentPayloads::default(),
             },
         }
     }
@@ -88,7 +88,7 @@ impl SocketWriter {
             buffers: Buffers {
                 free: Vec::new(),
                 packer: None,
-                spent: Spent::default(),
+                spent: SpentPayloads::default(),
             },
         };
         std::mem::replace(self, empty)
@@ -104,7 +104,7 @@ impl SocketWriter {
 /// Unlocks the writer; the caller has to drop the result with no other lock held.
 #[inline]
 #[must_use]
-pub(super) fn drop_guarded(mut writer: MutexGuard<'_, SocketWriter>) -> Option<Spent> {
+pub(super) fn drop_guarded(mut writer: MutexGuard<'_, SocketWriter>) -> Option<SpentPayloads> {
     writer.buffers.spent.take()
 }
 
@@ -133,9 +133,9 @@ impl Buffers {
 
 /// Lanes that had room for waiting senders at the last look, as bits.
 #[derive(Debug, Default)]
-struct Drained(u8);
+struct DrainedLanes(u8);
 
-impl Drained {
+impl DrainedLanes {
     #[inline]
     fn note(&mut self, lane: usize, drained: bool) {
         self.0 = self.0 & !(1 << lane) | u8::from(drained) << lane;
@@ -149,7 +149,7 @@ impl Outbox {
     /// Messages that other threads add during the write are not followed: those threads write
     /// themselves, demand a write, or leave it to the next tick.
     #[inline]
-    pub(super) fn write_elected(&self) -> (Action, Option<Spent>) {
+    pub(super) fn write_elected(&self) -> (Action, Option<SpentPayloads>) {
         // The lock is free except for moments: no other holder of this lock writes.
         let locked = self.writer.try_lock();
         let mut writer = locked.unwrap_or_else(|| self.writer.lock());
@@ -190,7 +190,7 @@ impl Outbox {
     ) -> WriteEnd {
         // Senders that wait for room are woken once the socket has taken the batches that left
         // their lane: the remaining batches go back.
-        let mut drained = Drained::default();
+        let mut drained = DrainedLanes::default();
         loop {
             // No batch is written after the end, so that the lost messages can be counted.
             if self.is_closed() {
@@ -237,7 +237,7 @@ impl Outbox {
         &self,
         transmit: &mut Transmit,
         buffers: &mut Buffers,
-        drained: &mut Drained,
+        drained: &mut DrainedLanes,
     ) -> bool {
         if buffers.packer.is_some() {
             return self.gather_packed(transmit, buffers, drained);
@@ -251,7 +251,7 @@ impl Outbox {
         &self,
         transmit: &mut Transmit,
         buffers: &mut Buffers,
-        drained: &mut Drained,
+        drained: &mut DrainedLanes,
     ) -> bool {
         let first = transmit.len();
         let all = self.collect(transmit, &mut buffers.free, drained);
@@ -263,7 +263,7 @@ impl Outbox {
         &self,
         transmit: &mut Transmit,
         free: &mut Vec<Box<[u8]>>,
-        drained: &mut Drained,
+        drained: &mut DrainedLanes,
     ) -> bool {
         while !transmit.is_full() {
             let index = self.most_urgent();
@@ -305,7 +305,7 @@ impl Outbox {
 
     /// Wakes the senders that wait for room if there is some, and the sources that watch the
     /// backlog.
-    fn tell_room(&self, drained: &mut Drained) {
+    fn tell_room(&self, drained: &mut DrainedLanes) {
         let has_drained = std::mem::take(drained).0 != 0;
         if has_drained {
             self.isolated.note_drained();
@@ -320,7 +320,7 @@ impl Outbox {
     /// most.
     #[cold]
     #[inline(never)]
-    fn put_back(&self, transmit: &mut Transmit, drained: &mut Drained) {
+    fn put_back(&self, transmit: &mut Transmit, drained: &mut DrainedLanes) {
         let mut next = transmit.take_unwritten();
         while let Some(batch) = next {
             let priority = batch.priority();
@@ -390,7 +390,7 @@ impl Outbox {
 
     /// Continues writing where it stopped, as the socket takes bytes again. The caller has to flush
     /// afterwards, for writes that were demanded during this one.
-    fn resume(&self) -> Option<Spent> {
+    fn resume(&self) -> Option<SpentPayloads> {
         match self.election.apply(Change::Resume) {
             Action::Write => self.write_elected().1,
             _ => None,
@@ -467,7 +467,7 @@ impl Outbox {
         let SocketWriter {
             transmit, buffers, ..
         } = &mut *guard;
-        let mut drained = Drained::default();
+        let mut drained = DrainedLanes::default();
         let all = self.gather(transmit, buffers, &mut drained);
         self.tell_room(&mut drained);
         let taken = std::mem::take(transmit);

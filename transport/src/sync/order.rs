@@ -24,17 +24,17 @@ thread_local! {
 
 /// Lock that the thread holds, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldLock {
     rank: Rank,
 }
 
-impl Held {
+impl HeldLock {
     /// Notes a lock that the thread is about to wait for.
     ///
     /// # Panics
     /// If the thread holds a lock of this rank or a higher one.
     #[track_caller]
-    pub(super) fn in_order(rank: Rank) -> Held {
+    pub(super) fn in_order(rank: Rank) -> HeldLock {
         // A thread that is ending is not checked.
         let held = HELD.try_with(Cell::get).unwrap_or_default();
         let highest = RANKS
@@ -50,13 +50,13 @@ impl Held {
     }
 
     /// Notes a lock that the thread has got without waiting.
-    pub(super) fn in_any_order(rank: Rank) -> Held {
+    pub(super) fn in_any_order(rank: Rank) -> HeldLock {
         change(rank, 1);
-        Held { rank }
+        HeldLock { rank }
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldLock {
     fn drop(&mut self) {
         change(self.rank, -1);
     }

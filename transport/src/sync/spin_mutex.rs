@@ -27,7 +27,7 @@ pub type SpinGuard<'a, T> = Guard<mutex::SpinMutexGuard<'a, T>>;
 pub struct SpinMutex<T> {
     #[cfg(debug_assertions)]
     rank: Rank,
-    inner: mutex::SpinMutex<T, Patience>,
+    inner: mutex::SpinMutex<T, SpinStrategy>,
 }
 
 impl<T> SpinMutex<T> {
@@ -56,7 +56,7 @@ impl<T> SpinMutex<T> {
         super::count::add(|taken| taken.locked(self.rank));
         Guard {
             #[cfg(debug_assertions)]
-            _held: super::order::Held::in_order(self.rank),
+            _held: super::order::HeldLock::in_order(self.rank),
             inner: self.inner.lock(),
         }
     }
@@ -69,7 +69,7 @@ impl<T> SpinMutex<T> {
         let inner = self.inner.try_lock()?;
         Some(Guard {
             #[cfg(debug_assertions)]
-            _held: super::order::Held::in_any_order(self.rank),
+            _held: super::order::HeldLock::in_any_order(self.rank),
             inner,
         })
     }
@@ -77,9 +77,9 @@ impl<T> SpinMutex<T> {
 
 /// Strategy of a thread that found the lock taken.
 #[derive(Debug)]
-struct Patience;
+struct SpinStrategy;
 
-impl RelaxStrategy for Patience {
+impl RelaxStrategy for SpinStrategy {
     #[cold]
     fn relax() {
         thread_local! {

@@ -30,7 +30,7 @@ pub struct Faults {
 
 /// Transmission of bytes in one direction.
 #[derive(Clone, Copy, Debug)]
-pub struct Carriage {
+pub struct CarrierState {
     /// True if reads are cut anywhere; false if a read brings whole batches.
     pub stream: bool,
     pub latency: Duration,
@@ -40,7 +40,7 @@ pub struct Carriage {
 }
 
 pub struct Pipe {
-    pub carriage: Carriage,
+    pub carriage: CarrierState,
     pub faults: Faults,
     /// Time before which nothing arrives.
     pub stalled_until: Option<Instant>,
@@ -94,7 +94,7 @@ impl fmt::Debug for Pipe {
 pub struct SharedPipe(Arc<Mutex<Pipe>>);
 
 impl SharedPipe {
-    pub fn new(carriage: Carriage, rng: Rng) -> Self {
+    pub fn new(carriage: CarrierState, rng: Rng) -> Self {
         SharedPipe(Arc::new(Mutex::new(Pipe {
             carriage,
             faults: Faults::default(),

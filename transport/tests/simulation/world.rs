@@ -9,7 +9,7 @@ use crate::protocol::parameters::LocalParameters;
 use zonda_codec::{Resolution, WhatAmI};
 
 use super::executor::Executor;
-use super::pipe::{Carriage, Faults, Pipe, SharedPipe};
+use super::pipe::{CarrierState, Faults, Pipe, SharedPipe};
 use super::rng::Rng;
 use super::side::{Around, End, Manner, Side, node};
 use super::traffic::Note;
@@ -55,7 +55,7 @@ impl World {
         };
         let locals = [local(seed as u128 | 1 << 70), local(seed as u128 | 1 << 90)];
         let mut pipe = || {
-            let carriage = Carriage {
+            let carriage = CarrierState {
                 stream,
                 latency: Duration::from_micros(rng.below(5000)),
                 time_per_byte: Duration::from_nanos(rng.below(200)),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use hdrhistogram::Histogram;
-use zonda_perf::tools::{Rest, Schedule, histogram};
+use zonda_perf::tools::{Schedule, WaitMethod, histogram};
 
 use super::client::{Client, post};
 
@@ -230,9 +230,9 @@ impl Load {
 fn wait(due: Instant) {
     loop {
         match Schedule::rest(Instant::now(), due) {
-            Rest::Go => return,
-            Rest::Yield => thread::yield_now(),
-            Rest::Sleep(duration) => thread::sleep(duration),
+            WaitMethod::Go => return,
+            WaitMethod::Yield => thread::yield_now(),
+            WaitMethod::Sleep(duration) => thread::sleep(duration),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use zonda_perf::tools::{Process, Program, Said, cpu_time};
+use zonda_perf::tools::{Process, Program, ProgramOutput, cpu_time};
 use zonda_program::{Failure, Interrupt};
 
 use super::arguments::PerfArgs;
@@ -118,9 +118,9 @@ impl Server {
         let mut lines = Vec::new();
         loop {
             match self.process.line(until)? {
-                Said::Line(line) => lines.push(line),
-                Said::End => return Ok(lines),
-                Said::Nothing => return Err(self.process.late("end", ENDING)),
+                ProgramOutput::Line(line) => lines.push(line),
+                ProgramOutput::End => return Ok(lines),
+                ProgramOutput::Nothing => return Err(self.process.late("end", ENDING)),
             }
         }
     }

@@ -24,7 +24,7 @@ use zonda_transport::protocol::rx::Receiver;
 use zonda_transport::protocol::timers::Timers;
 use zonda_transport::protocol::tx::{Outgoing, Tail};
 
-use super::watch::{Seen, Watch};
+use super::watch::{ReceivedCounts, Watch};
 use crate::process::late;
 
 /// Number of clients that connect at the same time.
@@ -53,7 +53,7 @@ pub struct Clients {
 pub struct Client {
     outbox: Arc<Outbox>,
     /// The record of what it received.
-    pub seen: Arc<Seen>,
+    pub seen: Arc<ReceivedCounts>,
     requests: AtomicU32,
 }
 
@@ -313,7 +313,7 @@ async fn introduce<R: Runtime>(
         timers,
         outbox: Arc::clone(&outbox),
     };
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(ReceivedCounts::default());
     driver::spawn(runtime, drive, Watch::new(Arc::clone(&seen), epoch));
     Ok(Client {
         outbox,

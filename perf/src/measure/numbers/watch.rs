@@ -11,7 +11,7 @@ use zonda_transport::protocol::rx::{Context, Deliver};
 
 /// Counts and times of a client's received messages.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct ReceivedCounts {
     messages: AtomicU64,
     first: OnceLock<Instant>,
     /// Messages with a time stamp.
@@ -22,7 +22,7 @@ pub struct Seen {
     ended: OnceLock<String>,
 }
 
-impl Seen {
+impl ReceivedCounts {
     /// Returns the number of data messages.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Acquire)
@@ -62,13 +62,13 @@ impl Seen {
 
 /// The receiving end of a client.
 pub struct Watch {
-    seen: Arc<Seen>,
+    seen: Arc<ReceivedCounts>,
     epoch: Instant,
 }
 
 impl Watch {
     /// Records received messages in `seen`; time stamps count from `epoch`.
-    pub fn new(seen: Arc<Seen>, epoch: Instant) -> Self {
+    pub fn new(seen: Arc<ReceivedCounts>, epoch: Instant) -> Self {
         Watch { seen, epoch }
     }
 }

@@ -17,7 +17,7 @@ pub const LEVEL: f64 = 0.05;
 
 /// A purpose for which a runtime is recommended.
 #[derive(Debug)]
-pub struct Question {
+pub struct AdvicePurpose {
     /// The purpose.
     pub name: &'static str,
     /// Unit of its figures.
@@ -31,29 +31,29 @@ pub struct Question {
 }
 
 /// All questions.
-pub const QUESTIONS: [Question; 4] = [
-    Question {
+pub const QUESTIONS: [AdvicePurpose; 4] = [
+    AdvicePurpose {
         name: "latency, p50",
         unit: "µs",
         is_more_better: false,
         asks: is_by_callback,
         figures: |cell| cell.rounds("p50").to_vec(),
     },
-    Question {
+    AdvicePurpose {
         name: "latency, p99",
         unit: "µs",
         is_more_better: false,
         asks: is_by_callback,
         figures: |cell| cell.rounds("p99").to_vec(),
     },
-    Question {
+    AdvicePurpose {
         name: "throughput",
         unit: "msg/s",
         is_more_better: true,
         asks: |scenario| scenario.flow().is_some(),
         figures: |cell| cell.rounds("rate").to_vec(),
     },
-    Question {
+    AdvicePurpose {
         name: "CPU",
         unit: "s per million",
         is_more_better: false,
@@ -98,16 +98,16 @@ pub fn seconds_per_million(cell: &Cell) -> Vec<f64> {
 #[derive(Debug)]
 pub struct Advice {
     /// The question.
-    pub question: &'static Question,
+    pub question: &'static AdvicePurpose,
     /// The runtimes, the best first.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<RuntimeResult>,
     /// Rounds that were compared.
     pub rounds: usize,
 }
 
 /// The result of one runtime.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct RuntimeResult {
     /// The runtime's name.
     pub runtime: String,
     /// The runtime's score in each round.
@@ -120,7 +120,7 @@ pub struct Standing {
     pub p: f64,
 }
 
-impl Standing {
+impl RuntimeResult {
     /// Returns true if the difference from the best one is significant.
     pub fn is_behind(&self) -> bool {
         self.p < LEVEL
@@ -143,7 +143,7 @@ pub fn advice(entries: &[Entry]) -> Vec<Advice> {
     answers.collect()
 }
 
-fn answer(question: &'static Question, entries: &[Entry]) -> Option<Advice> {
+fn answer(question: &'static AdvicePurpose, entries: &[Entry]) -> Option<Advice> {
     let nodes = entries.iter().filter(|entry| entry.system.is_own());
     let asked: Vec<&Entry> = nodes.filter(|e| (question.asks)(&e.scenario)).collect();
     // scores of all runtimes over the same scenarios
@@ -168,7 +168,7 @@ fn answer(question: &'static Question, entries: &[Entry]) -> Option<Advice> {
 
 /// Returns the score of each round that has a figure for every scenario; `None` without any.
 fn scores(
-    question: &Question,
+    question: &AdvicePurpose,
     asked: &[&Entry],
     scenarios: &[Scenario],
     runtime: &str,
@@ -192,10 +192,10 @@ fn scores(
     (rounds > 0).then(|| (0..rounds).map(score).collect())
 }
 
-fn standings(question: &Question, scored: Vec<(String, Vec<f64>)>) -> Vec<Standing> {
+fn standings(question: &AdvicePurpose, scored: Vec<(String, Vec<f64>)>) -> Vec<RuntimeResult> {
     let standing = |(runtime, scores): (String, Vec<f64>)| {
         let score = Spread::of(scores.iter().copied())?;
-        Some(Standing {
+        Some(RuntimeResult {
             runtime,
             scores,
             score,
@@ -204,7 +204,7 @@ fn standings(question: &Question, scored: Vec<(String, Vec<f64>)>) -> Vec<Standi
         })
     };
     // order by score
-    let mut standings: Vec<Standing> = scored.into_iter().filter_map(standing).collect();
+    let mut standings: Vec<RuntimeResult> = scored.into_iter().filter_map(standing).collect();
     standings.sort_by(|a, b| a.score.median.total_cmp(&b.score.median));
     if question.is_more_better {
         standings.reverse();
@@ -237,12 +237,12 @@ impl Advice {
             "level": LEVEL,
             "rounds": self.rounds,
             "rounds_needed": self.rounds_needed(),
-            "standings": self.standings.iter().map(Standing::to_json).collect::<Vec<_>>(),
+            "standings": self.standings.iter().map(RuntimeResult::to_json).collect::<Vec<_>>(),
         })
     }
 }
 
-impl Standing {
+impl RuntimeResult {
     fn to_json(&self) -> Value {
         let Spread { median, min, max } = self.score;
         json!({

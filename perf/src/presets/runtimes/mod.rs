@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use zonda::config::RuntimeKind;
 use zonda_program::{Failure, seconds};
 
-use super::Kept;
+use super::RecordArgs;
 use super::quick::{BARE, ROUND_TRIP_SIZE, throughput};
 use crate::campaign::{Campaign, Entry, entries, settings};
-use crate::link::Linked;
+use crate::link::LinkArgs;
 use crate::measure::measure;
 use crate::scenario::rates::Pace;
 use crate::scenario::{Receiving, Scenario, Topology, Trips};
@@ -65,9 +65,9 @@ pub struct Runtimes {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     runtimes: Vec<RuntimeKind>,
     #[command(flatten)]
-    linked: Linked,
+    linked: LinkArgs,
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordArgs,
 }
 
 /// The runtimes to measure, and those that cannot start here, with the reasons.
@@ -160,7 +160,7 @@ impl Runtimes {
 
 /// Returns the throughput of `perf quick`, and round trips. The raw ping-pongs have no router and
 /// no queue, bare sockets no queue.
-fn cells(kinds: &[RuntimeKind], span: Span, linked: Linked) -> Vec<Entry> {
+fn cells(kinds: &[RuntimeKind], span: Span, linked: LinkArgs) -> Vec<Entry> {
     let node = |kind: &RuntimeKind| System::own(kind.name(), Some(kind.name()));
     let raw = |kind: &RuntimeKind| {
         let backend = match kind {
@@ -227,7 +227,7 @@ mod tests {
 
     fn all(only: &[&str]) -> Vec<Entry> {
         let span = Span::after_half(Duration::from_secs(1));
-        let mut all = cells(&KINDS, span, Linked::default());
+        let mut all = cells(&KINDS, span, LinkArgs::default());
         let only: Vec<String> = only.iter().map(|words| (*words).to_owned()).collect();
         all.retain(|entry| entry.is_wanted(&only));
         all

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables of `perf runtimes`.
 
-use super::advice::{Advice, Standing, is_dense, seconds_per_million};
+use super::advice::{Advice, RuntimeResult, is_dense, seconds_per_million};
 use super::{BARE, RAW};
 use crate::campaign::Entry;
 use crate::histogram::micros;
@@ -211,7 +211,7 @@ fn recommended(advice: &[Advice]) -> Option<String> {
 }
 
 /// Formats a runtime with the factor by which it is worse.
-fn against(standing: &Standing) -> String {
+fn against(standing: &RuntimeResult) -> String {
     let p = match standing.p {
         p if p < 0.005 => "<0.01".to_owned(),
         p => format!("{p:.2}"),

@@ -5,19 +5,19 @@
 use zonda_program::Failure;
 
 use super::kind::Backend;
-use crate::rtt::plan::{Doors, Ends, Ping};
+use crate::rtt::plan::{AnsweringSocket, AskingSocket, Ping};
 use crate::rtt::samples::Recording;
 
 /// Compile-time flag: the backend is absent.
 pub const PRESENT: bool = false;
 
 /// Fails: the backend is absent.
-pub fn ping(backend: Backend, _: Ends, _: Ping) -> Result<Recording, Failure> {
+pub fn ping(backend: Backend, _: AskingSocket, _: Ping) -> Result<Recording, Failure> {
     Err(refusal(backend))
 }
 
 /// Fails: the backend is absent.
-pub fn pong(backend: Backend, _: Doors) -> Result<(), Failure> {
+pub fn pong(backend: Backend, _: AnsweringSocket) -> Result<(), Failure> {
     Err(refusal(backend))
 }
 

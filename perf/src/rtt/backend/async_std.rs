@@ -18,7 +18,7 @@ use crate::rtt::flight::Flight;
 use crate::rtt::native::{Done, Native, Receiver, Sender};
 use crate::rtt::pacing::Usual;
 use crate::rtt::pipeline;
-use crate::rtt::plan::{Doors, Ends, Ping};
+use crate::rtt::plan::{AnsweringSocket, AskingSocket, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 
@@ -44,13 +44,13 @@ borrowing!(TcpStream, TcpStream);
 asking!(measure, AsyncStd);
 answering!();
 
-fn split(ends: Ends) -> io::Result<(Out, In)> {
+fn split(ends: AskingSocket) -> io::Result<(Out, In)> {
     Ok(match ends {
-        Ends::Tcp(stream) => {
+        AskingSocket::Tcp(stream) => {
             let stream = TcpStream::from(stream);
             (Out::Tcp(stream.clone()), In::Tcp(stream))
         }
-        Ends::Udp(of_std) => {
+        AskingSocket::Udp(of_std) => {
             let socket = Arc::new(socket(of_std)?);
             (Out::Udp(Arc::clone(&socket)), In::Udp(socket))
         }
@@ -72,11 +72,11 @@ async fn joined<T>(task: JoinHandle<T>) -> Result<T, Failure> {
 }
 
 /// Measures on the calling thread.
-pub fn ping(_: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
+pub fn ping(_: Backend, ends: AskingSocket, ping: Ping) -> Result<Recording, Failure> {
     block_on(measure(ends, ping))
 }
 
 /// Answers in one task for each connection.
-pub fn pong(_: Backend, doors: Doors) -> Result<(), Failure> {
+pub fn pong(_: Backend, doors: AnsweringSocket) -> Result<(), Failure> {
     Ok(block_on(serve(doors))?)
 }

@@ -19,7 +19,7 @@ use crate::rtt::icmp::Echo;
 use crate::rtt::native::{Done, LOOK, Native, Receiver, Sender};
 use crate::rtt::pacing::Usual;
 use crate::rtt::ping;
-use crate::rtt::plan::{Doors, Ends, Ping};
+use crate::rtt::plan::{AnsweringSocket, AskingSocket, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 use crate::rtt::{pipeline, tasks};
@@ -91,13 +91,13 @@ fn fill(stream: &mut TcpStream, filled: &mut usize, buffer: &mut [u8]) -> io::Re
     Ok(buffer.len())
 }
 
-fn split(ends: Ends) -> io::Result<(Out, In)> {
+fn split(ends: AskingSocket) -> io::Result<(Out, In)> {
     Ok(match ends {
-        Ends::Tcp(stream) => {
+        AskingSocket::Tcp(stream) => {
             stream.set_read_timeout(Some(LOOK))?;
             (Out::Tcp(stream.try_clone()?), In::Tcp(stream, 0))
         }
-        Ends::Udp(socket) => {
+        AskingSocket::Udp(socket) => {
             socket.set_read_timeout(Some(LOOK))?;
             let socket = Arc::new(socket);
             (Out::Udp(Arc::clone(&socket)), In::Udp(socket))
@@ -106,7 +106,7 @@ fn split(ends: Ends) -> io::Result<(Out, In)> {
 }
 
 /// Measures on the calling thread.
-pub fn ping(_: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
+pub fn ping(_: Backend, ends: AskingSocket, ping: Ping) -> Result<Recording, Failure> {
     let (sender, receiver) = split(ends)?;
     measure(sender, receiver, ping)
 }
@@ -154,10 +154,10 @@ fn measure(mut sender: Out, receiver: In, ping: Ping) -> Result<Recording, Failu
 }
 
 /// Answers on one thread for each connection.
-pub fn pong(_: Backend, doors: Doors) -> Result<(), Failure> {
+pub fn pong(_: Backend, doors: AnsweringSocket) -> Result<(), Failure> {
     match doors {
-        Doors::Tcp(listener) => accept(&listener)?,
-        Doors::Udp(socket) => reflect(&socket)?,
+        AnsweringSocket::Tcp(listener) => accept(&listener)?,
+        AnsweringSocket::Udp(socket) => reflect(&socket)?,
     }
     Ok(())
 }

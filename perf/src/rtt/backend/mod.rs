@@ -46,7 +46,7 @@ use std::str::FromStr;
 
 use zonda_program::Failure;
 
-use super::plan::{Doors, Ends, Ping};
+use super::plan::{AnsweringSocket, AskingSocket, Ping};
 use super::samples::Recording;
 
 impl Backend {
@@ -82,7 +82,7 @@ impl Backend {
     }
 
     /// Sends and measures until the plan is over. Blocks.
-    pub fn ping(self, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
+    pub fn ping(self, ends: AskingSocket, ping: Ping) -> Result<Recording, Failure> {
         match self {
             Backend::Tokio | Backend::TokioCurrent => tokio::ping(self, ends, ping),
             Backend::Smol => smol::ping(self, ends, ping),
@@ -93,7 +93,7 @@ impl Backend {
     }
 
     /// Sends back every message received at `doors`. Blocks, and returns only with an error.
-    pub fn pong(self, doors: Doors) -> Result<(), Failure> {
+    pub fn pong(self, doors: AnsweringSocket) -> Result<(), Failure> {
         match self {
             Backend::Tokio | Backend::TokioCurrent => tokio::pong(self, doors),
             Backend::Smol => smol::pong(self, doors),

@@ -7,7 +7,7 @@
 /// `split`, `spawn`, `joined` for a task's result and `detach` for a background task.
 macro_rules! asking {
     ($measure:ident, $native:ty) => {
-        async fn $measure(ends: Ends, ping: Ping) -> Result<Recording, Failure> {
+        async fn $measure(ends: AskingSocket, ping: Ping) -> Result<Recording, Failure> {
             for _ in 0..ping.tasks {
                 detach(spawn(crate::rtt::tasks::beside::<$native>(ping.work)));
             }
@@ -29,10 +29,10 @@ macro_rules! asking {
 /// and `reflect`.
 macro_rules! answering {
     () => {
-        async fn serve(doors: Doors) -> io::Result<()> {
+        async fn serve(doors: AnsweringSocket) -> io::Result<()> {
             let listener = match doors {
-                Doors::Tcp(of_std) => listener(of_std)?,
-                Doors::Udp(of_std) => return reflect(socket(of_std)?).await,
+                AnsweringSocket::Tcp(of_std) => listener(of_std)?,
+                AnsweringSocket::Udp(of_std) => return reflect(socket(of_std)?).await,
             };
             loop {
                 let (stream, _) = match listener.accept().await {

@@ -20,7 +20,7 @@ use super::tokio_timer::Timer;
 use crate::rtt::flight::Flight;
 use crate::rtt::native::{Done, Native, Receiver, Sender};
 use crate::rtt::pipeline;
-use crate::rtt::plan::{Doors, Ends, Ping};
+use crate::rtt::plan::{AnsweringSocket, AskingSocket, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 
@@ -46,14 +46,14 @@ borrowing!(OwnedWriteHalf, OwnedReadHalf);
 asking!(measure, Tokio);
 answering!();
 
-fn split(ends: Ends) -> io::Result<(Out, In)> {
+fn split(ends: AskingSocket) -> io::Result<(Out, In)> {
     Ok(match ends {
-        Ends::Tcp(stream) => {
+        AskingSocket::Tcp(stream) => {
             stream.set_nonblocking(true)?;
             let (input, output) = TcpStream::from_std(stream)?.into_split();
             (Out::Tcp(output), In::Tcp(input))
         }
-        Ends::Udp(of_std) => {
+        AskingSocket::Udp(of_std) => {
             let socket = Arc::new(socket(of_std)?);
             (Out::Udp(Arc::clone(&socket)), In::Udp(socket))
         }
@@ -86,7 +86,7 @@ fn runtime(backend: Backend) -> Result<Runtime, Failure> {
 }
 
 /// Measures in a spawned task.
-pub fn ping(backend: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
+pub fn ping(backend: Backend, ends: AskingSocket, ping: Ping) -> Result<Recording, Failure> {
     let runtime = runtime(backend)?;
     let measured = async { joined(spawn(measure(ends, ping))).await };
     let outcome = runtime.block_on(measured);
@@ -96,7 +96,7 @@ pub fn ping(backend: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failu
 }
 
 /// Answers in one task for each connection.
-pub fn pong(backend: Backend, doors: Doors) -> Result<(), Failure> {
+pub fn pong(backend: Backend, doors: AnsweringSocket) -> Result<(), Failure> {
     let runtime = runtime(backend)?;
     let answering = async { joined(spawn(serve(doors))).await };
     Ok(runtime.block_on(answering)??)

@@ -19,7 +19,7 @@ use crate::rtt::flight::Flight;
 use crate::rtt::native::{Done, Native, Receiver, Sender};
 use crate::rtt::pacing::Usual;
 use crate::rtt::pipeline;
-use crate::rtt::plan::{Doors, Ends, Ping};
+use crate::rtt::plan::{AnsweringSocket, AskingSocket, Ping};
 use crate::rtt::pong::{BLOCK, DATAGRAM, is_end};
 use crate::rtt::samples::Recording;
 
@@ -97,13 +97,13 @@ impl Receiver for In {
 asking!(measure, Uring);
 answering!();
 
-fn split(ends: Ends) -> io::Result<(Out, In)> {
+fn split(ends: AskingSocket) -> io::Result<(Out, In)> {
     Ok(match ends {
-        Ends::Tcp(stream) => {
+        AskingSocket::Tcp(stream) => {
             let stream = TcpStream::from_std(stream)?;
             (Out::Tcp(stream.clone()), In::Tcp(stream))
         }
-        Ends::Udp(socket) => {
+        AskingSocket::Udp(socket) => {
             let socket = UdpSocket::from_std(socket)?;
             (Out::Udp(socket.clone()), In::Udp(socket))
         }
@@ -137,12 +137,12 @@ pub fn check(backend: Backend) -> Result<(), Failure> {
 }
 
 /// Measures on the calling thread.
-pub fn ping(backend: Backend, ends: Ends, ping: Ping) -> Result<Recording, Failure> {
+pub fn ping(backend: Backend, ends: AskingSocket, ping: Ping) -> Result<Recording, Failure> {
     runtime(backend)?.block_on(measure(ends, ping))
 }
 
 /// Answers in one task for each connection.
-pub fn pong(backend: Backend, doors: Doors) -> Result<(), Failure> {
+pub fn pong(backend: Backend, doors: AnsweringSocket) -> Result<(), Failure> {
     Ok(runtime(backend)?.block_on(serve(doors))?)
 }
 

@@ -14,7 +14,7 @@ use clap::Args;
 
 use super::framing::{Outgoing, Window};
 use super::relay::copy;
-use super::wire::{Means, Place, Wire};
+use super::wire::{LinkMaterial, Place, Wire};
 use super::{Side, announce, is_end};
 use crate::workers::reporter::{Arrived, Reporter};
 use crate::workers::timing::Pacer;
@@ -52,7 +52,7 @@ pub struct Publish {
     #[arg(long, value_name = "N")]
     pace: Option<u32>,
     #[command(flatten)]
-    means: Means,
+    means: LinkMaterial,
 }
 
 /// Sends messages to every address until one of the receivers leaves.
@@ -169,7 +169,7 @@ pub struct Forward {
     #[arg(long, value_name = "N", default_value_t = 1)]
     receivers: u16,
     #[command(flatten)]
-    means: Means,
+    means: LinkMaterial,
 }
 
 /// Listens on a place for the senders (front) and on a second one of the same kind for the

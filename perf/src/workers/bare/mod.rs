@@ -19,7 +19,7 @@ use clap::{Args, Subcommand};
 use crate::event::Event;
 pub use framing::HEADER;
 pub use wire::is_available;
-use wire::{Listener, Means, Place, Wire};
+use wire::{LinkMaterial, Listener, Place, Wire};
 
 /// The workers.
 #[derive(Subcommand, Clone, Debug)]
@@ -39,7 +39,7 @@ pub enum Worker {
         /// Where the sender connects
         place: Place,
         #[command(flatten)]
-        means: Means,
+        means: LinkMaterial,
     },
     /// Worker: send back what lat-bare-ping sends
     #[command(name = "bare-pong", hide = true)]
@@ -76,7 +76,7 @@ pub struct Side {
     #[command(flatten)]
     end: End,
     #[command(flatten)]
-    means: Means,
+    means: LinkMaterial,
 }
 
 /// One of the two.

@@ -9,8 +9,8 @@ use std::time::Instant;
 use clap::Args;
 
 use super::framing::header;
-use super::wire::{Means, Place};
-use crate::workers::closed_loop::{Way, go_one_way};
+use super::wire::{LinkMaterial, Place};
+use crate::workers::closed_loop::{OneWayMessage, go_one_way};
 use crate::workers::timing::Timing;
 
 /// Flags of the worker.
@@ -25,7 +25,7 @@ pub struct OneWay {
     #[arg(long)]
     stream: bool,
     #[command(flatten)]
-    means: Means,
+    means: LinkMaterial,
     #[command(flatten)]
     timing: Timing,
 }
@@ -53,7 +53,7 @@ pub fn measure(options: &OneWay) -> io::Result<()> {
         let sent = Instant::now();
         sender.write_all(&message)?;
         receiver.read_exact(&mut came)?;
-        Ok::<_, io::Error>(Way {
+        Ok::<_, io::Error>(OneWayMessage {
             sent,
             came: Some(Instant::now()),
         })

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::thread;
 
-use super::wire::{Means, Place, Wire};
+use super::wire::{LinkMaterial, Place, Wire};
 use super::{announce, is_end};
 
 /// Bytes per read and write.
@@ -12,7 +12,7 @@ const BLOCK: usize = 256 * 1024;
 
 /// Listens on a place and on a second one of the same kind, first for the sender (front), then for
 /// the receiver (back), and copies between the two until one leaves.
-pub fn relay(place: &Place, means: &Means) -> io::Result<()> {
+pub fn relay(place: &Place, means: &LinkMaterial) -> io::Result<()> {
     let front = means.listen(place)?;
     let back = means.listen(&place.beside())?;
     announce(&[&front, &back])?;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use zonda_codec::{EntityGlobalId, KeyExpr};
 
 use super::merging::{Fetch, Merging};
-use super::{About, ExtractSample, FetchError, KeySpace};
+use super::{ExtractSample, FetchError, KeySpace, SubscriberTarget};
+use crate::callback_group::{CallbackGroup, Ended, GroupMembership};
 use crate::ext::intake::Called;
-use crate::gone::{Ended, Gone, Here};
 use crate::handlers::{
     Callback, DefaultHandler, FifoChannelHandler, IntoHandler, handler_setters, used_as_handler,
 };
@@ -24,14 +24,14 @@ use crate::wait::{Operation, ready_at_once};
 /// [`SubscriberBuilderExt::fetching`](super::SubscriberBuilderExt::fetching).
 #[must_use = "nothing is declared before .await or .wait()"]
 pub struct FetchingSubscriberBuilder<'a, 'b, K, F, T, H = DefaultHandler> {
-    about: About<'a, 'b>,
+    about: SubscriberTarget<'a, 'b>,
     fetch: F,
     types: PhantomData<fn(T) -> K>,
     handler: H,
 }
 
 impl<'a, 'b, K, F, T, H> FetchingSubscriberBuilder<'a, 'b, K, F, T, H> {
-    pub(super) fn new(about: About<'a, 'b>, fetch: F, handler: H) -> Self {
+    pub(super) fn new(about: SubscriberTarget<'a, 'b>, fetch: F, handler: H) -> Self {
         FetchingSubscriberBuilder {
             about,
             fetch,
@@ -127,15 +127,15 @@ pub(super) fn failed(error: crate::Error) -> FetchError {
 
 /// Declares a subscriber with a fetch that has begun before it.
 pub(super) fn declare<H: IntoHandler<Sample>>(
-    about: About<'_, '_>,
+    about: SubscriberTarget<'_, '_>,
     handler: H,
 ) -> Result<(FetchingSubscriber<H::Handler>, Fetch), FetchError> {
     let key = about.key?;
     // The first fetch begins before the subscriber, so that published samples are held from the
     // start.
     let (callback, handler) = handler.into_handler();
-    let gone = Gone::default();
-    let _here = Here::of([Some(&gone), None, None]);
+    let gone = CallbackGroup::default();
+    let _here = GroupMembership::of([Some(&gone), None, None]);
     let merging = Merging::new(Called { callback, _here }, gone);
     let fetch = merging.begin();
     let ending = Ending(Arc::clone(&merging));

@@ -9,9 +9,9 @@ use arc_swap::ArcSwapOption;
 use zonda_runtime::serial::{SerialQueue, Waiting};
 
 use super::ExtractSample;
+use crate::callback_group::{CallbackGroup, InsideCallback};
 use crate::ext::intake::{Called, take_turn};
 use crate::ext::sources::{Budget, Held};
-use crate::gone::{Gone, Inside};
 use crate::sample::Sample;
 use crate::time::Timestamp;
 
@@ -94,11 +94,11 @@ pub(super) struct Merging {
     /// The callback; empty once the subscriber has ended.
     callback: ArcSwapOption<Called>,
     /// Completes when the callback is dropped.
-    pub gone: Gone,
+    pub gone: CallbackGroup,
 }
 
 impl Merging {
-    pub fn new(called: Called, gone: Gone) -> Arc<Merging> {
+    pub fn new(called: Called, gone: CallbackGroup) -> Arc<Merging> {
         Arc::new(Merging {
             merged: SerialQueue::new(Merged::new(), ()),
             callback: ArcSwapOption::from_pointee(called),
@@ -133,7 +133,7 @@ impl Merging {
             turn,
             |(), sample| {
                 if let Some(called) = self.callback.load_full() {
-                    let _inside = Inside::enter();
+                    let _inside = InsideCallback::enter();
                     called.callback.call(sample);
                 }
             },

@@ -102,14 +102,14 @@ impl ExtractSample for Reply {
 }
 
 /// Session and subject of a subscriber that is to be declared.
-pub(super) struct About<'a, 'b> {
+pub(super) struct SubscriberTarget<'a, 'b> {
     session: &'a Session,
     key: Result<KeyExpr<'b>, KeyExprError>,
     space: KeySpace,
     origin: Locality,
 }
 
-impl fmt::Debug for About<'_, '_> {
+impl fmt::Debug for SubscriberTarget<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("About")
             .field("key", &self.key)
@@ -197,8 +197,8 @@ impl<'a, 'b, H> SubscriberBuilderExt<'a, 'b, H> for LivelinessSubscriberBuilder<
     }
 }
 
-fn of_data<'a, 'b, H>(builder: SubscriberBuilder<'a, 'b, H>) -> (About<'a, 'b>, H) {
-    let about = About {
+fn of_data<'a, 'b, H>(builder: SubscriberBuilder<'a, 'b, H>) -> (SubscriberTarget<'a, 'b>, H) {
+    let about = SubscriberTarget {
         session: builder.session,
         key: builder.key,
         space: KeySpace::User,
@@ -207,8 +207,10 @@ fn of_data<'a, 'b, H>(builder: SubscriberBuilder<'a, 'b, H>) -> (About<'a, 'b>, 
     (about, builder.handler)
 }
 
-fn of_tokens<'a, 'b, H>(builder: LivelinessSubscriberBuilder<'a, 'b, H>) -> (About<'a, 'b>, H) {
-    let about = About {
+fn of_tokens<'a, 'b, H>(
+    builder: LivelinessSubscriberBuilder<'a, 'b, H>,
+) -> (SubscriberTarget<'a, 'b>, H) {
+    let about = SubscriberTarget {
         session: builder.session,
         key: builder.key,
         space: KeySpace::Liveliness,

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use zonda_codec::{KeyExpr, KeyExprError};
 use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
+use crate::callback_group::Ended;
 use crate::ext::error::AdvancedError;
 use crate::ext::sources::held_bytes;
-use crate::gone::Ended;
 use crate::handle::Session;
 use crate::handlers::Stored;
 use crate::pubsub::Subscriber;
@@ -125,10 +125,10 @@ impl Operation for PublicationCacheBuilder<'_, '_, '_> {
             Some(suffix) => &key / suffix,
         };
         // The subscriber fills the cache, the queryable answers from it.
-        let kept = Arc::new(Mutex::new(Kept::new(self.limits)));
+        let kept = Arc::new(Mutex::new(SamplesByKey::new(self.limits)));
         let (keeping, shelf) = (
             Arc::clone(&kept),
-            Shelf {
+            CachedSamples {
                 kept: Arc::clone(&kept),
                 suffix,
                 runtime: session.node().runtime_handle().clone(),
@@ -196,7 +196,7 @@ ready_at_once!([] BackgroundPublicationCacheBuilder<'_, '_, '_>);
 pub struct PublicationCache {
     subscriber: Subscriber<()>,
     queryable: Queryable<()>,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<SamplesByKey>>,
 }
 
 impl PublicationCache {
@@ -233,16 +233,16 @@ impl fmt::Debug for PublicationCache {
 }
 
 /// Samples by key; for each key the oldest first.
-struct Kept {
+struct SamplesByKey {
     by_key: HashMap<KeyExpr<'static>, VecDeque<Sample>>,
     bytes: usize,
     limits: Limits,
     not_kept: u64,
 }
 
-impl Kept {
-    fn new(limits: Limits) -> Kept {
-        Kept {
+impl SamplesByKey {
+    fn new(limits: Limits) -> SamplesByKey {
+        SamplesByKey {
             by_key: HashMap::new(),
             bytes: 0,
             limits,
@@ -282,7 +282,7 @@ impl Kept {
     }
 }
 
-fn keep(kept: &Mutex<Kept>, sample: Sample) {
+fn keep(kept: &Mutex<SamplesByKey>, sample: Sample) {
     let key = sample.key_expr().clone();
     if !kept.lock().keep(sample.before_storing()) {
         tracing::debug!(%key, "a cache of publications has no room for a sample");
@@ -290,13 +290,13 @@ fn keep(kept: &Mutex<Kept>, sample: Sample) {
 }
 
 /// The answering side.
-struct Shelf {
-    kept: Arc<Mutex<Kept>>,
+struct CachedSamples {
+    kept: Arc<Mutex<SamplesByKey>>,
     suffix: Option<KeyExpr<'static>>,
     runtime: AnyRuntime,
 }
 
-impl Shelf {
+impl CachedSamples {
     /// Answers on a separate task, so that the link of the query is read while the answers are
     /// sent.
     fn answer(&self, query: Query) {
@@ -345,8 +345,8 @@ mod tests {
         SampleBuilder::put(key, vec![0; len]).into()
     }
 
-    fn kept(history: usize, keys: usize, bytes: usize) -> Kept {
-        Kept::new(Limits {
+    fn kept(history: usize, keys: usize, bytes: usize) -> SamplesByKey {
+        SamplesByKey::new(Limits {
             history,
             keys,
             bytes,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use zonda_codec::{KeyExpr, KeyExprError};
 
 use super::fetching::{FetchingSubscriber, declare, failed};
-use super::{About, FetchError, KeySpace, UserSpace};
+use super::{FetchError, KeySpace, SubscriberTarget, UserSpace};
 use crate::handle::Session;
 use crate::handlers::{Callback, DefaultHandler, IntoHandler, handler_setters};
 use crate::query::{
@@ -35,14 +35,14 @@ struct Asking<'b> {
 /// [`SubscriberBuilderExt::querying`](super::SubscriberBuilderExt::querying).
 #[must_use = "nothing is declared before .await or .wait()"]
 pub struct QueryingSubscriberBuilder<'a, 'b, K, H = DefaultHandler> {
-    about: About<'a, 'b>,
+    about: SubscriberTarget<'a, 'b>,
     asking: Asking<'b>,
     space: PhantomData<fn() -> K>,
     handler: H,
 }
 
 impl<'a, 'b, K, H> QueryingSubscriberBuilder<'a, 'b, K, H> {
-    pub(super) fn new(about: About<'a, 'b>, handler: H) -> Self {
+    pub(super) fn new(about: SubscriberTarget<'a, 'b>, handler: H) -> Self {
         QueryingSubscriberBuilder {
             about,
             asking: Asking {

@@ -13,14 +13,14 @@ use crate::sample::Sample;
 const PLACES_MAX: usize = 8;
 
 /// Places that were overtaken, in the order in which they came, and their samples as far as the budget has room for them.
-pub(super) struct Late {
+pub(super) struct LateSamples {
     places: VecDeque<i64>,
     samples: Held<i64>,
 }
 
-impl Late {
-    pub fn new(budget: &Budget) -> Late {
-        Late {
+impl LateSamples {
+    pub fn new(budget: &Budget) -> LateSamples {
+        LateSamples {
             places: VecDeque::new(),
             samples: Held::new(budget),
         }

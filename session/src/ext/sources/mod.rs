@@ -36,21 +36,21 @@ use crate::sample::{Sample, SourceInfo};
 pub(super) enum Step {
     Deliver(Sample),
     Missed(Miss),
-    Ask(Question),
+    Ask(CacheQuery),
 }
 
 /// A query to caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Question {
-    pub about: About,
+pub(super) struct CacheQuery {
+    pub about: QueriedSources,
     /// The key of the one cache that gets the query, if it is known.
     pub key: Option<KeyExpr<'static>>,
-    pub wanted: Wanted,
+    pub wanted: RequestedSamples,
 }
 
 /// Sources of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum About {
+pub(super) enum QueriedSources {
     /// All sources.
     All,
     /// This source.
@@ -59,7 +59,7 @@ pub(super) enum About {
 
 /// Samples that a query requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum RequestedSamples {
     /// The samples that the subscriber's history configuration names.
     History,
     /// The samples with these numbers, both ends included.
@@ -79,7 +79,7 @@ pub(super) struct Rules {
 
 /// Origin of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum SampleOrigin {
     /// The publisher sent it now.
     Live,
     /// The answer of a cache.
@@ -87,9 +87,9 @@ pub(super) enum Heard {
 }
 
 /// Time and circumstances of a sample.
-struct Moment<'a> {
+struct SampleMoment<'a> {
     now: Instant,
-    heard: Heard,
+    heard: SampleOrigin,
     /// Set while a query about all sources is under way.
     is_asked: bool,
     rules: &'a Rules,
@@ -181,17 +181,17 @@ impl Sources {
     /// Queries the history of all sources.
     pub fn ask_history(&mut self) {
         self.questions += 1;
-        self.steps.push_back(Step::Ask(Question {
-            about: About::All,
+        self.steps.push_back(Step::Ask(CacheQuery {
+            about: QueriedSources::All,
             key: None,
-            wanted: Wanted::History,
+            wanted: RequestedSamples::History,
         }));
     }
 
     /// Handles a sample.
-    pub fn take(&mut self, sample: Sample, heard: Heard, now: Instant) {
+    pub fn take(&mut self, sample: Sample, heard: SampleOrigin, now: Instant) {
         let (rules, budgets) = (&self.rules, &self.budgets);
-        let moment = Moment {
+        let moment = SampleMoment {
             now,
             heard,
             is_asked: self.questions > 0,
@@ -227,8 +227,8 @@ impl Sources {
             .numbered
             .get(id, now, || Numbered::new(id, budgets, now), rules);
         if let Some(wanted) = source.take_heartbeat(newest, self.questions > 0, now) {
-            self.steps.push_back(Step::Ask(Question {
-                about: About::One(Source::Numbered(id)),
+            self.steps.push_back(Step::Ask(CacheQuery {
+                about: QueriedSources::One(Source::Numbered(id)),
                 key: Some(key.clone()),
                 wanted,
             }));
@@ -258,10 +258,10 @@ impl Sources {
         }
         // A publisher that has come is queried for its history.
         if is_alive {
-            self.steps.push_back(Step::Ask(Question {
-                about: source.map_or(About::All, About::One),
+            self.steps.push_back(Step::Ask(CacheQuery {
+                about: source.map_or(QueriedSources::All, QueriedSources::One),
                 key: Some(key.clone()),
-                wanted: Wanted::History,
+                wanted: RequestedSamples::History,
             }));
         }
     }
@@ -270,8 +270,8 @@ impl Sources {
     pub fn ask_everybody(&mut self) {
         for (id, source) in &mut self.numbered.all {
             if let Some(wanted) = source.ask_rest(self.questions > 0) {
-                self.steps.push_back(Step::Ask(Question {
-                    about: About::One(Source::Numbered(*id)),
+                self.steps.push_back(Step::Ask(CacheQuery {
+                    about: QueriedSources::One(Source::Numbered(*id)),
                     key: None,
                     wanted,
                 }));
@@ -280,11 +280,11 @@ impl Sources {
     }
 
     /// Handles the end of a query, with or without answers.
-    pub fn end(&mut self, about: About) {
+    pub fn end(&mut self, about: QueriedSources) {
         // Sources deliver what they hold once no query about them is under way.
         let (rules, steps) = (&self.rules, &mut self.steps);
         match about {
-            About::All => {
+            QueriedSources::All => {
                 self.questions = self.questions.saturating_sub(1);
                 if self.questions > 0 {
                     return;
@@ -296,12 +296,12 @@ impl Sources {
                     source.let_go(steps);
                 }
             }
-            About::One(Source::Numbered(id)) => {
+            QueriedSources::One(Source::Numbered(id)) => {
                 if let Some(source) = self.numbered.all.get_mut(&id) {
                     source.end_question(self.questions > 0, rules, steps);
                 }
             }
-            About::One(Source::Stamped(zid)) => {
+            QueriedSources::One(Source::Stamped(zid)) => {
                 if let Some(source) = self.stamped.all.get_mut(&zid) {
                     source.end_question(self.questions > 0, steps);
                 }

@@ -8,9 +8,12 @@ use std::time::Instant;
 use zonda_codec::EntityGlobalId;
 
 use super::held::Held;
-use super::late::Late;
+use super::late::LateSamples;
 use super::lines::{FAR, Lines, Reach};
-use super::{About, Budgets, Forgettable, Heard, Moment, Question, Rules, Step, Wanted};
+use super::{
+    Budgets, CacheQuery, Forgettable, QueriedSources, RequestedSamples, Rules, SampleMoment,
+    SampleOrigin, Step,
+};
 use crate::ext::keys::Source;
 use crate::ext::miss::Miss;
 use crate::sample::Sample;
@@ -30,7 +33,7 @@ pub(super) struct Numbered {
     /// Samples that wait for a gap to be filled, by their places.
     held: Held<i64>,
     /// Samples that a jump has overtaken: one is delivered if the next number follows.
-    late: Late,
+    late: LateSamples,
     /// Queries about it that are under way.
     questions: u32,
     asked: Asked,
@@ -111,7 +114,7 @@ impl Numbered {
             near: None,
             lines: Lines::default(),
             held: Held::new(&budgets.held),
-            late: Late::new(&budgets.late),
+            late: LateSamples::new(&budgets.late),
             questions: 0,
             asked: Asked::NOTHING,
             beats: Beats::default(),
@@ -144,22 +147,24 @@ impl Numbered {
         &mut self,
         number: u32,
         sample: Sample,
-        moment: &Moment<'_>,
+        moment: &SampleMoment<'_>,
         steps: &mut VecDeque<Step>,
     ) {
         self.heard = moment.now;
         let place = self.place(number);
         match (self.lines.reach(place), moment.heard) {
             (Reach::On, _) => self.take_next(place, sample, moment, steps),
-            (Reach::Delivered, _) | (Reach::Behind { .. }, Heard::Answered) => {}
-            (Reach::Behind { is_far: true }, Heard::Live) => {
+            (Reach::Delivered, _) | (Reach::Behind { .. }, SampleOrigin::Answered) => {}
+            (Reach::Behind { is_far: true }, SampleOrigin::Live) => {
                 self.lines.reopen(place);
                 self.take_next(place, sample, moment, steps);
             }
-            (Reach::Behind { is_far: false }, Heard::Live) => match self.late.remove(place - 1) {
-                Some(first) => self.take_two(first, place, sample, moment, steps),
-                None => self.late.insert(place, sample),
-            },
+            (Reach::Behind { is_far: false }, SampleOrigin::Live) => {
+                match self.late.remove(place - 1) {
+                    Some(first) => self.take_two(first, place, sample, moment, steps),
+                    None => self.late.insert(place, sample),
+                }
+            }
         }
     }
 
@@ -170,7 +175,7 @@ impl Numbered {
         first: Option<Sample>,
         place: i64,
         sample: Sample,
-        moment: &Moment<'_>,
+        moment: &SampleMoment<'_>,
         steps: &mut VecDeque<Step>,
     ) {
         let before = place - 1;
@@ -189,7 +194,7 @@ impl Numbered {
         &mut self,
         place: i64,
         sample: Sample,
-        moment: &Moment<'_>,
+        moment: &SampleMoment<'_>,
         steps: &mut VecDeque<Step>,
     ) {
         let rules = moment.rules;
@@ -221,7 +226,12 @@ impl Numbered {
 
     /// Handles the number of the newest sample, and returns the query that follows. A number that
     /// is far away is queried, but not taken for known.
-    pub fn take_heartbeat(&mut self, newest: u32, is_asked: bool, now: Instant) -> Option<Wanted> {
+    pub fn take_heartbeat(
+        &mut self,
+        newest: u32,
+        is_asked: bool,
+        now: Instant,
+    ) -> Option<RequestedSamples> {
         self.heard = now;
         if self.lines.is_empty() && (is_asked || newest == u32::MAX) {
             // The answers will show it; or `newest` is the number before 0, from a publisher that
@@ -246,17 +256,17 @@ impl Numbered {
     }
 
     /// Queries later samples without any sign that one is missing.
-    pub fn ask_rest(&mut self, is_asked: bool) -> Option<Wanted> {
+    pub fn ask_rest(&mut self, is_asked: bool) -> Option<RequestedSamples> {
         let is_free = self.questions == 0 && !(is_asked && self.lines.is_empty());
         is_free.then(|| self.ask(self.lines.end_of_newest(), None))
     }
 
     /// Queries the samples after `last`.
-    fn ask(&mut self, last: Option<i64>, to: Option<u32>) -> Wanted {
+    fn ask(&mut self, last: Option<i64>, to: Option<u32>) -> RequestedSamples {
         self.questions += 1;
         self.note_asked(last);
         let from = last.map(|last| (last + 1) as u32);
-        Wanted::Numbers { from, to }
+        RequestedSamples::Numbers { from, to }
     }
 
     /// Records which held samples were known when the rest was queried.
@@ -286,8 +296,8 @@ impl Numbered {
         let first = self.held.first();
         let last = first.and_then(|first| self.lines.end_before(first));
         let wanted = self.ask(last, None);
-        steps.push_back(Step::Ask(Question {
-            about: About::One(Source::Numbered(self.id)),
+        steps.push_back(Step::Ask(CacheQuery {
+            about: QueriedSources::One(Source::Numbered(self.id)),
             key: None,
             wanted,
         }));

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::held::{Budget, Held};
 use super::spans::Spans;
-use super::{Forgettable, Heard, Moment, Step};
+use super::{Forgettable, SampleMoment, SampleOrigin, Step};
 use crate::sample::Sample;
 use crate::time::Timestamp;
 
@@ -62,7 +62,7 @@ impl Stamped {
         &mut self,
         timestamp: Timestamp,
         sample: Sample,
-        moment: &Moment<'_>,
+        moment: &SampleMoment<'_>,
         steps: &mut VecDeque<Step>,
     ) {
         self.heard = moment.now;
@@ -75,8 +75,8 @@ impl Stamped {
         // Drop a sample that was delivered, and an answer older than the delivered ones.
         let time = timestamp.time().as_u64();
         let is_known = match moment.heard {
-            Heard::Live => self.known.has(time),
-            Heard::Answered => self.known.is_past(time),
+            SampleOrigin::Live => self.known.has(time),
+            SampleOrigin::Answered => self.known.is_past(time),
         };
         if is_known {
             return;

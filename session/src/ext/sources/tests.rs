@@ -69,9 +69,11 @@ impl Scene {
                     (None, None) => "plain".into(),
                 },
                 Step::Missed(miss) => format!("-{}", miss.nb()),
-                Step::Ask(Question { wanted, .. }) => match wanted {
-                    Wanted::History => "?".into(),
-                    Wanted::Numbers { from, to } => format!("?{}..{}", text(from), text(to)),
+                Step::Ask(CacheQuery { wanted, .. }) => match wanted {
+                    RequestedSamples::History => "?".into(),
+                    RequestedSamples::Numbers { from, to } => {
+                        format!("?{}..{}", text(from), text(to))
+                    }
                 },
             })
             .collect();
@@ -85,7 +87,7 @@ impl Scene {
     fn take_of(&mut self, eid: u32, sn: u32) -> String {
         let info = SourceInfo { id: id(eid), sn };
         let sample = sample(Some(info), None);
-        self.sources.take(sample, Heard::Live, self.now);
+        self.sources.take(sample, SampleOrigin::Live, self.now);
         self.done()
     }
 
@@ -93,21 +95,21 @@ impl Scene {
     fn answer(&mut self, sn: u32) -> String {
         let info = SourceInfo { id: id(1), sn };
         let sample = sample(Some(info), None);
-        self.sources.take(sample, Heard::Answered, self.now);
+        self.sources.take(sample, SampleOrigin::Answered, self.now);
         self.done()
     }
 
     fn take_stamped(&mut self, time: u64) -> String {
         let timestamp = Timestamp::new(Ntp64(time), id(1).zid);
         let sample = sample(None, Some(timestamp));
-        self.sources.take(sample, Heard::Live, self.now);
+        self.sources.take(sample, SampleOrigin::Live, self.now);
         self.done()
     }
 
     fn answer_stamped(&mut self, time: u64) -> String {
         let timestamp = Timestamp::new(Ntp64(time), id(1).zid);
         let sample = sample(None, Some(timestamp));
-        self.sources.take(sample, Heard::Answered, self.now);
+        self.sources.take(sample, SampleOrigin::Answered, self.now);
         self.done()
     }
 
@@ -122,12 +124,13 @@ impl Scene {
     }
 
     fn end(&mut self) -> String {
-        self.sources.end(About::One(Source::Numbered(id(1))));
+        self.sources
+            .end(QueriedSources::One(Source::Numbered(id(1))));
         self.done()
     }
 
     fn end_all(&mut self) -> String {
-        self.sources.end(About::All);
+        self.sources.end(QueriedSources::All);
         self.done()
     }
 
@@ -152,7 +155,7 @@ fn without_recovery_what_is_missing_is_missed() {
     assert_eq!(scene.take_of(2, 0), "0");
     assert_eq!(scene.beat(9), "");
     let plain = sample(None, None);
-    scene.sources.take(plain, Heard::Live, scene.now);
+    scene.sources.take(plain, SampleOrigin::Live, scene.now);
     assert_eq!(scene.done(), "plain");
 }
 
@@ -336,7 +339,9 @@ fn timestamps_put_samples_in_order_while_there_are_questions() {
         (scene.take_stamped(11), scene.take_stamped(10)),
         (String::new(), String::new())
     );
-    scene.sources.end(About::One(Source::Stamped(id(1).zid)));
+    scene
+        .sources
+        .end(QueriedSources::One(Source::Stamped(id(1).zid)));
     assert_eq!(scene.done(), "t10 t11");
     let late = (scene.take_stamped(11), scene.take_stamped(13));
     assert_eq!(late, (String::new(), "t13".into()));
@@ -508,7 +513,7 @@ fn overtaken_samples_of_many_sources_are_bounded() {
             sn: 50,
         };
         let late = sample_of(&payload, Some(info), None);
-        scene.sources.take(late, Heard::Live, scene.now);
+        scene.sources.take(late, SampleOrigin::Live, scene.now);
     }
     let budgets = &scene.sources.budgets;
     assert!(budgets.late.bytes() < held::ALL_BYTES_MAX);

@@ -35,7 +35,7 @@ fn case(callback: Callback<Reply>, consolidation: ConsolidationMode) -> Case {
         deadline: Instant::now() + LONG,
         replies: 0,
         panics: 0,
-        _here: Here::of([None; 3]),
+        _here: GroupMembership::of([None; 3]),
     });
     Case { sink, ended }
 }

@@ -19,14 +19,14 @@ const IDLE_MAX: Duration = Duration::from_millis(50);
 /// The longest wait for something that happens.
 const SOON: Duration = Duration::from_secs(20);
 
-fn connected() -> (TcpStream, Joining, impl Fn() -> u8) {
+fn connected() -> (TcpStream, JoiningLink, impl Fn() -> u8) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("bound");
     let far = TcpStream::connect(at).expect("it listens");
     let (near, _) = listener.accept().expect("it has come");
     near.set_nonblocking(true).expect("a socket");
     let (stream, look) = LinkStream::carried(Socket::from(near));
-    let joining = Joining {
+    let joining = JoiningLink {
         stream,
         unread: Vec::new(),
         timers: Timers::new(clock::now(), SOON, 4, 10 * SOON),

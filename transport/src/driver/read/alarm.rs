@@ -13,7 +13,7 @@ use zonda_runtime::Runtime;
 
 use crate::{clock, driver::Handler};
 
-use super::{Ended, Reading};
+use super::{Ended, ReadTask};
 
 /// Interval of probes to a peer that may have closed its link: the system of a peer that has closed
 /// answers that its port is closed.
@@ -66,7 +66,7 @@ impl Alarm {
 
 /// Close on a link on which any machine can send one in the name of the peer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Doubt {
+pub(super) struct UnverifiedClose {
     reason: u8,
     since: Instant,
     probed: Instant,
@@ -74,17 +74,17 @@ pub(super) struct Doubt {
 }
 
 /// Bounds of a wait for the socket.
-pub(super) struct Bound {
+pub(super) struct WaitLimits {
     /// Start of the wait.
     since: Option<Instant>,
     /// Set if the peer has begun a message.
     is_unfinished: bool,
 }
 
-impl<R: Runtime, H: Handler> Reading<R, H> {
+impl<R: Runtime, H: Handler> ReadTask<R, H> {
     /// Bounds the read that begins now.
-    pub(super) fn bound(&self) -> Bound {
-        Bound {
+    pub(super) fn bound(&self) -> WaitLimits {
+        WaitLimits {
             since: None,
             is_unfinished: self.receiver.is_unfinished(),
         }
@@ -94,7 +94,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     #[inline]
     pub(super) fn poll_silence(
         &mut self,
-        bound: &mut Bound,
+        bound: &mut WaitLimits,
         context: &mut Context<'_>,
     ) -> Poll<Ended> {
         match bound.is_unfinished || self.doubt.is_some() {
@@ -104,7 +104,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 
     #[cold]
-    fn look_at_clock(&mut self, bound: &mut Bound, context: &mut Context<'_>) -> Poll<Ended> {
+    fn look_at_clock(&mut self, bound: &mut WaitLimits, context: &mut Context<'_>) -> Poll<Ended> {
         let since = *bound.since.get_or_insert_with(clock::now);
         let silent = bound.is_unfinished.then(|| self.receiver.silent_by(since));
         loop {
@@ -145,7 +145,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         if self.doubt.is_none() {
             let now = clock::now();
             let interval = self.keep_alive.saturating_add(LATE).min(DOUBT_MAX);
-            self.doubt = Some(Doubt {
+            self.doubt = Some(UnverifiedClose {
                 reason,
                 since: now,
                 probed: now,
@@ -170,7 +170,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 }
 
-impl Doubt {
+impl UnverifiedClose {
     fn next(&self) -> Instant {
         self.until.min(self.probed + PROBE_EVERY)
     }

@@ -19,7 +19,7 @@ use crate::{
     clock,
     driver::{
         Ended, Handler,
-        bundle::{Bundle, Member, Seat},
+        bundle::{Bundle, BundleLink, ReceiveState},
     },
     ledger::Charge,
     protocol::{
@@ -29,25 +29,29 @@ use crate::{
     },
 };
 
-use super::{BLOCK_BYTES, SPARE_BYTES_MIN, held::read_held, next_batch, turn::Turn};
+use super::{BLOCK_BYTES, SPARE_BYTES_MIN, held::read_held, next_batch, time_slice::TimeSlice};
 
 /// State of the reading task.
-pub(in crate::driver) struct Reading<R, H> {
+pub(in crate::driver) struct BundledReadTask<R, H> {
     runtime: R,
     bundle: Arc<Bundle<H>>,
-    member: Arc<Member>,
+    member: Arc<BundleLink>,
     block: Arc<SharedBlock>,
     consumed: usize,
     unpacker: Unpacker,
-    turn: Turn,
+    turn: TimeSlice,
     /// Next time to check, as far as this link knows, for priorities of the connection that waited
     /// for declarations too long and for a peer that was silent too long in the middle of a
     /// message.
     look_at: Option<Instant>,
 }
 
-impl<R: Runtime, H: Handler> Reading<R, H> {
-    pub(in crate::driver) fn new(runtime: R, bundle: Arc<Bundle<H>>, member: Arc<Member>) -> Self {
+impl<R: Runtime, H: Handler> BundledReadTask<R, H> {
+    pub(in crate::driver) fn new(
+        runtime: R,
+        bundle: Arc<Bundle<H>>,
+        member: Arc<BundleLink>,
+    ) -> Self {
         Self {
             runtime,
             bundle,
@@ -55,7 +59,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
             block: Arc::default(),
             consumed: 0,
             unpacker: Unpacker::default(),
-            turn: Turn::default(),
+            turn: TimeSlice::default(),
             look_at: None,
         }
     }
@@ -206,7 +210,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     #[cold]
     async fn end_held(&mut self) {
         if let Some(mut seat) = self.bundle.take_seat().await {
-            let Seat { receiver, handler } = &mut seat;
+            let ReceiveState { receiver, handler } = &mut seat;
             receiver.give_up_held(None);
             // An error has no effect any more: the connection has ended.
             let _ = read_held(&self.runtime, receiver, handler, || {}).await;
@@ -220,7 +224,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let Some(mut seat) = self.bundle.take_seat().await else {
             return Err(self.why_closed());
         };
-        let Seat { receiver, handler } = &mut seat;
+        let ReceiveState { receiver, handler } = &mut seat;
         receiver.give_up_held(Some(clock::now()));
         let note = || note_received(&self.bundle, &self.member);
         let mut done = read_held(&self.runtime, receiver, handler, note).await;
@@ -270,7 +274,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     /// Passes one batch to the receiver, with as many pauses as the handler wants.
     async fn take(
         &mut self,
-        seat: &mut Seat<H>,
+        seat: &mut ReceiveState<H>,
         batch: &[u8],
         block: &ZSlice,
     ) -> Result<(), Ended> {
@@ -300,7 +304,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
                 return Err(self.why_closed());
             }
             // Decode the batch and deliver its messages.
-            let Seat { receiver, handler } = &mut *seat;
+            let ReceiveState { receiver, handler } = &mut *seat;
             let flow = match paused.take() {
                 None => receiver.handle_batch(content, block, handler),
                 Some(pause) => receiver.resume_batch(pause, content, block, handler),
@@ -314,7 +318,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
     }
 }
 
-fn note_received<H>(bundle: &Bundle<H>, member: &Member) {
+fn note_received<H>(bundle: &Bundle<H>, member: &BundleLink) {
     member.note_received();
     if bundle.is_first(member) {
         bundle.outbox().note_received(clock::now());

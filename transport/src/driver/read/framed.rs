@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-use super::{Progress, Reading, next_batch};
+use super::{Progress, ReadTask, next_batch};
 
 /// Bytes of messages between two readings of the clock: a few tenths of a millisecond where each
 /// message is a keep-alive. A batch is smaller than this, and a compressed one may arrive as a few
@@ -45,7 +45,7 @@ impl Unpacking {
     }
 }
 
-impl<R: Runtime, H: Handler> Reading<R, H> {
+impl<R: Runtime, H: Handler> ReadTask<R, H> {
     /// Passes the content of the block to the receiver, as much as the handler takes in one go.
     #[cold]
     #[inline(never)]

@@ -17,9 +17,9 @@ use crate::{
     protocol::rx::{Flow, Receiver},
 };
 
-use super::Reading;
+use super::ReadTask;
 
-impl<R: Runtime, H: Handler> Reading<R, H> {
+impl<R: Runtime, H: Handler> ReadTask<R, H> {
     /// Reads once. Priorities whose waiting time ends before or during the read wait no more.
     ///
     /// # Errors

@@ -15,15 +15,15 @@ use zonda_runtime::{LinkRead, Runtime, RxBuf};
 use crate::{
     clock,
     driver::Handler,
-    protocol::rx::{Lent, Receiver},
+    protocol::rx::{ReadBuffer, Receiver},
 };
 
-use super::{Ended, Reading};
+use super::{Ended, ReadTask};
 
 /// The time for which the memory of a large message is kept for the next one.
 const KEEP: Duration = Duration::from_secs(1);
 
-impl<R: Runtime, H: Handler> Reading<R, H> {
+impl<R: Runtime, H: Handler> ReadTask<R, H> {
     /// Reads once, to the place of the next bytes. Frees memory during the wait that no message has
     /// needed for a while.
     ///
@@ -37,7 +37,7 @@ impl<R: Runtime, H: Handler> Reading<R, H> {
         let lent = self.receiver.lend();
         let lands = lent.is_some();
         let (buffer, keeps_until) = match lent {
-            Some(Lent {
+            Some(ReadBuffer {
                 bytes,
                 filled,
                 spare,

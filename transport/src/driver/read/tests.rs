@@ -89,7 +89,7 @@ impl Flooded {
             until: Instant::now() + FLOOD,
             reads: self.reads,
         };
-        let reading = Reading::new(runtime, receiver, outbox, handler);
+        let reading = ReadTask::new(runtime, receiver, outbox, handler);
         reading.run(flood, Vec::new()).await;
     }
 
@@ -243,7 +243,7 @@ fn a_priority_waits_no_longer_than_its_time_beside_a_flood() {
     };
     let tasks = runtime.clone();
     runtime.spawn("reading", move || async move {
-        let reading = Reading::new(tasks, receiver, outbox, handler);
+        let reading = ReadTask::new(tasks, receiver, outbox, handler);
         reading.run(link, put_on_an_id()).await;
     });
     // The end of the link also makes the receiver deliver the message.
@@ -311,7 +311,7 @@ fn ends_with(link: Once, established: &Established, idle_max: Duration) -> (Ende
     let (bursts, ended) = (Arc::clone(&handler.bursts), Arc::clone(&handler.ended));
     let tasks = runtime.clone();
     runtime.spawn("reading", move || async move {
-        let reading = Reading::new(tasks, receiver, outbox, handler);
+        let reading = ReadTask::new(tasks, receiver, outbox, handler);
         reading.run(link, Vec::new()).await;
     });
     let deadline = Instant::now() + Duration::from_secs(30);

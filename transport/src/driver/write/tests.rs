@@ -74,7 +74,7 @@ fn no_keep_alive_waits_for_a_full_socket() {
         .enqueue(Priority::Data, Overflow::Refuse, Write::Later, &message)
         .expect("there is room");
     outbox.note_received(Instant::now());
-    let mut writing = Writing::new(runtime.clone(), Arc::clone(&outbox), timers);
+    let mut writing = WriteTask::new(runtime.clone(), Arc::clone(&outbox), timers);
     let mut socket = Slow::default();
     let drained = runtime.block_on(writing.drain(&mut socket));
     assert!(drained.is_ok());
@@ -128,7 +128,7 @@ fn close_within(limit: Duration, rest: Duration) -> (Unsent, bool, Duration) {
         .expect("there is room");
     outbox.note_received(Instant::now());
     let timers = Timers::new(Instant::now(), lease, 4, lease);
-    let mut writing = Writing::new(runtime.clone(), Arc::clone(&outbox), timers);
+    let mut writing = WriteTask::new(runtime.clone(), Arc::clone(&outbox), timers);
     let mut socket = Lazy {
         runtime: runtime.clone(),
         rest,
@@ -216,7 +216,7 @@ fn a_close_waits_for_the_system_of_the_peer() {
         let (done, ended) = zonda_runtime::oneshot::channel();
         runtime.spawn("closing", move || async move {
             let (_read, mut write) = sent.adopt(stream.into()).expect("a socket");
-            let mut writing = Writing::new(sent, writing, timers);
+            let mut writing = WriteTask::new(sent, writing, timers);
             let ended = writing.serve(&mut write).await;
             write.shutdown().await.expect("a socket");
             done.send(ended);
@@ -251,7 +251,7 @@ fn a_driver_writes_on_until_nothing_waits() {
     outbox
         .enqueue(Priority::Data, Overflow::Refuse, Write::Now, &message)
         .expect("there is room");
-    let mut writing = Writing::new(runtime.clone(), Arc::clone(&outbox), timers);
+    let mut writing = WriteTask::new(runtime.clone(), Arc::clone(&outbox), timers);
     let mut socket = Slow {
         looks: LOOKS,
         writes: 0,

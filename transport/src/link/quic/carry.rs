@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use zonda_runtime::{LinkWrite, Runtime, Socket, after};
 
-use super::super::carriage::{Carriage, Framed};
+use super::super::carrier::{CarrierState, Framed};
 use super::super::raw::Raw;
-use super::connection::{Connection, Held};
+use super::connection::{Closing, Connection};
 use super::incoming::Incoming;
 use super::outgoing::{Outgoing, PREFIX_BYTES};
 use super::terms::Carrier;
@@ -75,8 +75,8 @@ fn ready(socket: Socket) -> io::Result<Socket> {
 /// The errors of the system.
 pub(super) fn start<R: Runtime>(
     runtime: &R,
-    held: Held,
-    carriage: Arc<Carriage>,
+    held: Closing,
+    carriage: Arc<CarrierState>,
 ) -> io::Result<Socket> {
     let (near, far) = pair()?;
     let own = runtime.clone();
@@ -97,7 +97,7 @@ pub(super) fn start<R: Runtime>(
 /// peer that makes no room for them, or reads nothing, could delay the end for ever.
 async fn while_used<R: Runtime>(
     runtime: &R,
-    carriage: &Carriage,
+    carriage: &CarrierState,
     carrying: impl Future<Output = ()>,
 ) {
     let mut carrying = pin!(carrying);
@@ -118,7 +118,7 @@ async fn carry<R: Runtime>(
     runtime: &R,
     connection: &Connection,
     halves: (R::Read, R::Write),
-    carriage: &Carriage,
+    carriage: &CarrierState,
 ) {
     let (read, write) = halves;
     if connection.carrier() == Carrier::Datagrams {
@@ -160,7 +160,7 @@ async fn send<R: Runtime>(
     runtime: &R,
     connection: &Connection,
     mut link: R::Read,
-    carriage: &Carriage,
+    carriage: &CarrierState,
 ) -> End {
     let has_lanes = connection.has_lanes();
     let (mut bytes, mut outgoing) = (Raw::default(), Outgoing::default());
@@ -230,7 +230,11 @@ async fn spread<R: Runtime>(
 }
 
 /// Copies from the peer to the link.
-async fn receive(connection: &Connection, mut link: impl LinkWrite, carriage: &Carriage) -> End {
+async fn receive(
+    connection: &Connection,
+    mut link: impl LinkWrite,
+    carriage: &CarrierState,
+) -> End {
     let mut incoming = Incoming::default();
     loop {
         let reading = poll_fn(|context| {
@@ -302,7 +306,7 @@ fn first_batch(bytes: &[u8]) -> Option<&[u8]> {
 async fn receive_datagrams(
     connection: &Connection,
     mut link: impl LinkWrite,
-    carriage: &Carriage,
+    carriage: &CarrierState,
 ) -> End {
     loop {
         let reading = poll_fn(|context| connection.poll_receive(context));

@@ -21,10 +21,10 @@ use quinn_proto::{
 };
 use rustls::pki_types::CertificateDer;
 
-use super::super::carriage::{Carries, Framed};
+use super::super::carrier::{ByteCarrier, Framed};
 use super::super::tls::first_end;
-use super::desk::Desk;
-use super::hub::Hub;
+use super::endpoint_driver::EndpointDriver;
+use super::inbox::StateInbox;
 use super::incoming::Incoming;
 use super::outgoing;
 use super::outgoing::Outgoing;
@@ -58,20 +58,20 @@ const UNCONFIRMED_MIN: u64 = 64 * 1024;
 
 /// Connection of an endpoint.
 pub(super) struct Connection {
-    hub: Arc<Hub>,
+    hub: Arc<EndpointDriver>,
     handle: ConnectionHandle,
     remote: SocketAddr,
     /// State, and received datagrams that are not processed yet.
-    desk: Desk<State, ConnectionEvent>,
+    desk: StateInbox<State, ConnectionEvent>,
     opening: AtomicWaker,
     reader: AtomicWaker,
     writer: AtomicWaker,
-    kept: Kept,
+    kept: Retained,
 }
 
 /// Bytes that are kept in addition to the state.
 #[derive(Default)]
-struct Kept {
+struct Retained {
     /// Bytes kept by the state, at the last look.
     state: AtomicUsize,
     /// Sent bytes of the link that no stream has taken.
@@ -90,7 +90,7 @@ struct State {
     /// Set once there is a link. The peer's bytes may arrive from then on.
     is_open: bool,
     /// Cause of the loss, once the connection is lost.
-    lost: Option<Lost>,
+    lost: Option<Loss>,
     /// Time at which a lost connection is given up.
     forget_at: Option<Instant>,
     /// Packets in `buffer` that the socket did not take.
@@ -110,7 +110,7 @@ struct State {
 
 /// Cause of the loss of a connection.
 #[derive(Debug, Clone)]
-pub(super) enum Lost {
+pub(super) enum Loss {
     /// No socket listens at the address.
     Refused,
     /// The peer takes no datagrams.
@@ -121,14 +121,14 @@ pub(super) enum Lost {
 
 /// Tasks to be woken.
 #[derive(Default)]
-struct Woken {
+struct WakeList {
     opening: bool,
     reader: bool,
     writer: bool,
 }
 
-impl Woken {
-    const ALL: Woken = Woken {
+impl WakeList {
+    const ALL: WakeList = WakeList {
         opening: true,
         reader: true,
         writer: true,
@@ -136,15 +136,15 @@ impl Woken {
 }
 
 /// Connection that is closed on drop.
-pub(super) struct Held(pub(super) Arc<Connection>);
+pub(super) struct Closing(pub(super) Arc<Connection>);
 
-impl Drop for Held {
+impl Drop for Closing {
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
-impl std::fmt::Debug for Held {
+impl std::fmt::Debug for Closing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Held").field(&self.0.remote).finish()
     }
@@ -152,7 +152,7 @@ impl std::fmt::Debug for Held {
 
 impl Connection {
     pub(super) fn new(
-        hub: Arc<Hub>,
+        hub: Arc<EndpointDriver>,
         handle: ConnectionHandle,
         proto: quinn_proto::Connection,
     ) -> Arc<Connection> {
@@ -175,11 +175,11 @@ impl Connection {
             hub,
             handle,
             remote: state.proto.remote_address(),
-            desk: Desk::new(state),
+            desk: StateInbox::new(state),
             opening: AtomicWaker::new(),
             reader: AtomicWaker::new(),
             writer: AtomicWaker::new(),
-            kept: Kept::default(),
+            kept: Retained::default(),
         })
     }
 
@@ -199,7 +199,7 @@ impl Connection {
         done
     }
 
-    fn wake(&self, woken: &Woken) {
+    fn wake(&self, woken: &WakeList) {
         for (waker, wanted) in [
             (&self.opening, woken.opening),
             (&self.reader, woken.reader),
@@ -236,29 +236,29 @@ impl Connection {
     pub(super) fn refuse(&self) {
         self.work(|state| {
             if !state.is_open && state.lost.is_none() {
-                state.lost = Some(Lost::Refused);
+                state.lost = Some(Loss::Refused);
                 state.end();
             }
         });
-        self.wake(&Woken::ALL);
+        self.wake(&WakeList::ALL);
     }
 
     /// Closes the connection, and notifies the peer, if it is still open.
     pub(super) fn close(&self) {
         self.work(|state| {
             if state.lost.is_none() {
-                state.lost = Some(Lost::Ended(ConnectionError::LocallyClosed));
+                state.lost = Some(Loss::Ended(ConnectionError::LocallyClosed));
                 state.end();
             }
         });
-        self.wake(&Woken::ALL);
+        self.wake(&WakeList::ALL);
     }
 
     /// Waits until there is a link.
     ///
     /// # Errors
     /// The cause of the loss.
-    pub(super) async fn opened(&self) -> Result<(), Lost> {
+    pub(super) async fn opened(&self) -> Result<(), Loss> {
         poll_fn(|context| {
             self.opening.register(context.waker());
             let state = self.desk.lock();
@@ -439,9 +439,9 @@ impl Connection {
     }
 
     /// Sends pending packets, sets the endpoint's timer, and returns the tasks to wake.
-    fn settle(&self, state: &mut State) -> Woken {
+    fn settle(&self, state: &mut State) -> WakeList {
         if state.is_over {
-            return Woken::default();
+            return WakeList::default();
         }
         let now = Instant::now();
         // Exchange events with the endpoint, and send packets.
@@ -508,7 +508,7 @@ impl Connection {
     }
 }
 
-impl Carries for Connection {
+impl ByteCarrier for Connection {
     fn held(&self) -> usize {
         // Another task holds the lock and sends or receives: the number of the last look stands.
         if let Some(mut state) = self.desk.try_lock() {
@@ -517,7 +517,7 @@ impl Carries for Connection {
             let now = state.unconfirmed().max(copies) + state.unread();
             self.kept.state.store(now, Ordering::Relaxed);
         }
-        let Kept {
+        let Retained {
             state,
             outgoing,
             incoming,
@@ -560,8 +560,8 @@ impl State {
         forget_at <= now || at_once && self.unsent.is_none()
     }
 
-    fn take_events(&mut self) -> Woken {
-        let mut woken = Woken::default();
+    fn take_events(&mut self) -> WakeList {
+        let mut woken = WakeList::default();
         // Translate events of the library into state and tasks to wake.
         while let Some(event) = self.proto.poll() {
             match event {
@@ -572,8 +572,8 @@ impl State {
                     (woken.opening, woken.reader) = (true, true);
                 }
                 Event::ConnectionLost { reason } => {
-                    self.lost.get_or_insert(Lost::Ended(reason));
-                    woken = Woken::ALL;
+                    self.lost.get_or_insert(Loss::Ended(reason));
+                    woken = WakeList::ALL;
                 }
                 Event::Stream(StreamEvent::Readable { .. }) | Event::DatagramReceived => {
                     woken.reader = true;
@@ -596,7 +596,7 @@ impl State {
         if self.carrier == Carrier::Datagrams {
             self.is_open = self.proto.datagrams().max_size().is_some();
             if !self.is_open {
-                self.lost.get_or_insert(Lost::NoDatagrams);
+                self.lost.get_or_insert(Loss::NoDatagrams);
                 self.end();
             }
             return true;
@@ -731,9 +731,9 @@ impl State {
         held: u8,
     ) -> Poll<io::Result<Vec<Bytes>>> {
         let is_one = !self.streams.has_lanes() || framed == Framed::Bare;
-        let mut taken = Taken {
+        let mut taken = Scan {
             room: READ_BYTES_MAX,
-            ..Taken::default()
+            ..Scan::default()
         };
         if is_one || !incoming.has_last() {
             self.take(0, incoming, is_one, &mut taken);
@@ -766,7 +766,7 @@ impl State {
     }
 
     /// Takes received bytes of one stream, as far as there is room.
-    fn take(&mut self, stream: usize, incoming: &mut Incoming, is_one: bool, taken: &mut Taken) {
+    fn take(&mut self, stream: usize, incoming: &mut Incoming, is_one: bool, taken: &mut Scan) {
         if taken.room == 0 {
             return;
         }
@@ -785,7 +785,7 @@ impl State {
 
 /// Result of one look at the streams.
 #[derive(Default)]
-struct Taken {
+struct Scan {
     /// Whole batches, or raw bytes where there are no batches.
     found: Vec<Bytes>,
     /// Bytes that may still be taken.

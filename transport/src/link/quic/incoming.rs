@@ -22,13 +22,13 @@ const NOT_PACKED: u8 = 0;
 /// Received bytes of each stream that are no whole batch yet.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
-    streams: [Cutter; STREAMS],
+    streams: [BatchSplitter; STREAMS],
     heard: usize,
 }
 
 /// Received bytes of one stream that are no whole batch yet.
 #[derive(Debug, Default)]
-struct Cutter {
+struct BatchSplitter {
     kept: Vec<u8>,
     /// First byte of a length.
     low: Option<u8>,
@@ -106,7 +106,7 @@ impl Incoming {
     }
 }
 
-impl Cutter {
+impl BatchSplitter {
     /// Returns the number of batches with a content. One that ends the link is kept, with all
     /// behind it, if `watched` is set.
     fn take(&mut self, chunks: Vec<Bytes>, found: &mut Vec<Bytes>, watched: bool) -> usize {

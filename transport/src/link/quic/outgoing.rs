@@ -9,7 +9,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use zonda_codec::{Reader, TransportMessage};
 
-use super::super::carriage::Framed;
+use super::super::carrier::Framed;
 use super::terms::STREAMS;
 
 /// Maximum bytes that wait for full streams before the link waits.

@@ -6,8 +6,8 @@ use std::io;
 use quinn_proto::{ConnectionError, TransportErrorCode};
 use rustls::AlertDescription;
 
-use super::super::tls::{Noted, explain};
-use super::connection::Lost;
+use super::super::tls::{CertificateFault, explain};
+use super::connection::Loss;
 
 /// First code of QUIC that is an alert of TLS.
 const ALERTS: u64 = 0x100;
@@ -22,17 +22,17 @@ fn explain_tls(error: rustls::Error) -> String {
 }
 
 /// Describes the fault, as a clause. `noted` has the fault of the peer's certificate.
-pub(super) fn explain_lost(lost: &Lost, noted: Option<&Noted>) -> String {
+pub(super) fn explain_lost(lost: &Loss, noted: Option<&CertificateFault>) -> String {
     let error = match lost {
-        Lost::Refused => return "nobody is there".to_owned(),
-        Lost::NoDatagrams => {
+        Loss::Refused => return "nobody is there".to_owned(),
+        Loss::NoDatagrams => {
             return "the peer takes no datagrams of QUIC; leave rel=0 out of the endpoint"
                 .to_owned();
         }
-        Lost::Ended(error) => error,
+        Loss::Ended(error) => error,
     };
     // The fault of the peer's certificate is more precise than the alert.
-    if let Some(error) = noted.and_then(Noted::take) {
+    if let Some(error) = noted.and_then(CertificateFault::take) {
         return explain_tls(error);
     }
     // Alerts of TLS are codes of QUIC.
@@ -54,10 +54,10 @@ pub(super) fn explain_lost(lost: &Lost, noted: Option<&Noted>) -> String {
 
 /// Returns the error of a link on a lost connection: the peer's reason, if it ended the connection
 /// with an alert or for a fault of this end, in the form of TLS links; else the kind alone.
-pub(super) fn error_of(lost: &Lost, kind: io::ErrorKind) -> io::Error {
+pub(super) fn error_of(lost: &Loss, kind: io::ErrorKind) -> io::Error {
     let is_complaint = match lost {
-        Lost::Ended(ConnectionError::TransportError(_)) => true,
-        Lost::Ended(ConnectionError::ConnectionClosed(close)) => {
+        Loss::Ended(ConnectionError::TransportError(_)) => true,
+        Loss::Ended(ConnectionError::ConnectionClosed(close)) => {
             close.error_code != TransportErrorCode::NO_ERROR
         }
         _ => false,

@@ -9,7 +9,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use quinn_proto::{Connection, Dir, ReadError, StreamId, VarInt, WriteError};
 
-use super::recycled::Recycled;
+use super::block_pool::BlockPool;
 use super::terms::STREAMS;
 
 /// Streams of a connection.
@@ -27,7 +27,7 @@ pub(super) struct Streams {
     /// Streams whose end the peer has not confirmed, once this end sends no more.
     finishing: Option<Vec<StreamId>>,
     /// Memory for copies of written bytes.
-    recycled: Recycled,
+    recycled: BlockPool,
 }
 
 /// Result of reading a stream.
@@ -115,7 +115,7 @@ impl Streams {
     }
 
     /// Returns the memory that holds unconfirmed bytes.
-    pub(super) fn recycled(&mut self) -> &mut Recycled {
+    pub(super) fn recycled(&mut self) -> &mut BlockPool {
         &mut self.recycled
     }
 

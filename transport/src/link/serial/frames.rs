@@ -38,20 +38,20 @@ impl Flags {
 
 /// Fault of bytes that are no frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(super) enum FrameFault {
     TooLong,
     Stuffing,
     Length,
     Checksum,
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for FrameFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Broken::TooLong => "it has no end",
-            Broken::Stuffing => "it is not in COBS",
-            Broken::Length => "its length is wrong",
-            Broken::Checksum => "its checksum is wrong",
+            FrameFault::TooLong => "it has no end",
+            FrameFault::Stuffing => "it is not in COBS",
+            FrameFault::Length => "its length is wrong",
+            FrameFault::Checksum => "its checksum is wrong",
         })
     }
 }
@@ -87,7 +87,7 @@ fn checksum(content: &[u8]) -> u32 {
 /// Appends a frame. The content is at most [`CONTENT_BYTES_MAX`] long.
 pub(super) fn frame(flags: Flags, content: &[u8], out: &mut Vec<u8>) {
     let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
-    let mut stuffing = Stuffing::new(out);
+    let mut stuffing = ZeroStuffing::new(out);
     stuffing.add(&[flags.0]);
     stuffing.add(&length.to_le_bytes());
     stuffing.add(content);
@@ -96,17 +96,17 @@ pub(super) fn frame(flags: Flags, content: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Encoder that replaces zeros by counts: each is the distance to the next one.
-struct Stuffing<'a> {
+struct ZeroStuffing<'a> {
     out: &'a mut Vec<u8>,
     /// Position of the count of the current part.
     part: usize,
 }
 
-impl<'a> Stuffing<'a> {
+impl<'a> ZeroStuffing<'a> {
     fn new(out: &'a mut Vec<u8>) -> Self {
         let part = out.len();
         out.push(0);
-        Stuffing { out, part }
+        ZeroStuffing { out, part }
     }
 
     fn add(&mut self, bytes: &[u8]) {
@@ -149,7 +149,7 @@ impl Frames {
     pub(super) fn take(
         &mut self,
         bytes: &[u8],
-        mut each: impl FnMut(Result<(Flags, &[u8]), Broken>),
+        mut each: impl FnMut(Result<(Flags, &[u8]), FrameFault>),
     ) {
         for part in bytes.split_inclusive(|&byte| byte == END) {
             let (content, has_end) = match part.split_last() {
@@ -165,7 +165,7 @@ impl Frames {
                 continue;
             }
             match std::mem::take(&mut self.is_too_long) {
-                true => each(Err(Broken::TooLong)),
+                true => each(Err(FrameFault::TooLong)),
                 // Two ends in a row, as after a silent line.
                 false if self.line.is_empty() => {}
                 false => each(read(&mut self.line)),
@@ -176,31 +176,31 @@ impl Frames {
 }
 
 /// Decodes a frame in place.
-fn read(line: &mut [u8]) -> Result<(Flags, &[u8]), Broken> {
+fn read(line: &mut [u8]) -> Result<(Flags, &[u8]), FrameFault> {
     let length = unstuff(line)?;
     let body = &line[..length];
-    let (flags, rest) = body.split_first().ok_or(Broken::Length)?;
-    let (length, rest) = rest.split_first_chunk().ok_or(Broken::Length)?;
-    let (content, check) = rest.split_last_chunk().ok_or(Broken::Length)?;
+    let (flags, rest) = body.split_first().ok_or(FrameFault::Length)?;
+    let (length, rest) = rest.split_first_chunk().ok_or(FrameFault::Length)?;
+    let (content, check) = rest.split_last_chunk().ok_or(FrameFault::Length)?;
     if content.len() != usize::from(u16::from_le_bytes(*length))
         || content.len() > CONTENT_BYTES_MAX
     {
-        return Err(Broken::Length);
+        return Err(FrameFault::Length);
     }
     match u32::from_le_bytes(*check) == checksum(content) {
         true => Ok((Flags(*flags), content)),
-        false => Err(Broken::Checksum),
+        false => Err(FrameFault::Checksum),
     }
 }
 
 /// Replaces counts by zeros; returns the number of bytes left.
-fn unstuff(line: &mut [u8]) -> Result<usize, Broken> {
+fn unstuff(line: &mut [u8]) -> Result<usize, FrameFault> {
     let (mut from, mut to) = (0, 0);
     while from < line.len() {
         let count = usize::from(line[from]);
         let next = from + count;
         if count == 0 || next > line.len() {
-            return Err(Broken::Stuffing);
+            return Err(FrameFault::Stuffing);
         }
         line.copy_within(from + 1..next, to);
         to += count - 1;
@@ -225,7 +225,7 @@ mod tests {
         line
     }
 
-    type Found = Vec<Result<(Flags, Vec<u8>), Broken>>;
+    type Found = Vec<Result<(Flags, Vec<u8>), FrameFault>>;
 
     fn found(frames: &mut Frames, bytes: &[u8]) -> Found {
         let mut found = Vec::new();
@@ -271,9 +271,9 @@ mod tests {
         let good = framed(Flags::DATA, b"good");
         let mut frames = Frames::default();
         for (broken, reason) in [
-            (vec![9, 1, 1, 0], Broken::Stuffing),
-            (vec![1, 1, 1, 0], Broken::Length),
-            (vec![7; LINE_BYTES_MAX * 3], Broken::TooLong),
+            (vec![9, 1, 1, 0], FrameFault::Stuffing),
+            (vec![1, 1, 1, 0], FrameFault::Length),
+            (vec![7; LINE_BYTES_MAX * 3], FrameFault::TooLong),
         ] {
             let mut line = broken;
             if line.last() != Some(&0) {
@@ -286,7 +286,10 @@ mod tests {
         let mut line = good.clone();
         line[5] ^= 4;
         line.extend_from_slice(&good);
-        let expected = [Err(Broken::Checksum), Ok((Flags::DATA, b"good".to_vec()))];
+        let expected = [
+            Err(FrameFault::Checksum),
+            Ok((Flags::DATA, b"good".to_vec())),
+        ];
         assert_eq!(found(&mut frames, &line), expected);
         assert!(found(&mut frames, &[0, 0, 0]).is_empty());
         // Longest frame there is.

@@ -73,7 +73,7 @@ fn line_of(text: &str) -> Result<Line, EndpointProblem> {
     Line::of(&text.parse().expect("an endpoint"))
 }
 
-fn next(handed: &Handed) -> Socket {
+fn next(handed: &HandedSockets) -> Socket {
     let begin = Instant::now();
     loop {
         if let Ok((socket, _)) = handed.take() {
@@ -117,7 +117,7 @@ fn one_that_asks_has_a_link_and_one_that_asks_again_the_next() {
     let at = format!("serial/{}#release_on_close=false", wire.device);
     let line = line_of(&at).expect("well formed");
     let bound = listen(line.clone()).expect("it opens");
-    let Entrance::Handed(handed) = &bound.entrance else {
+    let ServerHandshake::Handed(handed) = &bound.entrance else {
         panic!("sockets are handed over");
     };
     let busy = listen(line).err().expect("it is open already");
@@ -151,7 +151,7 @@ fn one_that_connects_asks_until_there_is_a_link() {
         .parse()
         .expect("an endpoint");
     let links = LinkSettings::default();
-    let terms = Terms {
+    let terms = LinkParameters {
         endpoint: &to,
         deadline: Instant::now() + PATIENCE,
         links: &links,

@@ -24,7 +24,7 @@ use rustls::{
     ServerConfig, SignatureScheme, SupportedProtocolVersion, version,
 };
 
-use super::super::{EndpointProblem, IoFailure, Pem, Purpose, TlsSettings};
+use super::super::{EndpointProblem, EndpointUse, IoFailure, Pem, TlsSettings};
 use super::validity::{concern, span};
 
 /// Minimum interval between two checks for changes of files.
@@ -49,14 +49,14 @@ fn versions(settings: &TlsSettings, is_quic: bool) -> &'static [&'static Support
 
 /// Setting that names a piece, for error texts.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
+struct CredentialSetting<'a> {
     setting: &'static str,
     pem: &'a Option<Pem>,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> CredentialSetting<'a> {
     fn new(setting: &'static str, pem: &'a Option<Pem>) -> Self {
-        Piece { setting, pem }
+        CredentialSetting { setting, pem }
     }
 
     fn problem(&self, problem: impl Into<String>) -> EndpointProblem {
@@ -125,18 +125,18 @@ impl<'a> Piece<'a> {
 
 /// Parameters of the handshake within QUIC.
 #[derive(Debug)]
-pub(in crate::link) struct Within {
+pub(in crate::link) struct QuicHandshakeParameters {
     /// Names of the protocols within QUIC.
     pub alpn: Vec<Vec<u8>>,
     /// Note of the fault in the peer's certificate: QUIC itself only has a text.
-    pub noted: Noted,
+    pub noted: CertificateFault,
 }
 
 /// Fault in a peer's certificate. Clones share the note.
 #[derive(Debug, Clone, Default)]
-pub(in crate::link) struct Noted(Arc<Mutex<Option<rustls::Error>>>);
+pub(in crate::link) struct CertificateFault(Arc<Mutex<Option<rustls::Error>>>);
 
-impl Noted {
+impl CertificateFault {
     /// Returns the note.
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "TLS says it itself"))]
     pub(in crate::link) fn take(&self) -> Option<rustls::Error> {
@@ -166,10 +166,10 @@ fn pem_problem(error: &pem::Error) -> String {
 /// Returns the configuration with which this node connects.
 pub(in crate::link) fn client(
     settings: &TlsSettings,
-    within: Option<Within>,
+    within: Option<QuicHandshakeParameters>,
 ) -> Result<ClientConfig, EndpointProblem> {
     // Load the trusted authorities.
-    let authorities = Piece::new("root_ca_certificate", &settings.root_ca_certificate);
+    let authorities = CredentialSetting::new("root_ca_certificate", &settings.root_ca_certificate);
     let roots = match authorities.pem {
         Some(_) => authorities.authorities()?,
         None => RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
@@ -191,15 +191,16 @@ pub(in crate::link) fn client(
         }
     };
     let noted = within.as_ref().map(|within| within.noted.clone());
-    let verifier = Noting { verifier, noted };
+    let verifier = FaultRecorder { verifier, noted };
     let builder = builder
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     // Load the own certificate, if both ends show one.
     let mut config = match settings.enable_mtls {
         Some(true) => {
-            let certificate = Piece::new("connect_certificate", &settings.connect_certificate);
-            let key = Piece::new("connect_private_key", &settings.connect_private_key);
+            let certificate =
+                CredentialSetting::new("connect_certificate", &settings.connect_certificate);
+            let key = CredentialSetting::new("connect_private_key", &settings.connect_private_key);
             let config = builder.with_client_auth_cert(certificate.certificates()?, key.key()?);
             config.map_err(|error| key.problem(does_not_fit(&error, "connect_certificate")))?
         }
@@ -215,11 +216,11 @@ pub(in crate::link) fn client(
 /// about the certificate that it shows.
 pub(in crate::link) fn examine(
     settings: &TlsSettings,
-    purpose: Purpose,
+    purpose: EndpointUse,
 ) -> Result<Option<String>, EndpointProblem> {
     match purpose {
-        Purpose::Listen => server(settings, &[]).map(|(_, concern)| concern),
-        Purpose::Connect => client(settings, None).map(|_| None),
+        EndpointUse::Listen => server(settings, &[]).map(|(_, concern)| concern),
+        EndpointUse::Connect => client(settings, None).map(|_| None),
     }
 }
 
@@ -229,15 +230,16 @@ fn server(
     settings: &TlsSettings,
     alpn: &[Vec<u8>],
 ) -> Result<(ServerConfig, Option<String>), EndpointProblem> {
-    let certificate = Piece::new("listen_certificate", &settings.listen_certificate);
-    let key = Piece::new("listen_private_key", &settings.listen_private_key);
+    let certificate = CredentialSetting::new("listen_certificate", &settings.listen_certificate);
+    let key = CredentialSetting::new("listen_private_key", &settings.listen_private_key);
     let provider = provider();
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
     let builder = builder.with_protocol_versions(versions(settings, !alpn.is_empty()));
     let builder = builder.map_err(|error| certificate.problem(error.to_string()))?;
     let builder = match settings.enable_mtls {
         Some(true) => {
-            let authorities = Piece::new("root_ca_certificate", &settings.root_ca_certificate);
+            let authorities =
+                CredentialSetting::new("root_ca_certificate", &settings.root_ca_certificate);
             let roots = Arc::new(authorities.authorities()?);
             let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
             let verifier = verifier.map_err(|error| authorities.problem(error.to_string()))?;
@@ -357,12 +359,12 @@ fn changed(settings: &TlsSettings) -> Vec<Option<SystemTime>> {
 
 /// Verifier that delegates to another one, and notes the fault where that is wanted.
 #[derive(Debug)]
-struct Noting {
+struct FaultRecorder {
     verifier: Arc<dyn ServerCertVerifier>,
-    noted: Option<Noted>,
+    noted: Option<CertificateFault>,
 }
 
-impl ServerCertVerifier for Noting {
+impl ServerCertVerifier for FaultRecorder {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

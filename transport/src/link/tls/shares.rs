@@ -51,7 +51,7 @@ struct Table {
 
 /// Charge for one handshake. Refunded if it is dropped before any work.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct HandshakeCharge {
     shares: Arc<Shares>,
     group: AddressGroup,
     /// Assumed cost of the handshake; zero once the cost is known.
@@ -66,7 +66,7 @@ pub(super) enum Budget {
     /// Part of the address that the handshake comes from.
     Shared(Arc<Shares>, AddressGroup),
     /// Charge in that part.
-    Taken(Turn),
+    Taken(HandshakeCharge),
 }
 
 impl Budget {
@@ -107,7 +107,11 @@ impl Shares {
     }
 
     /// Charges a handshake of this address, and returns its wait.
-    fn take_turn(self: &Arc<Self>, group: AddressGroup, now: Instant) -> (Turn, Duration) {
+    fn take_turn(
+        self: &Arc<Self>,
+        group: AddressGroup,
+        now: Instant,
+    ) -> (HandshakeCharge, Duration) {
         let mut table = self.table();
         let guessed = table.cost.max(COST_MIN);
         if table.taken.len() > table.look_at {
@@ -118,7 +122,7 @@ impl Shares {
         let from = (*until).max(now);
         *until = from + guessed * PARTS;
         drop(table);
-        let turn = Turn {
+        let turn = HandshakeCharge {
             shares: Arc::clone(self),
             group,
             guessed,
@@ -127,7 +131,7 @@ impl Shares {
     }
 }
 
-impl Turn {
+impl HandshakeCharge {
     fn work<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let begin = worked();
         let result = work();
@@ -150,7 +154,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for HandshakeCharge {
     fn drop(&mut self) {
         let mut table = self.shares.table();
         if let Some(until) = table.taken.get_mut(&self.group) {

@@ -16,7 +16,7 @@ use zonda_runtime::{LinkRead, LinkWrite, RxBuf, Segments, Socket, oneshot};
 
 use crate::log_limit::LogLimit;
 
-use super::pace::{Pace, Rate, Rest};
+use super::pace::{Pace, PaceTimer, Rate};
 
 /// Longest batch that the reference sends in a datagram.
 pub(crate) const DATAGRAM_BYTES_MAX: u16 = 65_487;
@@ -312,11 +312,11 @@ impl<L: LinkRead> LinkRead for Reading<L> {
 pub struct Writing<L> {
     link: L,
     flow: Arc<Flow>,
-    rest: Rest,
+    rest: PaceTimer,
 }
 
 impl<L> Writing<L> {
-    pub(in crate::link) fn new(link: L, flow: Arc<Flow>, rest: Rest) -> Self {
+    pub(in crate::link) fn new(link: L, flow: Arc<Flow>, rest: PaceTimer) -> Self {
         Writing { link, flow, rest }
     }
 

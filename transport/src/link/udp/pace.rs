@@ -162,21 +162,21 @@ fn kind(batch: &[u8]) -> Kind {
 }
 
 /// Timer for waits that are shorter than the resolution of a runtime's ordinary timer.
-pub(crate) struct Rest(Box<dyn Fn(Duration) -> Waiting + Send + Sync>);
+pub(crate) struct PaceTimer(Box<dyn Fn(Duration) -> Waiting + Send + Sync>);
 
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-impl std::fmt::Debug for Rest {
+impl std::fmt::Debug for PaceTimer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Rest")
     }
 }
 
-impl Rest {
+impl PaceTimer {
     /// Creates a timer from a runtime, with a new timer for each wait: few links ever wait.
-    pub(crate) fn of<R: Runtime>(runtime: &R) -> Rest {
+    pub(crate) fn of<R: Runtime>(runtime: &R) -> PaceTimer {
         let runtime = runtime.clone();
-        Rest(Box::new(move |delay| {
+        PaceTimer(Box::new(move |delay| {
             let runtime = runtime.clone();
             Box::pin(async move { runtime.precise_sleep(delay).await })
         }))

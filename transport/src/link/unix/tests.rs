@@ -36,15 +36,15 @@ impl Drop for Place {
     }
 }
 
-fn bind_at(path: &str) -> Result<Vec<Bound>, LinkFailure> {
-    bind(&Terms {
+fn bind_at(path: &str) -> Result<Vec<BoundSocket>, LinkFailure> {
+    bind(&LinkParameters {
         endpoint: &endpoint(path),
         deadline: Instant::now(),
         links: &LinkSettings::default(),
     })
 }
 
-fn kind(failure: Result<Vec<Bound>, LinkFailure>) -> Option<io::ErrorKind> {
+fn kind(failure: Result<Vec<BoundSocket>, LinkFailure>) -> Option<io::ErrorKind> {
     match failure.err()? {
         LinkFailure::Refused(failures) => failures.first().map(|(_, failure)| failure.kind()),
         _ => None,

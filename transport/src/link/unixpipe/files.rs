@@ -115,20 +115,20 @@ pub(super) fn open_writer(path: &Path) -> io::Result<File> {
 
 /// Pipe that this end reads. Dropping it removes the file.
 #[derive(Debug)]
-pub(super) struct Own {
+pub(super) struct ReadPipe {
     pub(super) file: File,
     pub(super) path: PathBuf,
 }
 
-impl Own {
+impl ReadPipe {
     /// Makes a new pipe.
-    pub(super) fn make(path: PathBuf, mode: u32) -> io::Result<Own> {
+    pub(super) fn make(path: PathBuf, mode: u32) -> io::Result<ReadPipe> {
         make(&path, mode)?;
         // Opened only for reading, so that the end of the writer is seen.
         let opened = open(&path, OFlags::RDONLY);
         let locked = opened.and_then(|file| lock(&file).map(|()| file));
         match locked {
-            Ok(file) => Ok(Own { file, path }),
+            Ok(file) => Ok(ReadPipe { file, path }),
             Err(error) => {
                 let _ = fs::remove_file(&path);
                 Err(error)
@@ -142,7 +142,7 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for ReadPipe {
     fn drop(&mut self) {
         // Another process may have removed the file already.
         let _ = fs::remove_file(&self.path);
@@ -151,18 +151,18 @@ impl Drop for Own {
 
 /// Right to receive invitations at a path. Dropping it removes the pipe of invitations.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct InvitationPipe {
     pub(super) requests: File,
     path: PathBuf,
 }
 
-impl Claim {
+impl InvitationPipe {
     /// Takes the lock of the pipe of invitations, which is made anew, and removes the files of a
     /// listener that has crashed.
     ///
     /// # Errors
     /// [`io::ErrorKind::AddrInUse`] while another listener has it.
-    pub(super) fn on(names: &Names, mode: u32) -> io::Result<Claim> {
+    pub(super) fn on(names: &Names, mode: u32) -> io::Result<InvitationPipe> {
         let path = names.requests();
         loop {
             let is_new = match make(&path, mode) {
@@ -190,12 +190,12 @@ impl Claim {
                 continue;
             }
             names.clean_up();
-            return Ok(Claim { requests, path });
+            return Ok(InvitationPipe { requests, path });
         }
     }
 }
 
-impl Drop for Claim {
+impl Drop for InvitationPipe {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
         // The reading thread may have the pipe open for a moment.

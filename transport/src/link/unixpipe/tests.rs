@@ -76,7 +76,7 @@ fn endpoint(text: &str) -> Endpoint {
     text.parse().expect("an endpoint")
 }
 
-fn until_handed(handed: &Handed) -> Socket {
+fn until_handed(handed: &HandedSockets) -> Socket {
     let begin = Instant::now();
     loop {
         match handed.take() {
@@ -88,9 +88,9 @@ fn until_handed(handed: &Handed) -> Socket {
     }
 }
 
-fn handed_of(bound: &Bound) -> Arc<Handed> {
+fn handed_of(bound: &BoundSocket) -> Arc<HandedSockets> {
     match &bound.entrance {
-        Entrance::Handed(handed) => Arc::clone(handed),
+        ServerHandshake::Handed(handed) => Arc::clone(handed),
         other => panic!("{other:?}"),
     }
 }
@@ -166,7 +166,7 @@ fn a_listener_as_the_reference_has_it_is_found() {
     });
     let links = LinkSettings::default();
     let to = endpoint(&format!("unixpipe/{}", at.display()));
-    let terms = Terms {
+    let terms = LinkParameters {
         endpoint: &to,
         deadline: Instant::now() + PATIENCE,
         links: &links,
@@ -234,7 +234,7 @@ fn what_is_no_invitation_keeps_nobody_out() {
     (&requests).write_all(&invitation(1)).expect("room");
     let to = endpoint(&format!("unixpipe/{}", place.at("z").display()));
     let links = LinkSettings::default();
-    let terms = Terms {
+    let terms = LinkParameters {
         endpoint: &to,
         deadline: Instant::now() + Duration::from_millis(500),
         links: &links,
@@ -243,7 +243,7 @@ fn what_is_no_invitation_keeps_nobody_out() {
     let runtime = runtime.expect("a runtime");
     // The invitation may have been discarded with the bytes in front of it.
     let found = (0..20).any(|_| {
-        let terms = Terms {
+        let terms = LinkParameters {
             deadline: Instant::now() + Duration::from_millis(500),
             ..terms
         };

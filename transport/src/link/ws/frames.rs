@@ -60,26 +60,26 @@ impl Lengths {
 
 /// Fault of a peer that ends the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct WebSocketFault {
     /// Code of the fault for the peer.
     pub(super) code: u16,
     text: String,
 }
 
-impl Broken {
-    fn rules(text: impl Into<String>) -> Broken {
+impl WebSocketFault {
+    fn rules(text: impl Into<String>) -> WebSocketFault {
         let (code, text) = (1002, text.into());
-        Broken { code, text }
+        WebSocketFault { code, text }
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for WebSocketFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for WebSocketFault {}
 
 /// Progress of [`Unframing::pass`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -213,7 +213,11 @@ impl Unframing {
     ///
     /// # Errors
     /// The peer broke the rules: the link is of no use any more.
-    pub(crate) fn pass(&mut self, buffer: &mut [u8], came: Range<usize>) -> Result<Passed, Broken> {
+    pub(crate) fn pass(
+        &mut self,
+        buffer: &mut [u8],
+        came: Range<usize>,
+    ) -> Result<Passed, WebSocketFault> {
         let start = came.start;
         let mut place = Place {
             bytes: buffer,
@@ -227,7 +231,7 @@ impl Unframing {
         })
     }
 
-    fn pass_all(&mut self, place: &mut Place<'_>) -> Result<(), Broken> {
+    fn pass_all(&mut self, place: &mut Place<'_>) -> Result<(), WebSocketFault> {
         loop {
             self.give_carried(place);
             if self.has_carried() {
@@ -295,7 +299,7 @@ impl Unframing {
     }
 
     /// Processes the next header, or as much of it as has arrived. Returns the number of bytes.
-    fn take_head(&mut self, input: &[u8]) -> Result<usize, Broken> {
+    fn take_head(&mut self, input: &[u8]) -> Result<usize, WebSocketFault> {
         if self.head.is_empty() {
             let count = self.take_header(input)?;
             if count == 0 {
@@ -320,18 +324,18 @@ impl Unframing {
 
     /// Processes the header of the next frame, with the content of a control frame; 0 if it is not
     /// complete.
-    fn take_header(&mut self, input: &[u8]) -> Result<usize, Broken> {
+    fn take_header(&mut self, input: &[u8]) -> Result<usize, WebSocketFault> {
         // Parse the header; it may be incomplete.
         let mut cursor = Cursor::new(input);
         let header = FrameHeader::parse(&mut cursor);
-        let header = header.map_err(|error| Broken::rules(error.to_string()))?;
+        let header = header.map_err(|error| WebSocketFault::rules(error.to_string()))?;
         let Some((header, length)) = header else {
             return Ok(0);
         };
         let start = usize::try_from(cursor.position()).unwrap_or(usize::MAX);
         // Check the rules of the protocol.
         if header.rsv1 || header.rsv2 || header.rsv3 {
-            return Err(Broken::rules(
+            return Err(WebSocketFault::rules(
                 "a frame of an extension that was not agreed on",
             ));
         }
@@ -340,14 +344,14 @@ impl Unframing {
                 Some(_) => "a masked frame from the server",
                 None => "a frame from the client that is not masked",
             };
-            return Err(Broken::rules(what));
+            return Err(WebSocketFault::rules(what));
         }
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         // Process a control frame as a whole, and the content of a message later.
         match header.opcode {
             OpCode::Control(control) => {
                 if length > CONTROL_BYTES_MAX || !header.is_final {
-                    return Err(Broken::rules(
+                    return Err(WebSocketFault::rules(
                         "a control frame that is too long, or in parts",
                     ));
                 }
@@ -375,26 +379,31 @@ impl Unframing {
     }
 
     /// Begins a message, or continues it.
-    fn begin(&mut self, data: Data, header: &FrameHeader, length: usize) -> Result<(), Broken> {
+    fn begin(
+        &mut self,
+        data: Data,
+        header: &FrameHeader,
+        length: usize,
+    ) -> Result<(), WebSocketFault> {
         // Check that the frame may follow the last one.
         match (data, &self.parts) {
             (Data::Continue, Some(_)) | (Data::Binary, None) => {}
             (Data::Continue, None) => {
-                return Err(Broken::rules("a continuation of no message"));
+                return Err(WebSocketFault::rules("a continuation of no message"));
             }
             (Data::Binary, Some(_)) => {
-                return Err(Broken::rules("a message within another one"));
+                return Err(WebSocketFault::rules("a message within another one"));
             }
             (Data::Text | Data::Reserved(_), _) => {
                 let text = "a message that is not binary, as a browser sends for a text".to_owned();
-                return Err(Broken { code: 1003, text });
+                return Err(WebSocketFault { code: 1003, text });
             }
         }
         // Check the length, and announce it unless the message is in parts.
         let had = self.parts.as_ref().map_or(0, Vec::len);
         if length > MESSAGE_BYTES_MAX - had {
             let text = format!("a message of more than {MESSAGE_BYTES_MAX} bytes");
-            return Err(Broken { code: 1009, text });
+            return Err(WebSocketFault { code: 1009, text });
         }
         if !header.is_final && self.parts.is_none() {
             self.parts = Some(Vec::new());
@@ -451,7 +460,7 @@ fn masked([a, b, c, d]: [u8; 4]) -> impl Fn([u8; 8]) -> [u8; 8] {
 #[derive(Debug)]
 pub(crate) struct Framing {
     /// Masks of a client.
-    masks: Option<Masks>,
+    masks: Option<MaskSource>,
     pub(super) lengths: Lengths,
     /// Known bytes of the next message's length.
     length: [u8; 4],
@@ -466,7 +475,7 @@ pub(crate) struct Framing {
 impl Framing {
     pub(crate) fn new(side: Side) -> Self {
         Framing {
-            masks: (side == Side::Client).then(Masks::default),
+            masks: (side == Side::Client).then(MaskSource::default),
             lengths: Lengths::Introduction,
             length: [0; 4],
             length_bytes: 0,
@@ -550,7 +559,7 @@ impl Framing {
     }
 
     fn head(&mut self, opcode: OpCode, length: usize, out: &mut Vec<u8>) -> Option<[u8; 4]> {
-        let mask = self.masks.as_mut().map(Masks::next);
+        let mask = self.masks.as_mut().map(MaskSource::next);
         let header = FrameHeader {
             opcode,
             mask,
@@ -566,21 +575,21 @@ impl Framing {
 /// Masks that no sender of content can guess, so that no content looks like HTTP to a machine
 /// between the two ends.
 #[derive(Debug)]
-struct Masks {
+struct MaskSource {
     bytes: [u8; MASKS_BYTES],
     used: usize,
 }
 
-impl Default for Masks {
+impl Default for MaskSource {
     fn default() -> Self {
-        Masks {
+        MaskSource {
             bytes: [0; MASKS_BYTES],
             used: MASKS_BYTES,
         }
     }
 }
 
-impl Masks {
+impl MaskSource {
     fn next(&mut self) -> [u8; 4] {
         if self.used == MASKS_BYTES {
             // A system without random bytes has no keys for cookies either; masks protect no

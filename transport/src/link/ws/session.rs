@@ -13,8 +13,9 @@ use crate::link::LinkStream;
 use crate::link::parts::first_part;
 #[cfg(target_os = "linux")]
 use crate::link::{
-    Coding, tls,
-    unwaiting::{Sealing, Unwaiting},
+    Coding,
+    non_blocking::{NonBlockingWriter, TlsWriter},
+    tls,
 };
 use crate::sync::{Mutex, Rank};
 #[cfg(target_os = "linux")]
@@ -40,7 +41,7 @@ pub struct Session {
     keeps: AtomicUsize,
     /// Writer for frames between the link's own bytes: answers to Pings, the Close.
     #[cfg(target_os = "linux")]
-    beside: Beside,
+    beside: SocketWithTls,
 }
 
 #[derive(Debug)]
@@ -63,15 +64,15 @@ struct Sending {
 /// Socket, and its encryption.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
-struct Beside {
+struct SocketWithTls {
     socket: Arc<Socket>,
     tls: Option<Arc<tls::Session>>,
 }
 
 #[cfg(target_os = "linux")]
-impl Beside {
-    fn of(stream: &LinkStream) -> Beside {
-        Beside {
+impl SocketWithTls {
+    fn of(stream: &LinkStream) -> SocketWithTls {
+        SocketWithTls {
             socket: Arc::clone(stream.socket()),
             tls: match stream.coding() {
                 Coding::Tls(tls) => Some(Arc::clone(tls)),
@@ -81,10 +82,10 @@ impl Beside {
     }
 
     fn write_out(&self, sending: &mut Sending) -> io::Result<()> {
-        let mut sink = Unwaiting(&self.socket);
+        let mut sink = NonBlockingWriter(&self.socket);
         match &self.tls {
             None => sending.write_out(&mut sink),
-            Some(tls) => sending.write_out(&mut Sealing { tls, sink }),
+            Some(tls) => sending.write_out(&mut TlsWriter { tls, sink }),
         }
     }
 }
@@ -122,7 +123,7 @@ impl Session {
             receiving: Mutex::new(Some(receiving)),
             keeps: AtomicUsize::new(0),
             #[cfg(target_os = "linux")]
-            beside: Beside::of(stream),
+            beside: SocketWithTls::of(stream),
         })
     }
 
@@ -212,7 +213,12 @@ impl Session {
 
     /// Returns the frames of the next part of the segments, for the runtime to write; `None` when
     /// none is left. `written` is the runtime's previous buffer, whose memory is reused.
-    fn lend(&self, segments: &impl Segments, at: &mut Cursor, written: Lent) -> Option<Lent> {
+    fn lend(
+        &self,
+        segments: &impl Segments,
+        at: &mut Cursor,
+        written: QueuedFrames,
+    ) -> Option<QueuedFrames> {
         let mut sending = self.sending.lock();
         if !written.bytes.is_empty() {
             sending.waiting = written.bytes;
@@ -239,7 +245,7 @@ impl Session {
         }
         let sent = std::mem::take(&mut sending.sent);
         sending.is_lent = sent < sending.waiting.len();
-        sending.is_lent.then(|| Lent {
+        sending.is_lent.then(|| QueuedFrames {
             bytes: std::mem::take(&mut sending.waiting),
             sent,
         })
@@ -248,12 +254,12 @@ impl Session {
 
 /// Frames that the runtime writes, without the first `sent` bytes.
 #[derive(Default)]
-struct Lent {
+struct QueuedFrames {
     bytes: Vec<u8>,
     sent: usize,
 }
 
-impl Segments for Lent {
+impl Segments for QueuedFrames {
     fn count(&self) -> usize {
         1
     }
@@ -467,7 +473,7 @@ impl<L> Writing<L> {
 
 impl<L: LinkWrite> LinkWrite for Writing<L> {
     async fn write_all<S: Segments>(&mut self, segments: S) -> (io::Result<()>, S) {
-        let (mut at, mut written) = (Cursor::default(), Lent::default());
+        let (mut at, mut written) = (Cursor::default(), QueuedFrames::default());
         while let Some(frames) = self.session.lend(&segments, &mut at, written) {
             let (result, back) = self.link.write_all(frames).await;
             if let Err(error) = result {

@@ -15,8 +15,9 @@ use zonda_runtime::Socket;
 use crate::{
     framing::PREFIX_BYTES,
     link::{
-        Coding, Flow, LinkStream, is_lost, send_parts,
-        unwaiting::{SEND_FLAGS, Sealing, Unwaiting, send_now},
+        Coding, Flow, LinkStream, is_lost,
+        non_blocking::{NonBlockingWriter, SEND_FLAGS, TlsWriter, send_now},
+        send_parts,
     },
     outbox::{spent::SLICES_MAX, transmit::Transmit},
 };
@@ -86,14 +87,14 @@ impl DirectSocket {
         match &self.0.coding {
             Coding::Plain | Coding::Carried(_) => Self::send_plain(socket, transmit),
             Coding::Tls(session) => Self::send_encoded(transmit, |slices| {
-                session.send(slices, &mut Unwaiting(socket))
+                session.send(slices, &mut NonBlockingWriter(socket))
             }),
             Coding::Ws(session) => Self::send_encoded(transmit, |slices| {
-                session.send(slices, &mut Unwaiting(socket))
+                session.send(slices, &mut NonBlockingWriter(socket))
             }),
             Coding::Wss(session, tls) => Self::send_encoded(transmit, |slices| {
-                let sink = Unwaiting(socket);
-                session.send(slices, &mut Sealing { tls, sink })
+                let sink = NonBlockingWriter(socket);
+                session.send(slices, &mut TlsWriter { tls, sink })
             }),
             Coding::Datagrams(flow) => Self::send_datagrams(socket, flow, transmit),
         }

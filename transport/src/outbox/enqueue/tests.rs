@@ -131,7 +131,7 @@ impl Way {
                 || outbox.append(priority, Write::Later, message.reliability, &head, bytes);
             let visit = match self {
                 Way::Short => append().err(),
-                Way::OneByOne | Way::Run => Some(Visit(None)),
+                Way::OneByOne | Way::Run => Some(VisitedLane(None)),
             };
             let Some(visit) = visit else {
                 queued = true;

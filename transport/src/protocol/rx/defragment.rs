@@ -15,7 +15,7 @@ use crate::ledger::Share;
 
 use super::{
     CHANNELS,
-    growing::{Growing, Spares},
+    message_buffer::{BufferPool, MessageBuffer},
 };
 
 /// Maximum bytes of unfinished messages.
@@ -74,7 +74,7 @@ pub struct Defragmenter {
     /// with it.
     channels: Box<[Unfinished]>,
     total_bytes: usize,
-    spares: Spares,
+    spares: BufferPool,
     share: Option<Arc<Share>>,
     was_refused: bool,
     messages_discarded: u64,
@@ -85,7 +85,7 @@ pub struct Defragmenter {
 #[derive(Debug, Default)]
 struct Unfinished {
     active: bool,
-    message: Growing,
+    message: MessageBuffer,
     fragments: u64,
 }
 
@@ -99,7 +99,7 @@ impl Defragmenter {
                 .take(CHANNELS)
                 .collect(),
             total_bytes: 0,
-            spares: Spares::default(),
+            spares: BufferPool::default(),
             share: None,
             was_refused: false,
             messages_discarded: 0,
@@ -112,7 +112,7 @@ impl Defragmenter {
     /// `total_bytes_max` for all unfinished messages.
     pub fn within(mut self, share: Arc<Share>, total_bytes_max: usize) -> Self {
         self.limits.total_bytes_max = total_bytes_max;
-        self.spares = Spares::counted_in(share.ledger());
+        self.spares = BufferPool::counted_in(share.ledger());
         self.share = Some(share);
         self
     }
@@ -295,7 +295,7 @@ impl Defragmenter {
 }
 
 impl Unfinished {
-    fn begin(&mut self, spares: &mut Spares) {
+    fn begin(&mut self, spares: &mut BufferPool) {
         if !self.active {
             self.active = true;
             self.message = spares.take();
@@ -333,7 +333,7 @@ impl Defragmenter {
     }
 
     /// Returns the message of `channel`, to read into.
-    pub(super) fn landing(&mut self, channel: usize) -> Option<&mut Growing> {
+    pub(super) fn landing(&mut self, channel: usize) -> Option<&mut MessageBuffer> {
         self.channels
             .get_mut(channel)
             .filter(|unfinished| unfinished.active)

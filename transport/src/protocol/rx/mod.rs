@@ -3,14 +3,14 @@
 //! fragments, and the [`Receiver`] that takes a batch apart. One owner, the driver of the link.
 
 mod defragment;
-mod growing;
+mod message_buffer;
 mod receiver;
 mod sequence;
 
 pub use defragment::{Defragmenter, Piece, Reassembly, ReassemblyLimits};
 pub use receiver::{
-    Context, Deliver, Flow, HELD_BYTES_MAX, Hopeless, Lent, Pause, PeerMisbehaved, Received,
-    Receiver, UNFINISHED_MAX,
+    CannotContinue, Context, Deliver, Flow, HELD_BYTES_MAX, Pause, PeerMisbehaved, ReadBuffer,
+    Received, Receiver, UNFINISHED_MAX,
 };
 pub use sequence::Sequence;
 

@@ -26,7 +26,7 @@ use crate::protocol::parameters::{Established, LEASE_MAX};
 use crate::protocol::{compression::Corrupt, options::Framing};
 
 pub use held::HELD_BYTES_MAX;
-pub use landing::Lent;
+pub use landing::ReadBuffer;
 
 /// Mask of the message id in the low five bits of the first byte.
 const ID_BITS: u8 = 0x1f;
@@ -230,7 +230,7 @@ struct Idle {
 /// Reason why a connection cannot continue although the peer broke no rule of the protocol: a message would be lost
 /// unnoticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hopeless {
+pub enum CannotContinue {
     /// There is no memory left for a message that the peer has begun.
     NoMemory,
     /// The peer has begun a message and does not continue it, although it is alive.
@@ -307,7 +307,7 @@ impl Receiver {
 
     /// Returns the reason why the connection cannot continue, if there is one. The caller checks it after each read.
     #[inline]
-    pub fn hopeless(&mut self, now: impl FnOnce() -> Instant) -> Option<Hopeless> {
+    pub fn hopeless(&mut self, now: impl FnOnce() -> Instant) -> Option<CannotContinue> {
         if self.defragmenter.buffered_bytes() == 0 && !self.defragmenter.was_refused() {
             return None;
         }
@@ -328,17 +328,17 @@ impl Receiver {
     }
 
     /// Returns the reason for giving up a peer that was silent until [`Receiver::silent_by`], and counts it.
-    pub fn give_up_silent(&self) -> Hopeless {
+    pub fn give_up_silent(&self) -> CannotContinue {
         if let Some(share) = self.defragmenter.share() {
             share.ledger().note_given_up(1);
         }
-        Hopeless::Unfinished(self.idle.max)
+        CannotContinue::Unfinished(self.idle.max)
     }
 
     #[cold]
-    fn look_at_unfinished(&mut self, now: Instant) -> Option<Hopeless> {
+    fn look_at_unfinished(&mut self, now: Instant) -> Option<CannotContinue> {
         if self.defragmenter.was_refused() {
-            return Some(Hopeless::NoMemory);
+            return Some(CannotContinue::NoMemory);
         }
         if self.idle.keep_alives == 0 {
             self.idle.since = None;
@@ -421,7 +421,7 @@ impl Receiver {
                 max: self.batch_size,
             });
         }
-        let mut pass = Pass {
+        let mut pass = DecodePass {
             receiver: self,
             batch_bytes: batch.len(),
             block,
@@ -456,7 +456,7 @@ impl Receiver {
         block: &ZSlice,
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
-        let mut pass = Pass {
+        let mut pass = DecodePass {
             receiver: self,
             batch_bytes: batch.len(),
             block,
@@ -522,14 +522,14 @@ fn channel(priority: Priority, reliability: Reliability) -> usize {
 }
 
 /// State of the decoding of one batch.
-struct Pass<'p, D> {
+struct DecodePass<'p, D> {
     receiver: &'p mut Receiver,
     batch_bytes: usize,
     block: &'p ZSlice,
     deliver: &'p mut D,
 }
 
-impl<D: Deliver> Pass<'_, D> {
+impl<D: Deliver> DecodePass<'_, D> {
     /// Delivers the rest of the batch, from between two of its transport messages.
     #[inline]
     fn batch(&mut self, r: &mut Reader<'_>) -> Result<Flow, PeerMisbehaved> {

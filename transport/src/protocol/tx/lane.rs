@@ -13,7 +13,7 @@ use crate::protocol::options::Framing;
 use super::{
     SHARE_BYTES_MIN,
     batch::{Batch, Tail},
-    pins::Pins,
+    pinned_blocks::PinnedBlocks,
 };
 
 /// Minimum and maximum number of buffers that a lane keeps for its next batches; further ones are
@@ -85,7 +85,7 @@ pub struct Lane {
     /// Bytes of the sealed batches' buffers, used or not; without shared payloads.
     own_bytes: usize,
     /// Foreign memory that queued payloads keep.
-    pub(super) pins: Pins,
+    pub(super) pins: PinnedBlocks,
     spares: Vec<Box<[u8]>>,
     next_sn: [u32; 2],
     /// Number of messages that were queued so far.
@@ -117,7 +117,7 @@ impl Lane {
             sealed_bytes: 0,
             fragment_bytes: 0,
             own_bytes: 0,
-            pins: Pins::default(),
+            pins: PinnedBlocks::default(),
             spares: Vec::new(),
             next_sn: [first; 2],
             accepted: 0,
@@ -299,7 +299,7 @@ impl Lane {
     pub fn release(&mut self) -> Released {
         self.sealed_bytes = self.queued_bytes();
         self.frame = None;
-        (self.pins, self.own_bytes) = (Pins::default(), 0);
+        (self.pins, self.own_bytes) = (PinnedBlocks::default(), 0);
         Released {
             _open: self.open.take(),
             _sealed: std::mem::take(&mut self.sealed),
@@ -594,7 +594,7 @@ fn channel(reliability: Reliability) -> usize {
 /// Queued batches of a lane, and the blocks that their payloads keep.
 #[derive(Clone, Copy)]
 pub(super) struct WaitingBatches<'a> {
-    pins: &'a Pins,
+    pins: &'a PinnedBlocks,
     sealed: &'a VecDeque<Batch>,
 }
 

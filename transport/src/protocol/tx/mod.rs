@@ -10,7 +10,7 @@
 mod bare;
 mod batch;
 mod lane;
-mod pins;
+mod pinned_blocks;
 #[cfg(test)]
 mod tests;
 

@@ -7,7 +7,7 @@ use zonda::config::RuntimeKind;
 
 use super::super::cells;
 use super::*;
-use crate::link::Linked;
+use crate::link::LinkArgs;
 use crate::record::Better::{Higher, Lower, Neither};
 use crate::system::Span;
 
@@ -29,7 +29,7 @@ pub fn measured(rates: &[(RuntimeKind, &[f64])]) -> Vec<Entry> {
     let kinds: Vec<RuntimeKind> = rates.iter().map(|(kind, _)| *kind).collect();
     let only = ["throughput p2p 8B".to_owned(), "throughput p2p 1KiB".into()];
     let span = Span::after_half(Duration::from_secs(1));
-    let mut all = cells(&kinds, span, Linked::default());
+    let mut all = cells(&kinds, span, LinkArgs::default());
     all.retain(|entry| entry.is_wanted(&only));
     for entry in &mut all {
         let of_kind = rates

@@ -9,7 +9,7 @@ use super::super::advice::advice;
 use super::super::advice::tests::measured;
 use super::super::cells;
 use super::*;
-use crate::link::Linked;
+use crate::link::LinkArgs;
 use crate::record::Better;
 use crate::system::{Kind, Span};
 use crate::table::tests::rows;
@@ -60,7 +60,7 @@ fn what_to_take_names_those_that_are_as_good() {
 #[test]
 fn nodes_stand_beside_their_yardsticks() {
     let span = Span::after_half(Duration::from_secs(1));
-    let mut all = cells(&[Smol], span, Linked::default());
+    let mut all = cells(&[Smol], span, LinkArgs::default());
     all.retain(|entry| entry.is_wanted(&["p2p back-to-back".to_owned()]));
     for entry in &mut all {
         let trips = entry.scenario.trips().expect("round trips");

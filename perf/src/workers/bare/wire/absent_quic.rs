@@ -11,10 +11,10 @@ use super::Wire;
 pub const AVAILABLE: bool = false;
 
 /// A listener without values.
-pub struct Door(Infallible);
+pub struct QuicListener(Infallible);
 
 /// Fails: QUIC is not compiled in.
-pub fn bind(_: SocketAddr, _: &[String]) -> io::Result<Door> {
+pub fn bind(_: SocketAddr, _: &[String]) -> io::Result<QuicListener> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -23,7 +23,7 @@ pub fn connect(_: SocketAddr, _: &[String]) -> io::Result<Wire> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-impl Door {
+impl QuicListener {
     /// Never called: no value exists.
     pub fn address(&self) -> io::Result<SocketAddr> {
         match self.0 {}

@@ -82,13 +82,13 @@ impl Place {
 
 /// What a link needs to know beside the place.
 #[derive(Args, Clone, Debug, Default)]
-pub struct Means {
+pub struct LinkMaterial {
     /// Certificates, as the configuration of a node names them (repeatable)
     #[arg(long = "cfg", value_name = "KEY:VALUE")]
     settings: Vec<String>,
 }
 
-impl Means {
+impl LinkMaterial {
     /// Connects to a place.
     pub fn connect(&self, to: &Place) -> io::Result<Wire> {
         let tcp = || -> io::Result<TcpStream> {
@@ -138,7 +138,7 @@ pub fn is_available(link: Link) -> bool {
 /// A listening socket.
 pub struct Listener {
     socket: Socket,
-    means: Means,
+    means: LinkMaterial,
     place: Place,
 }
 
@@ -147,7 +147,7 @@ enum Socket {
     #[cfg(unix)]
     Unix(UnixListener),
     Datagrams(socket2::Socket),
-    Quic(quic::Door),
+    Quic(quic::QuicListener),
 }
 
 impl Listener {

@@ -29,7 +29,7 @@ fn runtime() -> io::Result<&'static Runtime> {
 }
 
 /// A listening endpoint.
-pub struct Door(Endpoint);
+pub struct QuicListener(Endpoint);
 
 /// One end of the connection. Dropping it ends the connection.
 struct Stream {
@@ -40,11 +40,11 @@ struct Stream {
 }
 
 /// Listens on an address.
-pub fn bind(at: SocketAddr, settings: &[String]) -> io::Result<Door> {
+pub fn bind(at: SocketAddr, settings: &[String]) -> io::Result<QuicListener> {
     let crypto = QuicServerConfig::try_from(tls::server(settings)?).map_err(io::Error::other)?;
     let config = ServerConfig::with_crypto(Arc::new(crypto));
     let _inside = runtime()?.enter();
-    Endpoint::server(config, at).map(Door)
+    Endpoint::server(config, at).map(QuicListener)
 }
 
 /// Connects to an address.
@@ -65,7 +65,7 @@ pub fn connect(to: SocketAddr, settings: &[String]) -> io::Result<Wire> {
     })
 }
 
-impl Door {
+impl QuicListener {
     /// Returns the address of the listener.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()

@@ -12,7 +12,7 @@ fn every_link_carries_both_ways_at_once() {
     let all = Link::value_variants().iter().copied();
     for link in all.filter(|link| is_available(*link)) {
         let settings = link.settings();
-        let means = Means { settings };
+        let means = LinkMaterial { settings };
         let place: Place = link.endpoint(0).parse().expect("a place");
         let listener = means.listen(&place).expect("listen");
         let to = listener.place().expect("an address");

@@ -8,14 +8,14 @@ use std::thread;
 use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{ClientConfig, TransportConfig};
 
-use super::super::post::Mail;
+use super::super::udp_io::ReceivedDatagrams;
 use super::*;
 
 /// Maximum wait for an event.
 const SOON: Duration = Duration::from_secs(20);
 
 /// Returns a connection with an estimated round trip of this length.
-fn connection(hub: &Arc<Hub>, to: SocketAddr, round_trip: Duration) -> Held {
+fn connection(hub: &Arc<EndpointDriver>, to: SocketAddr, round_trip: Duration) -> Closing {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider);
     let tls = tls.with_protocol_versions(&[&rustls::version::TLS13]);
@@ -33,7 +33,7 @@ fn connection(hub: &Arc<Hub>, to: SocketAddr, round_trip: Duration) -> Held {
 #[test]
 fn a_closed_connection_is_given_up_however_slow_its_peer_is() {
     let [near, far] = [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
-    let hub = Hub::new(&near.into(), Carrier::Streams, None).expect("an endpoint");
+    let hub = EndpointDriver::new(&near.into(), Carrier::Streams, None).expect("an endpoint");
     let to = far.local_addr().expect("bound");
     let held = connection(&hub, to, Duration::from_secs(600));
     let closed = Arc::clone(&held.0);
@@ -51,7 +51,7 @@ fn who_takes_datagrams_in_does_not_wait_for_who_sends() {
     let (at, to) = [&near, &far]
         .map(|one| one.local_addr().expect("bound"))
         .into();
-    let hub = Hub::new(&near.into(), Carrier::Streams, None).expect("an endpoint");
+    let hub = EndpointDriver::new(&near.into(), Carrier::Streams, None).expect("an endpoint");
     let held = connection(&hub, to, Duration::from_millis(1));
     // The source id of the connection follows its destination id. Any datagram to the source id is
     // for this connection.
@@ -62,7 +62,7 @@ fn who_takes_datagrams_in_does_not_wait_for_who_sends() {
     let own = &own[1..][..usize::from(own[0])];
     let datagram = [&[0x40], own, &[7; 40]].concat();
     far.send_to(&datagram, at).expect("it is sent");
-    let (mut mail, until) = (Mail::new(), Instant::now() + SOON);
+    let (mut mail, until) = (ReceivedDatagrams::new(), Instant::now() + SOON);
     while hub.post().receive(&mut mail).is_err() {
         assert!(Instant::now() < until, "it comes");
         thread::yield_now();

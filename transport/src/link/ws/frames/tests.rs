@@ -52,7 +52,7 @@ fn read(
     input: &[u8],
     step: usize,
     room: usize,
-) -> Result<Vec<u8>, Broken> {
+) -> Result<Vec<u8>, WebSocketFault> {
     let (mut out, mut start, mut end) = (Vec::new(), 0, 0);
     let mut buffer = vec![0; room];
     loop {
@@ -75,7 +75,7 @@ fn read(
 
 /// Passes all of `input` at once, in a buffer of 100 bytes. Returns the output, and the number of
 /// processed bytes.
-fn at_once(unframing: &mut Unframing, input: &[u8]) -> Result<(Vec<u8>, usize), Broken> {
+fn at_once(unframing: &mut Unframing, input: &[u8]) -> Result<(Vec<u8>, usize), WebSocketFault> {
     let mut buffer = [0; 100];
     let start = unframing.place_in(100).expect("nothing is left");
     let came = start..start + input.len();

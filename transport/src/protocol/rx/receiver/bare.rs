@@ -11,7 +11,7 @@
 use zonda_codec::ZSlice;
 use zonda_codec::{NetworkMessage, Priority, Reader, Reliability, TransportMessage};
 
-use super::{Deliver, Flow, Pass, Pause, PeerMisbehaved, Receiver};
+use super::{DecodePass, Deliver, Flow, Pause, PeerMisbehaved, Receiver};
 
 /// Channel on which bare messages count as received.
 const PRIORITY: Priority = Priority::Data;
@@ -42,7 +42,7 @@ impl Receiver {
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
         self.counters.batches += 1;
-        let mut pass = Pass {
+        let mut pass = DecodePass {
             receiver: self,
             batch_bytes: message.len(),
             block,
@@ -62,7 +62,7 @@ impl Receiver {
         block: &ZSlice,
         deliver: &mut D,
     ) -> Result<Flow, PeerMisbehaved> {
-        let mut pass = Pass {
+        let mut pass = DecodePass {
             receiver: self,
             batch_bytes: message.len(),
             block,
@@ -74,7 +74,7 @@ impl Receiver {
     }
 }
 
-impl<D: Deliver> Pass<'_, D> {
+impl<D: Deliver> DecodePass<'_, D> {
     fn bare(&mut self, r: &mut Reader<'_>) -> Result<Flow, PeerMisbehaved> {
         while let Some(byte) = r.peek() {
             if NetworkMessage::starts(byte) {

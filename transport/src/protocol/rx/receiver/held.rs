@@ -15,7 +15,7 @@ use std::{
 
 use zonda_codec::{DecodeError, Priority, Reader, Reliability, TransportMessage, ZSlice};
 
-use super::{Context, Deliver, Flow, Pass, Pause, PeerMisbehaved, Receiver, deliver_one};
+use super::{Context, DecodePass, Deliver, Flow, Pause, PeerMisbehaved, Receiver, deliver_one};
 use crate::ledger::Charge;
 
 /// Maximum bytes of batches that a connection keeps in all its held lanes together. The value
@@ -37,12 +37,12 @@ pub(super) struct Held {
     /// own.
     message_bytes: usize,
     /// Answer of the handler to the last message.
-    early: Option<Early>,
+    early: Option<EarlyMessage>,
 }
 
 /// Message that arrived before the declaration that it needs.
 #[derive(Debug)]
-pub(super) struct Early {
+pub(super) struct EarlyMessage {
     patience: Duration,
     /// The message itself, if it arrived in fragments.
     message: Option<Item>,
@@ -341,7 +341,7 @@ impl Receiver {
     /// Holds the lane of a message that arrived too early, with `rest`, the end of its batch from
     /// the message on, or behind it if it arrived in fragments. False if there is no room for it:
     /// the message may wait no more.
-    fn hold(&mut self, pause: Pause, rest: &[u8], early: Early) -> bool {
+    fn hold(&mut self, pause: Pause, rest: &[u8], early: EarlyMessage) -> bool {
         self.counters.lanes_held += 1;
         let lane = pause.priority as usize;
         let share = self.defragmenter.share().cloned();
@@ -381,7 +381,7 @@ impl Receiver {
         }
     }
 
-    fn take_early(&mut self) -> Option<Early> {
+    fn take_early(&mut self) -> Option<EarlyMessage> {
         self.held.as_mut()?.early.take()
     }
 
@@ -396,7 +396,7 @@ impl Receiver {
             return false;
         };
         let message = message();
-        self.held.get_or_insert_default().early = Some(Early { patience, message });
+        self.held.get_or_insert_default().early = Some(EarlyMessage { patience, message });
         true
     }
 
@@ -437,7 +437,7 @@ impl Pause {
     };
 }
 
-impl<D: Deliver> Pass<'_, D> {
+impl<D: Deliver> DecodePass<'_, D> {
     /// Returns the resume point after a pause: the last message, which begins at `offset`, if it
     /// arrived too early, else `next`.
     #[cold]

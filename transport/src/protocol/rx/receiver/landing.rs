@@ -53,7 +53,7 @@ pub(super) struct Landing {
 
 /// Memory to read into.
 #[derive(Debug)]
-pub struct Lent {
+pub struct ReadBuffer {
     /// The whole buffer; readable, with unspecified content behind `filled`.
     pub bytes: Vec<u8>,
     /// Offset to write at.
@@ -72,14 +72,14 @@ struct Start<'a> {
 }
 
 /// Kind of the batch that some first bytes begin.
-enum Glance<'a> {
+enum BatchKind<'a> {
     Fragment(Start<'a>),
     Other,
     TooShort,
 }
 
 /// Bytes behind a fragment that has landed.
-enum Next {
+enum AfterFragment {
     /// The next fragment, which is landing now.
     Lands,
     /// Too few bytes to decide.
@@ -98,9 +98,9 @@ impl Receiver {
             return false;
         }
         let start = match self.glance(bytes) {
-            Glance::Fragment(start) => start,
-            Glance::TooShort => return self.expect(bytes),
-            Glance::Other => return false,
+            BatchKind::Fragment(start) => start,
+            BatchKind::TooShort => return self.expect(bytes),
+            BatchKind::Other => return false,
         };
         let here = start.fragment.payload;
         if start.piece < LONG_BYTES_MIN || !self.has_grown(start.channel()) {
@@ -158,10 +158,10 @@ impl Receiver {
     }
 
     /// Returns the memory to read into, while a fragment is being read.
-    pub fn lend(&mut self) -> Option<Lent> {
+    pub fn lend(&mut self) -> Option<ReadBuffer> {
         let landing = self.landing?;
         let message = self.defragmenter.landing(landing.channel)?;
-        Some(Lent {
+        Some(ReadBuffer {
             filled: message.filled() + landing.behind,
             spare: landing.missing + BEHIND_BYTES - landing.behind,
             bytes: message.lend(),
@@ -192,9 +192,9 @@ impl Receiver {
             }
             if landing.more {
                 match self.follow(landing) {
-                    Next::Lands => continue,
-                    Next::Unknown => return,
-                    Next::Other => {}
+                    AfterFragment::Lands => continue,
+                    AfterFragment::Unknown => return,
+                    AfterFragment::Other => {}
                 }
             }
             self.landing = None;
@@ -209,9 +209,9 @@ impl Receiver {
     }
 
     /// Continues with the bytes behind the fragment that has landed, if they begin its successor.
-    fn follow(&mut self, landing: Landing) -> Next {
+    fn follow(&mut self, landing: Landing) -> AfterFragment {
         let Some(message) = self.defragmenter.landing(landing.channel) else {
-            return Next::Other;
+            return AfterFragment::Other;
         };
         // The start is copied, as the message is about to change.
         let mut start = [0; HEADER_BYTES_MAX];
@@ -219,12 +219,12 @@ impl Receiver {
         let len = behind.len().min(start.len());
         start[..len].copy_from_slice(&behind[..len]);
         let start = match self.glance(&start[..len]) {
-            Glance::TooShort => return Next::Unknown,
-            Glance::Fragment(start) if start.channel() == landing.channel => start,
-            Glance::Fragment(_) | Glance::Other => return Next::Other,
+            BatchKind::TooShort => return AfterFragment::Unknown,
+            BatchKind::Fragment(start) if start.channel() == landing.channel => start,
+            BatchKind::Fragment(_) | BatchKind::Other => return AfterFragment::Other,
         };
         let Some(mut next) = self.begin(&start) else {
-            return Next::Other;
+            return AfterFragment::Other;
         };
         if let Some(message) = self.defragmenter.landing(landing.channel) {
             message.close_gap(start.header, landing.behind);
@@ -235,37 +235,39 @@ impl Receiver {
         next.behind = left - here;
         self.defragmenter.landed(landing.channel, here);
         self.landing = Some(next);
-        Next::Lands
+        AfterFragment::Lands
     }
 
     /// Returns the kind of batch that begins with `bytes`, from its prefix on.
-    fn glance<'a>(&self, bytes: &'a [u8]) -> Glance<'a> {
+    fn glance<'a>(&self, bytes: &'a [u8]) -> BatchKind<'a> {
         // Read the length and the first byte of the batch.
         let Some((prefix, rest)) = bytes.split_first_chunk::<PREFIX_BYTES>() else {
-            return Glance::TooShort;
+            return BatchKind::TooShort;
         };
         let length = usize::from(u16::from_le_bytes(*prefix));
         let rest = &rest[..rest.len().min(length)];
         match rest.first() {
             Some(byte) if byte & ID_BITS == FRAGMENT_ID => {}
-            None if length > 0 => return Glance::TooShort,
-            _ => return Glance::Other,
+            None if length > 0 => return BatchKind::TooShort,
+            _ => return BatchKind::Other,
         }
         if length > usize::from(self.batch_size) {
-            return Glance::Other;
+            return BatchKind::Other;
         }
         // Decode the header; it may not have arrived as a whole.
         match TransportMessage::decode(&mut Reader::new(rest)) {
             Ok(TransportMessage::Fragment(fragment)) => {
                 let header = rest.len() - fragment.payload.len();
-                Glance::Fragment(Start {
+                BatchKind::Fragment(Start {
                     fragment,
                     header: PREFIX_BYTES + header,
                     piece: length - header,
                 })
             }
-            Err(_) if bytes.len() < HEADER_BYTES_MAX.min(PREFIX_BYTES + length) => Glance::TooShort,
-            _ => Glance::Other,
+            Err(_) if bytes.len() < HEADER_BYTES_MAX.min(PREFIX_BYTES + length) => {
+                BatchKind::TooShort
+            }
+            _ => BatchKind::Other,
         }
     }
 

@@ -2,7 +2,7 @@
 
 //! Copies of all messages of a run, encoded once for the neighbours that get the same bytes.
 
-use zonda_codec::{Copied, PushHead, PushRun, Stencil, Writer};
+use zonda_codec::{Copied, HeaderTemplate, PushHead, PushRun, Writer};
 
 /// Most bytes of such copies: enough for small messages of a whole run.
 pub(crate) const SHEET_BYTES_MAX: usize = 32 * 1024;
@@ -11,7 +11,7 @@ pub(crate) const SHEET_BYTES_MAX: usize = 32 * 1024;
 const LONGER_MAX: usize = 8;
 
 /// Encoded copies for every neighbour that gets the same head.
-pub(crate) struct Sheet<'f, 'a> {
+pub(crate) struct EncodedRun<'f, 'a> {
     head: PushHead<'f>,
     bytes: &'f [u8],
     count: u64,
@@ -19,11 +19,11 @@ pub(crate) struct Sheet<'f, 'a> {
     pub(crate) end: PushRun<'a>,
 }
 
-impl<'f, 'a> Sheet<'f, 'a> {
+impl<'f, 'a> EncodedRun<'f, 'a> {
     /// Encodes the copies by `stencil`, which has this head. Returns `None` if they are too long.
     pub(crate) fn write(
         head: PushHead<'f>,
-        stencil: &Stencil<'_>,
+        stencil: &HeaderTemplate<'_>,
         mut run: PushRun<'a>,
         paper: &'f mut Vec<u8>,
     ) -> Option<Self> {
@@ -33,7 +33,7 @@ impl<'f, 'a> Sheet<'f, 'a> {
         let mut writer = Writer::new(paper);
         let Copied { number, left } = stencil.copy(0, &mut writer, &mut run);
         let written = writer.position();
-        left.is_none().then_some(Sheet {
+        left.is_none().then_some(EncodedRun {
             head,
             bytes: paper.get(..written).unwrap_or(&[]),
             count: number,

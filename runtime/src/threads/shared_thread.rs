@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFd;
 
-use super::bell::Bell;
 use super::core::{Core, PanicReport};
-use super::turn::{Held, Wants};
+use super::thread_waker::ThreadWaker;
+use super::turn::{PollGuard, PollInterests};
 use crate::guard::caught;
 
 /// The time the thread stays without a task, because the next one may come soon.
@@ -30,18 +30,18 @@ pub(super) type Make = Box<dyn FnOnce() -> Task + Send>;
 
 /// A thread that tasks share, started on demand.
 #[derive(Default)]
-pub(super) struct Crowd(Mutex<Door>);
+pub(super) struct SharedThread(Mutex<TaskInbox>);
 
 #[derive(Default)]
-struct Door {
+struct TaskInbox {
     arrivals: Vec<(&'static str, Make)>,
     running: bool,
     /// The bell of the running thread.
-    bell: Option<Arc<Bell>>,
+    bell: Option<Arc<ThreadWaker>>,
 }
 
-impl Crowd {
-    fn door(&self) -> MutexGuard<'_, Door> {
+impl SharedThread {
+    fn door(&self) -> MutexGuard<'_, TaskInbox> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -77,16 +77,17 @@ impl Crowd {
 
     /// Runs all tasks until none is left for `LINGER`, or the runtime stops.
     fn serve(&self, core: &Core) {
-        let bell = Bell::here();
+        let bell = ThreadWaker::here();
         core.enrol(&bell);
         self.door().bell = Some(Arc::clone(&bell));
-        let mut guests: Vec<Guest> = Vec::new();
+        let mut guests: Vec<SharedTask> = Vec::new();
         let mut idle_since = None;
         while !core.is_stopped() {
             // admit new tasks and poll those that are due
             let arrivals = mem::take(&mut self.door().arrivals);
             guests.extend(
-                (arrivals.into_iter()).filter_map(|(name, make)| Guest::receive(name, make, &bell)),
+                (arrivals.into_iter())
+                    .filter_map(|(name, make)| SharedTask::receive(name, make, &bell)),
             );
             let now = Instant::now();
             guests.retain_mut(|guest| !guest.is_due(now) || guest.poll());
@@ -122,7 +123,7 @@ impl Crowd {
 }
 
 /// Waits until any task is due, and marks the due ones.
-fn wait(bell: &Bell, guests: &mut [Guest]) {
+fn wait(bell: &ThreadWaker, guests: &mut [SharedTask]) {
     // one poll for all sockets, up to the earliest deadline
     let deadline = guests.iter().filter_map(|guest| guest.wants.deadline).min();
     let mut owners = Vec::new();
@@ -145,12 +146,12 @@ fn wait(bell: &Bell, guests: &mut [Guest]) {
 }
 
 /// The waker of one task among many.
-struct Knock {
+struct TaskWaker {
     asked: AtomicBool,
-    bell: Arc<Bell>,
+    bell: Arc<ThreadWaker>,
 }
 
-impl Wake for Knock {
+impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -163,26 +164,26 @@ impl Wake for Knock {
 }
 
 /// One task among many.
-struct Guest {
+struct SharedTask {
     name: &'static str,
     task: Task,
-    knock: Arc<Knock>,
+    knock: Arc<TaskWaker>,
     waker: Waker,
-    wants: Wants,
+    wants: PollInterests,
 }
 
-impl Guest {
-    fn receive(name: &'static str, make: Make, bell: &Arc<Bell>) -> Option<Guest> {
-        let knock = Arc::new(Knock {
+impl SharedTask {
+    fn receive(name: &'static str, make: Make, bell: &Arc<ThreadWaker>) -> Option<SharedTask> {
+        let knock = Arc::new(TaskWaker {
             asked: AtomicBool::new(true),
             bell: Arc::clone(bell),
         });
-        Some(Guest {
+        Some(SharedTask {
             name,
             task: guarded(name, make)?,
             waker: Waker::from(Arc::clone(&knock)),
             knock,
-            wants: Wants::default(),
+            wants: PollInterests::default(),
         })
     }
 
@@ -195,7 +196,7 @@ impl Guest {
     fn poll(&mut self) -> bool {
         self.knock.asked.swap(false, Ordering::SeqCst);
         self.wants.clear();
-        let turn = Held::one_of_several(self.waker.clone());
+        let turn = PollGuard::one_of_several(self.waker.clone());
         let mut context = Context::from_waker(&self.waker);
         let polled = guarded(self.name, || self.task.as_mut().poll(&mut context));
         self.wants = turn.wants();

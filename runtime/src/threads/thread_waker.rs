@@ -19,35 +19,35 @@ const BLIND: Duration = Duration::from_millis(5);
 const REFUSED: Duration = Duration::from_millis(1);
 
 /// The waker of one thread, and of the one task that the thread runs.
-pub(super) struct Bell {
+pub(super) struct ThreadWaker {
     thread: Thread,
     /// Set by a wake-up, cleared when the thread sees it. The thread checks it before it waits.
     rung: AtomicBool,
     /// Set while the thread is in poll(2), or about to check `rung` for the last time before it.
     polling: AtomicBool,
     /// The socket pair that ends a poll(2); created on first use.
-    rope: OnceLock<Option<Rope>>,
+    rope: OnceLock<Option<WakePair>>,
 }
 
 /// A socket pair that only this thread waits for.
-struct Rope {
+struct WakePair {
     pull: UnixStream,
     end: UnixStream,
 }
 
-impl Rope {
-    fn new() -> Option<Rope> {
+impl WakePair {
+    fn new() -> Option<WakePair> {
         let made = UnixStream::pair().and_then(|(pull, end)| {
             pull.set_nonblocking(true)?;
             end.set_nonblocking(true)?;
-            Ok(Rope { pull, end })
+            Ok(WakePair { pull, end })
         });
         made.inspect_err(|error| tracing::debug!("a thread waits in short steps: {error}"))
             .ok()
     }
 }
 
-impl Wake for Bell {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.ring();
     }
@@ -57,10 +57,10 @@ impl Wake for Bell {
     }
 }
 
-impl Bell {
+impl ThreadWaker {
     /// Creates the bell of the calling thread.
-    pub(super) fn here() -> Arc<Bell> {
-        Arc::new(Bell {
+    pub(super) fn here() -> Arc<ThreadWaker> {
+        Arc::new(ThreadWaker {
             thread: thread::current(),
             rung: AtomicBool::new(false),
             polling: AtomicBool::new(false),
@@ -93,7 +93,7 @@ impl Bell {
             return self.park(deadline);
         }
         // the socket pair ends the poll; without one the thread polls in short steps
-        let rope = self.rope.get_or_init(Rope::new).as_ref();
+        let rope = self.rope.get_or_init(WakePair::new).as_ref();
         let mut left = left_until(deadline);
         match rope {
             Some(rope) => sockets.push(PollFd::new(&rope.end, PollFlags::IN)),

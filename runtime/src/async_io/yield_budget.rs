@@ -9,11 +9,11 @@ const OPERATIONS_PER_TURN: u32 = 32;
 /// Counts operations that complete at once, so that a peer that is always ready does not monopolise
 /// a thread.
 #[derive(Debug, Default)]
-pub struct Turn {
+pub struct YieldBudget {
     operations: u32,
 }
 
-impl Turn {
+impl YieldBudget {
     /// Counts one operation, before it is made; yields to other tasks when the turn is over.
     pub async fn take(&mut self) {
         self.operations += 1;

@@ -24,11 +24,11 @@ use super::{AddressGroup, Protocol};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LinkAddress {
     protocol: Protocol,
-    place: Place,
+    place: AddressForm,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Place {
+enum AddressForm {
     Internet(SocketAddr),
     /// Path, or a made-up name for an end that has none.
     Named(Arc<str>),
@@ -46,7 +46,7 @@ impl LinkAddress {
         };
         LinkAddress {
             protocol,
-            place: Place::Internet(at),
+            place: AddressForm::Internet(at),
         }
     }
 
@@ -55,7 +55,7 @@ impl LinkAddress {
     pub fn named(protocol: Protocol, name: &str) -> Self {
         LinkAddress {
             protocol,
-            place: Place::Named(name.into()),
+            place: AddressForm::Named(name.into()),
         }
     }
 
@@ -78,8 +78,8 @@ impl LinkAddress {
     #[must_use]
     pub fn socket_address(&self) -> Option<SocketAddr> {
         match self.place {
-            Place::Internet(at) => Some(at),
-            Place::Named(_) => None,
+            AddressForm::Internet(at) => Some(at),
+            AddressForm::Named(_) => None,
         }
     }
 
@@ -100,8 +100,8 @@ impl LinkAddress {
 impl fmt::Display for LinkAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Internet(at) => at.fmt(f),
-            Place::Named(name) => f.write_str(name),
+            AddressForm::Internet(at) => at.fmt(f),
+            AddressForm::Named(name) => f.write_str(name),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::wait::{Pending, Resolvable, Wait};
 
 /// A group of callbacks; reports when all that have [entered](Here::of) are dropped.
 #[derive(Clone, Default)]
-pub(crate) struct Gone(Arc<State>);
+pub(crate) struct CallbackGroup(Arc<State>);
 
 #[derive(Default)]
 struct State {
@@ -25,12 +25,12 @@ struct State {
 }
 
 /// Membership of a callback in its groups; stored with the callback and dropped after it.
-pub(crate) struct Here([Option<Gone>; 3]);
+pub(crate) struct GroupMembership([Option<CallbackGroup>; 3]);
 
-impl Here {
+impl GroupMembership {
     /// Enters a callback into these groups.
-    pub fn of(groups: [Option<&Gone>; 3]) -> Here {
-        Here(groups.map(|group| {
+    pub fn of(groups: [Option<&CallbackGroup>; 3]) -> GroupMembership {
+        GroupMembership(groups.map(|group| {
             let group = group?;
             group.0.here.fetch_add(1, Ordering::Relaxed);
             Some(group.clone())
@@ -38,7 +38,7 @@ impl Here {
     }
 }
 
-impl Drop for Here {
+impl Drop for GroupMembership {
     fn drop(&mut self) {
         for group in self.0.iter().flatten() {
             if group.0.here.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -48,7 +48,7 @@ impl Drop for Here {
     }
 }
 
-impl Gone {
+impl CallbackGroup {
     pub fn is_gone(&self) -> bool {
         self.0.here.load(Ordering::Acquire) == 0
     }
@@ -89,17 +89,17 @@ pub(crate) fn is_inside() -> bool {
 }
 
 /// Marks the thread as inside of a callback, until it is dropped.
-pub(crate) struct Inside(());
+pub(crate) struct InsideCallback(());
 
-impl Inside {
+impl InsideCallback {
     #[inline(always)]
-    pub fn enter() -> Inside {
+    pub fn enter() -> InsideCallback {
         INSIDE.with(|inside| inside.set(inside.get() + 1));
-        Inside(())
+        InsideCallback(())
     }
 }
 
-impl Drop for Inside {
+impl Drop for InsideCallback {
     #[inline(always)]
     fn drop(&mut self) {
         INSIDE.with(|inside| inside.set(inside.get() - 1));
@@ -136,8 +136,8 @@ zonda_codec::debug_as_text!(UndeclareError);
 #[must_use = "it has ended, but a call may still run: .await or .wait() waits for that"]
 pub struct Ended<E = Infallible> {
     refused: Option<E>,
-    waits: Option<Gone>,
-    upon_asking: Option<Gone>,
+    waits: Option<CallbackGroup>,
+    upon_asking: Option<CallbackGroup>,
 }
 
 impl Ended {
@@ -151,7 +151,7 @@ impl Ended {
     }
 
     /// Creates an end whose wait waits for this group in any case.
-    pub(crate) fn waiting(gone: Gone) -> Ended {
+    pub(crate) fn waiting(gone: CallbackGroup) -> Ended {
         Ended {
             waits: Some(gone),
             ..Ended::now()
@@ -159,7 +159,7 @@ impl Ended {
     }
 
     /// Creates an end whose wait waits for this group only after [`Ended::wait_callbacks`].
-    pub(crate) fn upon_asking(gone: Gone) -> Ended {
+    pub(crate) fn upon_asking(gone: CallbackGroup) -> Ended {
         Ended {
             upon_asking: Some(gone),
             ..Ended::now()

@@ -20,9 +20,9 @@ pub(crate) fn send_now(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<us
 }
 
 /// Writer to a socket that takes as many bytes as fit now.
-pub(crate) struct Unwaiting<'a>(pub(crate) &'a Socket);
+pub(crate) struct NonBlockingWriter<'a>(pub(crate) &'a Socket);
 
-impl io::Write for Unwaiting<'_> {
+impl io::Write for NonBlockingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_vectored(&[IoSlice::new(bytes)])
     }
@@ -43,12 +43,12 @@ impl io::Write for Unwaiting<'_> {
 
 /// Writer that encrypts its bytes for the socket. Bytes that are not reported as written have to be
 /// written again unchanged.
-pub(crate) struct Sealing<'a> {
+pub(crate) struct TlsWriter<'a> {
     pub(crate) tls: &'a tls::Session,
-    pub(crate) sink: Unwaiting<'a>,
+    pub(crate) sink: NonBlockingWriter<'a>,
 }
 
-impl io::Write for Sealing<'_> {
+impl io::Write for TlsWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.tls.send(&[IoSlice::new(bytes)], &mut self.sink)
     }

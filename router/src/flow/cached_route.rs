@@ -9,7 +9,7 @@ use zonda_codec::EntityGlobalId;
 use crate::flow::{route::Route, tally::Tally};
 
 /// Route of a publisher's messages, with the counters of the thread that publishes them.
-pub(crate) struct Way {
+pub(crate) struct CachedRoute {
     pub(crate) route: Arc<Route>,
     pub(crate) tally: Arc<Tally>,
     /// Id of the publisher.

@@ -12,7 +12,7 @@ use zonda_codec::{Ntp64, Priority};
 
 use crate::{
     flow::{
-        backpressure::Allowance, congestion::Load, deliver::Downstream, publish::let_go,
+        backpressure::Allowance, congestion::Load, deliver::EgressWork, publish::let_go,
         receiving::Opened, route::Route,
     },
     node::clock::ntp64_now,
@@ -21,9 +21,9 @@ use crate::{
 
 /// Work collected during one read's worth of messages.
 #[derive(Default)]
-pub(crate) struct Burst {
+pub(crate) struct ReadCycle {
     /// Outboxes to flush, and the lanes that exceeded their limits.
-    pub(crate) downstream: Downstream,
+    pub(crate) downstream: EgressWork,
     /// Queries of this node's own whose callbacks do not keep up: the source waits for them before
     /// the next read.
     pub(crate) crowded: Vec<Arc<OpenQuery>>,
@@ -51,7 +51,7 @@ pub(crate) const WORK_MAX: usize = 16_384;
 /// Total time for queries and changes of the table before the reading task yields to other tasks.
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
-impl Burst {
+impl ReadCycle {
     /// Returns the subscribers of `route`, opened.
     #[inline]
     pub(crate) fn open(&mut self, route: &Arc<Route>) -> &[Opened] {

@@ -18,7 +18,7 @@ fn a_sheet_holds_all_copies_or_there_is_none() {
         let run = PushRun::following(start, &push, raw, reader).expect("they are alike");
         let stencil = head("a").stencil(None, SHARE_BYTES_MIN, &run);
         let mut paper = Vec::new();
-        let Some(sheet) = Sheet::write(head("a"), &stencil, run.clone(), &mut paper) else {
+        let Some(sheet) = EncodedRun::write(head("a"), &stencil, run.clone(), &mut paper) else {
             assert!(!fits);
             continue;
         };

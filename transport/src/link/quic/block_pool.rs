@@ -26,12 +26,12 @@ const KEPT: Duration = Duration::from_secs(1);
 
 /// Blocks of memory, with the last used one at the back.
 #[derive(Debug, Default)]
-pub(super) struct Recycled {
+pub(super) struct BlockPool {
     blocks: VecDeque<BytesMut>,
     used_at: Option<Instant>,
 }
 
-impl Recycled {
+impl BlockPool {
     /// Returns the bytes of all blocks, in use or not.
     pub(super) fn bytes(&self) -> usize {
         self.blocks.len() * BLOCK_BYTES
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn memory_that_is_free_is_used_again() {
-        let (mut recycled, now) = (Recycled::default(), Instant::now());
+        let (mut recycled, now) = (BlockPool::default(), Instant::now());
         let large = vec![7; BLOCK_BYTES];
         let mut places = Vec::new();
         let mut waiting = VecDeque::new();
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_is_in_use_is_never_written_to() {
-        let (mut recycled, now) = (Recycled::default(), Instant::now());
+        let (mut recycled, now) = (BlockPool::default(), Instant::now());
         let copies: Vec<_> = (0..200_u8)
             .map(|at| {
                 let bytes = vec![at; LARGE + usize::from(at) * 300];
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_block_that_stays_in_use_keeps_no_other_from_being_used_again() {
-        let (mut recycled, now) = (Recycled::default(), Instant::now());
+        let (mut recycled, now) = (BlockPool::default(), Instant::now());
         let large = vec![7; BLOCK_BYTES];
         let mut copies: Vec<_> = (0..BLOCKS_MAX)
             .map(|_| recycled.copy(&large, now))
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_nobody_asks_for_is_given_back() {
-        let (mut recycled, now) = (Recycled::default(), Instant::now());
+        let (mut recycled, now) = (BlockPool::default(), Instant::now());
         drop(recycled.copy(&[7; LARGE], now));
         drop(recycled.copy(&[7; 9], now + KEPT / 2));
         assert_eq!(recycled.bytes(), BLOCK_BYTES);

@@ -35,7 +35,7 @@ pub(crate) enum Framed {
 }
 
 /// Carrier of a link's bytes.
-pub(super) trait Carries: Send + Sync {
+pub(super) trait ByteCarrier: Send + Sync {
     /// Returns the approximate bytes of memory that the carrier holds of sent and received data.
     /// Does not wait.
     fn held(&self) -> usize;
@@ -43,8 +43,8 @@ pub(super) trait Carries: Send + Sync {
 
 /// State shared by a link and its carrier task.
 #[derive(Debug, Default)]
-pub struct Carriage {
-    by: Option<Weak<dyn Carries>>,
+pub struct CarrierState {
+    by: Option<Weak<dyn ByteCarrier>>,
     /// Time at which the peer's certificate expires.
     valid_until: Option<SystemTime>,
     /// Names in the peer's certificate, if it has shown one.
@@ -64,24 +64,24 @@ pub struct Carriage {
 /// Handle of a link on its carriage. The link ends when the handle is dropped, even if its socket
 /// has unread bytes.
 #[derive(Debug)]
-pub struct Passenger(Arc<Carriage>);
+pub struct CarrierHandle(Arc<CarrierState>);
 
-impl Passenger {
+impl CarrierHandle {
     #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
-    pub(super) fn of(carriage: Arc<Carriage>) -> Arc<Passenger> {
-        Arc::new(Passenger(carriage))
+    pub(super) fn of(carriage: Arc<CarrierState>) -> Arc<CarrierHandle> {
+        Arc::new(CarrierHandle(carriage))
     }
 }
 
-impl Deref for Passenger {
-    type Target = Carriage;
+impl Deref for CarrierHandle {
+    type Target = CarrierState;
 
-    fn deref(&self) -> &Carriage {
+    fn deref(&self) -> &CarrierState {
         &self.0
     }
 }
 
-impl Drop for Passenger {
+impl Drop for CarrierHandle {
     fn drop(&mut self) {
         self.0.is_left.store(true, Ordering::SeqCst);
         self.0.carrier.wake();
@@ -89,23 +89,23 @@ impl Drop for Passenger {
 }
 
 #[cfg_attr(not(feature = "quic"), allow(dead_code, reason = "nothing carries"))]
-impl Carriage {
+impl CarrierState {
     pub(super) fn new(
-        by: Weak<dyn Carries>,
+        by: Weak<dyn ByteCarrier>,
         valid_until: Option<SystemTime>,
         lag_max: Option<Duration>,
-    ) -> Carriage {
-        Carriage {
+    ) -> CarrierState {
+        CarrierState {
             by: Some(by),
             valid_until,
             lag_max,
-            ..Carriage::default()
+            ..CarrierState::default()
         }
     }
 
     /// Adds the certificate that the peer has shown.
-    pub(super) fn certified(self, certificate: Option<CertificateNames>) -> Carriage {
-        Carriage {
+    pub(super) fn certified(self, certificate: Option<CertificateNames>) -> CarrierState {
+        CarrierState {
             certificate,
             ..self
         }
@@ -138,7 +138,7 @@ impl Carriage {
         result.map_err(|error| self.lost().unwrap_or(error))
     }
 
-    /// Replaces the error of a read like [`Carriage::explain`]; a read of no bytes is the end of
+    /// Replaces the error of a read like [`CarrierState::explain`]; a read of no bytes is the end of
     /// the link.
     pub(super) fn explain_read(&self, result: io::Result<usize>) -> io::Result<usize> {
         match result {
@@ -167,7 +167,7 @@ impl Carriage {
     }
 
     /// Waits until no owner of the link is left. Awaited in the task that calls
-    /// [`Carriage::watch`].
+    /// [`CarrierState::watch`].
     pub(super) async fn left(&self) {
         poll_fn(|context| {
             self.carrier.register(context.waker());

@@ -9,7 +9,7 @@ use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{RecvMeta, UdpSocketState};
 use zonda_runtime::Socket;
 
-use super::recycled::Recycled;
+use super::block_pool::BlockPool;
 
 /// Maximum number of messages that one call receives; each is up to 64 KiB, of one datagram or of
 /// several of the same length.
@@ -26,21 +26,21 @@ const CALL_BYTES_MAX: usize = 65_535 - (14 + 40 + 8);
 
 /// Handle of the socket, for the sending tasks and the receiving one.
 #[derive(Debug)]
-pub(super) struct Post {
+pub(super) struct UdpIo {
     socket: Socket,
     offloads: UdpSocketState,
 }
 
-impl Post {
+impl UdpIo {
     /// Duplicates a bound socket, and makes it report the destination and the segmentation of
     /// datagrams.
     ///
     /// # Errors
     /// The errors of the system.
-    pub(super) fn of(socket: &Socket) -> io::Result<Post> {
+    pub(super) fn of(socket: &Socket) -> io::Result<UdpIo> {
         let socket = socket.try_clone()?;
         let offloads = UdpSocketState::new((&socket).into())?;
-        Ok(Post { socket, offloads })
+        Ok(UdpIo { socket, offloads })
     }
 
     /// Returns true if the network may fragment datagrams.
@@ -76,7 +76,7 @@ impl Post {
     ///
     /// # Errors
     /// The errors of the system; [`io::ErrorKind::WouldBlock`] when there is nothing.
-    pub(super) fn receive(&self, mail: &mut Mail) -> io::Result<()> {
+    pub(super) fn receive(&self, mail: &mut ReceivedDatagrams) -> io::Result<()> {
         mail.count = 0;
         let mut rooms = mail.room.chunks_mut(MESSAGE_BYTES).map(IoSliceMut::new);
         let mut rooms: [IoSliceMut<'_>; MESSAGES] =
@@ -88,21 +88,21 @@ impl Post {
 }
 
 /// Received datagrams. The system backs only the used part of the buffer by memory.
-pub(super) struct Mail {
+pub(super) struct ReceivedDatagrams {
     room: Vec<u8>,
     metas: [RecvMeta; MESSAGES],
     count: usize,
     /// Memory for copies of datagrams.
-    recycled: Recycled,
+    recycled: BlockPool,
 }
 
 /// Datagrams of one length that arrived from one address.
-pub(super) struct Letter {
+pub(super) struct DatagramRun {
     pub(super) meta: RecvMeta,
     pub(super) bytes: BytesMut,
 }
 
-impl Letter {
+impl DatagramRun {
     /// Returns the congestion marks of the network.
     pub(super) fn ecn(&self) -> Option<EcnCodepoint> {
         let bits = self.meta.ecn.map(|ecn| ecn as u8);
@@ -116,22 +116,22 @@ impl Letter {
     }
 }
 
-impl Mail {
-    pub(super) fn new() -> Mail {
-        Mail {
+impl ReceivedDatagrams {
+    pub(super) fn new() -> ReceivedDatagrams {
+        ReceivedDatagrams {
             room: vec![0; MESSAGES * MESSAGE_BYTES],
             metas: [RecvMeta::default(); MESSAGES],
             count: 0,
-            recycled: Recycled::default(),
+            recycled: BlockPool::default(),
         }
     }
 
     /// Returns the datagrams of the last call.
-    pub(super) fn letters(&mut self, now: Instant) -> impl Iterator<Item = Letter> {
+    pub(super) fn letters(&mut self, now: Instant) -> impl Iterator<Item = DatagramRun> {
         let rooms = self.room.chunks(MESSAGE_BYTES);
         let received = self.metas[..self.count].iter().zip(rooms);
         let recycled = &mut self.recycled;
-        received.map(move |(meta, room)| Letter {
+        received.map(move |(meta, room)| DatagramRun {
             meta: *meta,
             bytes: recycled.copy(&room[..meta.len], now),
         })
@@ -153,10 +153,10 @@ mod tests {
         let far = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let to = far.local_addr().expect("bound");
         far.set_nonblocking(true).expect("a socket");
-        let far = Post::of(&far.into()).expect("it is set up");
+        let far = UdpIo::of(&far.into()).expect("it is set up");
         let near = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-        let near = Post::of(&near.into()).expect("it is set up");
-        let mut mail = Mail::new();
+        let near = UdpIo::of(&near.into()).expect("it is set up");
+        let mut mail = ReceivedDatagrams::new();
         for length in [1200, 1452, 9000, SAME_HOST_DATAGRAM, 16_384, 65_000] {
             let bytes = vec![1; near.segments_max(length) * usize::from(length)];
             let transmit = Transmit {
@@ -189,9 +189,9 @@ mod tests {
         for host in ["127.0.0.1", "::1"] {
             let far = UdpSocket::bind((host, 0)).expect("a socket");
             let to = far.local_addr().expect("bound");
-            let far = Post::of(&far.into()).expect("it is set up");
+            let far = UdpIo::of(&far.into()).expect("it is set up");
             let near = UdpSocket::bind((host, 0)).expect("a socket");
-            let near = Post::of(&near.into()).expect("it is set up");
+            let near = UdpIo::of(&near.into()).expect("it is set up");
             let segments = near.segments_max(SAME_HOST_DATAGRAM);
             assert_eq!(segments, 4, "a quarter of a call");
             let length = usize::from(SAME_HOST_DATAGRAM);
@@ -204,7 +204,7 @@ mod tests {
                 src_ip: None,
             };
             near.send(&transmit, &bytes).expect("it is sent");
-            let mut mail = Mail::new();
+            let mut mail = ReceivedDatagrams::new();
             let until = Instant::now() + Duration::from_secs(20);
             while far.receive(&mut mail).is_err() && Instant::now() < until {
                 std::thread::yield_now();

@@ -10,7 +10,7 @@ use super::super::EndpointProblem;
 use super::super::tls::Credentials;
 
 /// Certificates of a listener, with the current content of the files.
-pub(super) struct Greeting {
+pub(super) struct ListenerCertificates {
     credentials: Credentials,
     state: Mutex<State>,
 }
@@ -34,19 +34,19 @@ fn crypto(tls: &Arc<rustls::ServerConfig>) -> Result<Arc<QuicServerConfig>, Endp
     crypto.map(Arc::new)
 }
 
-impl Greeting {
+impl ListenerCertificates {
     pub(super) fn new(
         credentials: Credentials,
         far: Arc<TransportConfig>,
         near: Arc<TransportConfig>,
-    ) -> Result<Greeting, EndpointProblem> {
+    ) -> Result<ListenerCertificates, EndpointProblem> {
         let tls = credentials.current();
         let mut config = ServerConfig::with_crypto(crypto(&tls)?);
         config.transport_config(far);
         let far = Arc::new(config.clone());
         config.transport_config(near);
         let near = Arc::new(config);
-        Ok(Greeting {
+        Ok(ListenerCertificates {
             credentials,
             state: Mutex::new(State { tls, far, near }),
         })

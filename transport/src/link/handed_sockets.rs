@@ -15,22 +15,22 @@ use crate::sync::Mutex;
 
 /// Connected sockets on their way from the threads that made them to an accept loop.
 #[derive(Debug)]
-pub(crate) struct Handed {
+pub(crate) struct HandedSockets {
     waiting: Mutex<VecDeque<Socket>>,
     /// Socket whose datagrams wake the accept loop.
     wake: Socket,
     woken: Socket,
 }
 
-impl Handed {
+impl HandedSockets {
     /// Creates the queue, and the socket that the accept loop waits on.
-    pub(super) fn new() -> io::Result<(Arc<Handed>, Socket)> {
+    pub(super) fn new() -> io::Result<(Arc<HandedSockets>, Socket)> {
         // Datagram sockets, as the accept loop expects them.
         let (wake, woken) = Socket::pair(Domain::UNIX, Type::DGRAM, None)?;
         wake.set_nonblocking(true)?;
         woken.set_nonblocking(true)?;
         let listener = woken.try_clone()?;
-        let handed = Handed {
+        let handed = HandedSockets {
             waiting: Mutex::default(),
             wake,
             woken,

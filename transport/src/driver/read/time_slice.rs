@@ -14,16 +14,16 @@ const TURN_MAX: Duration = Duration::from_millis(2);
 
 /// Time slice of a reading task.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct TimeSlice {
     /// End of the first read of this turn; `None` after a wait.
     since: Option<Instant>,
     over: bool,
 }
 
-impl Turn {
+impl TimeSlice {
     /// Notes that the task has waited for its socket, so that other tasks had their turn.
     pub(super) fn waited(&mut self) {
-        *self = Turn::default();
+        *self = TimeSlice::default();
     }
 
     /// Reads, and notes if the read had to wait.
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_turn_lasts_until_a_wait_or_its_time_is_over() {
         let begin = Instant::now();
-        let mut turn = Turn::default();
+        let mut turn = TimeSlice::default();
         turn.note_read(begin);
         turn.note_read(begin + TURN_MAX / 2);
         assert!(!turn.is_over());

@@ -19,16 +19,16 @@ use std::sync::{
 use std::sync::{PoisonError, TryLockError};
 
 /// State and its inbox.
-pub(super) struct Desk<S, E> {
+pub(super) struct StateInbox<S, E> {
     state: Mutex<S>,
     inbox: Mutex<Vec<E>>,
     /// Set while a task works on the state, which checks the inbox after it has released the state.
     is_worked_on: AtomicBool,
 }
 
-impl<S, E> Desk<S, E> {
+impl<S, E> StateInbox<S, E> {
     pub(super) fn new(state: S) -> Self {
-        Desk {
+        StateInbox {
             state: Mutex::new(state),
             inbox: Mutex::new(Vec::new()),
             is_worked_on: AtomicBool::new(false),
@@ -46,7 +46,7 @@ impl<S, E> Desk<S, E> {
     }
 
     /// Works on the state: `work` gets the state and the items of the inbox. The caller then calls
-    /// [`Desk::see_to_inbox`].
+    /// [`StateInbox::see_to_inbox`].
     pub(super) fn work<T>(&self, work: impl FnOnce(&mut S, Vec<E>) -> T) -> T {
         self.work_on(self.lock(), work)
     }
@@ -63,7 +63,7 @@ impl<S, E> Desk<S, E> {
         done
     }
 
-    /// Adds an item to the inbox. The caller then calls [`Desk::see_to_inbox`].
+    /// Adds an item to the inbox. The caller then calls [`StateInbox::see_to_inbox`].
     pub(super) fn bring(&self, item: E) {
         self.inbox().push(item);
     }
@@ -113,7 +113,7 @@ mod tests {
         run();
     }
 
-    type Numbers = Desk<Vec<u32>, u32>;
+    type Numbers = StateInbox<Vec<u32>, u32>;
 
     fn add(state: &mut Vec<u32>, arrived: Vec<u32>) {
         state.extend(arrived);

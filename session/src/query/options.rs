@@ -47,7 +47,7 @@ pub enum ReplyKeyExpr {
 
 /// The target of a query, and its other options.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Manner {
+pub(super) struct QueryOptions {
     pub target: Target,
     pub consolidation: QueryConsolidation,
     /// The timeout; the session's default if `None`.
@@ -59,9 +59,9 @@ pub(super) struct Manner {
     pub destination: Locality,
 }
 
-impl Default for Manner {
+impl Default for QueryOptions {
     fn default() -> Self {
-        Manner {
+        QueryOptions {
             target: Target::default(),
             consolidation: QueryConsolidation::default(),
             timeout: None,
@@ -74,7 +74,7 @@ impl Default for Manner {
     }
 }
 
-impl Manner {
+impl QueryOptions {
     pub fn qos(&self) -> Qos {
         Qos::new(self.priority, self.congestion_control, self.express)
     }
@@ -91,7 +91,7 @@ impl Manner {
 
 /// The parts of a query other than its selector, and the function that is called at its end.
 #[derive(Default)]
-pub(super) struct Matter {
+pub(super) struct QueryParts {
     pub payload: Option<ZBytes>,
     pub encoding: Option<Encoding>,
     pub attachment: Option<ZBytes>,
@@ -103,7 +103,7 @@ pub(super) struct Matter {
 /// Function that is called once with the end of a get.
 pub(super) type OnEnd = Box<dyn FnOnce(&GetEnd) + Send>;
 
-impl Matter {
+impl QueryParts {
     /// Returns payload and encoding in the node's form.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Matter {
     }
 }
 
-impl std::fmt::Debug for Matter {
+impl std::fmt::Debug for QueryParts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Matter")
             .field("payload", &self.payload)
@@ -136,7 +136,7 @@ impl std::fmt::Debug for Matter {
     }
 }
 
-/// Defines the setters of builders with a [`Manner`] at the given place.
+/// Defines the setters of builders with a [`QueryOptions`] at the given place.
 macro_rules! manner_setters {
     ($($manner:tt)+) => {
         /// Sets which queryables get the query. Default: the nearest complete one, or all if none
@@ -197,7 +197,7 @@ macro_rules! manner_setters {
     };
 }
 
-/// Defines the setters of builders with a [`Matter`] at the given place.
+/// Defines the setters of builders with a [`QueryParts`] at the given place.
 macro_rules! matter_setters {
     ($($matter:tt)+) => {
         /// Sets a payload for the queryables. Default: none.

@@ -16,7 +16,7 @@ use crate::{
     clock,
     driver::{
         Ended, Handler,
-        bundle::{Bundle, Member},
+        bundle::{Bundle, BundleLink},
     },
     link::Expiry,
     outbox::{CLOSE_GRACE, Outbox},
@@ -26,26 +26,26 @@ use crate::{
     },
 };
 
-use super::Writing;
+use super::WriteTask;
 
 /// State of the writing task.
-pub(in crate::driver) struct Standing<R, H> {
+pub(in crate::driver) struct StandbyWriter<R, H> {
     bundle: Arc<Bundle<H>>,
-    member: Arc<Member>,
-    writing: Writing<R>,
+    member: Arc<BundleLink>,
+    writing: WriteTask<R>,
 }
 
 /// End of standing by.
-enum Turn {
+enum StandbyEnd {
     /// All batches are sent on this link from now on.
     First,
     Over(Ended),
 }
 
 /// Batch that is being written past the outbox.
-struct Single(Vec<u8>);
+struct DirectBatch(Vec<u8>);
 
-impl Segments for Single {
+impl Segments for DirectBatch {
     fn count(&self) -> usize {
         1
     }
@@ -54,14 +54,14 @@ impl Segments for Single {
     }
 }
 
-impl<R: Runtime, H: Handler> Standing<R, H> {
+impl<R: Runtime, H: Handler> StandbyWriter<R, H> {
     pub(in crate::driver) fn new(
         runtime: R,
         bundle: Arc<Bundle<H>>,
-        member: Arc<Member>,
+        member: Arc<BundleLink>,
         timers: Timers,
     ) -> Self {
-        let writing = Writing::new(runtime, Arc::clone(bundle.outbox()), timers);
+        let writing = WriteTask::new(runtime, Arc::clone(bundle.outbox()), timers);
         Self {
             bundle,
             member,
@@ -78,13 +78,13 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
     /// Runs until the link ends.
     pub(in crate::driver) async fn run<W: LinkWrite>(mut self, mut link: W) {
         let ended = match self.stand_by(&mut link).await {
-            Turn::First => {
+            StandbyEnd::First => {
                 let outbox = self.outbox();
                 outbox.note_received(clock::now());
                 outbox.flush();
                 self.writing.serve(&mut link).await
             }
-            Turn::Over(ended) => ended,
+            StandbyEnd::Over(ended) => ended,
         };
         let outbox = self.outbox();
         let orderly = ended == Ended::Local && !outbox.is_closed();
@@ -105,7 +105,7 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
         Arc::clone(self.bundle.outbox())
     }
 
-    async fn stand_by<W: LinkWrite>(&mut self, link: &mut W) -> Turn {
+    async fn stand_by<W: LinkWrite>(&mut self, link: &mut W) -> StandbyEnd {
         let outbox = self.outbox();
         loop {
             // Listen before the checks, so that no change is missed.
@@ -116,13 +116,13 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
                 let session = false;
                 self.say(link, &TransportMessage::Close(Close { reason, session }))
                     .await;
-                return Turn::Over(outbox.ended().cloned().unwrap_or(Ended::Local));
+                return StandbyEnd::Over(outbox.ended().cloned().unwrap_or(Ended::Local));
             }
             if let Some(ended) = self.member.ended() {
-                return Turn::Over(ended);
+                return StandbyEnd::Over(ended);
             }
             if self.bundle.is_first(&self.member) {
-                return Turn::First;
+                return StandbyEnd::First;
             }
             // Wait for a change or the next deadline.
             let runtime = self.writing.runtime.clone();
@@ -136,7 +136,7 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
             })
             .await;
             if is_due && let Some(ended) = self.handle_timeout(link).await {
-                return Turn::Over(ended);
+                return StandbyEnd::Over(ended);
             }
         }
     }
@@ -172,7 +172,7 @@ impl<R: Runtime, H: Handler> Standing<R, H> {
         crate::framing::frame(&content, &mut framed);
         let runtime = &self.writing.runtime;
         let written = runtime.timeout_at(clock::now() + CLOSE_GRACE, async {
-            link.write_all(Single(framed)).await.0
+            link.write_all(DirectBatch(framed)).await.0
         });
         matches!(written.await, Some(Ok(())))
     }

@@ -10,7 +10,7 @@ use crate::link::AddressGroup;
 
 /// Decision about a newcomer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum MemberDecision {
     /// The group has a free place.
     Free,
     /// The newcomer replaces this member, which is removed.
@@ -22,7 +22,7 @@ pub(super) enum Place {
 
 /// Number of members of each address, and the limits.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct MemberLimits {
     max: usize,
     per_address: usize,
     /// Silence after which a member is evicted for a newcomer, even where no address has more
@@ -31,9 +31,9 @@ pub(super) struct Places {
     taken: HashMap<AddressGroup, usize>,
 }
 
-impl Places {
-    pub(super) fn new(max: usize, per_address: usize, silence: Duration) -> Places {
-        Places {
+impl MemberLimits {
+    pub(super) fn new(max: usize, per_address: usize, silence: Duration) -> MemberLimits {
+        MemberLimits {
             max,
             per_address: per_address.min(max),
             silence,
@@ -48,12 +48,12 @@ impl Places {
         from: SocketAddr,
         present: impl ExactSizeIterator<Item = (SocketAddr, Instant)>,
         now: Instant,
-    ) -> Place {
+    ) -> MemberDecision {
         let own = AddressGroup::of(from.ip());
         let has = self.taken_by(own);
         let is_over_share = has >= self.per_address;
         if !is_over_share && present.len() < self.max {
-            return Place::Free;
+            return MemberDecision::Free;
         }
         // An address beyond its share makes room among its own members only.
         let candidates =
@@ -67,9 +67,9 @@ impl Places {
             .max_by_key(|(rank, _)| *rank);
         match most {
             Some(((taken, silent), at)) if taken > has + 1 || silent >= self.silence => {
-                Place::Of(at)
+                MemberDecision::Of(at)
             }
-            _ => Place::None,
+            _ => MemberDecision::None,
         }
     }
 
@@ -99,15 +99,15 @@ mod tests {
     const SILENCE: Duration = Duration::from_secs(4);
 
     /// Members by address, each with the seconds since its last datagram.
-    struct Bench {
-        places: Places,
+    struct AddressMembers {
+        places: MemberLimits,
         present: Vec<(SocketAddr, u64)>,
     }
 
-    impl Bench {
-        fn new(max: usize, per_address: usize) -> Bench {
-            Bench {
-                places: Places::new(max, per_address, SILENCE),
+    impl AddressMembers {
+        fn new(max: usize, per_address: usize) -> AddressMembers {
+            AddressMembers {
+                places: MemberLimits::new(max, per_address, SILENCE),
                 present: Vec::new(),
             }
         }
@@ -117,7 +117,7 @@ mod tests {
             self.present.push((address(at), silent));
         }
 
-        fn find(&self, from: &str) -> Place {
+        fn find(&self, from: &str) -> MemberDecision {
             let now = Instant::now() + Duration::from_secs(1000);
             let heard =
                 |(at, silent): &(SocketAddr, u64)| (*at, now - Duration::from_secs(*silent));
@@ -132,43 +132,52 @@ mod tests {
 
     #[test]
     fn a_crowd_of_one_address_makes_room_for_others_and_not_for_more_of_its_own() {
-        let mut bench = Bench::new(4, 3);
+        let mut bench = AddressMembers::new(4, 3);
         bench.add("192.0.2.2:1", 3);
         for (port, silent) in [(1, 0), (2, 2), (3, 1)] {
             bench.add(&format!("192.0.2.1:{port}"), silent);
         }
-        assert_eq!(bench.find("192.0.2.1:9"), Place::None);
-        assert_eq!(bench.find("192.0.2.3:9"), Place::Of(address("192.0.2.1:2")));
+        assert_eq!(bench.find("192.0.2.1:9"), MemberDecision::None);
+        assert_eq!(
+            bench.find("192.0.2.3:9"),
+            MemberDecision::Of(address("192.0.2.1:2"))
+        );
     }
 
     #[test]
     fn a_silent_member_of_the_same_address_gives_way() {
-        let mut bench = Bench::new(10, 2);
+        let mut bench = AddressMembers::new(10, 2);
         bench.add("192.0.2.1:1", 0);
         bench.add("192.0.2.1:2", SILENCE.as_secs());
         bench.add("192.0.2.2:1", 9);
-        assert_eq!(bench.find("192.0.2.1:3"), Place::Of(address("192.0.2.1:2")));
-        assert_eq!(bench.find("192.0.2.2:2"), Place::Free);
+        assert_eq!(
+            bench.find("192.0.2.1:3"),
+            MemberDecision::Of(address("192.0.2.1:2"))
+        );
+        assert_eq!(bench.find("192.0.2.2:2"), MemberDecision::Free);
     }
 
     #[test]
     fn members_that_are_alive_keep_their_places_where_all_addresses_are_alike() {
-        let mut bench = Bench::new(2, 2);
+        let mut bench = AddressMembers::new(2, 2);
         bench.add("192.0.2.1:1", 1);
         bench.add("192.0.2.2:1", 2);
-        assert_eq!(bench.find("192.0.2.3:1"), Place::None);
+        assert_eq!(bench.find("192.0.2.3:1"), MemberDecision::None);
         bench.present[0].1 = 5;
-        assert_eq!(bench.find("192.0.2.3:1"), Place::Of(address("192.0.2.1:1")));
+        assert_eq!(
+            bench.find("192.0.2.3:1"),
+            MemberDecision::Of(address("192.0.2.1:1"))
+        );
     }
 
     #[test]
     fn a_place_that_is_given_back_is_free() {
-        let mut bench = Bench::new(9, 1);
+        let mut bench = AddressMembers::new(9, 1);
         bench.add("192.0.2.1:1", 0);
-        assert_eq!(bench.find("192.0.2.1:2"), Place::None);
+        assert_eq!(bench.find("192.0.2.1:2"), MemberDecision::None);
         bench.places.give_back(address("192.0.2.1:1"));
         bench.present.clear();
-        assert_eq!(bench.find("192.0.2.1:2"), Place::Free);
+        assert_eq!(bench.find("192.0.2.1:2"), MemberDecision::Free);
         assert!(bench.places.taken.is_empty());
     }
 }

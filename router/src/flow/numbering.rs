@@ -10,19 +10,19 @@ use zonda_codec::{
 use crate::{
     flow::{
         passing::Plain,
-        plain::{Heads, Prepared},
+        plain::{HeaderTemplates, KindTemplates},
     },
     model::Publication,
 };
 
 /// Plain put with its label.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Labelled<'a, L> {
+pub(crate) struct NumberedPut<'a, L> {
     pub(crate) plain: &'a Plain<'a>,
     pub(crate) label: L,
 }
 
-impl<'a, L: Label> Labelled<'a, L> {
+impl<'a, L: Numbering> NumberedPut<'a, L> {
     /// Converts to a publication for the general path, published by `source`.
     pub(crate) fn publication(&self, source: EntityGlobalId) -> Publication<'a> {
         Publication {
@@ -33,7 +33,7 @@ impl<'a, L: Label> Labelled<'a, L> {
 }
 
 /// Part of the head that differs between puts with the same payload.
-pub(crate) trait Label: Copy {
+pub(crate) trait Numbering: Copy {
     /// Head that is encoded once for many puts.
     type Head;
     /// Part of the label that is equal for all puts with the same head.
@@ -60,14 +60,14 @@ pub(crate) trait Label: Copy {
     fn front(self, head: &Self::Head) -> Self::Front<'_>;
 
     /// Returns the slot for the prepared heads of this label.
-    fn place(prepared: &mut Prepared) -> &mut Option<Heads<Self>>;
+    fn place(prepared: &mut HeaderTemplates) -> &mut Option<KindTemplates<Self>>;
 }
 
 /// Empty label.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Unlabelled;
+pub(crate) struct Unnumbered;
 
-impl Label for Unlabelled {
+impl Numbering for Unnumbered {
     type Head = PreparedHead;
     type Shared = ();
     type Front<'a> = &'a ShortHead;
@@ -93,7 +93,7 @@ impl Label for Unlabelled {
     }
 
     #[inline(always)]
-    fn place(prepared: &mut Prepared) -> &mut Option<Heads<Self>> {
+    fn place(prepared: &mut HeaderTemplates) -> &mut Option<KindTemplates<Self>> {
         &mut prepared.plain
     }
 }
@@ -102,7 +102,7 @@ impl Label for Unlabelled {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Number(pub(crate) u32);
 
-impl Label for Number {
+impl Numbering for Number {
     type Head = NumberedHead;
     type Shared = u32;
     type Front<'a> = NumberedFront<'a>;
@@ -130,7 +130,7 @@ impl Label for Number {
     }
 
     #[inline(always)]
-    fn place(prepared: &mut Prepared) -> &mut Option<Heads<Self>> {
+    fn place(prepared: &mut HeaderTemplates) -> &mut Option<KindTemplates<Self>> {
         &mut prepared.numbered
     }
 }

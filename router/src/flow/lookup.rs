@@ -12,7 +12,7 @@ use zonda_transport::{protocol::rx::Context, sync::MutexGuard};
 use crate::{
     config::Flow,
     flow::{
-        burst::Burst,
+        read_cycle::ReadCycle,
         route::{Hop, Route},
     },
     hooks::{Checks, Hooked, LinkFacts},
@@ -22,12 +22,12 @@ use crate::{
 };
 
 /// Route that is being searched for.
-pub(crate) struct Looking {
+pub(crate) struct RouteLookup {
     from: FaceId,
     search: RouteSearch,
 }
 
-impl Looking {
+impl RouteLookup {
     /// Begins a search for messages on `key` from `from`, a neighbour or a publisher of the
     /// session.
     pub(crate) fn new(
@@ -39,14 +39,14 @@ impl Looking {
     ) -> Self {
         // each sample has a clone of it
         let key = key.into_cloneable();
-        Looking {
+        RouteLookup {
             from,
             search: table.begin_route(from, key, publisher).to(destination),
         }
     }
 }
 
-impl Looking {
+impl RouteLookup {
     /// Begins a search for messages on `key` that a neighbour sends with this node id. Returns
     /// `None` if the id stands for no router.
     pub(crate) fn from_neighbour(
@@ -56,7 +56,7 @@ impl Looking {
         key: KeyExpr<'static>,
     ) -> Option<Self> {
         let key = key.into_cloneable();
-        Some(Looking {
+        Some(RouteLookup {
             from,
             search: table.begin_route_from(from, node_id, key)?,
         })
@@ -65,7 +65,11 @@ impl Looking {
 
 impl Shared {
     /// Searches for one slice; `None` if the search is not complete.
-    pub(crate) fn look_on(&self, state: &mut State, looking: &mut Looking) -> Option<Arc<Route>> {
+    pub(crate) fn look_on(
+        &self,
+        state: &mut State,
+        looking: &mut RouteLookup,
+    ) -> Option<Arc<Route>> {
         let route = state.table.search_route(&mut looking.search)?;
         let hop = |hop: crate::table::Hop| {
             let face = state.faces.get(&hop.face)?;
@@ -142,7 +146,7 @@ impl Shared {
     pub(crate) fn look_to_end(
         &self,
         state: &mut MutexGuard<'_, State>,
-        mut looking: Looking,
+        mut looking: RouteLookup,
     ) -> Arc<Route> {
         loop {
             if let Some(route) = self.look_on(state, &mut looking) {
@@ -172,16 +176,16 @@ fn interfaces_of<'l>(ends: impl Iterator<Item = &'l Locator>) -> Vec<String> {
 }
 
 /// Query whose queryables are being searched for. Messages that its source sent after it wait.
-pub(crate) struct ParkedQuestion {
+pub(crate) struct PendingQuery {
     search: QuerySearch,
     bytes: ZSlice,
     reliability: Reliability,
     priority: Priority,
 }
 
-impl ParkedQuestion {
+impl PendingQuery {
     pub(crate) fn new(search: QuerySearch, context: &Context<'_>) -> Self {
-        ParkedQuestion {
+        PendingQuery {
             search,
             bytes: ZSlice::from(context.raw.to_vec()),
             reliability: context.reliability,
@@ -190,7 +194,7 @@ impl ParkedQuestion {
     }
 
     /// Searches for one slice; returns false if the search is not complete.
-    pub(crate) fn take(&mut self, shared: &Shared, face: FaceId, burst: &mut Burst) -> bool {
+    pub(crate) fn take(&mut self, shared: &Shared, face: FaceId, burst: &mut ReadCycle) -> bool {
         let context = Context {
             block: &self.bytes,
             reliability: self.reliability,
@@ -202,22 +206,22 @@ impl ParkedQuestion {
 }
 
 /// Data message whose route is being searched for. Messages that its source sent after it wait.
-pub(crate) struct Parked {
-    looking: Box<Looking>,
+pub(crate) struct PendingMessage {
+    looking: Box<RouteLookup>,
     /// Encoded message.
     bytes: ZSlice,
     reliability: Reliability,
     priority: Priority,
 }
 
-impl Parked {
+impl PendingMessage {
     /// Parks a message; `None` if it has no wire form.
     pub(crate) fn new(
-        looking: Box<Looking>,
+        looking: Box<RouteLookup>,
         push: &Push<'_>,
         context: &Context<'_>,
     ) -> Option<Self> {
-        Some(Parked {
+        Some(PendingMessage {
             looking,
             bytes: ZSlice::from(push.to_vec().ok()?),
             reliability: context.reliability,

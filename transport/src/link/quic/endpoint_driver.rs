@@ -21,10 +21,10 @@ use quinn_proto::{
 };
 use zonda_runtime::{Runtime, Socket};
 
-use super::connection::{Connection, Held};
-use super::greeting::Greeting;
-use super::post::{Mail, Post};
+use super::certificates::ListenerCertificates;
+use super::connection::{Closing, Connection};
 use super::terms::{self, Carrier};
+use super::udp_io::{ReceivedDatagrams, UdpIo};
 
 /// Number of handshakes under way from which on peers have to prove their address first.
 const RETRY_FROM: usize = 32;
@@ -39,12 +39,12 @@ const PAUSE: Duration = Duration::from_millis(10);
 const TURN: u32 = 16;
 
 /// Endpoint of QUIC.
-pub(super) struct Hub {
-    post: Post,
+pub(super) struct EndpointDriver {
+    post: UdpIo,
     carrier: Carrier,
     state: Mutex<State>,
     /// Configuration for incoming connections, if the endpoint listens.
-    greeting: Option<Greeting>,
+    greeting: Option<ListenerCertificates>,
     strangers: AtomicUsize,
     is_stopped: AtomicBool,
     /// Set when the task has work in addition to the socket's.
@@ -60,22 +60,22 @@ struct State {
     asleep_until: Option<Instant>,
 }
 
-impl std::fmt::Debug for Hub {
+impl std::fmt::Debug for EndpointDriver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hub").finish_non_exhaustive()
     }
 }
 
-impl Hub {
+impl EndpointDriver {
     /// # Errors
     /// The errors of the system.
     pub(super) fn new(
         socket: &Socket,
         carrier: Carrier,
-        greeting: Option<Greeting>,
-    ) -> io::Result<Arc<Hub>> {
+        greeting: Option<ListenerCertificates>,
+    ) -> io::Result<Arc<EndpointDriver>> {
         // The endpoint of the library has no socket: this one sends for it.
-        let post = Post::of(socket)?;
+        let post = UdpIo::of(socket)?;
         let server = greeting.as_ref().map(|greeting| greeting.current(false));
         let config = Arc::new(terms::endpoint());
         let state = State {
@@ -84,7 +84,7 @@ impl Hub {
             timers: BTreeSet::new(),
             asleep_until: None,
         };
-        Ok(Arc::new(Hub {
+        Ok(Arc::new(EndpointDriver {
             post,
             carrier,
             state: Mutex::new(state),
@@ -100,7 +100,7 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn post(&self) -> &Post {
+    pub(super) fn post(&self) -> &UdpIo {
         &self.post
     }
 
@@ -118,14 +118,14 @@ impl Hub {
         config: ClientConfig,
         to: SocketAddr,
         name: &str,
-    ) -> Result<Held, ConnectError> {
+    ) -> Result<Closing, ConnectError> {
         let mut state = self.lock();
         let (handle, proto) = state.endpoint.connect(Instant::now(), config, to, name)?;
         let connection = Connection::new(Arc::clone(self), handle, proto);
         state.links.insert(handle, Arc::clone(&connection));
         drop(state);
         connection.look_after();
-        Ok(Held(connection))
+        Ok(Closing(connection))
     }
 
     /// Refuses new connections. The socket is closed when the last connection has ended.
@@ -213,7 +213,11 @@ impl Hub {
 
     /// Processes datagrams, and makes their connections perform the consequences. New connections
     /// are passed to `meet`.
-    pub(super) fn take_in(self: &Arc<Self>, mail: &mut Mail, meet: &mut impl FnMut(Held)) {
+    pub(super) fn take_in(
+        self: &Arc<Self>,
+        mail: &mut ReceivedDatagrams,
+        meet: &mut impl FnMut(Closing),
+    ) {
         let mut touched: Vec<Arc<Connection>> = Vec::new();
         for mut letter in mail.letters(Instant::now()) {
             while let Some(datagram) = letter.next() {
@@ -257,7 +261,7 @@ impl Hub {
 
     /// Begins a handshake with a peer; if many are under way already, only with one whose address
     /// is verified.
-    fn meet(self: &Arc<Self>, incoming: Incoming) -> Option<Held> {
+    fn meet(self: &Arc<Self>, incoming: Incoming) -> Option<Closing> {
         // Choose the configuration for the peer.
         let from = incoming.remote_address().ip();
         let is_same_host = from.is_loopback() || incoming.local_ip() == Some(from);
@@ -280,7 +284,7 @@ impl Hub {
                     state.links.insert(handle, Arc::clone(&connection));
                     drop(state);
                     connection.look_after();
-                    return Some(Held(connection));
+                    return Some(Closing(connection));
                 }
                 Err(error) => error.response,
             }
@@ -315,10 +319,10 @@ impl Hub {
         self: &Arc<Self>,
         runtime: &R,
         listener: &mut R::Listener,
-        mut meet: impl FnMut(Held),
+        mut meet: impl FnMut(Closing),
     ) {
         let _presence = Presence(self);
-        let mut mail = Mail::new();
+        let mut mail = ReceivedDatagrams::new();
         let mut rounds = 0;
         while let Some(until) = self.rest() {
             // Receive datagrams until the next timer.
@@ -351,7 +355,7 @@ impl Hub {
         &self,
         runtime: &R,
         listener: &mut R::Listener,
-        wait: (&mut Mail, Instant),
+        wait: (&mut ReceivedDatagrams, Instant),
     ) -> Option<io::Result<()>> {
         let (mail, until) = wait;
         match self.post.receive(mail) {
@@ -391,7 +395,7 @@ impl Hub {
 
 /// Guard of the task that serves an endpoint. Its drop closes all connections, which cannot work
 /// without the task.
-struct Presence<'a>(&'a Arc<Hub>);
+struct Presence<'a>(&'a Arc<EndpointDriver>);
 
 impl Drop for Presence<'_> {
     fn drop(&mut self) {

@@ -23,7 +23,7 @@ const BELIEVED: u32 = 3;
 
 /// JOIN of another router.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Claim {
+pub(super) struct RouterJoin {
     pub(super) zid: ZenohId,
     /// Lease of the router, as far as it is accepted.
     pub(super) lease: Duration,
@@ -33,7 +33,7 @@ pub(super) struct Claim {
 
 /// Knowledge of a node about other routers in a group.
 #[derive(Debug)]
-pub(super) struct Quiet {
+pub(super) struct OtherRouters {
     own: ZenohId,
     believed_max: Duration,
     until: Option<Instant>,
@@ -42,7 +42,7 @@ pub(super) struct Quiet {
     other: Option<(ZenohId, Instant)>,
 }
 
-impl Quiet {
+impl OtherRouters {
     /// Creates the initial state of a node with the id `own` that sends a JOIN once in an
     /// `interval`; a router first listens for another one.
     pub(super) fn at_first(
@@ -50,8 +50,8 @@ impl Quiet {
         is_router: bool,
         interval: Duration,
         now: Instant,
-    ) -> Quiet {
-        Quiet {
+    ) -> OtherRouters {
+        OtherRouters {
             own,
             believed_max: interval.saturating_mul(BELIEVED),
             until: is_router.then(|| later(now, interval.mul_f32(1.2))),
@@ -61,7 +61,7 @@ impl Quiet {
     }
 
     /// Notes the claim of another router. Returns true if this one is silent because of it.
-    pub(super) fn hear_router(&mut self, claim: Claim, now: Instant) -> bool {
+    pub(super) fn hear_router(&mut self, claim: RouterJoin, now: Instant) -> bool {
         let until = later(now, claim.lease.min(self.believed_max));
         if claim.is_linked && claim.zid < self.own {
             self.until = self.until.max(Some(until));
@@ -107,8 +107,8 @@ mod tests {
         ZenohId::random_from(number)
     }
 
-    fn quiet(now: Instant) -> Quiet {
-        Quiet {
+    fn quiet(now: Instant) -> OtherRouters {
+        OtherRouters {
             own: zid(5),
             believed_max: INTERVAL * BELIEVED,
             until: Some(now + INTERVAL),
@@ -117,8 +117,8 @@ mod tests {
         }
     }
 
-    fn claim(number: u128) -> Claim {
-        Claim {
+    fn claim(number: u128) -> RouterJoin {
+        RouterJoin {
             zid: zid(number),
             lease: HOUR,
             is_linked: false,
@@ -145,7 +145,7 @@ mod tests {
         assert!(quiet.may_speak(now + INTERVAL * 3));
         let mut short = super::tests::quiet(now);
         let lease = INTERVAL * 2;
-        assert!(short.hear_router(Claim { lease, ..claim(1) }, now));
+        assert!(short.hear_router(RouterJoin { lease, ..claim(1) }, now));
         assert!(short.may_speak(now + lease));
     }
 
@@ -164,7 +164,7 @@ mod tests {
         let now = Instant::now();
         let mut quiet = quiet(now);
         assert!(quiet.may_speak(now + INTERVAL));
-        let linked = |number| Claim {
+        let linked = |number| RouterJoin {
             is_linked: true,
             ..claim(number)
         };

@@ -24,13 +24,13 @@ const PART_MIN: usize = 4;
 
 /// Front of a message. The rest of the vector is memory to read into.
 #[derive(Debug, Default)]
-pub(super) struct Growing {
+pub(super) struct MessageBuffer {
     bytes: Vec<u8>,
     filled: usize,
     charge: Charge,
 }
 
-impl Growing {
+impl MessageBuffer {
     /// Returns the bytes of the message so far.
     pub(super) fn filled(&self) -> usize {
         self.filled
@@ -105,7 +105,7 @@ impl Growing {
         self.bytes.copy_within(from..end, self.filled);
     }
 
-    /// Lends the vector, to be read into from [`Growing::filled`] on.
+    /// Lends the vector, to be read into from [`MessageBuffer::filled`] on.
     pub(super) fn lend(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
@@ -132,15 +132,15 @@ impl SliceBuffer for Memory {
 
 /// Memory of delivered messages, reusable once no slice of it is left.
 #[derive(Debug, Default)]
-pub(super) struct Spares {
+pub(super) struct BufferPool {
     kept: VecDeque<Arc<Memory>>,
     ledger: Option<Arc<Ledger>>,
 }
 
-impl Spares {
+impl BufferPool {
     /// Creates an empty pool, whose allocations count in `ledger`.
     pub(super) fn counted_in(ledger: &Arc<Ledger>) -> Self {
-        Spares {
+        BufferPool {
             kept: VecDeque::new(),
             ledger: Some(Arc::clone(ledger)),
         }
@@ -148,7 +148,7 @@ impl Spares {
 
     /// Returns an empty message over reusable memory, if any is free: the latest, which is most
     /// likely in the cache.
-    pub(super) fn take(&mut self) -> Growing {
+    pub(super) fn take(&mut self) -> MessageBuffer {
         let free = self
             .kept
             .iter()
@@ -161,7 +161,7 @@ impl Spares {
             charge: self.charge(),
         });
         charge.set(bytes.capacity());
-        Growing {
+        MessageBuffer {
             bytes,
             filled: 0,
             charge,
@@ -174,8 +174,8 @@ impl Spares {
 
     /// Returns the finished message as a slice, whose memory may be reused. A message that is small
     /// for its memory gets memory of its own, as its receiver may keep it for long.
-    pub(super) fn finish(&mut self, message: Growing) -> ZSlice {
-        let Growing {
+    pub(super) fn finish(&mut self, message: MessageBuffer) -> ZSlice {
+        let MessageBuffer {
             mut bytes,
             filled,
             mut charge,

@@ -4,7 +4,7 @@
 
 use crate::{
     body::Put,
-    network::{Again, PassedHead, PushHead, PushRun, head::front_of},
+    network::{PassedHead, PushHead, PushRun, RunItem, head::front_of},
     timestamp::{Ntp64, Timestamp},
     writer::{EncodeError, LongNumber, Writer},
 };
@@ -20,7 +20,7 @@ const TEXT_BYTES_MAX: usize = 96;
 
 /// A prepared head for the messages of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Stencil<'f> {
+pub struct HeaderTemplate<'f> {
     head: PushHead<'f>,
     /// The timestamp of the first message, if the node gives them. The next ones follow in steps of
     /// 1.
@@ -38,16 +38,16 @@ enum Form {
     Long,
 }
 
-/// Progress of a [`Stencil`].
+/// Progress of a [`HeaderTemplate`].
 #[derive(Debug, Clone, Copy)]
 pub struct Copied<'a> {
     /// The place of the next message in the run.
     pub number: u64,
     /// The next message, if it is to be written by itself.
-    pub left: Option<Again<'a>>,
+    pub left: Option<RunItem<'a>>,
 }
 
-impl<'f> Stencil<'f> {
+impl<'f> HeaderTemplate<'f> {
     /// Bytes of the head of one copy, where the key is an id.
     pub const ID_BYTES_MAX: usize = ID_BYTES_MAX;
 
@@ -60,7 +60,7 @@ impl<'f> Stencil<'f> {
         let stamp = first.map(|first| (first, stamped_header(run)));
         let form = Block::new(&head, stamp, payload_max).map(Form::Id);
         let form = form.or_else(|| Block::new(&head, stamp, payload_max).map(Form::Text));
-        Stencil {
+        HeaderTemplate {
             head,
             first,
             form: form.unwrap_or(Form::Long),
@@ -87,7 +87,7 @@ impl<'f> Stencil<'f> {
     }
 
     /// Returns the head of the message that has the place `number` in the run.
-    pub fn one<'m>(&'m self, message: &Again<'m>, number: u64) -> PassedHead<'m> {
+    pub fn one<'m>(&'m self, message: &RunItem<'m>, number: u64) -> PassedHead<'m> {
         let stamp = |first: &Timestamp| Timestamp::new(Ntp64(time(first, number)), first.id());
         PassedHead {
             head: self.head,
@@ -193,7 +193,7 @@ fn copy_each<'a>(
     mut number: u64,
     payload_max: usize,
     run: &mut PushRun<'a>,
-    mut copy: impl FnMut(&Again<'a>) -> Result<(), EncodeError>,
+    mut copy: impl FnMut(&RunItem<'a>) -> Result<(), EncodeError>,
 ) -> Copied<'a> {
     for message in run {
         if message.payload.len() >= payload_max || copy(&message).is_err() {

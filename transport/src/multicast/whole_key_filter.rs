@@ -8,13 +8,13 @@ use super::counts::{Counters, count};
 use crate::protocol::rx::{Context, Deliver};
 
 /// Handler that passes only data with its whole key.
-pub(super) struct Sieve<'a, H> {
+pub(super) struct WholeKeyFilter<'a, H> {
     pub(super) handler: &'a mut H,
     pub(super) is_muted: bool,
     pub(super) counters: &'a Counters,
 }
 
-impl<H: GroupHandler> Sieve<'_, H> {
+impl<H: GroupHandler> WholeKeyFilter<'_, H> {
     fn takes(&self, push: &Push<'_>) -> bool {
         if self.is_muted {
             return false;
@@ -27,7 +27,7 @@ impl<H: GroupHandler> Sieve<'_, H> {
     }
 }
 
-impl<H: GroupHandler> Deliver for Sieve<'_, H> {
+impl<H: GroupHandler> Deliver for WholeKeyFilter<'_, H> {
     fn push(&mut self, push: &Push<'_>, raw_body: &[u8], context: &Context<'_>) {
         if self.takes(push) {
             self.handler.push(push, raw_body, context);

@@ -22,7 +22,7 @@ const FREE_BYTES: usize = 512 * 1024;
 
 /// Blocks that the payloads of a queue lie in.
 #[derive(Debug, Default)]
-pub(super) struct Pins {
+pub(super) struct PinnedBlocks {
     /// Bytes of the blocks. A block counts once for all adjacent payloads in the queue that lie in
     /// it.
     blocks: usize,
@@ -30,7 +30,7 @@ pub(super) struct Pins {
     payloads: usize,
 }
 
-impl Pins {
+impl PinnedBlocks {
     /// Returns the bytes of blocks that are kept.
     pub(super) fn memory(&self) -> usize {
         self.blocks
