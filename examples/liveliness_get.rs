@@ -15,7 +15,7 @@ struct Cli {
     /// Key expression of the tokens
     #[arg(short, long, default_value = "group1/**", value_parser = program::key_expr)]
     key: KeyExpr<'static>,
-    /// How long the answers may take
+    /// Time to wait for answers
     #[arg(
         short = 'o',
         long,

@@ -22,10 +22,10 @@ struct Cli {
     /// A payload for the queryables to work on
     #[arg(short, long, short_alias = 'v', alias = "value")]
     payload: Option<String>,
-    /// Who is asked: BEST_MATCHING, ALL or ALL_COMPLETE
+    /// Queryables that get the query: BEST_MATCHING, ALL or ALL_COMPLETE
     #[arg(short, long, default_value = "BEST_MATCHING", value_parser = program::target)]
     target: QueryTarget,
-    /// How long replies are waited for, in milliseconds
+    /// Time to wait for replies, in milliseconds
     #[arg(short = 'o', long, value_name = "TIMEOUT_MS", default_value = "10000")]
     timeout: u64,
     /// Leave after so many queries [default: never]

@@ -30,7 +30,7 @@ struct Cli {
         default_value = "Queryable from Zonda!"
     )]
     payload: String,
-    /// Promise that nobody else has to be asked for this key
+    /// Declare this queryable complete: no other one is needed for this key
     #[arg(long)]
     complete: bool,
     #[command(flatten)]

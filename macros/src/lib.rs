@@ -142,7 +142,7 @@ fn getter(at: usize, segment: &Segment<'_>) -> String {
 
 const FUNCTIONS: &str = "
     impl Format {
-        /// What takes values for the parts.
+        /// Returns a collector of values for the parts.
         pub fn formatter() -> Formatter {
             Formatter(read().formatter())
         }
@@ -153,7 +153,7 @@ const FUNCTIONS: &str = "
             read().parse(key).map(Parsed)
         }
     }
-    /// What takes values for the parts.
+    /// Returns a collector of values for the parts.
     pub fn formatter() -> Formatter {
         Format::formatter()
     }

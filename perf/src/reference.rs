@@ -16,7 +16,7 @@ const ZENOH_PROGRAMS: [&str; 5] = ["zenohd", "z_pub_thr", "z_sub_thr", "z_ping",
 const ONE_WAY: [&str; 1] = ["z_one_way"];
 const MESSAGE_IO_PROGRAMS: [&str; 3] = ["mio_pub", "mio_sub", "mio_one_way"];
 
-/// Where the reference is.
+/// Location of the reference.
 #[derive(Args, Clone, Debug)]
 pub struct Reference {
     /// Measure the reference too, in the same rounds: a directory with its zenohd, z_pub_thr,
@@ -60,7 +60,7 @@ impl Reference {
     }
 }
 
-/// Where the programs on message-io are.
+/// Location of the programs on message-io.
 #[derive(Args, Clone, Debug)]
 pub struct MessageIo {
     /// Measure message-io too, in the same rounds: a directory with its mio_pub, mio_sub and

@@ -14,7 +14,7 @@ use crate::{Failure, print, values::endpoint};
 /// Returns the help of `--runtime`, with the names that this program knows.
 fn runtime_help() -> String {
     let (names, default) = (RuntimeKind::available_names(), RuntimeKind::default());
-    format!("What the node's tasks run on, of {names} [default: {default}]")
+    format!("Runtime of the node's tasks, of {names} [default: {default}]")
 }
 
 /// Connections of a program and the runtime of its node.
@@ -30,7 +30,7 @@ pub struct Connection {
     /// Endpoint to listen on, such as tcp/127.0.0.1:0 (repeatable)
     #[arg(short, long, value_name = "ENDPOINT", value_parser = endpoint)]
     pub listen: Vec<String>,
-    /// Neither look for others by multicast nor answer those who do
+    /// Neither search for nodes by multicast nor answer their searches
     #[arg(long, hide_short_help = true)]
     pub no_multicast_scouting: bool,
     /// Configuration file (JSON5) [default: the one that ZENOH_CONFIG names]; ZONDA_CFG and other flags win over it
@@ -45,7 +45,7 @@ pub struct Connection {
     /// Print each value that takes effect and where it comes from, and exit
     #[arg(long, hide_short_help = true)]
     pub print_config: bool,
-    /// What the node's tasks run on
+    /// Runtime of the node's tasks
     #[arg(long, value_name = "NAME", help = runtime_help(), hide_short_help = true)]
     pub runtime: Option<String>,
     /// Print one JSON object per line instead of text

@@ -83,7 +83,7 @@
 //! A put returns `()`, or with `.outcome()` before its `.wait()` or `.await` an [`Outcome`]: sent,
 //! queued, without any subscriber, or dropped for a slow peer; a refusal names the reason and the
 //! peer. With congestion control `Drop` (the default) it never waits; with `Block` it waits at most
-//! its timeout (5 s) and never drops silently. `docs/delivery.md` has every case in one table;
+//! its timeout (5 s) and never drops silently. `docs/concepts/delivery.md` has every case in one table;
 //! [`pubsub::Publisher::counters`] and [`session::SessionInfo`] count them.
 //!
 //! # Coming from `zenoh`
@@ -208,5 +208,5 @@ pub mod pubsub {
 /// The programs in the README and in the documents compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
-#[doc = include_str!("../../docs/migrating-from-zenoh.md")]
+#[doc = include_str!("../../docs/guides/migrating-from-zenoh.md")]
 struct Readme;

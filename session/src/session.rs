@@ -311,7 +311,7 @@ impl Session {
     /// # use zonda::{Config, Wait};
     /// # let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
     /// let querier = session.declare_querier("demo/**").timeout(Duration::from_secs(1)).wait()?;
-    /// assert!(!querier.matching_status().wait()?.matching(), "nobody would answer");
+    /// assert!(!querier.matching_status().wait()?.matching(), "no queryable matches");
     /// assert_eq!(querier.get().parameters("limit=3").wait()?.iter().count(), 0);
     /// # Ok::<(), zonda::Error>(())
     /// ```

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The delivery contract: every case of the table in `docs/delivery.md` ends as documented, and the
+//! The delivery contract: every case of the table in `docs/concepts/delivery.md` ends as documented, and the
 //! offered messages are the ones that arrived and the ones that were counted as dropped, exactly;
 //! also when a link is cut at any moment.
 

@@ -47,13 +47,13 @@ pub struct Get {
     /// Bytes to send beside it
     #[arg(short, long)]
     attach: Option<String>,
-    /// Who is asked: best (the nearest complete one, or all), all, or all-complete
+    /// Queryables that get the query: best (the nearest complete one, or all), all, or all-complete
     #[arg(short, long, default_value = "best", value_parser = target)]
     target: QueryTarget,
-    /// How replies on the same key are merged: auto, none, monotonic or latest
+    /// Consolidation of the replies on one key: auto, none, monotonic or latest
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = consolidation)]
     consolidation: ConsolidationMode,
-    /// How long replies are waited for [default: the configuration's queries_default_timeout, 10 s]
+    /// Time to wait for replies [default: the configuration's queries_default_timeout, 10 s]
     #[arg(short = 'o', long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// Accept replies on keys that were not asked for

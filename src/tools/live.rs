@@ -40,7 +40,7 @@ pub struct Live {
     /// Show the tokens that are alive, and leave
     #[arg(long, conflicts_with_all = ["history", "number"])]
     get: bool,
-    /// How long --get waits for answers
+    /// Time that --get waits for answers
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     timeout: Duration,
     /// Leave after so many changes [default: never]

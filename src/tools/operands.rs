@@ -52,7 +52,7 @@ pub struct KeyAndValue {
     /// The value to send
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     second: Option<String>,
-    /// How the value is given.
+    /// Source of the value.
     #[command(flatten)]
     pub given: Given,
 }

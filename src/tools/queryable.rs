@@ -31,7 +31,7 @@ pub struct Queryable {
     /// Bytes to send beside the answer
     #[arg(short, long)]
     attach: Option<String>,
-    /// Promise that nobody else has to be asked for these keys
+    /// Declare this queryable complete: no other one is needed for these keys
     #[arg(long)]
     complete: bool,
     /// Leave after so many queries [default: never]

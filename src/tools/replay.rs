@@ -35,13 +35,13 @@ Examples:
 pub struct Replay {
     /// The recording; - is standard input
     file: PathBuf,
-    /// How many times as fast as it was recorded
+    /// Speed, as a multiple of the recorded one
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = speed)]
     speed: f64,
     /// As fast as the messages can be sent
     #[arg(long, conflicts_with = "speed")]
     fast: bool,
-    /// How often; 0 is until Ctrl-C
+    /// Number of passes; 0 repeats until Ctrl-C
     #[arg(long, value_name = "N", default_value = "1")]
     times: u64,
     #[command(flatten)]

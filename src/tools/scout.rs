@@ -27,7 +27,7 @@ Exit code: 0 when somebody answered; 1 when nobody did; 2 for bad usage. Which g
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Scout {
-    /// What to look for: router, peer, client, or several joined by | or commas
+    /// Roles to look for: router, peer, client, or several joined by | or commas
     #[arg(short, long, value_name = "ROLES", default_value = "router|peer", value_parser = roles)]
     what: Roles,
     /// Time for the search [default: 3, or half a second after the last new answer]

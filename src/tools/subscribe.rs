@@ -23,7 +23,7 @@ Exit code: 0 when done, also by Ctrl-C; 1 for a failure at run time; 2 for bad u
 #[derive(Args, Clone, Debug)]
 #[command(after_help = HELP)]
 pub struct Subscribe {
-    /// What to subscribe to; everything if nothing is named
+    /// Keys to subscribe to; all if none is given
     #[command(flatten)]
     what: OnKey,
     /// Leave after so many samples [default: never]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rows and columns of the table in `docs/interop.md`.
+//! Rows and columns of the table in `docs/reference/interop.md`.
 
 use crate::environment::Release;
 

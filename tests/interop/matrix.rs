@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Table of `docs/interop.md`: the test of each feature in each position against each release. It
+//! Table of `docs/reference/interop.md`: the test of each feature in each position against each release. It
 //! is generated from the rows of [`crate::features`], and every name in it must be that of a test.
 
 use std::collections::BTreeSet;
@@ -104,7 +104,7 @@ fn document() -> String {
 
 #[test]
 fn the_document_is_what_the_tests_are() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/interop.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/interop.md");
     let document = document();
     if std::env::var_os("ZONDA_WRITE_DOCS").is_some() {
         std::fs::write(&file, &document).expect("the folder of the documentation is writable");
@@ -112,7 +112,7 @@ fn the_document_is_what_the_tests_are() {
     let found = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         found == document,
-        "docs/interop.md is not what the tests are; write it anew with: \
+        "docs/reference/interop.md is not what the tests are; write it anew with: \
          ZONDA_WRITE_DOCS=1 cargo test --test interop matrix"
     );
 }

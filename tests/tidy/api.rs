@@ -365,7 +365,7 @@ fn written(path: &str, document: &str) {
 
 #[test]
 fn the_page_is_what_the_probes_prove() {
-    written("docs/migrating-api.md", &page());
+    written("docs/reference/migrating-api.md", &page());
     written(&format!("{FOLDER}/zenoh.rs"), &probes("zenoh"));
     written(&format!("{FOLDER}/zenoh_ext.rs"), &probes("zenoh_ext"));
 }

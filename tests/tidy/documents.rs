@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules for documents: the map of folders in the readme is complete, and links have targets.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,10 +28,25 @@ fn folders() -> Vec<String> {
         .collect()
 }
 
-/// Returns the documents at the top, in `docs` and next to the measurements.
+/// Folders with documents.
+const FOLDERS: [&str; 11] = [
+    "",
+    "docs/guides",
+    "docs/concepts",
+    "docs/reference",
+    "docs/records",
+    "docs/records/measurements",
+    "bridges/kafka",
+    "loom",
+    "fuzz",
+    "peers/zenoh",
+    "peers/message-io",
+];
+
+/// Returns the documents in [`FOLDERS`].
 fn documents() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for folder in ["", "docs", "docs/measurements"].map(|folder| root().join(folder)) {
+    for folder in FOLDERS.map(|folder| root().join(folder)) {
         let entries = fs::read_dir(folder).expect("a folder");
         let paths = entries.map(|entry| entry.expect("an entry").path());
         found.extend(paths.filter(|path| path.extension().is_some_and(|end| end == "md")));
@@ -82,8 +98,19 @@ fn links_lead_to_files() {
 }
 
 #[test]
+fn each_document_lies_in_one_of_four_folders() {
+    let entries = fs::read_dir(root().join("docs")).expect("a folder");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let names: BTreeSet<_> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    let folders = ["concepts", "guides", "records", "reference"].map(str::to_owned);
+    assert_eq!(names, BTreeSet::from(folders));
+}
+
+#[test]
 fn pictures_are_well_formed() {
-    let entries = fs::read_dir(root().join("docs/measurements")).expect("a folder");
+    let entries = fs::read_dir(root().join("docs/records/measurements")).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let pictures: Vec<_> = paths
         .filter(|path| path.extension().is_some_and(|end| end == "svg"))

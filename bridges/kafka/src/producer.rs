@@ -24,20 +24,20 @@ use zonda_runtime::oneshot;
 /// end it.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How messages are sent to the broker.
+/// Options of the producer.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Kafka")]
 pub struct ProducerArgs {
     /// Brokers to begin with, HOST:PORT, separated by commas
     #[arg(long, value_name = "LIST", default_value = "127.0.0.1:19092")]
     pub brokers: String,
-    /// How long a message may wait for others that share its request to the broker, in milliseconds
+    /// Time that a message may wait for more messages in its request, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 5)]
     pub linger_ms: u32,
     /// The most bytes of one batch
     #[arg(long, value_name = "BYTES", default_value_t = 131_072)]
     pub batch_bytes: u32,
-    /// How batches are compressed: none, gzip, snappy, lz4 or zstd
+    /// Compression of batches: none, gzip, snappy, lz4 or zstd
     #[arg(long, value_name = "NAME", default_value = "lz4", value_parser = ["none", "gzip", "snappy", "lz4", "zstd"])]
     pub compression: String,
     /// The most messages that wait for the broker; beyond it new ones are refused
@@ -46,10 +46,10 @@ pub struct ProducerArgs {
     /// The most kibibytes that wait for the broker
     #[arg(long, value_name = "KIB", default_value_t = 65_536)]
     pub queue_kib: u32,
-    /// Who has to have a message before it counts as delivered: 0, 1 or all
+    /// Acknowledgements before a message counts as delivered: 0, 1 or all
     #[arg(long, value_name = "WHO", default_value = "all", value_parser = ["0", "1", "all"])]
     pub acks: String,
-    /// How long the broker may take for one message before it counts as lost, in milliseconds
+    /// Time after which an unacknowledged message counts as lost, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 30_000)]
     pub delivery_ms: u32,
     /// Any other property of the client library (repeatable)

@@ -42,7 +42,7 @@ pub struct Common {
     /// Endpoint to listen on, such as tcp/127.0.0.1:0 (repeatable)
     #[arg(short, long, value_name = "ENDPOINT")]
     pub listen: Vec<String>,
-    /// Neither look for others by multicast nor answer those who do
+    /// Neither search for nodes by multicast nor answer their searches
     #[arg(long)]
     pub no_multicast_scouting: bool,
     /// Configuration file (JSON5)

@@ -47,7 +47,7 @@ pub struct Compare {
     /// Only cells whose name has all of these words, such as "zonda p2p" (repeatable)
     #[arg(long, value_name = "WORDS")]
     pub only: Vec<String>,
-    /// How improbable chance has to be
+    /// Level of significance
     #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = level)]
     pub level: f64,
     /// Compare what is not comparable, too

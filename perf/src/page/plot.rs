@@ -15,10 +15,10 @@ use crate::surroundings::cannot_write;
 /// Options of `perf plot`.
 #[derive(Args, Clone, Debug)]
 pub struct Plot {
-    /// What --json of a measurement has written, or curves.json or rtt.json
+    /// Record: the file that --json of a measurement wrote, curves.json or rtt.json
     #[arg(value_name = "FILE.json")]
     pub record: PathBuf,
-    /// Where the page is written [default: beside the record, with .html at its end]
+    /// File of the page [default: beside the record, with .html at its end]
     #[arg(short, long, value_name = "FILE.html")]
     pub output: Option<PathBuf>,
     /// Write each figure to this directory, too, as SVG

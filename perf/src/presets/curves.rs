@@ -82,7 +82,7 @@ pub struct Curves {
     pub linked: LinkArgs,
     #[command(flatten)]
     pub reference: Reference,
-    /// Where curves.json and curves.html are written
+    /// Folder for curves.json and curves.html
     #[arg(long, value_name = "DIR", default_value = "zonda-curves")]
     pub out: PathBuf,
     /// Only say what would be measured, and how long it would take

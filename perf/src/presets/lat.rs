@@ -62,7 +62,7 @@ pub struct Lat {
     /// Runtimes of the nodes, such as tokio,threads [default: the default one]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     runtime: Vec<RuntimeKind>,
-    /// How the nodes wait for messages
+    /// Waiting method of the nodes
     #[arg(
         long,
         value_name = "LIST",
@@ -74,7 +74,7 @@ pub struct Lat {
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 120_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     spin_us: u64,
-    /// Whether messages are sent at once or share batches
+    /// Express messages are sent at once, others share batches
     #[arg(long, value_name = "HOW", default_value = "auto")]
     express: Express,
     /// Measure beside samples of this size too, which saturate the same link at a lower priority

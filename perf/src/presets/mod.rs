@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use super::scenario::flow::{Flow, Service};
 use super::scenario::{Scenario, Topology};
 
-/// Whether the record is kept.
+/// Options of the record.
 #[derive(Args, Clone, Debug)]
 pub struct RecordArgs {
     /// Write every figure of every round, and where it was measured, to this file; without one, or for -, to standard output, and

@@ -21,7 +21,7 @@ const MESSAGE_MAX: usize = 64 << 20;
 /// The maximum number of tasks in addition to the ping.
 const TASKS_MAX: i64 = 100_000;
 
-/// Which side this is.
+/// Side of this program.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Send, wait for the answer, measure
@@ -33,17 +33,17 @@ pub enum Mode {
 /// Options of one side.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Which side this is
+    /// Side of this program
     #[arg(long, value_enum)]
     pub mode: Option<Mode>,
-    /// What the messages travel by
+    /// Transport of the messages
     #[arg(long, value_enum, default_value = "tcp")]
     pub protocol: Transport,
-    /// What moves them: std, tokio, tokio-current, smol, async-std, uring [default: tokio, or what
+    /// Backend: std, tokio, tokio-current, smol, async-std, uring [default: tokio, or what
     /// there is]
     #[arg(long, value_name = "NAME")]
     pub backend: Option<Backend>,
-    /// Where pong waits and ping goes to; pong chooses a free port for 0 and prints it
+    /// Address on which pong listens and to which ping connects; pong chooses a free port for 0 and prints it
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7461")]
     pub address: String,
     /// Bytes of a message; its first eight are a counter
@@ -52,7 +52,7 @@ pub struct Options {
     /// Seconds from one message to the next, with decimals; 0 is back to back
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     pub interval: Duration,
-    /// How long ping measures [default: 60]; pong answers for ever unless this is given
+    /// Duration of ping [default: 60]; pong answers without an end if this is not given
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
     /// Tasks beside the ping on the same runtime, each with a timer of a millisecond
@@ -69,7 +69,7 @@ pub struct Options {
     /// each multiplies once a millisecond
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub cpu_work: Option<f64>,
-    /// Who decides when the next message is due
+    /// Pacing of the messages
     #[arg(long, value_enum, default_value = "exact")]
     pub pacing: Pacing,
     /// Wait for each answer before the next message (the default)

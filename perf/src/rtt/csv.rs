@@ -9,7 +9,7 @@ use crate::scenario::raw::rate;
 /// The first line.
 pub const HEADER: &str = "framework,transport,test,count,rate,payload,tasks,value,unit";
 
-/// Whose rows.
+/// Format of rows.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// Rates in messages per second; throughput and losses behind the round trips
@@ -18,7 +18,7 @@ pub enum Format {
     /// As the programs of 2022 wrote them and their parse.py reads them: the interval in seconds in the place of the rate, one row for
     /// each round trip, and nothing else
     Eval2022,
-    /// The same rows, for the program of 2025 that followed them
+    /// Rows of the program of 2025 that succeeded it
     NetBenchmark,
 }
 

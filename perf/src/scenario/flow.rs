@@ -10,7 +10,7 @@ use zonda_program::priority;
 use super::rates::rate;
 use super::{Topology, bytes};
 
-/// How messages are to be carried.
+/// Quality of service of the messages.
 #[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
     /// Priority of the messages, 1 (most urgent) to 7 (least) [default: 5]
@@ -19,10 +19,10 @@ pub struct Service {
     /// Send each message at once instead of batching
     #[arg(long)]
     pub express: bool,
-    /// Whether a hop may lose messages
+    /// Permission of a hop to lose messages
     #[arg(long, value_name = "HOW", default_value = "reliable")]
     pub reliability: Care,
-    /// What happens when a receiver is slow. With block, one lost message fails the run
+    /// Treatment of a slow receiver; with block, one lost message fails the run
     #[arg(long, value_name = "HOW", default_value = "block")]
     pub congestion: Congestion,
     /// Messages per second of each publisher, such as 10k [default: as many as the link takes]. A moment that was missed is

@@ -30,7 +30,7 @@ pub enum Topology {
 /// The topologies to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Topologies {
-    /// How the programs are connected: p2p, routed, or both
+    /// Connections between the programs: p2p, routed, or both
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = topology)]
     #[arg(default_value = "p2p,routed")]
     topology: Vec<Topology>,

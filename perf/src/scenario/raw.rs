@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use super::rates::{self, Pace, count};
 
-/// What the messages travel by.
+/// Transport of the messages.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transport {
     /// A stream without Nagle's delay
@@ -36,7 +36,7 @@ impl fmt::Display for Transport {
     }
 }
 
-/// Who decides when the next message is due.
+/// Pacing of the messages.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pacing {
     /// An absolute schedule, with fine timers; no sleep when back to back

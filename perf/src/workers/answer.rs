@@ -21,7 +21,7 @@ pub const KEY_PONG: &str = "test/pong";
 /// The measured message whose answer the stall delays.
 const STALLED: u64 = 100;
 
-/// How messages are sent.
+/// Quality of service of the messages.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Quality {
     /// Let messages share batches instead of sending each at once

@@ -64,7 +64,7 @@ impl Worker {
 pub struct Subscribe {
     /// Payload of a message in bytes
     pub size: usize,
-    /// How many programs publish
+    /// Number of programs that publish
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=i64::from(PUBLISHERS_MAX)))]
     pub publishers: u16,

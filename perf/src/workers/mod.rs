@@ -28,7 +28,7 @@ use clap::Subcommand;
 use zonda_program::{Failure, finish};
 use zonda_router::daemon::{self, DaemonArgs};
 
-/// What a process that was started again does.
+/// Task of a process that was started again.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Worker {
     /// Worker: forward, as `zonda router` does

@@ -31,7 +31,7 @@ pub struct OneWay {
     size: usize,
     #[command(flatten)]
     timing: Timing,
-    /// Where one session listens is where the other connects
+    /// Endpoints: one session listens where the other one connects
     #[command(flatten)]
     connection: Connection,
 }

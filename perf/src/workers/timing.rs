@@ -13,7 +13,7 @@ use crate::scenario::rates::rate;
 /// The time that a sleep may take longer than requested; the rest of a pause is a busy wait.
 const SLEEP_SLACK: Duration = Duration::from_micros(100);
 
-/// How long, and how often.
+/// Duration and rate.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Timing {
     /// Record for this long

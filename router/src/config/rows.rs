@@ -3,7 +3,7 @@
 //! The table of configuration keys. A row is: path, kind of values, default (JSON5), support by
 //! this node, description; and `=> field: type, reader` for keys that the node reads, which are
 //! fields of [`Settings`]. These rows define the typed settings, the checks, `--print-config` and
-//! `docs/configuration.md`: to add a key, or to honour one, change one row.
+//! `docs/reference/configuration.md`: to add a key, or to honour one, change one row.
 
 use std::{net::SocketAddr, time::Duration};
 

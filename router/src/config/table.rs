@@ -24,7 +24,7 @@ names the nearest valid one. Nothing is ignored silently: what is not honoured i
 Values come from these places, the later wins: the program's defaults, the file (`-c FILE`, else the one that the environment variable
 `ZENOH_CONFIG` names), the environment variable `ZONDA_CFG` (`key/path:json5;key/path:json5`), flags, `--cfg 'key/path:json5'`. `zondad` also follows the
 variables of ROS 2's router: `ZENOH_ROUTER_CONFIG_URI` names a file that goes before the one of `ZENOH_CONFIG`, and `ZENOH_CONFIG_OVERRIDE`
-(`key/path=json5;key/path=json5`) wins over the file ([ros2.md](ros2.md)).
+(`key/path=json5;key/path=json5`) wins over the file ([ros2.md](../guides/ros2.md)).
 
 `zondad`, `zonda` and the examples tell with `--check-config` what is wrong, and with `--print-config` the values that take effect, each with where it comes from; secrets, and
 whatever a free-form section has below `private`, are hidden. A check opens every file that is named (certificates, keys, the list of users, `__config__` of plugins), sees whether keys and
@@ -78,7 +78,7 @@ fn document() -> String {
 
 #[test]
 fn every_key_is_documented_as_it_is() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/configuration.md");
     let document = document();
     if std::env::var_os("ZONDA_WRITE_DOCS").is_some() {
         std::fs::write(&file, &document).expect("the folder of the documentation is writable");
@@ -86,7 +86,7 @@ fn every_key_is_documented_as_it_is() {
     let found = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         found == document,
-        "docs/configuration.md is not what the table of keys says; write it anew with: \
+        "docs/reference/configuration.md is not what the table of keys says; write it anew with: \
          ZONDA_WRITE_DOCS=1 cargo test -p zonda-router documented"
     );
 }
@@ -110,7 +110,7 @@ fn options() -> String {
 
 #[test]
 fn every_option_of_an_endpoint_is_documented_as_it_is() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/links.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/concepts/links.md");
     let page = std::fs::read_to_string(&file).expect("the page about links");
     let (before, rest) = page.split_once(OPTIONS.0).expect("the table begins");
     let (found, after) = rest.split_once(OPTIONS.1).expect("the table ends");
@@ -121,7 +121,7 @@ fn every_option_of_an_endpoint_is_documented_as_it_is() {
     }
     assert!(
         found == options,
-        "the options in docs/links.md are not those of the table in zonda-transport; write them anew with: \
+        "the options in docs/concepts/links.md are not those of the table in zonda-transport; write them anew with: \
          ZONDA_WRITE_DOCS=1 cargo test -p zonda-router documented"
     );
 }

@@ -14,7 +14,7 @@ use crate::config::parse_endpoint;
 /// Returns the help of `--runtime`, with the names of the available runtimes.
 fn runtime_help() -> String {
     let (names, default) = (RuntimeKind::available_names(), RuntimeKind::default());
-    format!("What the node's tasks run on, of {names} [default: {default}]")
+    format!("Runtime of the node's tasks, of {names} [default: {default}]")
 }
 
 const HELP: &str = "\
@@ -56,7 +56,7 @@ pub struct DaemonArgs {
     /// Id of the node, up to 32 hexadecimal digits [default: random]
     #[arg(short, long, value_name = "HEX", help_heading = "Connection")]
     pub id: Option<ZenohId>,
-    /// Neither look for others by multicast nor answer those who do
+    /// Neither search for nodes by multicast nor answer their searches
     #[arg(long, help_heading = "Connection")]
     pub no_multicast_scouting: bool,
 
@@ -75,7 +75,7 @@ pub struct DaemonArgs {
     /// Do not stamp messages that come without a timestamp
     #[arg(long, help_heading = "Configuration")]
     pub no_timestamp: bool,
-    /// What others may do in the admin space
+    /// Permissions of other nodes in the admin space
     #[arg(
         long,
         value_name = "RIGHTS",
@@ -84,7 +84,7 @@ pub struct DaemonArgs {
     )]
     pub adminspace_permissions: Option<Permissions>,
 
-    /// What the node's tasks run on
+    /// Runtime of the node's tasks
     #[arg(long, value_name = "NAME", help = runtime_help(), help_heading = "Runtime and output")]
     pub runtime: Option<RuntimeKind>,
     /// Print one JSON object per line instead of text
@@ -102,7 +102,7 @@ pub struct DaemonArgs {
         help_heading = "Accepted for compatibility"
     )]
     pub plugin: Vec<String>,
-    /// Where to look for plugins (accepted, no effect yet; repeatable)
+    /// Folder of plugins (accepted, no effect yet; repeatable)
     #[arg(long, value_name = "DIR", help_heading = "Accepted for compatibility")]
     pub plugin_search_dir: Vec<PathBuf>,
     /// Count messages per link (accepted, no effect yet)

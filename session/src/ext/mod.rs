@@ -12,7 +12,7 @@
 //! ([`MissDetectionConfig`]) and announces itself by a liveliness token. An [`AdvancedSubscriber`]
 //! queries such publishers for samples from before its declaration ([`HistoryConfig`]) and for lost
 //! samples ([`RecoveryConfig`]); it reports samples that cannot be recovered to its [miss
-//! listeners](AdvancedSubscriber::sample_miss_listener). `docs/ext.md` explains each part and its
+//! listeners](AdvancedSubscriber::sample_miss_listener). `docs/concepts/ext.md` explains each part and its
 //! limits.
 
 mod answering;
@@ -41,7 +41,7 @@ mod ticker;
 
 /// The programs in the document compile.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/ext.md")]
+#[doc = include_str!("../../../docs/concepts/ext.md")]
 struct Document;
 
 pub use cache_config::{CacheConfig, RepliesConfig};

@@ -246,7 +246,7 @@ macro_rules! matter_setters {
         ///
         /// let session = zonda::open(Config::peer().listen(["tcp/127.0.0.1:0"])).wait()?;
         /// let (sender, receiver) = channel();
-        /// let get = session.get("nobody/answers").on_end(move |end| {
+        /// let get = session.get("demo/unanswered").on_end(move |end| {
         ///     let _ = sender.send(*end);
         /// });
         /// assert_eq!(get.wait()?.iter().count(), 0);

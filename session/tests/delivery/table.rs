@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The table of `docs/delivery.md`.
+//! The table of `docs/concepts/delivery.md`.
 
 use zonda::qos::CongestionControl;
 use zonda::{Outcome, PublishError};
@@ -55,7 +55,7 @@ pub struct Table(Vec<Vec<String>>);
 
 impl Table {
     pub fn read() -> Table {
-        let text = include_str!("../../../docs/delivery.md");
+        let text = include_str!("../../../docs/concepts/delivery.md");
         let cells = |line: &str| -> Vec<String> {
             let inside = line.trim_matches('|').split('|');
             inside.map(|cell| cell.trim().to_owned()).collect()

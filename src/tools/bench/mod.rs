@@ -53,10 +53,10 @@ pub struct Bench {
     )]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=64 << 20))]
     sizes: Vec<u32>,
-    /// How long each figure is measured
+    /// Duration of each measurement
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = some_seconds)]
     seconds: Duration,
-    /// How long a node that serves is looked for
+    /// Time to look for a node that serves
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     wait: Duration,
     /// The id of the node that serves, if there are several

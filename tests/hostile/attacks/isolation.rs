@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ordinary trouble instead of attacks: neighbours that stop, read slowly, all start at once, or
 //! whose links break. The other neighbours must hardly notice. The same cases run against the
-//! reference's router: `docs/reliability.md` has both tables.
+//! reference's router: `docs/concepts/reliability.md` has both tables.
 
 use std::collections::VecDeque;
 use std::net::Shutdown;

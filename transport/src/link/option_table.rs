@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Table of the options of endpoints: the part of the endpoint each stands in, the kinds of link it
-//! is for, its meaning. The parser of the user's endpoints, the warnings and docs/links.md are made
+//! is for, its meaning. The parser of the user's endpoints, the warnings and docs/concepts/links.md are made
 //! from it. Locators from another node are not checked against it: that node may know options that
 //! this one does not.
 

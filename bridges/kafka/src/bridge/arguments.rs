@@ -21,7 +21,7 @@ pub struct BridgeArgs {
     /// Tell everything that is wrong with the configuration, and exit: 0 if nothing is wrong, else 2
     #[arg(long)]
     pub check_config: bool,
-    /// How long to wait at the end for the broker to take what is queued, in seconds
+    /// Time to wait at the end until the broker has taken all queued messages, in seconds
     #[arg(long, value_name = "S", default_value_t = 30)]
     pub end_seconds: u32,
 }

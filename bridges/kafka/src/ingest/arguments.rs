@@ -23,7 +23,7 @@ use crate::sink::{KafkaSink, Sink, ZondaSink};
 /// Descriptors that are reserved for the broker, the log and the runtime.
 const SPARE: u64 = 128;
 
-/// Where messages go.
+/// Destination of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SinkKind {
     /// A topic of Kafka
@@ -52,10 +52,10 @@ pub struct IngestArgs {
     /// Address to listen on; port 0 takes any free one
     #[arg(short, long, value_name = "ADDRESS", default_value = "127.0.0.1:18080")]
     pub listen: SocketAddr,
-    /// What the server runs on
+    /// Runtime of the server
     #[arg(long, value_name = "NAME", help = runtime_help(), default_value_t = On::Runtime(RuntimeKind::default()))]
     pub runtime: On,
-    /// Where messages go
+    /// Destination of the messages
     #[arg(long, value_name = "SINK", default_value = "kafka")]
     pub sink: SinkKind,
     /// When a message is acknowledged, with --sink kafka
@@ -82,22 +82,22 @@ pub struct IngestArgs {
     /// The most connections, of which one address has at most three quarters [default: what the limit of open files leaves]
     #[arg(long, value_name = "N")]
     pub connections_max: Option<u64>,
-    /// How long a client may take for one request, in seconds
+    /// Time limit for one request of a client, in seconds
     #[arg(long, value_name = "S", default_value_t = 10)]
     pub request_seconds: u32,
-    /// How long a client may be silent between two requests, in seconds
+    /// Time limit between two requests of a client, in seconds
     #[arg(long, value_name = "S", default_value_t = 60)]
     pub idle_seconds: u32,
-    /// How long to wait at the end for the broker to take what was acknowledged, in seconds
+    /// Time to wait at the end until the broker has taken all acknowledged messages, in seconds
     #[arg(long, value_name = "S", default_value_t = 30)]
     pub end_seconds: u32,
-    /// How messages reach the broker
+    /// Options of the producer
     #[command(flatten)]
     pub producer: ProducerArgs,
 }
 
 fn runtime_help() -> String {
-    format!("What the server runs on, of {}", On::names())
+    format!("Runtime of the server, of {}", On::names())
 }
 
 fn seconds(seconds: u32) -> Duration {

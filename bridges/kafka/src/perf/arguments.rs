@@ -26,7 +26,7 @@ pub struct PerfArgs {
     /// Process of the broker, whose CPU time is shown
     #[arg(long, value_name = "PID", conflicts_with = "mock")]
     pub broker_pid: Option<u32>,
-    /// Where messages go
+    /// Destination of the messages
     #[arg(long, value_name = "SINK", default_value = "kafka")]
     pub sink: SinkKind,
     /// Which servers [default: all]
@@ -35,7 +35,7 @@ pub struct PerfArgs {
     /// Numbers of clients [default: 1,8,64,256; with --minutes and --messages 64]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub connections: Vec<u16>,
-    /// How clients use a connection
+    /// Use of a connection by clients
     #[arg(
         long,
         value_name = "LIST",
@@ -43,7 +43,7 @@ pub struct PerfArgs {
         default_value = "keep-alive,close"
     )]
     pub modes: Vec<Mode>,
-    /// How often each server has its turn
+    /// Number of rounds for each server
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Seconds of each figure
@@ -64,13 +64,13 @@ pub struct PerfArgs {
     /// Instead: load all servers at the same time with a connection per request, so long, and count when accepting stalled
     #[arg(long, value_name = "MINUTES", conflicts_with = "messages", value_parser = minutes)]
     pub minutes: Option<std::time::Duration>,
-    /// What counts as a stall, in milliseconds
+    /// Shortest pause that counts as a stall, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1000, requires = "minutes")]
     pub stall_ms: u32,
     /// Instead: publish so many messages, end the server cleanly or kill it, and look for each of them in the topic
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub messages: Option<u64>,
-    /// How messages reach the broker
+    /// Options of the producer
     #[command(flatten)]
     pub producer: ProducerArgs,
 }

@@ -19,7 +19,7 @@ const REST: Duration = Duration::from_millis(10);
 /// Stack size of a client's thread.
 const STACK: usize = 256 << 10;
 
-/// How long a connection is used.
+/// Lifetime of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
     /// One connection for all requests of a client

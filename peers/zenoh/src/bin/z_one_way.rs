@@ -27,7 +27,7 @@ struct Cli {
     /// Before that, send without recording, in seconds
     #[arg(long, default_value_t = 0.3)]
     warm_up: f64,
-    /// Where one session listens is where the other connects
+    /// Endpoints: one session listens where the other one connects
     #[command(flatten)]
     common: Common,
 }

@@ -18,7 +18,7 @@ struct Cli {
     /// Do not stamp messages that carry no timestamp
     #[arg(long)]
     no_timestamp: bool,
-    /// What others may do in the admin space
+    /// Permissions of other nodes in the admin space
     #[arg(long, value_enum)]
     adminspace_permissions: Option<Permissions>,
     #[command(flatten)]

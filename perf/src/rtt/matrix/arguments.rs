@@ -91,7 +91,7 @@ pub struct Matrix {
     /// The rows of rtt.csv; those of a study are in a folder for each pacing, as parse.py reads all files of a folder
     #[arg(long, value_enum, default_value = "zonda")]
     pub format: Format,
-    /// Where rtt.csv, rtt.json and rtt.html are written
+    /// Folder for rtt.csv, rtt.json and rtt.html
     #[arg(long, value_name = "DIR", default_value = "zonda-rtt")]
     pub out: PathBuf,
 }

@@ -29,13 +29,13 @@ pub struct Plot {
     /// Only rows with messages of this size [default: that of the first row]
     #[arg(long, value_name = "BYTES")]
     size: Option<usize>,
-    /// Whose rows they are
+    /// Format of the rows
     #[arg(long, value_enum, default_value = "zonda")]
     format: Format,
     /// The pacing of rows that do not say theirs, as those of --csv
     #[arg(long, value_enum, default_value = "exact")]
     pacing: Pacing,
-    /// Where rtt.html is written
+    /// Folder for rtt.html
     #[arg(long, value_name = "DIR", default_value = "zonda-rtt")]
     out: PathBuf,
 }

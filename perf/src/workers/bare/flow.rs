@@ -24,7 +24,7 @@ use crate::workers::timing::Pacer;
 pub struct Subscribe {
     /// Payload of a message in bytes
     size: usize,
-    /// How many connections there are, one for each sender
+    /// Number of connections, one for each sender
     #[arg(long, value_name = "N", default_value_t = 1)]
     links: u16,
     /// Milliseconds between two counts
@@ -160,12 +160,12 @@ fn count(mut wire: Wire, counters: &[Counter], at: usize, arrived: &Arrived) -> 
 /// Flags of the relay.
 #[derive(Args, Clone, Debug)]
 pub struct Forward {
-    /// Where the senders connect
+    /// Address to which the senders connect
     place: Place,
-    /// How many send
+    /// Number of senders
     #[arg(long, value_name = "N", default_value_t = 1)]
     senders: u16,
-    /// How many receive
+    /// Number of receivers
     #[arg(long, value_name = "N", default_value_t = 1)]
     receivers: u16,
     #[command(flatten)]

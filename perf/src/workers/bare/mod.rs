@@ -36,7 +36,7 @@ pub enum Worker {
     /// Worker: copy bytes between two connections, the yardstick of a router
     #[command(name = "bare-relay", hide = true)]
     Relay {
-        /// Where the sender connects
+        /// Address to which the sender connects
         place: Place,
         #[command(flatten)]
         means: LinkMaterial,
@@ -70,7 +70,7 @@ impl Worker {
     }
 }
 
-/// Where a yardstick worker finds its other side.
+/// Address of the other side of a yardstick worker.
 #[derive(Args, Clone, Debug)]
 pub struct Side {
     #[command(flatten)]

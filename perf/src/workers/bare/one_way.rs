@@ -18,7 +18,7 @@ use crate::workers::timing::Timing;
 pub struct OneWay {
     /// Payload of a message in bytes
     size: usize,
-    /// Where to listen; port 0 chooses one
+    /// Address to listen on; port 0 chooses a free one
     #[arg(long, value_name = "ENDPOINT")]
     listen: Place,
     /// Without any framing

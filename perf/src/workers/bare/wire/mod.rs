@@ -80,7 +80,7 @@ impl Place {
     }
 }
 
-/// What a link needs to know beside the place.
+/// Data that a link needs in addition to its address.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LinkMaterial {
     /// Certificates, as the configuration of a node names them (repeatable)
