@@ -100,7 +100,7 @@ impl Publisher {
             CongestionControl::Block => Wait::AtMost(PUT_LIMIT),
             _ => Wait::Never,
         };
-        self.face.publish_plain(&plain, wait).into_result()
+        self.face.publish_plain(&plain, None, wait).into_result()
     }
 }
 

@@ -257,7 +257,7 @@ fn watch_the_calls(sizes: &Sizes) {
     let publish = node.publish_async(&key, Locality::Any, &publication, limit);
     block_on(sizes.future("node publish_async", publish)).expect("published");
     let face = node.declare_publisher(&key).expect("declared");
-    let publish = face.publish_async(&publication);
+    let publish = face.publish_async(&publication, limit);
     block_on(sizes.future("publisher face publish_async", publish)).expect("published");
     let close = node.close(limit);
     block_on(sizes.future("node close", close)).expect("closed");

@@ -164,7 +164,7 @@ impl Case {
                 qos: Qos::DATA,
                 reliability: Reliability::Reliable,
             };
-            let put = face.publish_plain(&plain, Limit::Never);
+            let put = face.publish_plain(&plain, None, Limit::Never);
             self.seed.cost(&payload);
             put.unusual.is_none()
         };

@@ -128,30 +128,33 @@ impl PublisherFace {
         result
     }
 
-    /// Publishes like [`PublisherFace::publish`], for a message with only a payload: the heads of
-    /// such messages are prepared, one for each neighbour.
+    /// Publishes like [`PublisherFace::publish`], for a message with only a payload and perhaps its
+    /// `number` at this publisher: the heads of such messages are prepared, one for each neighbour.
     ///
     /// # Blocking
     /// See [`PublisherFace::publish`].
-    pub fn publish_plain(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
-        let label = Unnumbered;
-        self.publish_labelled(NumberedPut { plain, label }, wait)
+    #[inline(always)]
+    pub fn publish_plain(&self, plain: &Plain<'_>, number: Option<u32>, wait: Wait) -> Passing {
+        match number {
+            None => self.send_unnumbered(plain, wait),
+            Some(number) => self.send_numbered(plain, number, wait),
+        }
     }
 
-    /// Publishes like [`PublisherFace::publish_plain`], and sends the message's `number` at this
-    /// publisher along.
-    ///
-    /// # Blocking
-    /// See [`PublisherFace::publish`].
-    pub fn publish_numbered(&self, plain: &Plain<'_>, number: u32, wait: Wait) -> Passing {
+    fn send_unnumbered(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
+        let label = Unnumbered;
+        self.send_plain(NumberedPut { plain, label }, wait)
+    }
+
+    fn send_numbered(&self, plain: &Plain<'_>, number: u32, wait: Wait) -> Passing {
         let label = Number(number);
-        self.publish_labelled(NumberedPut { plain, label }, wait)
+        self.send_plain(NumberedPut { plain, label }, wait)
     }
 
     /// Publishes like [`PublisherFace::publish_plain`] if one neighbour takes the message without
-    /// waiting. Otherwise does nothing and returns `None`: [`PublisherFace::publish_async_within`]
-    /// can wait asynchronously, and reports the cause.
-    pub fn publish_plain_at_once(&self, plain: &Plain<'_>) -> Option<Outcome> {
+    /// waiting. Otherwise does nothing and returns `None`: [`PublisherFace::publish_async`] can wait
+    /// asynchronously, and reports the cause.
+    pub fn try_publish_plain(&self, plain: &Plain<'_>) -> Option<Outcome> {
         let label = Unnumbered;
         let message = NumberedPut { plain, label };
         // a valid cached route, or a new one
@@ -177,25 +180,25 @@ impl PublisherFace {
     }
 
     #[inline(always)]
-    fn publish_labelled<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> Passing {
+    fn send_plain<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> Passing {
         let passing = RECENT.try_with(|slots| {
             let slot = &slots[self.slot()];
             // only this thread uses the slot, and a callback of this call finds it empty
             let mut recent = slot.take().filter(|recent| self.holds(recent))?;
-            let passing = self.publish_prepared(&mut recent, message, wait);
+            let passing = self.send_prepared(&mut recent, message, wait);
             slot.set(Some(recent));
             passing
         });
         match passing {
             Ok(Some(passing)) => passing,
-            _ => self.publish_unprepared(message, wait),
+            _ => self.send_unprepared(message, wait),
         }
     }
 
     /// Publishes with the heads that this thread has; `None` if they do not fit, and nothing was
     /// done.
     #[inline(always)]
-    fn publish_prepared<L: Numbering>(
+    fn send_prepared<L: Numbering>(
         &self,
         recent: &mut ThreadCache,
         message: NumberedPut<'_, L>,
@@ -209,7 +212,7 @@ impl PublisherFace {
 
     /// Prepares the heads and caches them, or publishes without.
     #[inline(never)]
-    fn publish_unprepared<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> Passing {
+    fn send_unprepared<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> Passing {
         let recent = self.at_hand().map_or_else(|| self.renewed_recent(), Ok);
         let mut recent = match recent {
             Ok(recent) => recent,
@@ -218,7 +221,7 @@ impl PublisherFace {
         if L::place(&mut recent.prepared).is_none() {
             self.prepare(&mut recent, message);
         }
-        let passing = self.publish_prepared(&mut recent, message, wait);
+        let passing = self.send_prepared(&mut recent, message, wait);
         let passing =
             passing.unwrap_or_else(|| (self.shared).dispatch_unusual(&recent.way, message, wait));
         self.keep_at_hand(recent);
@@ -278,7 +281,8 @@ impl PublisherFace {
         self.serial as usize % RECENT_MAX
     }
 
-    /// Publishes a message; under congestion control `Block` it waits asynchronously for room.
+    /// Publishes a message; under congestion control `Block` it waits asynchronously for room, at
+    /// most `limit`.
     ///
     /// # Errors
     /// See [`PublisherFace::publish`].
@@ -286,18 +290,6 @@ impl PublisherFace {
     /// # Cancel safety
     /// A future that is dropped has published to some neighbours or to none.
     pub async fn publish_async(
-        &self,
-        publication: &Publication<'_>,
-    ) -> Result<Outcome, PublishError> {
-        self.publish_async_within(publication, self.shared.settings.wait_before_close)
-            .await
-    }
-
-    /// Publishes like [`PublisherFace::publish_async`], waiting at most `limit`.
-    ///
-    /// # Errors
-    /// See [`PublisherFace::publish`].
-    pub async fn publish_async_within(
         &self,
         publication: &Publication<'_>,
         limit: Duration,

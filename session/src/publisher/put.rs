@@ -58,7 +58,10 @@ impl PublisherPutBuilder<'_> {
     pub fn try_publish(self) -> Result<Outcome, PublishError> {
         match self.plain() {
             Some(plain) => {
-                let passing = self.publisher.face.publish_plain(&plain, Limit::Never);
+                let passing = self
+                    .publisher
+                    .face
+                    .publish_plain(&plain, None, Limit::Never);
                 passing.into_result()
             }
             None => self.try_publish_rich(),
@@ -127,10 +130,7 @@ impl<'a> PublisherPutBuilder<'a> {
             ..
         } = self.publisher;
         let limit = patience(service.congestion_control, *limit);
-        match number {
-            None => face.publish_plain(plain, limit),
-            Some(number) => face.publish_numbered(plain, number, limit),
-        }
+        face.publish_plain(plain, number, limit)
     }
 
     #[inline(always)]
@@ -150,7 +150,7 @@ impl<'a> PublisherPutBuilder<'a> {
         let face = &self.publisher.face;
         let at_once = self
             .plain()
-            .and_then(|plain| face.publish_plain_at_once(&plain));
+            .and_then(|plain| face.try_publish_plain(&plain));
         if let Some(outcome) = at_once {
             return Publishing::at_once(Ok(outcome));
         }
@@ -158,7 +158,7 @@ impl<'a> PublisherPutBuilder<'a> {
             let face = &self.publisher.face;
             let message = self.rich_mut();
             let limit = message.limit;
-            forgive_drop(face.publish_async_within(&message.view()?, limit).await)
+            forgive_drop(face.publish_async(&message.view()?, limit).await)
         })
     }
 }
