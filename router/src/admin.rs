@@ -3,7 +3,7 @@
 //! The admin space: its root with this node's id and connections as JSON, and the
 //! [reports](reports) below.
 
-pub(crate) mod kept;
+pub(crate) mod report_cache;
 mod reports;
 
 use std::{sync::Arc, time::Instant};
@@ -12,11 +12,11 @@ use serde_json::json;
 use zonda_codec::{Encoding, KeyExpr, Qos, Reliability, encoding};
 
 use crate::{
-    admin::{kept::Report, reports::Asked},
+    admin::{report_cache::Report, reports::ReportQuery},
     model::{Publication, SampleKind, Value},
     node::{
         shared::Shared,
-        state::{Described, State},
+        state::{CachedAnswer, State},
     },
     query::{After, Call},
     table::LocalBranch,
@@ -62,7 +62,7 @@ impl Shared {
         };
         match self.this.upgrade().filter(|_| !reports.is_empty()) {
             Some(node) => {
-                let asked = Asked::new(node, branch, reports);
+                let asked = ReportQuery::new(node, branch, reports);
                 after.calls.push(Call::Later(Box::new(|| asked.answer())));
             }
             None => state.table.finish_branch(branch.face, branch.rid),
@@ -105,7 +105,7 @@ impl Shared {
         let text: Arc<str> = self.describe(state).to_string().into();
         let at = Instant::now();
         let took = at.saturating_duration_since(now);
-        state.described = Some(Described {
+        state.described = Some(CachedAnswer {
             text: Arc::clone(&text),
             at,
             took,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use zonda_codec::{CongestionControl, Priority, Qos, Reliability, SourceInfo, Timestamp};
 use zonda_router::config::ServiceGiven;
-pub(crate) use zonda_router::node::Passing;
+pub(crate) use zonda_router::node::SendResult;
 use zonda_router::node::{Outcome, Publication, PublishError, SampleKind, Wait as Limit};
 
 use crate::bytes::{Encoding, ZBytes};
@@ -170,7 +170,7 @@ pub(crate) fn forgive_drop<T: Given>(
 
 /// Returns the result of a publication.
 #[inline(always)]
-pub(crate) fn given<T: Given>(passing: Passing) -> Result<T, PublishError> {
+pub(crate) fn given<T: Given>(passing: SendResult) -> Result<T, PublishError> {
     match passing.unusual {
         None => Ok(T::of(passing.passed.into())),
         Some(unusual) => forgive_drop(*unusual),
@@ -179,7 +179,7 @@ pub(crate) fn given<T: Given>(passing: Passing) -> Result<T, PublishError> {
 
 /// Returns the result of a publication without a value, or any error.
 #[inline(always)]
-pub(crate) fn passed(passing: Passing) -> crate::Result<()> {
+pub(crate) fn passed(passing: SendResult) -> crate::Result<()> {
     match passing.unusual {
         None => Ok(()),
         Some(result) => unusual(*result),

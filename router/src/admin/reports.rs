@@ -13,7 +13,7 @@ use serde_json::json;
 use zonda_codec::KeyExpr;
 
 use crate::{
-    admin::{AdminText, kept::Report},
+    admin::{AdminText, report_cache::Report},
     metrics,
     node::{handle::Node, limits::LimitStatus, shared::Shared, state::State},
     query::After,
@@ -21,20 +21,20 @@ use crate::{
 };
 
 /// A query for reports, to be answered without a lock.
-pub(crate) struct Asked {
+pub(crate) struct ReportQuery {
     node: Arc<Shared>,
     branch: LocalBranch,
     reports: Vec<(Report, KeyExpr<'static>)>,
 }
 
-impl Asked {
+impl ReportQuery {
     pub(crate) fn new(
         node: Arc<Shared>,
         branch: &LocalBranch,
         reports: Vec<(Report, KeyExpr<'static>)>,
     ) -> Self {
         let branch = branch.clone();
-        Asked {
+        ReportQuery {
             node,
             branch,
             reports,
@@ -43,7 +43,7 @@ impl Asked {
 
     /// Replies with each report, and ends the admin space's part of the query.
     pub(crate) fn answer(self) {
-        let Asked {
+        let ReportQuery {
             node,
             branch,
             reports,

@@ -32,7 +32,7 @@ use crate::{
         outboxes::InOrder,
     },
     node::{shared::Shared, state::State},
-    table::{FaceId, Takers},
+    table::{FaceId, Recipients},
 };
 
 /// Pause of a source for a lane over its limit before the outbox parks the messages.
@@ -248,14 +248,14 @@ impl Shared {
 
 impl State {
     /// Returns true if no node waits but the one behind `outbox`.
-    fn is_alone(&self, takers: Takers, outbox: &Outbox) -> bool {
+    fn is_alone(&self, takers: Recipients, outbox: &Outbox) -> bool {
         match takers {
-            Takers::None => true,
-            Takers::One(face) => {
+            Recipients::None => true,
+            Recipients::One(face) => {
                 let face = self.faces.get(&face);
                 face.is_some_and(|face| std::ptr::eq(&*face.outbox, outbox))
             }
-            Takers::Several => false,
+            Recipients::Several => false,
         }
     }
 }

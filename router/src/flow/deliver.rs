@@ -22,7 +22,7 @@ use crate::{
     flow::{
         congestion::{Congestion, Load},
         outboxes::Outboxes,
-        passing::Passed,
+        send_result::Accepted,
     },
     model::Value,
 };
@@ -141,7 +141,7 @@ pub(crate) fn append<'a>(
     reliability: Reliability,
     head: &impl Encode,
     payload: &[u8],
-) -> Result<Passed, VisitedLane<'a>> {
+) -> Result<Accepted, VisitedLane<'a>> {
     if qos.is_express() {
         return Err(VisitedLane::NONE);
     }
@@ -156,7 +156,7 @@ pub(crate) fn offer<E: Encode>(
     outbox: &Outbox,
     qos: Qos,
     message: &Outgoing<'_, E>,
-) -> Result<Passed, Refused> {
+) -> Result<Accepted, Refused> {
     offer_in(VisitedLane::NONE, outbox, qos, message)
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn offer_in<'a, E: Encode>(
     outbox: &'a Outbox,
     qos: Qos,
     message: &Outgoing<'_, E>,
-) -> Result<Passed, Refused> {
+) -> Result<Accepted, Refused> {
     let (overflow, write) = terms(qos);
     let sent = outbox.enqueue_in(visit, qos.priority(), overflow, write, message)?;
     Ok(passed(sent.is_written))
@@ -183,7 +183,7 @@ pub(crate) fn offer_later<E: Encode>(
 }
 
 /// Flushes after [`offer_later`].
-pub(crate) fn write(outbox: &Outbox, qos: Qos, sent: Sent) -> Passed {
+pub(crate) fn write(outbox: &Outbox, qos: Qos, sent: Sent) -> Accepted {
     passed(outbox.maybe_flush(terms(qos).1, sent))
 }
 
@@ -195,10 +195,10 @@ fn terms(qos: Qos) -> (Overflow, Write) {
 }
 
 #[inline(always)]
-fn passed(is_written: bool) -> Passed {
+fn passed(is_written: bool) -> Accepted {
     match is_written {
-        true => Passed::Sent,
-        false => Passed::Queued,
+        true => Accepted::Sent,
+        false => Accepted::Queued,
     }
 }
 

@@ -39,7 +39,7 @@ use crate::{
         run::RunForwarder,
     },
     hlc::TooFarAhead,
-    hooks::{Hooked, seen},
+    hooks::{FilteredRoute, seen},
     node::{
         log::{log, log_too_large},
         shared::{Shared, first},
@@ -140,7 +140,7 @@ impl Inbound {
         let looked = key.and_then(|key| {
             let (table, node_id) = (&mut state.table, push.node_id);
             let mut looking = RouteLookup::from_neighbour(table, self.face, node_id, key)?;
-            let route = self.shared.look_on(&mut state, &mut looking);
+            let route = self.shared.resume(&mut state, &mut looking);
             Some(route.ok_or_else(|| Box::new(looking)))
         });
         // logs and caches are handled without the lock
@@ -189,11 +189,11 @@ impl Inbound {
 
     /// Continues the search for the route of the parked message, and delivers the message once the
     /// route is found.
-    fn look_on(&mut self) {
+    fn resume(&mut self) {
         let Some(mut parked) = self.parked.take() else {
             return;
         };
-        let Some(route) = parked.look_on(&self.shared) else {
+        let Some(route) = parked.resume(&self.shared) else {
             self.answering = !self.outbox.is_closed();
             self.parked = self.answering.then_some(parked);
             return;
@@ -384,7 +384,7 @@ impl Incoming<'_> {
     /// Forwards the message along a route on which hooks check it.
     #[cold]
     #[inline(never)]
-    fn pass_checked(&self, hooked: &Hooked, shared: &Shared, burst: &mut ReadCycle) {
+    fn pass_checked(&self, hooked: &FilteredRoute, shared: &Shared, burst: &mut ReadCycle) {
         // the ways are of one message, which has one timestamp
         let Ok(stamped) = self.stamp(shared, burst) else {
             return;
@@ -477,7 +477,7 @@ impl Handler for Inbound {
     async fn burst_end(&mut self) {
         // continue one slice of whatever the neighbour's messages wait for
         if self.parked.is_some() {
-            self.look_on();
+            self.resume();
         } else if let Some(mut parked) = self.parked_question.take() {
             let done = parked.take(&self.shared, self.face, &mut self.burst);
             self.answering = !done && !self.outbox.is_closed();

@@ -15,7 +15,7 @@ use crate::{
         read_cycle::ReadCycle,
         route::{Hop, Route},
     },
-    hooks::{Checks, Hooked, LinkFacts},
+    hooks::{FilteredRoute, LinkFacts, RouteFilters},
     node::{shared::Shared, state::State},
     scouting::this_host,
     table::{FaceId, ForwardingTable, QuerySearch, Reach, RouteSearch, scouting::Interface},
@@ -65,7 +65,7 @@ impl RouteLookup {
 
 impl Shared {
     /// Searches for one slice; `None` if the search is not complete.
-    pub(crate) fn look_on(
+    pub(crate) fn resume(
         &self,
         state: &mut State,
         looking: &mut RouteLookup,
@@ -103,7 +103,7 @@ impl Shared {
         let standing = faces.iter().filter(|face| state.faces.contains_key(face));
         let egress = standing.map(|&face| checks(face, Flow::Egress)).collect();
         let (validity, key) = (Arc::clone(&route.validity), route.key.clone());
-        match Hooked::new(route, ingress, egress) {
+        match FilteredRoute::new(route, ingress, egress) {
             Err(route) => route,
             Ok(hooked) => Route {
                 validity,
@@ -123,9 +123,9 @@ impl Shared {
         face: FaceId,
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
-    ) -> Checks {
+    ) -> RouteFilters {
         let Some(face) = state.faces.get(&face).filter(|_| !self.hooks.is_empty()) else {
-            return Checks::default();
+            return RouteFilters::default();
         };
         let places = face.places();
         let local = places.iter().map(|(local, _)| local);
@@ -149,7 +149,7 @@ impl Shared {
         mut looking: RouteLookup,
     ) -> Arc<Route> {
         loop {
-            if let Some(route) = self.look_on(state, &mut looking) {
+            if let Some(route) = self.resume(state, &mut looking) {
                 return route;
             }
             MutexGuard::bump(state);
@@ -230,9 +230,9 @@ impl PendingMessage {
     }
 
     /// Searches for one slice; `None` if the search is not complete.
-    pub(crate) fn look_on(&mut self, shared: &Shared) -> Option<Arc<Route>> {
+    pub(crate) fn resume(&mut self, shared: &Shared) -> Option<Arc<Route>> {
         let mut state = shared.state.lock();
-        let route = shared.look_on(&mut state, &mut self.looking);
+        let route = shared.resume(&mut state, &mut self.looking);
         MutexGuard::unlock_fair(state);
         route
     }

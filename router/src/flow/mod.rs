@@ -3,7 +3,7 @@
 //! Data messages: from a publisher of this node or a connection's reading task, along a route, to
 //! subscribers and neighbours.
 //!
-//! - `publisher`, `publish`, `plain`: the path of a publishing thread, with `head`, `label`,
+//! - `publisher`, `publish`, `plain`: the path of a publishing thread, with `head`, `numbering`,
 //!   `passing` and `way`; `tally` counts the messages;
 //! - `inbound`: the handler of a connection's reading task, for one message at a time; `run`: for
 //!   many messages that are alike; `sheet`: encodes their copies once for several neighbours;
@@ -32,7 +32,6 @@ pub(crate) mod key_cache;
 pub(crate) mod lookup;
 pub(crate) mod numbering;
 pub(crate) mod outboxes;
-pub(crate) mod passing;
 pub(crate) mod plain;
 pub(crate) mod publish;
 pub(crate) mod publisher;
@@ -41,5 +40,6 @@ pub(crate) mod receiving;
 pub(crate) mod resolve;
 pub(crate) mod route;
 pub(crate) mod run;
+pub(crate) mod send_result;
 pub(crate) mod stamp;
 pub(crate) mod tally;

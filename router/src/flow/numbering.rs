@@ -9,8 +9,8 @@ use zonda_codec::{
 
 use crate::{
     flow::{
-        passing::Plain,
         plain::{HeaderTemplates, KindTemplates},
+        send_result::Plain,
     },
     model::Publication,
 };
@@ -19,14 +19,14 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NumberedPut<'a, L> {
     pub(crate) plain: &'a Plain<'a>,
-    pub(crate) label: L,
+    pub(crate) numbering: L,
 }
 
 impl<'a, L: Numbering> NumberedPut<'a, L> {
     /// Converts to a publication for the general path, published by `source`.
     pub(crate) fn publication(&self, source: EntityGlobalId) -> Publication<'a> {
         Publication {
-            source_info: self.label.source_info(source),
+            source_info: self.numbering.source_info(source),
             ..(*self.plain).into()
         }
     }

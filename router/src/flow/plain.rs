@@ -18,8 +18,8 @@ use crate::{
         deliver,
         head::MESSAGE_BYTES_MAX,
         numbering::{Number, NumberedPut, Numbering, Unnumbered},
-        passing::{Passed, Passing, Plain},
         route::Hop,
+        send_result::{Accepted, Plain, SendResult},
         tally::Tally,
     },
     model::{Outcome, PublishError, Wait},
@@ -60,7 +60,7 @@ impl<L: Numbering> KindTemplates<L> {
         way: &CachedRoute,
         message: NumberedPut<'_, L>,
     ) -> KindTemplates<L> {
-        let (NumberedPut { plain, label }, route) = (message, &way.route);
+        let (NumberedPut { plain, numbering }, route) = (message, &way.route);
         // stamps, hooks, local subscribers and `BlockFirst` need the general path
         let simple = plain.qos.congestion_control() != CongestionControl::BlockFirst;
         let short = simple && !shared.stamps && route.local.is_empty() && route.hooked.is_none();
@@ -76,10 +76,10 @@ impl<L: Numbering> KindTemplates<L> {
             qos: plain.qos,
             encoding: plain.encoding,
             payload_len: 0,
-            shared: label.shared(),
+            shared: numbering.shared(),
             ready: ready.flatten(),
         };
-        heads.complete(0, label);
+        heads.complete(0, numbering);
         heads
     }
 
@@ -90,12 +90,12 @@ impl<L: Numbering> KindTemplates<L> {
         message: NumberedPut<'_, L>,
         payload_len: usize,
     ) -> Option<&[HopTemplate<L::Head>]> {
-        let NumberedPut { plain, label } = message;
+        let NumberedPut { plain, numbering } = message;
         if self.qos != plain.qos || self.encoding != plain.encoding {
             return None;
         }
-        let is_complete = self.payload_len == payload_len && self.shared == label.shared();
-        if !is_complete && !self.complete(payload_len, label) {
+        let is_complete = self.payload_len == payload_len && self.shared == numbering.shared();
+        if !is_complete && !self.complete(payload_len, numbering) {
             return None;
         }
         self.ready.as_deref()
@@ -103,13 +103,13 @@ impl<L: Numbering> KindTemplates<L> {
 
     /// Updates the length and the label in all heads; returns true on success.
     #[inline(never)]
-    fn complete(&mut self, payload_len: usize, label: L) -> bool {
+    fn complete(&mut self, payload_len: usize, numbering: L) -> bool {
         if payload_len > MESSAGE_BYTES_MAX {
             return false;
         }
-        (self.payload_len, self.shared) = (payload_len, label.shared());
+        (self.payload_len, self.shared) = (payload_len, numbering.shared());
         let mut ready = self.ready.iter_mut().flatten();
-        let done = ready.all(|one| label.complete(&mut one.head, payload_len).is_some());
+        let done = ready.all(|one| numbering.complete(&mut one.head, payload_len).is_some());
         if !done {
             // some heads have the new length, some the old one
             self.ready = None;
@@ -129,7 +129,7 @@ impl Shared {
         message: NumberedPut<'_, L>,
         payload: &[u8],
         wait: Wait,
-    ) -> Passing {
+    ) -> SendResult {
         match self.append(ready, message, payload) {
             Ok(passed) => taken(way, passed, payload.len()),
             Err(visit) => self.dispatch_long(visit, way, ready, message, wait),
@@ -144,15 +144,15 @@ impl Shared {
         ready: &'a [HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
         payload: &[u8],
-    ) -> Result<Passed, VisitedLane<'a>> {
+    ) -> Result<Accepted, VisitedLane<'a>> {
         let [HopTemplate { outbox, head }] = ready else {
             return Err(VisitedLane::NONE);
         };
         if self.is_closed() {
             return Err(VisitedLane::NONE);
         }
-        let NumberedPut { plain, label } = message;
-        let head = label.front(head);
+        let NumberedPut { plain, numbering } = message;
+        let head = numbering.front(head);
         deliver::append(outbox, plain.qos, plain.reliability, &head, payload)
     }
 
@@ -166,7 +166,7 @@ impl Shared {
         ready: &'a [HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
         wait: Wait,
-    ) -> Passing {
+    ) -> SendResult {
         // a closed node and any other number of neighbours have paths of their own
         if self.is_closed() {
             drop(visit);
@@ -182,7 +182,7 @@ impl Shared {
                 let rest = Rest {
                     index: 0,
                     refused,
-                    passed: Passed::Sent,
+                    passed: Accepted::Sent,
                 };
                 self.dispatch_refused(way, &rest, message, wait)
             }
@@ -197,15 +197,15 @@ impl Shared {
         ready: &[HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
         wait: Wait,
-    ) -> Passing {
+    ) -> SendResult {
         // the outcome is the worst of all neighbours
         let mut passed = match ready {
-            [] => Passed::Nobody,
-            _ => Passed::Sent,
+            [] => Accepted::NoSubscriber,
+            _ => Accepted::Sent,
         };
         for (index, one) in ready.iter().enumerate() {
             match one.offer(VisitedLane::NONE, message) {
-                Ok(Passed::Queued) => passed = Passed::Queued,
+                Ok(Accepted::Queued) => passed = Accepted::Queued,
                 Ok(_) => {}
                 Err(refused) => {
                     let rest = Rest {
@@ -229,7 +229,7 @@ impl Shared {
         ready: &[HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
         payload: &[u8],
-    ) -> Option<Passed> {
+    ) -> Option<Accepted> {
         let passed = match self.append(ready, message, payload) {
             Ok(passed) => passed,
             Err(visit) => self.offer_at_once(visit, ready, message)?,
@@ -244,7 +244,7 @@ impl Shared {
         visit: VisitedLane<'a>,
         ready: &'a [HopTemplate<L::Head>],
         message: NumberedPut<'_, L>,
-    ) -> Option<Passed> {
+    ) -> Option<Accepted> {
         match ready {
             [one] if !self.is_closed() => one.offer(visit, message).ok(),
             _ => None,
@@ -257,7 +257,7 @@ impl Shared {
         way: &CachedRoute,
         message: NumberedPut<'_, L>,
         wait: Wait,
-    ) -> Passing {
+    ) -> SendResult {
         let result = self.dispatch(&way.route, &message.publication(way.source), wait);
         unusual(result, message.plain, &way.tally)
     }
@@ -269,7 +269,7 @@ impl Shared {
         rest: &Rest,
         message: NumberedPut<'_, L>,
         wait: Wait,
-    ) -> Passing {
+    ) -> SendResult {
         let publication = message.publication(way.source);
         let hops = way.route.remote.get(rest.index..).unwrap_or_default();
         let passed = rest.passed.into();
@@ -284,7 +284,7 @@ struct Rest {
     index: usize,
     refused: Refused,
     /// Fate of the message at the neighbours before.
-    passed: Passed,
+    passed: Accepted,
 }
 
 impl<H> HopTemplate<H> {
@@ -294,11 +294,11 @@ impl<H> HopTemplate<H> {
         &'a self,
         visit: VisitedLane<'a>,
         message: NumberedPut<'_, L>,
-    ) -> Result<Passed, Refused> {
-        let NumberedPut { plain, label } = message;
+    ) -> Result<Accepted, Refused> {
+        let NumberedPut { plain, numbering } = message;
         let outgoing = Outgoing {
             reliability: plain.reliability,
-            head: &label.front(&self.head),
+            head: &numbering.front(&self.head),
             payload: plain.payload.into(),
         };
         deliver::offer_in(visit, &self.outbox, plain.qos, &outgoing)
@@ -307,9 +307,9 @@ impl<H> HopTemplate<H> {
 
 /// Counts a message that each neighbour took.
 #[inline(always)]
-fn taken(way: &CachedRoute, passed: Passed, bytes: usize) -> Passing {
+fn taken(way: &CachedRoute, passed: Accepted, bytes: usize) -> SendResult {
     way.tally.count(passed, bytes);
-    Passing {
+    SendResult {
         passed,
         unusual: None,
     }
@@ -317,22 +317,22 @@ fn taken(way: &CachedRoute, passed: Passed, bytes: usize) -> Passing {
 
 /// Counts the result, and returns it in two registers.
 #[cold]
-fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tally) -> Passing {
+fn unusual(result: Result<Outcome, PublishError>, plain: &Plain<'_>, tally: &Tally) -> SendResult {
     let bytes = plain.payload.size();
     let passed = match result {
-        Ok(Outcome::Sent) => Passed::Sent,
-        Ok(Outcome::Queued) => Passed::Queued,
-        Ok(Outcome::NoSubscriber) => Passed::Nobody,
+        Ok(Outcome::Sent) => Accepted::Sent,
+        Ok(Outcome::Queued) => Accepted::Queued,
+        Ok(Outcome::NoSubscriber) => Accepted::NoSubscriber,
         other => {
             tally.count_other(bytes, &other);
-            return Passing {
-                passed: Passed::Queued,
+            return SendResult {
+                passed: Accepted::Queued,
                 unusual: Some(Box::new(other)),
             };
         }
     };
     tally.count(passed, bytes);
-    Passing {
+    SendResult {
         passed,
         unusual: None,
     }

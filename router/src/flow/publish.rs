@@ -22,11 +22,11 @@ use crate::{
     flow::{
         deliver,
         head::{HEADERS_BYTES_MAX, MESSAGE_BYTES_MAX, body},
-        passing::Passed,
         receiving::{Deliveries, Delivery, Opened},
         route::{Hop, Route},
+        send_result::Accepted,
     },
-    hooks::Hooked,
+    hooks::FilteredRoute,
     model::{Outcome, Publication, PublishError, SampleKind, Value, Wait},
     node::{clock::ntp64_now, log::log_panic, shared::Shared},
 };
@@ -40,7 +40,7 @@ struct Sending<'a> {
 impl Sending<'_> {
     /// Queues the message for one neighbour.
     #[inline]
-    fn offer(&self, hop: &Hop) -> Result<Passed, Refused> {
+    fn offer(&self, hop: &Hop) -> Result<Accepted, Refused> {
         let qos = self.publication.qos;
         let payload = match (self.publication.kind, self.publication.payload) {
             (SampleKind::Delete, _) => Tail::NONE,
@@ -61,9 +61,9 @@ impl Sending<'_> {
     fn note<'h>(
         &self,
         hop: &'h Hop,
-        offered: Result<Passed, Refused>,
+        offered: Result<Accepted, Refused>,
         wait: Wait,
-        verdict: &mut Verdict,
+        verdict: &mut CombinedResult,
         slow: &mut Vec<&'h Hop>,
     ) {
         match offered {
@@ -74,7 +74,13 @@ impl Sending<'_> {
     }
 
     /// Notes that a neighbour did not take the message in the time that it had.
-    fn judge(&self, hop: &Hop, refused: Refused, waited: Option<Duration>, verdict: &mut Verdict) {
+    fn judge(
+        &self,
+        hop: &Hop,
+        refused: Refused,
+        waited: Option<Duration>,
+        verdict: &mut CombinedResult,
+    ) {
         match refused {
             Refused::Full => verdict.failed(self.refused(hop, waited)),
             Refused::TooLong => verdict.failed(self.too_long(hop)),
@@ -85,7 +91,7 @@ impl Sending<'_> {
     /// Queues the message for a neighbour that had no room, waiting for room at most until
     /// `deadline`.
     #[cold]
-    fn insist(&self, hop: &Hop, shared: &Shared, deadline: Instant) -> Result<Passed, Refused> {
+    fn insist(&self, hop: &Hop, shared: &Shared, deadline: Instant) -> Result<Accepted, Refused> {
         let priority = self.publication.qos.priority();
         loop {
             match self.offer(hop) {
@@ -96,7 +102,13 @@ impl Sending<'_> {
     }
 
     /// Waits for every slow neighbour in turn; all of them together get no more than `limit`.
-    fn insist_all(&self, slow: &[&Hop], shared: &Shared, limit: Duration, verdict: &mut Verdict) {
+    fn insist_all(
+        &self,
+        slow: &[&Hop],
+        shared: &Shared,
+        limit: Duration,
+        verdict: &mut CombinedResult,
+    ) {
         if slow.is_empty() {
             return;
         }
@@ -115,7 +127,7 @@ impl Sending<'_> {
         hop: &Hop,
         shared: &Shared,
         deadline: Instant,
-    ) -> Result<Passed, Refused> {
+    ) -> Result<Accepted, Refused> {
         let priority = self.publication.qos.priority();
         loop {
             match self.offer(hop) {
@@ -163,12 +175,12 @@ impl Sending<'_> {
 
 /// Results at several neighbours, combined into one: the first failure, else a lost link, else the
 /// slowest success.
-struct Verdict {
+struct CombinedResult {
     outcome: Outcome,
     failure: Option<PublishError>,
 }
 
-impl Verdict {
+impl CombinedResult {
     fn on(route: &Route) -> Self {
         let outcome = match route.leads_nowhere() {
             true => Outcome::NoSubscriber,
@@ -181,8 +193,8 @@ impl Verdict {
     }
 
     #[inline]
-    fn took(&mut self, passed: Passed) {
-        if passed == Passed::Queued && self.outcome == Outcome::Sent {
+    fn took(&mut self, passed: Accepted) {
+        if passed == Accepted::Queued && self.outcome == Outcome::Sent {
             self.outcome = Outcome::Queued;
         }
     }
@@ -196,7 +208,7 @@ impl Verdict {
         match result {
             // hooks may block the message for all destinations of the route
             Ok(Outcome::Sent | Outcome::NoSubscriber) => {}
-            Ok(Outcome::Queued) => self.took(Passed::Queued),
+            Ok(Outcome::Queued) => self.took(Accepted::Queued),
             Ok(outcome) => self.outcome = outcome,
             Err(failure) => self.failed(failure),
         }
@@ -234,7 +246,7 @@ impl Shared {
             body: &body,
         };
         // neighbours and local subscribers that take the message at once come first
-        let mut verdict = Verdict::on(route);
+        let mut verdict = CombinedResult::on(route);
         let mut slow = Vec::new();
         for hop in &route.remote {
             let offered = sending.offer(hop);
@@ -266,7 +278,7 @@ impl Shared {
             publication,
             body: &body,
         };
-        let mut verdict = Verdict {
+        let mut verdict = CombinedResult {
             outcome,
             failure: None,
         };
@@ -308,7 +320,7 @@ impl Shared {
             body: &body,
         };
         // neighbours and local subscribers that take the message at once come first
-        let mut verdict = Verdict::on(route);
+        let mut verdict = CombinedResult::on(route);
         let mut slow = Vec::new();
         let wait = Wait::AtMost(limit);
         for hop in &route.remote {
@@ -337,7 +349,7 @@ impl Shared {
     #[cold]
     fn dispatch_checked(
         &self,
-        hooked: &Hooked,
+        hooked: &FilteredRoute,
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
@@ -346,7 +358,7 @@ impl Shared {
             Wait::Never => None,
             Wait::AtMost(limit) => Some(zonda_runtime::after(limit)),
         };
-        let mut verdict = Verdict::on(hooked.route());
+        let mut verdict = CombinedResult::on(hooked.route());
         for way in hooked.ways_of((&publication).into()) {
             let wait = deadline.map_or(Wait::Never, |deadline| Wait::AtMost(until(deadline)));
             let qos = way.qos;
@@ -360,14 +372,14 @@ impl Shared {
     /// Boxed because it is rare and would make every future larger.
     fn dispatch_checked_async<'a>(
         &'a self,
-        hooked: &'a Hooked,
+        hooked: &'a FilteredRoute,
         publication: &'a Publication<'a>,
         limit: Duration,
     ) -> Pin<Box<dyn Future<Output = Result<Outcome, PublishError>> + Send + 'a>> {
         Box::pin(async move {
             let publication = self.stamped(publication)?;
             let deadline = zonda_runtime::after(limit);
-            let mut verdict = Verdict::on(hooked.route());
+            let mut verdict = CombinedResult::on(hooked.route());
             for way in hooked.ways_of((&publication).into()) {
                 let qos = way.qos;
                 let carried = Publication { qos, ..publication };

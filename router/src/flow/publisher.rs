@@ -18,9 +18,9 @@ use crate::{
     flow::{
         cached_route::CachedRoute,
         numbering::{Number, NumberedPut, Numbering, Unnumbered},
-        passing::{Passed, Passing, Plain},
         plain::{HeaderTemplates, KindTemplates},
         route::Route,
+        send_result::{Accepted, Plain, SendResult},
         tally::{PublisherCounts, Tallies},
     },
     model::{DeclareError, Outcome, Publication, PublishError, Wait},
@@ -112,19 +112,19 @@ impl PublisherFace {
         publication: &Publication<'_>,
         wait: Wait,
     ) -> Result<Outcome, PublishError> {
-        let recent = match self.at_hand() {
-            Some(recent) => recent,
-            None => self.renewed_recent()?,
+        let cache = match self.take_cache() {
+            Some(cache) => cache,
+            None => self.new_cache()?,
         };
-        let result = self.shared.dispatch(&recent.way.route, publication, wait);
+        let result = self.shared.dispatch(&cache.way.route, publication, wait);
         let bytes = publication.payload.size();
         match result {
-            Ok(Outcome::Sent) => recent.way.tally.count(Passed::Sent, bytes),
-            Ok(Outcome::Queued) => recent.way.tally.count(Passed::Queued, bytes),
-            Ok(Outcome::NoSubscriber) => recent.way.tally.count(Passed::Nobody, bytes),
-            _ => recent.way.tally.count_other(bytes, &result),
+            Ok(Outcome::Sent) => cache.way.tally.count(Accepted::Sent, bytes),
+            Ok(Outcome::Queued) => cache.way.tally.count(Accepted::Queued, bytes),
+            Ok(Outcome::NoSubscriber) => cache.way.tally.count(Accepted::NoSubscriber, bytes),
+            _ => cache.way.tally.count_other(bytes, &result),
         }
-        self.keep_at_hand(recent);
+        self.keep_cache(cache);
         result
     }
 
@@ -134,59 +134,59 @@ impl PublisherFace {
     /// # Blocking
     /// See [`PublisherFace::publish`].
     #[inline(always)]
-    pub fn publish_plain(&self, plain: &Plain<'_>, number: Option<u32>, wait: Wait) -> Passing {
+    pub fn publish_plain(&self, plain: &Plain<'_>, number: Option<u32>, wait: Wait) -> SendResult {
         match number {
             None => self.send_unnumbered(plain, wait),
             Some(number) => self.send_numbered(plain, number, wait),
         }
     }
 
-    fn send_unnumbered(&self, plain: &Plain<'_>, wait: Wait) -> Passing {
-        let label = Unnumbered;
-        self.send_plain(NumberedPut { plain, label }, wait)
+    fn send_unnumbered(&self, plain: &Plain<'_>, wait: Wait) -> SendResult {
+        let numbering = Unnumbered;
+        self.send_plain(NumberedPut { plain, numbering }, wait)
     }
 
-    fn send_numbered(&self, plain: &Plain<'_>, number: u32, wait: Wait) -> Passing {
-        let label = Number(number);
-        self.send_plain(NumberedPut { plain, label }, wait)
+    fn send_numbered(&self, plain: &Plain<'_>, number: u32, wait: Wait) -> SendResult {
+        let numbering = Number(number);
+        self.send_plain(NumberedPut { plain, numbering }, wait)
     }
 
     /// Publishes like [`PublisherFace::publish_plain`] if one neighbour takes the message without
     /// waiting. Otherwise does nothing and returns `None`: [`PublisherFace::publish_async`] can wait
     /// asynchronously, and reports the cause.
     pub fn try_publish_plain(&self, plain: &Plain<'_>) -> Option<Outcome> {
-        let label = Unnumbered;
-        let message = NumberedPut { plain, label };
+        let numbering = Unnumbered;
+        let message = NumberedPut { plain, numbering };
         // a valid cached route, or a new one
-        let mut recent = match self.at_hand() {
-            Some(recent) => recent,
+        let mut cache = match self.take_cache() {
+            Some(cache) => cache,
             // such a route is never cached, and would be made anew for each message
             None if self.route.load().is_local() => return None,
-            None => self.renewed_recent().ok()?,
+            None => self.new_cache().ok()?,
         };
         // the first plain message prepares the heads
-        if recent.prepared.plain.is_none() {
-            self.prepare(&mut recent, message);
+        if cache.prepared.plain.is_none() {
+            self.prepare(&mut cache, message);
         }
-        let ThreadCache { way, prepared, .. } = &mut *recent;
+        let ThreadCache { way, prepared, .. } = &mut *cache;
         let payload = plain.payload.as_slice();
         let heads = prepared.plain.as_mut();
         let ready = heads.and_then(|heads| heads.of(message, payload.len()));
         // try once, and cache the route again
         let passed = ready
             .and_then(|ready| (self.shared).dispatch_plain_at_once(way, ready, message, payload));
-        self.keep_at_hand(recent);
+        self.keep_cache(cache);
         passed.map(Outcome::from)
     }
 
     #[inline(always)]
-    fn send_plain<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> Passing {
+    fn send_plain<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> SendResult {
         let passing = RECENT.try_with(|slots| {
             let slot = &slots[self.slot()];
             // only this thread uses the slot, and a callback of this call finds it empty
-            let mut recent = slot.take().filter(|recent| self.holds(recent))?;
-            let passing = self.send_prepared(&mut recent, message, wait);
-            slot.set(Some(recent));
+            let mut cache = slot.take().filter(|cache| self.holds(cache))?;
+            let passing = self.send_prepared(&mut cache, message, wait);
+            slot.set(Some(cache));
             passing
         });
         match passing {
@@ -200,11 +200,11 @@ impl PublisherFace {
     #[inline(always)]
     fn send_prepared<L: Numbering>(
         &self,
-        recent: &mut ThreadCache,
+        cache: &mut ThreadCache,
         message: NumberedPut<'_, L>,
         wait: Wait,
-    ) -> Option<Passing> {
-        let ThreadCache { way, prepared, .. } = recent;
+    ) -> Option<SendResult> {
+        let ThreadCache { way, prepared, .. } = cache;
         let payload = message.plain.payload.as_slice();
         let ready = L::place(prepared).as_mut()?.of(message, payload.len())?;
         Some((self.shared).dispatch_plain(way, ready, message, payload, wait))
@@ -212,33 +212,33 @@ impl PublisherFace {
 
     /// Prepares the heads and caches them, or publishes without.
     #[inline(never)]
-    fn send_unprepared<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> Passing {
-        let recent = self.at_hand().map_or_else(|| self.renewed_recent(), Ok);
-        let mut recent = match recent {
-            Ok(recent) => recent,
-            Err(error) => return Passing::refused(error),
+    fn send_unprepared<L: Numbering>(&self, message: NumberedPut<'_, L>, wait: Wait) -> SendResult {
+        let cache = self.take_cache().map_or_else(|| self.new_cache(), Ok);
+        let mut cache = match cache {
+            Ok(cache) => cache,
+            Err(error) => return SendResult::refused(error),
         };
-        if L::place(&mut recent.prepared).is_none() {
-            self.prepare(&mut recent, message);
+        if L::place(&mut cache.prepared).is_none() {
+            self.prepare(&mut cache, message);
         }
-        let passing = self.send_prepared(&mut recent, message, wait);
+        let passing = self.send_prepared(&mut cache, message, wait);
         let passing =
-            passing.unwrap_or_else(|| (self.shared).dispatch_unusual(&recent.way, message, wait));
-        self.keep_at_hand(recent);
+            passing.unwrap_or_else(|| (self.shared).dispatch_unusual(&cache.way, message, wait));
+        self.keep_cache(cache);
         passing
     }
 
     /// Prepares the heads of messages like this one.
     #[cold]
-    fn prepare<L: Numbering>(&self, recent: &mut ThreadCache, message: NumberedPut<'_, L>) {
-        let ThreadCache { way, prepared, .. } = recent;
+    fn prepare<L: Numbering>(&self, cache: &mut ThreadCache, message: NumberedPut<'_, L>) {
+        let ThreadCache { way, prepared, .. } = cache;
         // a route with local subscribers is not cached, so nothing is prepared for it
         *L::place(prepared) =
             (!way.route.is_local()).then(|| KindTemplates::new(&self.shared, way, message));
     }
 
     #[cold]
-    fn renewed_recent(&self) -> Result<Box<ThreadCache>, PublishError> {
+    fn new_cache(&self) -> Result<Box<ThreadCache>, PublishError> {
         Ok(Box::new(ThreadCache {
             serial: self.serial,
             way: CachedRoute {
@@ -252,27 +252,27 @@ impl PublisherFace {
 
     /// Takes this thread's cached route, if there is one that is still valid.
     #[inline(always)]
-    fn at_hand(&self) -> Option<Box<ThreadCache>> {
-        let recent = RECENT
-            .try_with(|recent| recent[self.slot()].take())
+    fn take_cache(&self) -> Option<Box<ThreadCache>> {
+        let cache = RECENT
+            .try_with(|cache| cache[self.slot()].take())
             .ok()
             .flatten()?;
-        self.holds(&recent).then_some(recent)
+        self.holds(&cache).then_some(cache)
     }
 
-    /// Returns true if `recent` belongs to this publisher, and its route is valid.
+    /// Returns true if `cache` belongs to this publisher, and its route is valid.
     #[inline(always)]
-    fn holds(&self, recent: &ThreadCache) -> bool {
-        recent.serial == self.serial && recent.way.route.holds()
+    fn holds(&self, cache: &ThreadCache) -> bool {
+        cache.serial == self.serial && cache.way.route.holds()
     }
 
-    /// Caches the route for [`Self::at_hand`]. Routes with local subscribers are not cached: their
+    /// Caches the route for [`Self::take_cache`]. Routes with local subscribers are not cached: their
     /// closures must not outlive the subscribers because a thread once published.
     #[inline(always)]
-    fn keep_at_hand(&self, recent: Box<ThreadCache>) {
-        if !recent.way.route.is_local() {
+    fn keep_cache(&self, cache: Box<ThreadCache>) {
+        if !cache.way.route.is_local() {
             // a thread that is ending caches nothing any more
-            let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(recent)));
+            let _ = RECENT.try_with(|slots| slots[self.slot()].set(Some(cache)));
         }
     }
 
@@ -370,7 +370,7 @@ impl Drop for PublisherFace {
         if shared.is_forked() {
             return;
         }
-        drop(self.at_hand());
+        drop(self.take_cache());
         shared.update(|state| {
             let own = shared.own(self.id);
             state.table.undeclare_local_sender(own, &mut state.actions);

@@ -13,7 +13,7 @@ use zonda_transport::outbox::Outbox;
 
 use crate::{
     flow::{key_cache::KeyCache, receiving::Sink},
-    hooks::Hooked,
+    hooks::FilteredRoute,
     table::{self, Validity},
 };
 
@@ -25,7 +25,7 @@ pub(crate) struct Route {
     pub(crate) local: Box<[Sink]>,
     /// Hooks that check the messages. If there are any, `remote` and `local` are empty, and the
     /// hooks have the destinations.
-    pub(crate) hooked: Option<Box<Hooked>>,
+    pub(crate) hooked: Option<Box<FilteredRoute>>,
 }
 
 impl Route {

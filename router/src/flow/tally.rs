@@ -12,7 +12,7 @@ use std::sync::{
 use zonda_transport::sync::Mutex;
 
 use crate::{
-    flow::passing::Passed,
+    flow::send_result::Accepted,
     model::{Outcome, PublishError},
 };
 
@@ -77,7 +77,7 @@ impl PublisherCounts {
 /// Usual fates, counted by one thread at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// Counters indexed by [`Passed`].
+    /// Counters indexed by [`Accepted`].
     passed: [AtomicU64; 3],
     bytes: AtomicU64,
     others: Arc<Mutex<PublisherCounts>>,
@@ -87,7 +87,7 @@ impl Tally {
     /// Counts a message of `bytes` that all neighbours took. Only the thread that took this tally
     /// may call it.
     #[inline(always)]
-    pub(crate) fn count(&self, passed: Passed, bytes: usize) {
+    pub(crate) fn count(&self, passed: Accepted, bytes: usize) {
         let add = |counter: &AtomicU64, more| {
             counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
         };
@@ -166,10 +166,10 @@ mod tests {
     fn a_tally_that_nobody_has_any_more_is_used_again() {
         let tallies = Tallies::default();
         let (first, second) = (tallies.take(), tallies.take());
-        first.count(Passed::Sent, 3);
-        second.count(Passed::Queued, 4);
+        first.count(Accepted::Sent, 3);
+        second.count(Accepted::Queued, 4);
         drop(first);
-        tallies.take().count(Passed::Sent, 5);
+        tallies.take().count(Accepted::Sent, 5);
         assert_eq!(tallies.own.lock().len(), 2);
         tallies.offer(6);
         second.count_other(7, &Err(PublishError::Closed));

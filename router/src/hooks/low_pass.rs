@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-use super::{Check, Hook, LinkFacts, Seen};
+use super::{Filter, LinkFacts, MessageView, RouteFilter};
 
 /// Counters of dropped messages and their bytes.
 #[derive(Debug, Default)]
@@ -34,28 +34,28 @@ const FLOWS: [Flow; 2] = [Flow::Ingress, Flow::Egress];
 
 /// The filter.
 #[derive(Debug)]
-pub(super) struct LowPass {
+pub(super) struct LowPassFilter {
     rules: Vec<LowPassRule>,
     counters: Arc<Counters>,
 }
 
-impl LowPass {
+impl LowPassFilter {
     /// Creates the filter; `None` without a rule.
-    pub(super) fn new(rules: &[LowPassRule]) -> Option<LowPass> {
-        (!rules.is_empty()).then(|| LowPass {
+    pub(super) fn new(rules: &[LowPassRule]) -> Option<LowPassFilter> {
+        (!rules.is_empty()).then(|| LowPassFilter {
             rules: rules.into(),
             counters: Arc::default(),
         })
     }
 }
 
-impl Hook for LowPass {
+impl Filter for LowPassFilter {
     fn check(
         &self,
         links: &LinkFacts,
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
-    ) -> Option<Box<dyn Check>> {
+    ) -> Option<Box<dyn RouteFilter>> {
         let mut limits = [usize::MAX; MessageKind::ALL.len()];
         for rule in self
             .rules
@@ -111,13 +111,13 @@ struct Limits {
     counters: Arc<Counters>,
 }
 
-impl Check for Limits {
+impl RouteFilter for Limits {
     #[inline]
-    fn carried(&self, seen: Seen) -> Option<Qos> {
+    fn carried(&self, seen: MessageView) -> Option<Qos> {
         (seen.bytes() <= self.limits[seen.kind as usize]).then_some(seen.qos)
     }
 
-    fn note_dropped(&self, seen: Seen) {
+    fn note_dropped(&self, seen: MessageView) {
         let dropped = &self.counters[self.flow as usize][seen.kind as usize];
         dropped.messages.fetch_add(1, Ordering::Relaxed);
         dropped
@@ -147,8 +147,8 @@ mod tests {
         LowPassRule { scope, size_limit }
     }
 
-    fn put(payload: usize) -> Seen {
-        Seen {
+    fn put(payload: usize) -> MessageView {
+        MessageView {
             kind: MessageKind::Put,
             payload,
             attachment: 0,
@@ -167,7 +167,7 @@ mod tests {
 
     /// Returns the largest put on `key` that passes.
     fn limit(rules: &[LowPassRule], key: Option<&str>) -> Option<usize> {
-        let hook = LowPass::new(rules)?;
+        let hook = LowPassFilter::new(rules)?;
         let key = key.map(|key| KeyExpr::try_from(key).expect("a key"));
         let check = hook.check(&links(), Flow::Egress, key.as_ref())?;
         (0..1000)
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_is_dropped_is_counted_by_direction_and_kind() {
-        let hook = LowPass::new(&[rule(&["**"], 10)]).expect("a rule");
+        let hook = LowPassFilter::new(&[rule(&["**"], 10)]).expect("a rule");
         let key = KeyExpr::try_from("a").expect("a key");
         let check = hook.check(&links(), Flow::Ingress, Some(&key));
         let check = check.expect("a limit");

@@ -5,7 +5,7 @@
 //!
 //! When a route is built, it asks each filter once for every neighbour on it whether there is
 //! something to [check](Check). A route without checks is the same as without filters, and costs
-//! the same. A route with checks ([`Hooked`]) is looked at last, after the usual path has found no
+//! the same. A route with checks ([`FilteredRoute`]) is looked at last, after the usual path has found no
 //! hop.
 
 mod low_pass;
@@ -20,10 +20,10 @@ use crate::{
     metrics::Sample,
 };
 
-pub(crate) use route::{Hooked, seen};
+pub(crate) use route::{FilteredRoute, seen};
 
-use low_pass::LowPass;
-use overwrite::Overwriting;
+use low_pass::LowPassFilter;
+use overwrite::OverwriteFilter;
 
 /// A neighbour and its links, as far as rules depend on them.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct LinkFacts {
 
 /// A message as filters see it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
+pub(crate) struct MessageView {
     pub(crate) kind: MessageKind,
     /// Bytes of the payload.
     pub(crate) payload: usize,
@@ -49,7 +49,7 @@ pub(crate) struct Seen {
     pub(crate) reliability: Reliability,
 }
 
-impl Seen {
+impl MessageView {
     /// Returns the bytes of payload and attachment.
     fn bytes(&self) -> usize {
         self.payload + self.attachment
@@ -57,7 +57,7 @@ impl Seen {
 }
 
 /// A filter of messages between a neighbour and this node.
-pub(crate) trait Hook: Send + Sync {
+pub(crate) trait Filter: Send + Sync {
     /// Returns the check of messages on `key` that pass these links in direction `flow`; `None` if
     /// all of them pass. `key` is `None` if it could not be resolved.
     fn check(
@@ -65,7 +65,7 @@ pub(crate) trait Hook: Send + Sync {
         links: &LinkFacts,
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
-    ) -> Option<Box<dyn Check>>;
+    ) -> Option<Box<dyn RouteFilter>>;
 
     /// Returns the filter's counters.
     fn samples(&self) -> Vec<Sample> {
@@ -79,32 +79,32 @@ pub(crate) trait Hook: Send + Sync {
 }
 
 /// The check of one filter on a route, for one neighbour and direction.
-pub(crate) trait Check: Send + Sync {
+pub(crate) trait RouteFilter: Send + Sync {
     /// Returns the QoS with which a message passes; `None` if it does not pass. Counts nothing.
-    fn carried(&self, seen: Seen) -> Option<Qos>;
+    fn carried(&self, seen: MessageView) -> Option<Qos>;
 
     /// Counts a message that did not pass.
-    fn note_dropped(&self, seen: Seen);
+    fn note_dropped(&self, seen: MessageView);
 }
 
 /// The checks of all filters for one neighbour and direction, in the order of the filters.
 #[derive(Default)]
-pub(crate) struct Checks(Vec<Box<dyn Check>>);
+pub(crate) struct RouteFilters(Vec<Box<dyn RouteFilter>>);
 
-impl Checks {
+impl RouteFilters {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns true if a message passes unchanged. Counts nothing.
     #[inline]
-    pub(crate) fn leave(&self, seen: Seen) -> bool {
+    pub(crate) fn leave(&self, seen: MessageView) -> bool {
         let left = Some(seen.qos);
         self.0.iter().all(|check| check.carried(seen) == left)
     }
 
     /// Returns the QoS with which a message passes. The first check that drops it counts it.
-    pub(crate) fn judge(&self, mut seen: Seen) -> Option<Qos> {
+    pub(crate) fn judge(&self, mut seen: MessageView) -> Option<Qos> {
         for check in &self.0 {
             match check.carried(seen) {
                 Some(qos) => seen.qos = qos,
@@ -120,16 +120,16 @@ impl Checks {
 
 /// The filters that a node's configuration defines.
 #[derive(Default)]
-pub(crate) struct Hooks {
-    all: Vec<Box<dyn Hook>>,
+pub(crate) struct Filters {
+    all: Vec<Box<dyn Filter>>,
 }
 
-impl Hooks {
-    pub(crate) fn new(settings: &Settings) -> Hooks {
-        let mut all: Vec<Box<dyn Hook>> = Vec::new();
-        all.extend(Overwriting::new(&settings.network_rules).map(|hook| Box::new(hook) as _));
-        all.extend(LowPass::new(&settings.low_pass_rules).map(|hook| Box::new(hook) as _));
-        Hooks { all }
+impl Filters {
+    pub(crate) fn new(settings: &Settings) -> Filters {
+        let mut all: Vec<Box<dyn Filter>> = Vec::new();
+        all.extend(OverwriteFilter::new(&settings.network_rules).map(|hook| Box::new(hook) as _));
+        all.extend(LowPassFilter::new(&settings.low_pass_rules).map(|hook| Box::new(hook) as _));
+        Filters { all }
     }
 
     /// Returns true if there is no filter.
@@ -147,9 +147,9 @@ impl Hooks {
         links: &LinkFacts,
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
-    ) -> Checks {
+    ) -> RouteFilters {
         let all = self.all.iter();
-        Checks(
+        RouteFilters(
             all.filter_map(|hook| hook.check(links, flow, key))
                 .collect(),
         )

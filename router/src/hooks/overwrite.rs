@@ -9,30 +9,30 @@ use zonda_codec::{KeyExpr, Qos};
 
 use crate::config::{Flow, NetworkRule, Overwrite};
 
-use super::{Check, Hook, LinkFacts, Seen};
+use super::{Filter, LinkFacts, MessageView, RouteFilter};
 
 /// The rules of a node.
 #[derive(Debug)]
-pub(super) struct Overwriting {
+pub(super) struct OverwriteFilter {
     rules: Vec<Arc<NetworkRule>>,
 }
 
-impl Overwriting {
+impl OverwriteFilter {
     /// Creates the filter; `None` without a rule.
-    pub(super) fn new(rules: &[NetworkRule]) -> Option<Overwriting> {
-        (!rules.is_empty()).then(|| Overwriting {
+    pub(super) fn new(rules: &[NetworkRule]) -> Option<OverwriteFilter> {
+        (!rules.is_empty()).then(|| OverwriteFilter {
             rules: rules.iter().cloned().map(Arc::new).collect(),
         })
     }
 }
 
-impl Hook for Overwriting {
+impl Filter for OverwriteFilter {
     fn check(
         &self,
         links: &LinkFacts,
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
-    ) -> Option<Box<dyn Check>> {
+    ) -> Option<Box<dyn RouteFilter>> {
         // Rules cannot be selected without a key, so the message stays unchanged.
         key?;
         let here = self
@@ -53,8 +53,8 @@ impl Hook for Overwriting {
 /// The rules for one neighbour and direction on a route.
 struct Rules(Vec<Arc<NetworkRule>>);
 
-impl Check for Rules {
-    fn carried(&self, mut seen: Seen) -> Option<Qos> {
+impl RouteFilter for Rules {
+    fn carried(&self, mut seen: MessageView) -> Option<Qos> {
         for rule in &self.0 {
             if rule.is_for(seen) {
                 seen.qos = rule.overwrite.of(seen.qos);
@@ -64,12 +64,12 @@ impl Check for Rules {
     }
 
     /// Does nothing, because every message passes.
-    fn note_dropped(&self, _: Seen) {}
+    fn note_dropped(&self, _: MessageView) {}
 }
 
 impl NetworkRule {
     /// Returns true if the rule applies to a message whose links and key match.
-    fn is_for(&self, seen: Seen) -> bool {
+    fn is_for(&self, seen: MessageView) -> bool {
         let (carried, qos) = (&self.carried, seen.qos);
         self.scope.messages.contains(&seen.kind)
             && self.payload_bytes.contains(&(seen.payload as u64))
@@ -112,7 +112,7 @@ mod tests {
         config
             .insert_json5("qos/network", rules)
             .expect("they are rules");
-        let hook = Overwriting::new(&config.settings().network_rules);
+        let hook = OverwriteFilter::new(&config.settings().network_rules);
         let links = LinkFacts {
             zid: "a1".parse().expect("an id"),
             protocols: vec!["tcp".into(), "tls".into()],
@@ -121,7 +121,7 @@ mod tests {
         let key = KeyExpr::try_from(key).expect("a key");
         let check = hook.and_then(|hook| hook.check(&links, Flow::Egress, Some(&key)));
         // The message that the rules are applied to.
-        let seen = Seen {
+        let seen = MessageView {
             kind: MessageKind::Put,
             payload,
             attachment: 0,

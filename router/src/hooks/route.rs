@@ -12,26 +12,30 @@ use crate::{
     model::{Publication, SampleKind},
 };
 
-use super::{Checks, Seen};
+use super::{MessageView, RouteFilters};
 
 /// A route with the checks of its source and its hops.
-pub(crate) struct Hooked {
+pub(crate) struct FilteredRoute {
     /// The route without filters.
     route: Arc<Route>,
     /// Checks of messages from the source.
-    ingress: Checks,
+    ingress: RouteFilters,
     /// Checks of messages to each neighbour on the route.
-    egress: Box<[Checks]>,
+    egress: Box<[RouteFilters]>,
 }
 
-impl Hooked {
+impl FilteredRoute {
     /// Adds the checks to a route; returns the route as an error if there are none.
-    pub(crate) fn new(route: Route, ingress: Checks, egress: Box<[Checks]>) -> Result<Self, Route> {
-        if ingress.is_empty() && egress.iter().all(Checks::is_empty) {
+    pub(crate) fn new(
+        route: Route,
+        ingress: RouteFilters,
+        egress: Box<[RouteFilters]>,
+    ) -> Result<Self, Route> {
+        if ingress.is_empty() && egress.iter().all(RouteFilters::is_empty) {
             return Err(route);
         }
         let route = Arc::new(route);
-        Ok(Hooked {
+        Ok(FilteredRoute {
             route,
             ingress,
             egress,
@@ -50,16 +54,16 @@ impl Hooked {
 
     /// Splits the route for a message into parts, one for each QoS that it leaves with. The first
     /// part has this node's own subscribers. Dropped messages are counted.
-    pub(crate) fn ways_of(&self, seen: Seen) -> Vec<Way> {
+    pub(crate) fn ways_of(&self, seen: MessageView) -> Vec<RoutePart> {
         // The source's checks come first; if all hops pass the message unchanged, the whole route
         // is used.
         let Some(qos) = self.ingress.judge(seen) else {
             return Vec::new();
         };
-        let seen = Seen { qos, ..seen };
+        let seen = MessageView { qos, ..seen };
         if self.egress.iter().all(|checks| checks.leave(seen)) {
             let route = Arc::clone(&self.route);
-            return vec![Way { qos, route }];
+            return vec![RoutePart { qos, route }];
         }
         // Hops with the same QoS share a part.
         let mut hops: Vec<(Qos, Vec<Hop>)> = vec![(qos, Vec::new())];
@@ -74,7 +78,7 @@ impl Hooked {
         }
         // Each part becomes a route of its own.
         let each = hops.into_iter().enumerate();
-        let way = |(number, (qos, hops)): (usize, (Qos, Vec<Hop>))| Way {
+        let way = |(number, (qos, hops)): (usize, (Qos, Vec<Hop>))| RoutePart {
             qos,
             route: Arc::new(Route {
                 validity: Arc::clone(&self.route.validity),
@@ -91,9 +95,9 @@ impl Hooked {
     }
 
     /// Returns true if all messages of a run pass everywhere unchanged. Counts nothing.
-    pub(crate) fn leaves(&self, first: Seen, run: &PushRun<'_>) -> bool {
+    pub(crate) fn leaves(&self, first: MessageView, run: &PushRun<'_>) -> bool {
         let is_left = |payload: usize| {
-            let seen = Seen { payload, ..first };
+            let seen = MessageView { payload, ..first };
             self.ingress.leave(seen) && self.egress.iter().all(|checks| checks.leave(seen))
         };
         run.clone().all(|again| is_left(again.payload.len()))
@@ -101,19 +105,19 @@ impl Hooked {
 }
 
 /// A part of a route.
-pub(crate) struct Way {
+pub(crate) struct RoutePart {
     /// The QoS of the message on this part.
     pub(crate) qos: Qos,
     pub(crate) route: Arc<Route>,
 }
 
 /// Returns the filters' view of a data message.
-pub(crate) fn seen(push: &Push<'_>, reliability: Reliability) -> Seen {
+pub(crate) fn seen(push: &Push<'_>, reliability: Reliability) -> MessageView {
     let (kind, payload, attachment) = match &push.body {
         PushBody::Put(put) => (MessageKind::Put, put.payload.len(), put.attachment),
         PushBody::Del(del) => (MessageKind::Delete, 0, del.attachment),
     };
-    Seen {
+    MessageView {
         kind,
         payload,
         attachment: attachment.map_or(0, <[u8]>::len),
@@ -122,13 +126,13 @@ pub(crate) fn seen(push: &Push<'_>, reliability: Reliability) -> Seen {
     }
 }
 
-impl From<&Publication<'_>> for Seen {
-    fn from(publication: &Publication<'_>) -> Seen {
+impl From<&Publication<'_>> for MessageView {
+    fn from(publication: &Publication<'_>) -> MessageView {
         let (kind, payload) = match publication.kind {
             SampleKind::Put => (MessageKind::Put, publication.payload.size()),
             SampleKind::Delete => (MessageKind::Delete, 0),
         };
-        Seen {
+        MessageView {
             kind,
             payload,
             attachment: publication.attachment.map_or(0, <[u8]>::len),

@@ -30,7 +30,7 @@ use zonda_transport::{
 
 use crate::{config::Settings, table::ForwardingTable};
 
-pub(crate) mod giving_way;
+pub(crate) mod eviction;
 pub(crate) mod leaving;
 mod machine;
 pub(crate) mod pace;

@@ -36,9 +36,9 @@ pub(crate) mod sweep;
 pub use crate::{
     config::{Flow, MessageKind},
     flow::{
-        passing::{Passed, Passing, Plain},
         publisher::PublisherFace,
         receiving::{Deliveries, Delivery, Opened, Receive, Sink, Take},
+        send_result::{Accepted, Plain, SendResult},
         tally::PublisherCounts,
     },
     metrics::table::METRICS,

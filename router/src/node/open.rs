@@ -19,7 +19,7 @@ use crate::{
     },
     peers::{
         connect::{Attempt, Kept},
-        links::Standing,
+        links::LinkHandle,
         reasons::{Refusal, RefusalKind},
     },
     table::Deadline,
@@ -148,7 +148,7 @@ impl Node {
         &self,
         endpoints: &[Endpoint],
         began: Instant,
-    ) -> Result<Option<Standing>, OpenError> {
+    ) -> Result<Option<LinkHandle>, OpenError> {
         let shared = &self.shared;
         let mut backoff = shared.backoff_any(endpoints);
         let mut told = false;

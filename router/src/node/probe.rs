@@ -25,7 +25,7 @@ use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
     node::handle::Node,
-    peers::admit::{Arrived, QUEUE_BYTES_MAX},
+    peers::admit::{NewNeighbour, QUEUE_BYTES_MAX},
 };
 
 /// End of a connection whose bytes its holder moves.
@@ -79,7 +79,7 @@ impl Node {
         let outbox = Arc::new(Outbox::new(&established, QUEUE_BYTES_MAX, direct));
         let spoken = Arc::new(AtomicBool::new(false));
         let holding = shared.memory.holding();
-        let arrived = Arrived {
+        let arrived = NewNeighbour {
             outbox: Arc::clone(&outbox),
             dialed: false,
             lease: established.remote_lease,

@@ -25,21 +25,21 @@ use zonda_transport::{
 };
 
 use crate::{
-    admin::kept::Reports,
+    admin::report_cache::Reports,
     config::Settings,
     flow::deliver,
     hlc::Hlc,
-    hooks::Hooks,
+    hooks::Filters,
     model::{DeclareError, LinkStatus, PublishError},
     node::{
         clock::unix_ms,
         ids::Ids,
         limits,
-        memory::{Memory, leaving::Leavers},
+        memory::{Memory, leaving::EvictedConnections},
         state::{Face, State},
     },
     peers::{
-        away::LostAgo, dials::Dials, discovery::Discovery, ended::EndedLinks, events::Events,
+        away::RecentlyLost, dials::Dials, discovery::Discovery, ended::EndedLinks, events::Events,
         lines::Lines, neighbours::Neighbours, refusals::Refusals, slow::SlowConsumers,
     },
     query::{After, Queries},
@@ -82,7 +82,7 @@ pub(crate) struct Shared {
     pub(crate) admin_reports: Reports,
     pub(crate) limits: limits::Limits,
     /// Hooks that check messages between neighbours and this node.
-    pub(crate) hooks: Hooks,
+    pub(crate) hooks: Filters,
     /// Memory accounting, under one budget.
     pub(crate) memory: Memory,
     /// Event that wakes the task for periodic work earlier than its timer.
@@ -144,9 +144,9 @@ impl Shared {
             dials: Dials::new(settings.connect_endpoints().cloned().collect()),
             ended: EndedLinks::default(),
             lost_by_closing: Vec::new(),
-            lost_ago: LostAgo::default(),
+            lost_ago: RecentlyLost::default(),
             slow: SlowConsumers::default(),
-            leavers: Leavers::default(),
+            leavers: EvictedConnections::default(),
             discovery: Discovery::new(zid, &settings),
         };
         Self {
@@ -169,7 +169,7 @@ impl Shared {
             lines: Lines::default(),
             admin_reports: Reports::default(),
             limits: limits::Limits::new(&settings, crate::descriptors::limit()),
-            hooks: Hooks::new(&settings),
+            hooks: Filters::new(&settings),
             memory: Memory::new(&settings),
             settings: Arc::new(settings),
             hurry: Arc::new(Event::new()),

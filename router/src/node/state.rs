@@ -22,12 +22,12 @@ use crate::{
     flow::receiving::Sink,
     model::{LinkStatus, Lost},
     node::{
-        memory::{Holding, leaving::Leavers, pace::Pace},
+        memory::{Holding, leaving::EvictedConnections, pace::Pace},
         sessions::{Attached, UndeclaredRoutes},
     },
     notify::listeners::Listener,
     peers::{
-        away::LostAgo, dials::Dials, discovery::Discovery, ended::EndedLinks, links::Links,
+        away::RecentlyLost, dials::Dials, discovery::Discovery, ended::EndedLinks, links::Links,
         neighbours::Neighbours, slow::SlowConsumers,
     },
     query::Queries,
@@ -121,7 +121,7 @@ pub(crate) struct State {
     pub(crate) attached: Attached,
     pub(crate) actions: Vec<Action>,
     /// Latest answer of the admin space.
-    pub(crate) described: Option<Described>,
+    pub(crate) described: Option<CachedAnswer>,
     /// True while a task removes the entities of neighbours that are gone.
     pub(crate) sweeping: bool,
     pub(crate) listening: Vec<Listening>,
@@ -131,16 +131,16 @@ pub(crate) struct State {
     /// Messages lost because neighbours had not taken them when the node was closed.
     pub(crate) lost_by_closing: Vec<Lost>,
     /// Routers that were lost a moment ago.
-    pub(crate) lost_ago: LostAgo,
+    pub(crate) lost_ago: RecentlyLost,
     /// Neighbours that were too slow.
     pub(crate) slow: SlowConsumers,
     /// Evicted neighbours whose memory is not free yet.
-    pub(crate) leavers: Leavers,
+    pub(crate) leavers: EvictedConnections,
     pub(crate) discovery: Discovery,
 }
 
 /// Recent answer of the admin space.
-pub(crate) struct Described {
+pub(crate) struct CachedAnswer {
     pub(crate) text: Arc<str>,
     pub(crate) at: Instant,
     pub(crate) took: Duration,

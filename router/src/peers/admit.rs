@@ -32,10 +32,10 @@ use crate::{
         state::{Face, State},
     },
     peers::{
-        comings::Gone,
-        join::{Joined, Placed},
-        links::{Links, Several, Standing},
-        places::Newcomer,
+        admission::ConnectingPeer,
+        connection_log::EndedConnection,
+        join::{Joined, ReservedLink},
+        links::{LinkHandle, Links, MultilinkConnection},
     },
     table::{FaceId, FaceInfo, FaceKind, scouting::Link as LinkTo},
 };
@@ -44,13 +44,13 @@ use crate::{
 pub(crate) const QUEUE_BYTES_MAX: usize = 512 * 1024;
 
 /// Admission of the connections that peers open.
-pub(crate) struct Door {
+pub(crate) struct PeerAdmission {
     pub(crate) shared: Arc<Shared>,
     /// Endpoint at which they come.
     pub(crate) listener: Endpoint,
 }
 
-impl Admission for Door {
+impl Admission for PeerAdmission {
     fn before_admit(
         &self,
         established: &Established,
@@ -74,7 +74,7 @@ impl Admission for Door {
             return Err(reason::MAX_LINKS);
         }
         let group = Some(remote.group());
-        self.shared.reserve(Newcomer { established, group })
+        self.shared.reserve(ConnectingPeer { established, group })
     }
 
     fn accepted(&self, link: Link, _listener: &Endpoint) {
@@ -121,7 +121,7 @@ impl Shared {
     /// greater id opened.
     pub(crate) fn reserve_dialed(&self, established: &Established) -> Result<(), u8> {
         let zid = established.zid;
-        let newcomer = Newcomer {
+        let newcomer = ConnectingPeer {
             established,
             group: None,
         };
@@ -144,7 +144,7 @@ impl Shared {
     }
 
     /// Adds an open link whose place was reserved to its connection, or makes a connection of it.
-    pub(crate) fn settle(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<Standing> {
+    pub(crate) fn settle(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<LinkHandle> {
         match Self::join(shared, link) {
             Joined::Standing(standing) => standing,
             Joined::First(link) => Self::adopt(shared, *link, dialed),
@@ -152,7 +152,7 @@ impl Shared {
     }
 
     /// Makes a face of an open link whose place was reserved, and starts its tasks.
-    fn adopt(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<Standing> {
+    fn adopt(shared: &Arc<Self>, link: Link, dialed: bool) -> Option<LinkHandle> {
         let Link {
             stream,
             established,
@@ -182,7 +182,7 @@ impl Shared {
         };
         // the table and the subscribers of events get the face before its first message
         let (told, spoken) = (status.clone(), Arc::new(AtomicBool::new(false)));
-        let arrived = Arrived {
+        let arrived = NewNeighbour {
             outbox: Arc::clone(&outbox),
             dialed,
             lease: established.remote_lease,
@@ -198,13 +198,13 @@ impl Shared {
         let standing = match established.options.multilink() {
             None => {
                 with_runtime!(&shared.runtime, runtime => driver::spawn(runtime, drive, inbound));
-                Some(Standing { face, link: None })
+                Some(LinkHandle { face, link: None })
             }
             Some(_) => Self::begin_bundle(
                 shared,
                 face,
                 inbound,
-                Begun {
+                FirstLink {
                     drive,
                     direct,
                     established,
@@ -224,9 +224,9 @@ impl Shared {
         shared: &Arc<Self>,
         face: FaceId,
         inbound: Inbound,
-        begun: Begun,
-    ) -> Option<Standing> {
-        let Begun {
+        begun: FirstLink,
+    ) -> Option<LinkHandle> {
+        let FirstLink {
             drive,
             direct,
             established,
@@ -253,7 +253,7 @@ impl Shared {
         // the face keeps the bundle, so that further links can join it
         let mut state = shared.state.lock();
         let (local, remote) = state.faces.get_mut(&face).map(|face| {
-            let several: Weak<dyn Several> = Arc::downgrade(&bundle) as _;
+            let several: Weak<dyn MultilinkConnection> = Arc::downgrade(&bundle) as _;
             face.links = Some(Links::new(several, established));
             (face.status.local.clone(), face.status.remote.clone())
         })?;
@@ -265,7 +265,7 @@ impl Shared {
             timers,
             direct,
         };
-        let placed = Placed {
+        let placed = ReservedLink {
             joining,
             local,
             remote,
@@ -395,7 +395,7 @@ impl Shared {
         }
         self.tell_lost(id, ended);
         if let Some(face) = removed {
-            self.log_going(&Gone {
+            self.log_going(&EndedConnection {
                 link: &face.status,
                 stood: face.since.elapsed(),
                 ended,
@@ -409,7 +409,7 @@ impl Shared {
 }
 
 impl State {
-    pub(crate) fn add_face(&mut self, status: LinkStatus, arrived: Arrived) -> FaceId {
+    pub(crate) fn add_face(&mut self, status: LinkStatus, arrived: NewNeighbour) -> FaceId {
         let declarations = self.actions.len();
         let face = self
             .table
@@ -424,15 +424,15 @@ impl State {
     }
 
     /// Adds the face of a multicast group: it is no neighbour, and gets no gossip.
-    pub(crate) fn add_group(&mut self, status: LinkStatus, arrived: Arrived) -> FaceId {
+    pub(crate) fn add_group(&mut self, status: LinkStatus, arrived: NewNeighbour) -> FaceId {
         let info = info(&status, FaceKind::Group);
         let face = self.table.add_group(info, &mut self.actions);
         self.keep_face(face, status, arrived);
         face
     }
 
-    fn keep_face(&mut self, face: FaceId, status: LinkStatus, arrived: Arrived) {
-        let Arrived {
+    fn keep_face(&mut self, face: FaceId, status: LinkStatus, arrived: NewNeighbour) {
+        let NewNeighbour {
             outbox,
             dialed,
             lease,
@@ -470,7 +470,7 @@ fn info(status: &LinkStatus, kind: FaceKind) -> FaceInfo {
 }
 
 /// Outbox of a neighbour that has just come, with the state that its face keeps.
-pub(crate) struct Arrived {
+pub(crate) struct NewNeighbour {
     pub(crate) outbox: Arc<Outbox>,
     /// True if this node opened the connection.
     pub(crate) dialed: bool,
@@ -485,7 +485,7 @@ pub(crate) struct Arrived {
 }
 
 /// First of perhaps several links to a neighbour.
-struct Begun {
+struct FirstLink {
     drive: Drive,
     direct: Option<DirectSocket>,
     established: Established,

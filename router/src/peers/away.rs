@@ -11,9 +11,9 @@ pub(super) const AWAY: Duration = Duration::from_millis(250);
 
 /// Routers that were lost a moment ago.
 #[derive(Debug, Default)]
-pub(crate) struct LostAgo(Vec<(ZenohId, Instant)>);
+pub(crate) struct RecentlyLost(Vec<(ZenohId, Instant)>);
 
-impl LostAgo {
+impl RecentlyLost {
     pub(crate) fn note(&mut self, zid: ZenohId, now: Instant) {
         let is_recent = |at: &Instant| now.saturating_duration_since(*at) < AWAY;
         self.0.retain(|(other, at)| *other != zid && is_recent(at));
@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn who_was_lost_stays_away_for_a_while() {
         let (zid, other) = (ZenohId::random_from(1), ZenohId::random_from(2));
-        let (mut lost, begin) = (LostAgo::default(), Instant::now());
+        let (mut lost, begin) = (RecentlyLost::default(), Instant::now());
         let after = |ms| begin + Duration::from_millis(ms);
         assert_eq!(lost.rest(zid, begin), None);
         lost.note(zid, begin);

@@ -18,7 +18,7 @@ use crate::{
     config::Retry,
     node::shared::Shared,
     peers::{
-        links::Standing,
+        links::LinkHandle,
         reasons::{Refusal, RefusalKind},
     },
     table::scouting,
@@ -32,11 +32,11 @@ pub(crate) struct Kept {
     /// Endpoints of which one is to be connected.
     endpoints: Vec<Endpoint>,
     /// Connection that stands already, if one does.
-    pub(crate) standing: Option<Standing>,
+    pub(crate) standing: Option<LinkHandle>,
 }
 
 impl Kept {
-    pub(crate) fn new(endpoints: Vec<Endpoint>, standing: Option<Standing>) -> Self {
+    pub(crate) fn new(endpoints: Vec<Endpoint>, standing: Option<LinkHandle>) -> Self {
         Kept {
             endpoints,
             standing,
@@ -68,14 +68,17 @@ impl Attempt {
 
 impl Shared {
     /// Attempts to connect to one endpoint once, and notes the result.
-    async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
+    async fn attempt(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<LinkHandle, Attempt> {
         shared.note_begin(endpoint);
         let result = Self::attempt_untold(shared, endpoint).await;
         shared.note_attempt(endpoint, &result);
         result
     }
 
-    async fn attempt_untold(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
+    async fn attempt_untold(
+        shared: &Arc<Self>,
+        endpoint: &Endpoint,
+    ) -> Result<LinkHandle, Attempt> {
         if shared.is_closed() {
             return Err(Attempt::Closed);
         }
@@ -114,7 +117,7 @@ impl Shared {
     pub(crate) async fn attempt_any(
         shared: &Arc<Self>,
         endpoints: &[Endpoint],
-    ) -> Result<Standing, Option<Attempt>> {
+    ) -> Result<LinkHandle, Option<Attempt>> {
         let mut last = None;
         for endpoint in endpoints {
             match Self::attempt(shared, endpoint).await {
@@ -136,7 +139,7 @@ impl Shared {
     pub(crate) async fn keep_connected(
         shared: Arc<Self>,
         endpoints: Vec<Endpoint>,
-        mut face: Option<Standing>,
+        mut face: Option<LinkHandle>,
     ) {
         let mut backoff = shared.backoff_any(&endpoints);
         let mut failures = Failures::default();
@@ -193,7 +196,7 @@ impl Shared {
         Backoff::new(policy.with_endpoint(endpoint).unwrap_or(policy))
     }
 
-    async fn wait_until_gone(&self, standing: Standing) {
+    async fn wait_until_gone(&self, standing: LinkHandle) {
         loop {
             let changed = self.changed.listen();
             if self.is_closed() || !self.state.lock().stands(standing) {
@@ -216,7 +219,7 @@ impl Shared {
 
     /// Starts the upkeep of a client's further links to the neighbour that it has connected to
     /// first.
-    fn start_joining(shared: &Arc<Self>, standing: Standing) {
+    fn start_joining(shared: &Arc<Self>, standing: LinkHandle) {
         if shared.settings.max_links < 2 {
             return;
         }
@@ -263,7 +266,10 @@ impl Shared {
     }
 
     /// Attempts to open one more link. A link to any other node is closed again.
-    async fn attempt_joining(shared: &Arc<Self>, endpoint: &Endpoint) -> Result<Standing, Attempt> {
+    async fn attempt_joining(
+        shared: &Arc<Self>,
+        endpoint: &Endpoint,
+    ) -> Result<LinkHandle, Attempt> {
         let link = shared.dial(endpoint).await?;
         let links_max = shared.settings.max_links;
         let reserved = shared

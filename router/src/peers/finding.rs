@@ -25,10 +25,10 @@ use crate::{
         state::{Face, State},
     },
     peers::neighbours::Neighbours,
-    scouting::{Options, Party, Service, this_host},
+    scouting::{Options, ScoutHandler, Service, this_host},
     table::{
         FaceId, Gossip,
-        scouting::{Answering, Found, Host, LOCATORS_MAX, Link, Parting, is_loopback},
+        scouting::{Found, HelloBudget, Host, LOCATORS_MAX, Link, LinkEnding, is_loopback},
     },
 };
 
@@ -62,9 +62,9 @@ impl State {
         }
         if !self.neighbours.contains(&zid) {
             let parting = match ended {
-                Ended::Remote(reason::GENERIC) => Parting::Goodbye,
-                Ended::Local => Parting::Closed,
-                _ => Parting::Broken,
+                Ended::Remote(reason::GENERIC) => LinkEnding::Goodbye,
+                Ended::Local => LinkEnding::Closed,
+                _ => LinkEnding::Broken,
             };
             self.discovery.candidates.lost(&zid, parting, now);
         }
@@ -254,7 +254,7 @@ impl Shared {
 struct Scouted {
     node: Weak<Shared>,
     scouting: ScoutingConfig,
-    answering: RefCell<Answering>,
+    answering: RefCell<HelloBudget>,
     host: RefCell<Host>,
 }
 
@@ -296,7 +296,7 @@ impl Scouted {
     }
 }
 
-impl Party for Scouted {
+impl ScoutHandler for Scouted {
     fn asks(&self) -> Option<Roles> {
         let node = self.node()?;
         let is_served = node.role == WhatAmI::Client && !node.state.lock().faces.is_empty();

@@ -32,7 +32,7 @@ use crate::{
         shared::Shared,
         state::{Face, State},
     },
-    peers::admit::{Arrived, status_of},
+    peers::admit::{NewNeighbour, status_of},
     table::FaceId,
 };
 
@@ -195,7 +195,7 @@ impl Shared {
         let status = status_of(established, local, remote, false);
         let outbox = Arc::new(shared.outbox_of_group(&joined));
         let (spoken, holding) = (Arc::new(AtomicBool::new(true)), shared.memory.holding());
-        let arrived = Arrived {
+        let arrived = NewNeighbour {
             outbox: Arc::clone(&outbox),
             dialed: false,
             lease: established.remote_lease,

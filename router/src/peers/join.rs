@@ -17,11 +17,11 @@ use crate::{
     flow::inbound::Inbound,
     model::LinkStatus,
     node::{log::log_link, shared::Shared, state::State},
-    peers::links::{Links, Several, Standing},
+    peers::links::{LinkHandle, Links, MultilinkConnection},
     table::FaceId,
 };
 
-impl Several for Bundle<Inbound> {
+impl MultilinkConnection for Bundle<Inbound> {
     fn standing(&self) -> Vec<u64> {
         self.links()
     }
@@ -58,7 +58,7 @@ impl State {
     }
 
     /// Returns true if a connection stands.
-    pub(crate) fn stands(&self, standing: Standing) -> bool {
+    pub(crate) fn stands(&self, standing: LinkHandle) -> bool {
         let face = self.faces.get(&standing.face);
         face.is_some_and(|face| face.has(standing.link))
     }
@@ -67,13 +67,13 @@ impl State {
 /// Fate of a link whose place was reserved.
 pub(crate) enum Joined {
     /// Part of a connection; `None` if the connection has ended.
-    Standing(Option<Standing>),
+    Standing(Option<LinkHandle>),
     /// First link to that neighbour.
     First(Box<Link>),
 }
 
 /// Link whose place was reserved, and its two ends.
-pub(crate) struct Placed {
+pub(crate) struct ReservedLink {
     pub(crate) joining: JoiningLink,
     pub(crate) local: Locator,
     pub(crate) remote: Locator,
@@ -120,7 +120,7 @@ impl Shared {
             timers,
             direct,
         };
-        let placed = Placed {
+        let placed = ReservedLink {
             joining,
             local,
             remote,
@@ -132,10 +132,10 @@ impl Shared {
     pub(crate) fn place(
         &self,
         face: FaceId,
-        connection: Arc<dyn Several>,
-        placed: Placed,
-    ) -> Option<Standing> {
-        let Placed {
+        connection: Arc<dyn MultilinkConnection>,
+        placed: ReservedLink,
+    ) -> Option<LinkHandle> {
+        let ReservedLink {
             joining,
             local,
             remote,
@@ -162,6 +162,6 @@ impl Shared {
         }
         self.changed.notify(usize::MAX);
         let link = Some(link);
-        Some(Standing { face, link })
+        Some(LinkHandle { face, link })
     }
 }

@@ -12,13 +12,13 @@ use crate::table::FaceId;
 
 /// Connection that stands: the face, and the number of the link if there may be several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct LinkHandle {
     pub(crate) face: FaceId,
     pub(crate) link: Option<u64>,
 }
 
 /// Connection that may have several links.
-pub(crate) trait Several: Send + Sync {
+pub(crate) trait MultilinkConnection: Send + Sync {
     /// Returns the links that stand, oldest first.
     fn standing(&self) -> Vec<u64>;
 
@@ -28,7 +28,7 @@ pub(crate) trait Several: Send + Sync {
 
 /// Links of a face that may have several.
 pub(crate) struct Links {
-    bundle: Weak<dyn Several>,
+    bundle: Weak<dyn MultilinkConnection>,
     /// Parameters of the first link; further links must have agreed on the same.
     agreed: Established,
     /// Number of links that are admitted and about to join.
@@ -39,7 +39,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    pub(crate) fn new(bundle: Weak<dyn Several>, agreed: Established) -> Self {
+    pub(crate) fn new(bundle: Weak<dyn MultilinkConnection>, agreed: Established) -> Self {
         Links {
             bundle,
             agreed,
@@ -79,7 +79,7 @@ impl Links {
     }
 
     /// Returns the connection, while it stands.
-    pub(crate) fn connection(&self) -> Option<Arc<dyn Several>> {
+    pub(crate) fn connection(&self) -> Option<Arc<dyn MultilinkConnection>> {
         self.bundle.upgrade()
     }
 

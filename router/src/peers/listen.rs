@@ -16,7 +16,7 @@ use crate::{
     config::TimeLimit,
     model::OpenError,
     node::{handle::Node, shared::Shared},
-    peers::admit::Door,
+    peers::admit::PeerAdmission,
 };
 
 impl Node {
@@ -80,7 +80,7 @@ impl Shared {
         if is_group(endpoint) {
             return Self::join_group(shared, endpoint);
         }
-        let door = Door {
+        let door = PeerAdmission {
             shared: Arc::clone(shared),
             listener: endpoint.clone(),
         };
@@ -102,7 +102,11 @@ impl Shared {
         Ok(())
     }
 
-    fn start_listening(&self, endpoint: &Endpoint, door: Door) -> Result<Listening, ListenError> {
+    fn start_listening(
+        &self,
+        endpoint: &Endpoint,
+        door: PeerAdmission,
+    ) -> Result<Listening, ListenError> {
         let options = ListenOptions {
             pending_max: self.limits.pending_max,
             accept_timeout: self.settings.accept_timeout,

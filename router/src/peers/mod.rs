@@ -12,10 +12,11 @@
 //! - `oam`: messages about the network itself, dispatched by id;
 //! - `slow`: neighbours that did not keep pace.
 
+pub(crate) mod admission;
 pub(crate) mod admit;
 pub(crate) mod away;
-pub(crate) mod comings;
 pub(crate) mod connect;
+pub(crate) mod connection_log;
 pub(crate) mod dials;
 pub(crate) mod discovery;
 pub(crate) mod ended;
@@ -30,7 +31,6 @@ pub(crate) mod listen;
 pub(crate) mod neighbours;
 pub(crate) mod notes;
 mod oam;
-pub(crate) mod places;
 pub(crate) mod reasons;
 mod recent;
 pub(crate) mod refusals;

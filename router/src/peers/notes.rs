@@ -11,7 +11,8 @@ use zonda_transport::{link::LinkAddress, protocol::handshake::HandshakeError};
 use crate::{
     node::shared::Shared,
     peers::{
-        connect::Attempt, dials::Ended, events::ConnectionEvent, links::Standing, reasons::Refusal,
+        connect::Attempt, dials::Ended, events::ConnectionEvent, links::LinkHandle,
+        reasons::Refusal,
     },
 };
 
@@ -22,7 +23,7 @@ impl Shared {
     }
 
     /// Notes the result of an attempt.
-    pub(crate) fn note_attempt(&self, endpoint: &Endpoint, result: &Result<Standing, Attempt>) {
+    pub(crate) fn note_attempt(&self, endpoint: &Endpoint, result: &Result<LinkHandle, Attempt>) {
         let how = match result {
             Ok(standing) => Some(Ended::Reached(standing.face)),
             Err(Attempt::Known(_)) => Some(Ended::Known),

@@ -20,7 +20,7 @@ const REFUSED_MAX: usize = 32;
 
 /// Event in the form of the admin space.
 #[derive(Debug)]
-struct Told {
+struct AdminEvent {
     number: u64,
     at: f64,
     event: Value,
@@ -31,8 +31,8 @@ struct Told {
 pub(crate) struct Recent {
     began: f64,
     last: u64,
-    events: VecDeque<Told>,
-    refused: VecDeque<Told>,
+    events: VecDeque<AdminEvent>,
+    refused: VecDeque<AdminEvent>,
 }
 
 impl Default for Recent {
@@ -56,7 +56,7 @@ impl Recent {
         if places.len() >= most {
             places.pop_front();
         }
-        places.push_back(Told {
+        places.push_back(AdminEvent {
             number: self.last,
             at: now(),
             event: described(event),
@@ -66,7 +66,7 @@ impl Recent {
     /// Returns the kept events in order, the time at which the node began to count, and the number
     /// of all events.
     pub(crate) fn describe(&self) -> Value {
-        let mut all: Vec<&Told> = self.events.iter().chain(&self.refused).collect();
+        let mut all: Vec<&AdminEvent> = self.events.iter().chain(&self.refused).collect();
         all.sort_by_key(|told| told.number);
         let each = all.into_iter().map(|told| {
             let mut event = told.event.clone();

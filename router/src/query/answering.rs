@@ -12,7 +12,7 @@ use crate::{
     query::{
         errors::AnswerError,
         incoming::{IncomingQuery, QueryableId, SharedQuerySink},
-        reply::{Busy, OutgoingReply},
+        reply::{OutgoingReply, ReplyBlocked},
         settle::{After, Call},
     },
     table::LocalBranch,
@@ -131,7 +131,7 @@ impl IncomingQuery {
         let node = &self.query.node;
         let deadline = zonda_runtime::after(limit);
         loop {
-            let busy: Busy = match node.try_reply(self.query.face, self.query.rid, unsaid) {
+            let busy: ReplyBlocked = match node.try_reply(self.query.face, self.query.rid, unsaid) {
                 Ok(outcome) => return Ok(outcome),
                 Err(busy) => busy,
             };

@@ -6,7 +6,7 @@ use zonda_codec::{KeyExpr, PushBody, Qos, Query, Reliability, ResponseBody};
 
 use crate::{
     config::{Flow, MessageKind},
-    hooks::Seen,
+    hooks::MessageView,
     node::{shared::Shared, state::State},
     table::FaceId,
 };
@@ -21,7 +21,7 @@ impl Shared {
         face: FaceId,
         flow: Flow,
         key: Option<&KeyExpr<'_>>,
-        seen: Seen,
+        seen: MessageView,
     ) -> Option<Qos> {
         match self.hooks.is_empty() {
             true => Some(seen.qos),
@@ -31,8 +31,8 @@ impl Shared {
 }
 
 /// Returns the filters' view of a query with a payload of `payload_len` bytes.
-pub(crate) fn seen_query(query: &Query<'_>, payload_len: usize, qos: Qos) -> Seen {
-    Seen {
+pub(crate) fn seen_query(query: &Query<'_>, payload_len: usize, qos: Qos) -> MessageView {
+    MessageView {
         kind: MessageKind::Query,
         payload: payload_len,
         attachment: query.attachment.map_or(0, <[u8]>::len),
@@ -43,7 +43,7 @@ pub(crate) fn seen_query(query: &Query<'_>, payload_len: usize, qos: Qos) -> See
 
 /// Returns the filters' view of a reply with a payload of `payload_len` bytes. A delete has no
 /// payload.
-pub(crate) fn seen_reply(body: &ResponseBody<'_>, payload_len: usize, qos: Qos) -> Seen {
+pub(crate) fn seen_reply(body: &ResponseBody<'_>, payload_len: usize, qos: Qos) -> MessageView {
     let (payload, attachment) = match body {
         ResponseBody::Reply(reply) => match &reply.payload {
             PushBody::Put(put) => (payload_len, put.attachment),
@@ -51,7 +51,7 @@ pub(crate) fn seen_reply(body: &ResponseBody<'_>, payload_len: usize, qos: Qos) 
         },
         ResponseBody::Err(_) => (payload_len, None),
     };
-    Seen {
+    MessageView {
         kind: MessageKind::Reply,
         payload,
         attachment: attachment.map_or(0, <[u8]>::len),

@@ -16,7 +16,7 @@ use zonda_transport::protocol::{
 use crate::{
     config::Flow,
     flow::{deliver::EgressWork, read_cycle::ReadCycle},
-    hooks::Seen,
+    hooks::MessageView,
     node::{log::log, shared::Shared, state::State},
     query::{
         checked::{payload_len, seen_query, seen_reply},
@@ -34,12 +34,12 @@ use crate::{
 const ASKER_FIRST: Duration = Duration::from_millis(500);
 
 /// A received query on its way through this node.
-struct Passing<'a> {
+struct ForwardedQuery<'a> {
     request: Request<'a>,
     raw_body: &'a [u8],
     key: &'a KeyExpr<'static>,
     context: &'a Context<'a>,
-    seen: Seen,
+    seen: MessageView,
     shared: &'a Shared,
 }
 
@@ -79,7 +79,7 @@ impl Shared {
                 return;
             };
             request.qos = qos;
-            let seen = Seen { qos, ..seen };
+            let seen = MessageView { qos, ..seen };
             let timeout = request
                 .timeout
                 .unwrap_or_else(|| self.settings.query_timeout);
@@ -98,7 +98,7 @@ impl Shared {
             let disposal = state.table.search_query(face, &ask, now, search);
             is_done = disposal.is_some();
             if let Some(QueryDispatch::Sent(branches)) = disposal {
-                let passing = Passing {
+                let passing = ForwardedQuery {
                     request,
                     raw_body,
                     key: &key,
@@ -187,7 +187,7 @@ impl Shared {
 
     fn query_own_all(
         &self,
-        passing: &Passing<'_>,
+        passing: &ForwardedQuery<'_>,
         branches: &Branches,
         state: &mut State,
         after: &mut After,
@@ -202,7 +202,7 @@ impl Shared {
     }
 }
 
-impl Passing<'_> {
+impl ForwardedQuery<'_> {
     /// Queues the query for the neighbours in `branches`. A branch whose filters or lane refuse it
     /// ends at once.
     fn forward(&self, branches: &Branches, state: &mut State, downstream: &mut EgressWork) {

@@ -51,7 +51,7 @@ pub(crate) struct OutgoingReply<'a> {
 }
 
 /// The reason why an attempt to reply failed, and the room to wait for.
-pub(crate) struct Busy {
+pub(crate) struct ReplyBlocked {
     pub(crate) error: AnswerError,
     room: Room,
 }
@@ -63,18 +63,18 @@ enum Room {
     Query(Arc<OpenQuery>),
 }
 
-impl From<AnswerError> for Busy {
+impl From<AnswerError> for ReplyBlocked {
     fn from(error: AnswerError) -> Self {
         let room = Room::None;
-        Busy { error, room }
+        ReplyBlocked { error, room }
     }
 }
 
-impl Busy {
+impl ReplyBlocked {
     /// Returns the error of a full lane; a reply that may be dropped does not wait for room.
-    fn full(peer: ZenohId, asker: &QueryOrigin, room: Room) -> Busy {
+    fn full(peer: ZenohId, asker: &QueryOrigin, room: Room) -> ReplyBlocked {
         let may_drop = may_drop(asker.qos);
-        Busy {
+        ReplyBlocked {
             error: SendError::full(peer, may_drop).into(),
             room: if may_drop { Room::None } else { room },
         }
@@ -94,7 +94,7 @@ impl Busy {
         }
     }
 
-    /// Waits like [`Busy::wait_room`] without blocking the thread.
+    /// Waits like [`ReplyBlocked::wait_room`] without blocking the thread.
     pub(crate) async fn room_by(
         &self,
         node: &Shared,
@@ -180,7 +180,7 @@ impl Shared {
         face: FaceId,
         rid: u32,
         unsaid: &OutgoingReply<'_>,
-    ) -> Result<Outcome, Busy> {
+    ) -> Result<Outcome, ReplyBlocked> {
         self.may_send().map_err(AnswerError::from)?;
         let responder = EntityGlobalId {
             zid: self.zid,
@@ -197,7 +197,7 @@ impl Shared {
             let query = query.ok_or(AnswerError::Over)?;
             if query.is_crowded() {
                 // The session's own callback is slow.
-                return Err(Busy::full(self.zid, &asker, Room::Query(query)));
+                return Err(ReplyBlocked::full(self.zid, &asker, Room::Query(query)));
             }
             let local = Local::new(unsaid, responder);
             let next = local.lend(unsaid, query.qos(), |reply| query.enter(reply));
@@ -231,7 +231,7 @@ impl Shared {
             Ok(sent) => Ok(write(&outbox, asker.qos, sent).into()),
             Err(Refused::Closed) => Err(AnswerError::Over.into()),
             Err(Refused::TooLong) => Err(AnswerError::FieldTooLong.into()),
-            Err(Refused::Full) => Err(Busy::full(peer, &asker, Room::Lane(outbox))),
+            Err(Refused::Full) => Err(ReplyBlocked::full(peer, &asker, Room::Lane(outbox))),
         }
     }
 

@@ -18,4 +18,4 @@ mod service;
 pub use interfaces::this_host;
 pub use report::{InterfaceReport, ScoutReport, Use};
 pub use search::{Greeting, ScoutError, Search, search};
-pub use service::{Options, Party, Service};
+pub use service::{Options, ScoutHandler, Service};

@@ -14,14 +14,14 @@ use crate::table::scouting::Interface;
 /// An error of the system, with the step that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {error}")]
-pub(super) struct Trouble {
+pub(super) struct ScoutFailure {
     step: &'static str,
     error: io::Error,
 }
 
 /// Adds the failed step to an error.
-fn during<T>(step: &'static str, result: io::Result<T>) -> Result<T, Trouble> {
-    result.map_err(|error| Trouble { step, error })
+fn during<T>(step: &'static str, result: io::Result<T>) -> Result<T, ScoutFailure> {
+    result.map_err(|error| ScoutFailure { step, error })
 }
 
 /// Returns the interface's first address of the group's family.
@@ -37,7 +37,7 @@ pub(super) fn asking(
     own: IpAddr,
     group: SocketAddr,
     ttl: u32,
-) -> Result<UdpSocket, Trouble> {
+) -> Result<UdpSocket, ScoutFailure> {
     let socket = during("cannot open a socket", datagram_socket(group))?;
     // The interface is chosen by its address for IPv4, by its index for IPv6.
     let from = match own {
@@ -66,7 +66,7 @@ pub(super) fn hearing(
     interface: &Interface,
     own: IpAddr,
     group: SocketAddr,
-) -> Result<UdpSocket, Trouble> {
+) -> Result<UdpSocket, ScoutFailure> {
     let socket = during("cannot open a socket", datagram_socket(group))?;
     during("cannot share the port", socket.set_reuse_address(true))?;
     // On Linux and Windows SO_REUSEADDR is enough; with both options, processes of other users

@@ -10,7 +10,7 @@ use crate::{
     config::Config,
     scouting::{
         report::ScoutReport,
-        service::{Options, Party, Service},
+        service::{Options, ScoutHandler, Service},
     },
     table::scouting::{Host, LOCATORS_MAX},
 };
@@ -111,7 +111,7 @@ struct Asker<F> {
     sink: F,
 }
 
-impl<F: Fn(Greeting) + Send + 'static> Party for Asker<F> {
+impl<F: Fn(Greeting) + Send + 'static> ScoutHandler for Asker<F> {
     fn asks(&self) -> Option<Roles> {
         Some(self.what)
     }

@@ -49,7 +49,7 @@ pub struct Options {
 }
 
 /// The owner of a service. The thread `zonda-scout` makes all calls, one at a time.
-pub trait Party: Send + 'static {
+pub trait ScoutHandler: Send + 'static {
     /// Returns the roles for a SCOUT that is due; `None` stops sending until [`Service::ask`].
     fn asks(&self) -> Option<Roles>;
 
@@ -81,7 +81,7 @@ impl Service {
     /// # Errors
     /// The system has no thread or descriptor left. Faults of an interface are in the
     /// [report](Service::report).
-    pub fn start(options: Options, asks: bool, party: impl Party) -> io::Result<Service> {
+    pub fn start(options: Options, asks: bool, party: impl ScoutHandler) -> io::Result<Service> {
         let poll = Poll::new()?;
         let control = Arc::new(Control {
             waker: Waker::new(poll.registry(), WAKER)?,
@@ -165,7 +165,7 @@ struct Worker<P> {
     buffer: Vec<u8>,
 }
 
-impl<P: Party> Worker<P> {
+impl<P: ScoutHandler> Worker<P> {
     fn run(mut self) {
         let mut events = Events::with_capacity(16);
         self.look(None);

@@ -19,7 +19,7 @@ use crate::table::{
 
 /// Extent of the changes of an entity that a face receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hears {
+pub(super) enum AnnounceScope {
     /// All changes.
     All,
     /// All changes; a new entity is sent as an answer to this interest.
@@ -60,7 +60,7 @@ impl ForwardingTable {
         };
         if change.south {
             for slot in self.topology.north().to_vec() {
-                self.refresh(entity, slot, Hears::All, actions);
+                self.refresh(entity, slot, AnnounceScope::All, actions);
             }
         }
         self.announce_to_interested(entity, change, actions);
@@ -123,7 +123,7 @@ impl ForwardingTable {
             tree.for_each(&mut |index| all.push(index));
             all.sort_unstable();
             for index in all {
-                self.refresh(EntityRef { kind, index }, slot, Hears::All, actions);
+                self.refresh(EntityRef { kind, index }, slot, AnnounceScope::All, actions);
             }
         }
     }
@@ -133,7 +133,7 @@ impl ForwardingTable {
         &mut self,
         entity: EntityRef,
         slot: u32,
-        hears: Hears,
+        hears: AnnounceScope,
         actions: &mut Vec<Action>,
     ) {
         let EntityRef { kind, index } = entity;
@@ -150,13 +150,15 @@ impl ForwardingTable {
         // Send only the difference between what the face has and what it may see now.
         match (now, before) {
             (Some(info), None) => match hears {
-                Hears::All => self.announce(entity, info, slot, None, actions),
-                Hears::Answer(interest) => {
+                AnnounceScope::All => self.announce(entity, info, slot, None, actions),
+                AnnounceScope::Answer(interest) => {
                     self.announce(entity, info, slot, Some(interest), actions);
                 }
-                Hears::Known | Hears::Nothing => {}
+                AnnounceScope::Known | AnnounceScope::Nothing => {}
             },
-            (Some(info), Some(announced)) if hears != Hears::Nothing && announced.info != info => {
+            (Some(info), Some(announced))
+                if hears != AnnounceScope::Nothing && announced.info != info =>
+            {
                 self.announce(entity, info, slot, None, actions);
             }
             (None, Some(announced)) => {

@@ -23,7 +23,7 @@ pub(super) struct Announcements {
 }
 
 /// The face that made the changes which a slice announces, and the faces that receive them.
-pub(super) struct Turn {
+pub(super) struct AnnouncementTurn {
     pub(super) slot: u32,
     pub(super) is_for_few: bool,
 }
@@ -31,7 +31,7 @@ pub(super) struct Turn {
 /// State of an entity whose changes are being announced.
 #[derive(Debug)]
 struct Waiting {
-    came: Came,
+    came: NewFor,
     /// True if the entity changed again since the round began.
     again: bool,
     key: Arc<str>,
@@ -47,7 +47,7 @@ const OWN_MAX: usize = 16;
 
 /// Faces for which an entity is new, among those with interests in changes only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum NewFor {
     /// All faces.
     All,
     /// All faces; those whose interest waits for the gateways get the entity as an answer, as it
@@ -57,12 +57,12 @@ pub(super) enum Came {
     Only(Option<u32>),
 }
 
-impl Came {
+impl NewFor {
     /// Returns true if the entity is new for the face at `slot`.
     pub(super) fn is_for(self, slot: u32) -> bool {
         match self {
-            Came::All | Came::Answer => true,
-            Came::Only(only) => only == Some(slot),
+            NewFor::All | NewFor::Answer => true,
+            NewFor::Only(only) => only == Some(slot),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Announcements {
     /// Returns the face that has the next turn, and whether the turn is for faces with few
     /// interests. At most every second turn is while faces with many interests wait: otherwise a face
     /// that makes changes without end would starve them.
-    pub(super) fn next_turn(&mut self) -> Option<Turn> {
+    pub(super) fn next_turn(&mut self) -> Option<AnnouncementTurn> {
         let may_be = !self.was_for_few || self.by_face.is_empty();
         let is_for_few = may_be && !self.to_few.is_empty();
         let next = match is_for_few {
@@ -92,13 +92,13 @@ impl Announcements {
         };
         let slot = next?;
         (self.turn, self.was_for_few) = (slot, is_for_few);
-        Some(Turn { slot, is_for_few })
+        Some(AnnouncementTurn { slot, is_for_few })
     }
 
     /// Returns the turn of one face.
-    pub(super) fn turn_of(&self, slot: u32) -> Turn {
+    pub(super) fn turn_of(&self, slot: u32) -> AnnouncementTurn {
         let is_for_few = self.to_few.contains_key(&slot);
-        Turn { slot, is_for_few }
+        AnnouncementTurn { slot, is_for_few }
     }
 
     /// Returns true if no other message of a face may be handled because of changes that it made.
@@ -155,20 +155,20 @@ impl Announcements {
 
     /// Returns true if a change of an entity is being announced, and then schedules another round
     /// for this further change.
-    pub(super) fn again(&mut self, entity: EntityRef, came: Came) -> bool {
+    pub(super) fn again(&mut self, entity: EntityRef, came: NewFor) -> bool {
         let Some(waiting) = self.waiting.get_mut(&entity) else {
             return false;
         };
         waiting.again = true;
         if waiting.came != came {
-            waiting.came = Came::All;
+            waiting.came = NewFor::All;
         }
         self.begin_few(entity);
         true
     }
 
     /// Begins to announce a change that the face at `slot` made.
-    pub(super) fn begin(&mut self, slot: u32, one: Announcement, came: Came) {
+    pub(super) fn begin(&mut self, slot: u32, one: Announcement, came: NewFor) {
         let entity = one.entity;
         let waiting = Waiting {
             came,
@@ -210,9 +210,9 @@ impl Announcements {
     }
 
     /// Returns the faces for which an entity that is being announced is new.
-    pub(super) fn came(&self, entity: EntityRef) -> Came {
+    pub(super) fn came(&self, entity: EntityRef) -> NewFor {
         let waiting = self.waiting.get(&entity);
-        waiting.map_or(Came::Only(None), |waiting| waiting.came)
+        waiting.map_or(NewFor::Only(None), |waiting| waiting.came)
     }
 }
 

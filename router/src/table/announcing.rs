@@ -17,13 +17,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::table::{
-    announce::Hears,
-    announcements::{Announcement, Came, Turn},
+    announce::AnnounceScope,
+    announcements::{Announcement, AnnouncementTurn, NewFor},
     entity::{Change, Source},
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
+    interest_records::{GroupKey, InterestRecord, InterestRef},
     interests::FOUND_STEPS,
-    kept::{GroupKey, InterestRef, Kept},
     key_tree::{pattern::Pattern, steps::Steps, walk::Reached},
     kind::{EntityRef, Kind},
     search::Search,
@@ -34,7 +34,7 @@ const FEW: usize = 32;
 
 /// An interest that covers the key of an entity that changed.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Concerned {
+struct CoveringInterest {
     /// The face that has the interest.
     slot: u32,
     /// The key of its group.
@@ -45,10 +45,10 @@ struct Concerned {
     awaits: Reverse<Option<u32>>,
 }
 
-impl Concerned {
-    fn new(interest: InterestRef, kept: &Kept, kind: Kind) -> Self {
+impl CoveringInterest {
+    fn new(interest: InterestRef, kept: &InterestRecord, kind: Kind) -> Self {
         let awaits = kind == Kind::Token && kept.unanswered;
-        Concerned {
+        CoveringInterest {
             slot: interest.slot,
             group: kept.group_key(kind).cloned(),
             is_late: kept.future_only,
@@ -58,19 +58,19 @@ impl Concerned {
 }
 
 /// An entity whose sources changed.
-struct Changed<'k> {
+struct ChangedEntity<'k> {
     entity: EntityRef,
     key: &'k str,
     /// Slot of the face that made the change.
     by: u32,
-    came: Came,
+    came: NewFor,
 }
 
 /// Number of interests in all keys beyond which a search goes through all interests by number.
 const IN_ALL_MAX: usize = 1000;
 
 /// Returns true if an interest covers entities of a kind on the key of a pattern.
-fn is_concerned(kept: &Kept, kind: Kind, pattern: &Pattern<'_>, steps: &Steps) -> bool {
+fn is_concerned(kept: &InterestRecord, kind: Kind, pattern: &Pattern<'_>, steps: &Steps) -> bool {
     let key = kept.key.as_deref();
     steps.spend(key.map_or(0, str::len) / 8);
     kept.options.contains(kind.option()) && key.is_none_or(|key| pattern.meets(key))
@@ -108,9 +108,9 @@ impl ForwardingTable {
         let only = others.find(|source| fewest == 1 && is_seen(source));
         let only = only.map(|source| source.slot);
         let came = match fewest {
-            0 if change.is_answer => Came::Answer,
-            0 => Came::All,
-            _ => Came::Only(only),
+            0 if change.is_answer => NewFor::Answer,
+            0 => NewFor::All,
+            _ => NewFor::Only(only),
         };
         if self.announcing.again(entity, came) {
             return;
@@ -131,7 +131,7 @@ impl ForwardingTable {
             });
             concerned.sort_unstable();
             concerned.dedup();
-            let changed = Changed {
+            let changed = ChangedEntity {
                 entity,
                 key: &key,
                 by: change.slot,
@@ -142,7 +142,7 @@ impl ForwardingTable {
             }
         }
         if let Some(slot) = only {
-            self.refresh(entity, slot, Hears::Nothing, actions);
+            self.refresh(entity, slot, AnnounceScope::Nothing, actions);
         }
     }
 
@@ -158,7 +158,7 @@ impl ForwardingTable {
     }
 
     /// Announces a change that the face at `slot` made in slices.
-    fn announce_later(&mut self, slot: u32, entity: EntityRef, key: Arc<str>, came: Came) {
+    fn announce_later(&mut self, slot: u32, entity: EntityRef, key: Arc<str>, came: NewFor) {
         let search = self.search_in_interests();
         let one = Announcement {
             entity,
@@ -182,7 +182,7 @@ impl ForwardingTable {
             Some(slot) => Some(self.announcing.turn_of(slot)),
             None => self.announcing.next_turn(),
         };
-        let Some(Turn { slot, is_for_few }) = turn else {
+        let Some(AnnouncementTurn { slot, is_for_few }) = turn else {
             return false;
         };
         // Faces with few interests come first.
@@ -198,7 +198,7 @@ impl ForwardingTable {
         let (entity, key) = (one.entity, &one.key);
         let (concerned, done) = self.next_concerned(entity.kind, key, &mut one.search, &steps);
         let came = self.announcing.came(entity);
-        let changed = Changed {
+        let changed = ChangedEntity {
             entity,
             key,
             by: slot,
@@ -232,7 +232,7 @@ impl ForwardingTable {
             if self.interests.count(at) <= FEW {
                 for (interest, kept) in self.interests.of(at) {
                     if is_concerned(kept, entity.kind, &pattern, &steps) {
-                        concerned.push(Concerned::new(interest, kept, entity.kind));
+                        concerned.push(CoveringInterest::new(interest, kept, entity.kind));
                     }
                 }
             }
@@ -241,7 +241,7 @@ impl ForwardingTable {
         }
         // Bring their faces up to date.
         let (key, came) = (&key, self.announcing.came(entity));
-        let changed = Changed {
+        let changed = ChangedEntity {
             entity,
             key,
             by: slot,
@@ -259,18 +259,18 @@ impl ForwardingTable {
     /// Brings one face up to date because of one of its interests.
     fn announce_to(
         &mut self,
-        Concerned {
+        CoveringInterest {
             slot,
             group,
             is_late,
             awaits,
-        }: Concerned,
-        &Changed {
+        }: CoveringInterest,
+        &ChangedEntity {
             entity,
             key,
             by,
             came,
-        }: &Changed<'_>,
+        }: &ChangedEntity<'_>,
         steps: &Steps,
         actions: &mut Vec<Action>,
     ) {
@@ -286,10 +286,10 @@ impl ForwardingTable {
         }
         // Entities of a group are announced with the group; an interest in changes only gets no entity
         // that existed before.
-        let hears = match awaits.0.filter(|_| came == Came::Answer) {
-            _ if group.is_some() || is_late && !came.is_for(slot) => Hears::Known,
-            Some(interest) => Hears::Answer(interest),
-            None => Hears::All,
+        let hears = match awaits.0.filter(|_| came == NewFor::Answer) {
+            _ if group.is_some() || is_late && !came.is_for(slot) => AnnounceScope::Known,
+            Some(interest) => AnnounceScope::Answer(interest),
+            None => AnnounceScope::All,
         };
         self.refresh(entity, slot, hears, actions);
         if let Some(key) = group {
@@ -304,7 +304,7 @@ impl ForwardingTable {
         key: &str,
         search: &mut Search,
         steps: &Steps,
-    ) -> (Vec<Concerned>, bool) {
+    ) -> (Vec<CoveringInterest>, bool) {
         let pattern = Pattern::new(key);
         let mut all = Vec::new();
         // Collects an interest that is in this kind and, where the search has not compared the
@@ -317,7 +317,7 @@ impl ForwardingTable {
             let covers = |pattern| is_concerned(kept, kind, pattern, steps);
             if meets.is_none_or(covers) {
                 steps.spend(FOUND_STEPS);
-                all.push(Concerned::new(interest, kept, kind));
+                all.push(CoveringInterest::new(interest, kept, kind));
             }
         };
         // Search the tree of keys; a tree that changed below the search is left for the numbers.
@@ -353,7 +353,7 @@ impl ForwardingTable {
     fn end_announcement(&mut self, entity: EntityRef, actions: &mut Vec<Action>) {
         let EntityRef { kind, index } = entity;
         for slot in self.entities(kind).announced(index).to_vec() {
-            self.refresh(entity, slot, Hears::Nothing, actions);
+            self.refresh(entity, slot, AnnounceScope::Nothing, actions);
         }
         if self.entities(kind).sources(index).is_empty() {
             self.forget_entity(entity, actions);

@@ -9,7 +9,7 @@ use zonda_codec::{Declaration, InterestMode, InterestOptions};
 use crate::table::{
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
-    kept::{Answer, Asking, GroupKey, InterestRef, Rest},
+    interest_records::{Answer, GroupKey, InterestRef, ResolvedInterest, Rest},
     key_tree::{pattern::Pattern, steps::Steps},
     kind::{EntityRef, Kind},
     message,
@@ -61,7 +61,12 @@ impl ForwardingTable {
 
     /// Sends the entities that match an interest, or the first slice of them, as answers, and ends
     /// the answer if it can.
-    pub(super) fn answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
+    pub(super) fn answer(
+        &mut self,
+        face: FaceId,
+        asking: ResolvedInterest,
+        actions: &mut Vec<Action>,
+    ) {
         let answer = Answer {
             asking,
             kinds: &Kind::ALL,
@@ -159,7 +164,7 @@ impl ForwardingTable {
         &mut self,
         face: FaceId,
         entity: EntityRef,
-        asking: &Asking,
+        asking: &ResolvedInterest,
         actions: &mut Vec<Action>,
     ) -> bool {
         let Some(asker) = self.face(face) else {
@@ -218,7 +223,7 @@ impl ForwardingTable {
     }
 
     /// Ends an answer when everything that this node has was sent; gateways may still have to answer.
-    fn end_answer(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
+    fn end_answer(&mut self, face: FaceId, asking: ResolvedInterest, actions: &mut Vec<Action>) {
         let id = asking.id;
         let relation = self.relation(face);
         let is_served = relation == Some(Relation::Served);

@@ -17,12 +17,12 @@ use crate::table::{
     limits::{BadKey, FaceCounters, Limits, key_memory},
     note::{Note, NoteCause},
     policy::Relation,
-    wants::SentInterests,
+    upstream_interests::SentInterests,
 };
 
 /// Events of a face that are logged the first time and only counted later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Noted {
+enum LoggedOnce {
     /// A key of the face cannot be used.
     BadKey,
     /// The face declares too much.
@@ -67,7 +67,7 @@ pub(super) struct Face {
     pub(super) is_on_routes: bool,
     pub(super) counters: FaceCounters,
     /// Events that were logged.
-    noted: HashSet<Noted>,
+    noted: HashSet<LoggedOnce>,
     /// True if no message passes between this face and other faces that are apart.
     pub(super) is_apart: bool,
 }
@@ -190,14 +190,14 @@ impl Face {
 
     /// Returns the log line about the first key of this neighbour that cannot be used.
     pub(super) fn note_of(&mut self, bad: &BadKey) -> Option<Note> {
-        self.note(Noted::BadKey, NoteCause::BadKey, |zid| {
+        self.note(LoggedOnce::BadKey, NoteCause::BadKey, |zid| {
             format!("what {zid} sends on a key is ignored: {bad}; more of this is only counted")
         })
     }
 
     /// Returns the log line about the first declaration of this neighbour beyond its limits.
     pub(super) fn note_of_full(&mut self) -> Option<Note> {
-        self.note(Noted::Full, NoteCause::Declarations, |zid| {
+        self.note(LoggedOnce::Full, NoteCause::Declarations, |zid| {
             format!(
                 "{zid} has declared as much as it may (`zonda info` has the limits): more is ignored and only counted"
             )
@@ -206,7 +206,7 @@ impl Face {
 
     /// Returns the log line about the first query of this neighbour beyond its limit.
     pub(super) fn note_of_refused_query(&mut self, limit: usize) -> Option<Note> {
-        self.note(Noted::Refused, NoteCause::Queries, |zid| {
+        self.note(LoggedOnce::Refused, NoteCause::Queries, |zid| {
             format!(
                 "{zid} has {limit} open queries (questions_max): more end at once without an answer, and are only counted"
             )
@@ -216,7 +216,7 @@ impl Face {
     /// Returns the log line about the first event of a kind; later ones are only counted.
     fn note(
         &mut self,
-        what: Noted,
+        what: LoggedOnce,
         cause: NoteCause,
         text: impl FnOnce(ZenohId) -> String,
     ) -> Option<Note> {
@@ -233,7 +233,7 @@ impl Face {
         }
         self.counters.over_limit += 1;
         self.counters.wild_keys_refused += 1;
-        let note = self.note(Noted::TooWild, NoteCause::Declarations, |zid| {
+        let note = self.note(LoggedOnce::TooWild, NoteCause::Declarations, |zid| {
             format!(
                 "{zid} has declared {limit} keys with wildcards (limits/wild_keys): more are ignored, and only counted"
             )

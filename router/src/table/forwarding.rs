@@ -14,9 +14,10 @@ use crate::table::{
     entity::{Declared, EntityTree},
     face::Face,
     face_id::{Action, FaceId, FaceInfo, FaceKind},
+    face_removal::FaceRemoval,
+    gateway_updates::GatewayUpdates,
     interests::Interests,
     kind::Kind,
-    leaving::Leaving,
     limits::{BadKey, FaceCounters, KeyOverLimit, Limits},
     listeners::Listeners,
     mesh::{Charge, Mesh},
@@ -24,10 +25,9 @@ use crate::table::{
     note::Note,
     policy::{INITIAL, Relation},
     query::Queries,
-    retelling::Retellings,
     topology::Topology,
+    upstream_interests::UpstreamInterests,
     validity::KeptKeys,
-    wants::Wants,
 };
 
 /// Bytes of memory that an open query takes.
@@ -54,16 +54,16 @@ pub struct ForwardingTable {
     /// Changes that are announced in slices.
     pub(super) announcing: Announcements,
     /// Interests of this node at its gateways.
-    pub(super) wants: Wants,
+    pub(super) wants: UpstreamInterests,
     /// The session's listeners.
     pub(super) listeners: Listeners,
     pub(super) queries: Queries,
     /// The keys on which routes are kept.
     pub(super) kept: KeptKeys,
     /// Faces that are gone, with the state that is still to be removed.
-    pub(super) leaving: VecDeque<Leaving>,
+    pub(super) leaving: VecDeque<FaceRemoval>,
     /// Peers whose gateway changes, and the announcements that they are to receive because of that.
-    pub(super) retellings: Retellings,
+    pub(super) retellings: GatewayUpdates,
     admin_key: KeyExpr<'static>,
     pub(super) notes: Vec<Note>,
 }
@@ -85,12 +85,12 @@ impl ForwardingTable {
             entities: Entities::default(),
             interests: Interests::default(),
             announcing: Announcements::default(),
-            wants: Wants::default(),
+            wants: UpstreamInterests::default(),
             listeners: Listeners::default(),
             queries: Queries::default(),
             kept: KeptKeys::default(),
             leaving: VecDeque::new(),
-            retellings: Retellings::default(),
+            retellings: GatewayUpdates::default(),
             admin_key,
             notes: Vec::new(),
         };
@@ -197,7 +197,7 @@ impl ForwardingTable {
         self.forget_upstream(&gone, actions);
         self.stop_waiting_for(face, actions);
         let (relation, announced) = (gone.relation, gone.announced);
-        let leaving = Leaving::new(slot, interests, announced, declared);
+        let leaving = FaceRemoval::new(slot, interests, announced, declared);
         self.leaving.push_back(leaving);
         if relation == Relation::RouterToRouter {
             self.unlink_router(face, actions);

@@ -19,20 +19,20 @@ const ASKED_MAX: usize = 1024;
 /// Ids in both directions, and the search for the best of them by a text.
 #[derive(Debug, Default)]
 pub(super) struct KeyIds {
-    theirs: HashMap<u16, Theirs>,
+    theirs: HashMap<u16, PeerKeyId>,
     ours: HashMap<u16, Arc<str>>,
     texts: KeyTree<(Mapping, u16)>,
     /// The highest id declared by this node.
     last: u16,
     /// Ids of this node that the neighbour has received, where data may overtake declarations. In a
     /// box, as few faces have it.
-    heard: Option<Box<Heard>>,
+    heard: Option<Box<ConfirmedIds>>,
 }
 
 /// Ids of this node that the neighbour has confirmed: it answers an interest after it has received
 /// all earlier declarations.
 #[derive(Debug, Default)]
-struct Heard {
+struct ConfirmedIds {
     /// The last confirmed id; the neighbour has all before it too.
     last: u16,
     /// Interests without an answer, each with the last id that was declared before it.
@@ -41,7 +41,7 @@ struct Heard {
 
 /// An id that the neighbour declared.
 #[derive(Debug)]
-struct Theirs {
+struct PeerKeyId {
     text: Arc<str>,
     /// True if a kept route is spelled with it.
     is_used: bool,
@@ -110,7 +110,7 @@ impl KeyIds {
             None => {
                 self.texts.insert(&text, (Mapping::Receiver, id));
                 let is_used = false;
-                self.theirs.insert(id, Theirs { text, is_used });
+                self.theirs.insert(id, PeerKeyId { text, is_used });
                 Learned::New
             }
         }
@@ -118,7 +118,7 @@ impl KeyIds {
 
     /// Removes an id of the neighbour; returns its text, and true if a route is spelled with it.
     pub(super) fn forget(&mut self, id: u16) -> Option<(Arc<str>, bool)> {
-        let Theirs { text, is_used } = self.theirs.remove(&id)?;
+        let PeerKeyId { text, is_used } = self.theirs.remove(&id)?;
         self.texts.remove(&text, (Mapping::Receiver, id));
         Some((text, is_used))
     }

@@ -15,13 +15,16 @@ use crate::table::{
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
     ids::Spelling,
-    kept::{Asking, Example, GroupKey, InterestRef, Kept, Seeking, Sought},
+    interest_records::{
+        Example, ExampleProperty, ExampleSearch, GroupKey, InterestRecord, InterestRef,
+        ResolvedInterest,
+    },
     key_tree::steps::Steps,
     kind::Kind,
     limits::key_memory,
     message,
     search::Search,
-    wants::{WantKey, WantUser},
+    upstream_interests::{UpstreamInterestKey, UpstreamInterestUser},
 };
 
 impl ForwardingTable {
@@ -52,7 +55,7 @@ impl ForwardingTable {
             };
             let left = self.retract(user);
             self.end_groups(face, left, actions);
-            self.stop_asking(WantUser::Interest(user), actions);
+            self.stop_asking(UpstreamInterestUser::Interest(user), actions);
             return;
         }
         // A key that cannot be used ends the answer at once.
@@ -67,7 +70,7 @@ impl ForwardingTable {
                 return;
             }
         };
-        let asking = Asking {
+        let asking = ResolvedInterest {
             id: interest.id,
             mode: interest.mode,
             options: interest.options,
@@ -89,7 +92,7 @@ impl ForwardingTable {
         }
     }
 
-    fn keep(&mut self, face: FaceId, asking: Asking, actions: &mut Vec<Action>) {
+    fn keep(&mut self, face: FaceId, asking: ResolvedInterest, actions: &mut Vec<Action>) {
         let limits = self.limits;
         let memory = asking.key.as_ref().map_or(0, |key| key_memory(key));
         let Some(source) = self.topology.face(face) else {
@@ -98,7 +101,7 @@ impl ForwardingTable {
         // Aggregation is a service to clients; peers get each entity.
         let aggregate = asking.options.contains(InterestOptions::AGGREGATE)
             && source.info.whatami == WhatAmI::Client;
-        let kept = Kept {
+        let kept = InterestRecord {
             options: asking.options,
             key: asking.key.clone(),
             aggregate,
@@ -126,21 +129,21 @@ impl ForwardingTable {
                 self.interests.leave_group(slot, &group);
             }
             self.end_groups(face, left, actions);
-            self.stop_asking(WantUser::Interest(user), actions);
+            self.stop_asking(UpstreamInterestUser::Interest(user), actions);
             message::declare(face, Some(id), Declaration::Final, actions);
             return;
         }
         source.charge(memory, false);
         let answers = kept.answering;
         self.interests.insert(user, kept);
-        let want = WantKey {
+        let want = UpstreamInterestKey {
             mode: asking.mode,
             options: asking.options,
             key: asking.key.clone(),
         };
         // Gateways are asked before this node answers, and their answers end the interest.
         self.end_groups(face, left, actions);
-        let waits = self.ask_for(WantUser::Interest(user), want, actions);
+        let waits = self.ask_for(UpstreamInterestUser::Interest(user), want, actions);
         if let Some(kept) = self.interests.get_mut(user) {
             kept.unanswered = waits;
         }
@@ -180,11 +183,11 @@ impl ForwardingTable {
     pub(super) fn forget_interest(
         &mut self,
         user: InterestRef,
-        kept: &Kept,
+        kept: &InterestRecord,
         actions: &mut Vec<Action>,
     ) {
         self.interests.unregister(user, kept);
-        self.stop_asking(WantUser::Interest(user), actions);
+        self.stop_asking(UpstreamInterestUser::Interest(user), actions);
     }
 
     /// Answers an aggregate interest with one declaration for all entities that match. Continues
@@ -203,15 +206,16 @@ impl ForwardingTable {
         };
         // A group without a declaration needs an example that the face may see.
         if known.announced.is_none() {
-            let Some(found) = self.seek(slot, &group, Sought::Member, search, steps) else {
+            let Some(found) = self.seek(slot, &group, ExampleProperty::Member, search, steps)
+            else {
                 return false;
             };
             if found.is_none() {
                 return true;
             }
-            self.found(slot, &group, Sought::Member, found);
+            self.found(slot, &group, ExampleProperty::Member, found);
             if group.kind == Kind::Queryable {
-                self.seek_another(slot, &group, Sought::Complete, steps);
+                self.seek_another(slot, &group, ExampleProperty::Complete, steps);
             }
         }
         // The declaration answers every interest of the group.
@@ -231,7 +235,7 @@ impl ForwardingTable {
         actions: &mut Vec<Action>,
     ) {
         // A new example replaces a missing one; a lost example needs a search.
-        for sought in [Sought::Member, Sought::Complete] {
+        for sought in [ExampleProperty::Member, ExampleProperty::Complete] {
             let fits = self.is_example(slot, &group, sought, entity, steps);
             let Some(known) = self.interests.group_mut(slot, &group) else {
                 return;
@@ -254,7 +258,7 @@ impl ForwardingTable {
         {
             // The group may have ended, or have found an example, since the search was queued.
             steps.spend(1);
-            let Seeking {
+            let ExampleSearch {
                 slot,
                 group,
                 sought,
@@ -276,12 +280,18 @@ impl ForwardingTable {
     }
 
     /// Searches for another example of a group, now as far as the steps reach, and else [later](Self::seek_on).
-    fn seek_another(&mut self, slot: u32, group: &GroupKey, sought: Sought, steps: &Steps) {
+    fn seek_another(
+        &mut self,
+        slot: u32,
+        group: &GroupKey,
+        sought: ExampleProperty,
+        steps: &Steps,
+    ) {
         let mut search = Search::except(slot);
         if let Some(found) = self.seek(slot, group, sought, &mut search, steps) {
             return self.found(slot, group, sought, found);
         }
-        self.interests.seek_later(Seeking {
+        self.interests.seek_later(ExampleSearch {
             slot,
             group: group.clone(),
             sought,
@@ -294,7 +304,7 @@ impl ForwardingTable {
         &self,
         slot: u32,
         group: &GroupKey,
-        sought: Sought,
+        sought: ExampleProperty,
         search: &mut Search,
         steps: &Steps,
     ) -> Option<Option<u32>> {
@@ -316,7 +326,7 @@ impl ForwardingTable {
         &self,
         slot: u32,
         group: &GroupKey,
-        sought: Sought,
+        sought: ExampleProperty,
         entity: u32,
         steps: &Steps,
     ) -> bool {
@@ -325,8 +335,8 @@ impl ForwardingTable {
         let sources = entities.sources(entity);
         let info = face.and_then(|face| self.topology.visible(group.kind, sources, face));
         info.is_some_and(|info| match sought {
-            Sought::Member => true,
-            Sought::Complete => {
+            ExampleProperty::Member => true,
+            ExampleProperty::Complete => {
                 let mut text = String::new();
                 info.complete && entities.write_key(entity, &mut text) && {
                     steps.spend_comparing(&text, &group.key);
@@ -336,7 +346,7 @@ impl ForwardingTable {
         })
     }
 
-    fn found(&mut self, slot: u32, group: &GroupKey, sought: Sought, entity: Option<u32>) {
+    fn found(&mut self, slot: u32, group: &GroupKey, sought: ExampleProperty, entity: Option<u32>) {
         if let Some(known) = self.interests.group_mut(slot, group) {
             *known.example(sought) = Example {
                 entity,

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::table::{
-    kept::{Answer, Group, GroupKey, InterestRef, Kept, Seeking},
+    interest_records::{Answer, ExampleSearch, Group, GroupKey, InterestRecord, InterestRef},
     key_tree::{
         KeyTree,
         pattern::Pattern,
@@ -29,14 +29,14 @@ pub(super) struct Interests {
     /// Interests of each face, by the face's slot.
     faces: HashMap<u32, FaceInterests>,
     /// Groups that need another example.
-    seeking: VecDeque<Seeking>,
+    seeking: VecDeque<ExampleSearch>,
 }
 
 /// The interests of one face.
 #[derive(Debug, Default)]
 struct FaceInterests {
     /// Interests by the face's ids.
-    kept: HashMap<u32, Kept>,
+    kept: HashMap<u32, InterestRecord>,
     /// Answer to an interest that has not been sent in full yet.
     answer: Option<Box<Answer>>,
     /// Groups of aggregate interests, by kind and key.
@@ -75,24 +75,24 @@ impl Interests {
         self.faces.get(&slot).map_or(0, |face| face.kept.len())
     }
 
-    pub(super) fn get(&self, interest: InterestRef) -> Option<&Kept> {
+    pub(super) fn get(&self, interest: InterestRef) -> Option<&InterestRecord> {
         self.faces.get(&interest.slot)?.kept.get(&interest.id)
     }
 
-    pub(super) fn get_mut(&mut self, interest: InterestRef) -> Option<&mut Kept> {
+    pub(super) fn get_mut(&mut self, interest: InterestRef) -> Option<&mut InterestRecord> {
         let face = self.faces.get_mut(&interest.slot)?;
         face.kept.get_mut(&interest.id)
     }
 
     /// Returns the interests of a face.
-    pub(super) fn of(&self, slot: u32) -> impl Iterator<Item = (InterestRef, &Kept)> {
+    pub(super) fn of(&self, slot: u32) -> impl Iterator<Item = (InterestRef, &InterestRecord)> {
         let face = self.faces.get(&slot);
         let all = face.into_iter().flat_map(|face| face.kept.iter());
         all.map(move |(&id, kept)| (InterestRef { slot, id }, kept))
     }
 
     /// Inserts an interest, whose groups the face has [entered](Self::enter_group) already.
-    pub(super) fn insert(&mut self, interest: InterestRef, mut kept: Kept) {
+    pub(super) fn insert(&mut self, interest: InterestRef, mut kept: InterestRecord) {
         kept.place = self.by_number.insert(interest);
         match &kept.key {
             Some(key) => drop(self.by_key.insert(key, interest)),
@@ -109,7 +109,7 @@ impl Interests {
     }
 
     /// Removes an interest, but not its membership of its groups.
-    pub(super) fn remove(&mut self, interest: InterestRef) -> Option<Kept> {
+    pub(super) fn remove(&mut self, interest: InterestRef) -> Option<InterestRecord> {
         let face = self.faces.get_mut(&interest.slot)?;
         let kept = face.kept.remove(&interest.id)?;
         if kept.options.contains(InterestOptions::KEYEXPRS) {
@@ -123,7 +123,7 @@ impl Interests {
     }
 
     /// Removes an interest that its face no longer lists from the indexes.
-    pub(super) fn unregister(&mut self, interest: InterestRef, kept: &Kept) {
+    pub(super) fn unregister(&mut self, interest: InterestRef, kept: &InterestRecord) {
         self.by_number.remove(kept.place);
         match &kept.key {
             Some(key) => drop(self.by_key.remove(key, interest)),
@@ -133,7 +133,7 @@ impl Interests {
 
     /// Removes a face: no search finds its interests any more. Returns them in the order of their
     /// ids; the caller [unregisters](Self::unregister) them one by one.
-    pub(super) fn remove_face(&mut self, slot: u32) -> Vec<(u32, Kept)> {
+    pub(super) fn remove_face(&mut self, slot: u32) -> Vec<(u32, InterestRecord)> {
         let face = self.faces.remove(&slot).unwrap_or_default();
         let mut kept: Vec<_> = face.kept.into_iter().collect();
         kept.sort_unstable_by_key(|(id, _)| *id);
@@ -224,7 +224,7 @@ impl Interests {
     }
 
     /// Queues the search for an example of a group.
-    pub(super) fn seek_later(&mut self, seeking: Seeking) {
+    pub(super) fn seek_later(&mut self, seeking: ExampleSearch) {
         if let Some(group) = self.group_mut(seeking.slot, &seeking.group) {
             group.example(seeking.sought).is_looking = true;
             self.seeking.push_back(seeking);
@@ -232,12 +232,12 @@ impl Interests {
     }
 
     /// Takes the next queued search.
-    pub(super) fn next_seeking(&mut self) -> Option<Seeking> {
+    pub(super) fn next_seeking(&mut self) -> Option<ExampleSearch> {
         self.seeking.pop_front()
     }
 
     /// Puts a search back at the front of the queue.
-    pub(super) fn seek_next(&mut self, seeking: Seeking) {
+    pub(super) fn seek_next(&mut self, seeking: ExampleSearch) {
         self.seeking.push_front(seeking);
     }
 
@@ -251,8 +251,8 @@ mod tests {
     use super::*;
     use crate::table::kind::Kind;
 
-    fn interest(key: Option<&str>, options: InterestOptions) -> Kept {
-        Kept {
+    fn interest(key: Option<&str>, options: InterestOptions) -> InterestRecord {
+        InterestRecord {
             options,
             key: key.map(Into::into),
             aggregate: false,
@@ -268,7 +268,7 @@ mod tests {
         let found = &mut |interest| all.push(interest);
         interests.search(&Pattern::new(key), &mut Walk::default(), &steps, found);
         all.extend(interests.each_in_all());
-        let is_in = |kept: &Kept| kept.options.contains(kind.option());
+        let is_in = |kept: &InterestRecord| kept.options.contains(kind.option());
         all.retain(|interest| interests.get(*interest).is_some_and(is_in));
         let mut slots: Vec<u32> = all.iter().map(|interest| interest.slot).collect();
         slots.sort_unstable();

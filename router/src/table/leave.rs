@@ -9,7 +9,8 @@
 //! neighbours without a face. The slot of the face is not reused before all its state is removed.
 
 use crate::table::{
-    face_id::Action, forwarding::ForwardingTable, kept::InterestRef, kind::EntityRef, leaving::Step,
+    face_id::Action, face_removal::RemovalStep, forwarding::ForwardingTable,
+    interest_records::InterestRef, kind::EntityRef,
 };
 
 /// Bytes of messages after which a slice ends, however little it has removed.
@@ -61,15 +62,15 @@ impl ForwardingTable {
             || !self.retellings.is_empty()
     }
 
-    fn forget(&mut self, slot: u32, step: Step, actions: &mut Vec<Action>) {
+    fn forget(&mut self, slot: u32, step: RemovalStep, actions: &mut Vec<Action>) {
         match step {
-            Step::Interest(id, kept) => {
+            RemovalStep::Interest(id, kept) => {
                 self.forget_interest(InterestRef { slot, id }, &kept, actions);
             }
-            Step::Announced(EntityRef { kind, index }) => {
+            RemovalStep::Announced(EntityRef { kind, index }) => {
                 self.entities_mut(kind).remove_announced(index, slot);
             }
-            Step::Declared(entity) => {
+            RemovalStep::Declared(entity) => {
                 let entities = self.entities_mut(entity.kind);
                 let change = entities.remove_source(entity.index, slot, true);
                 self.announce_change(entity, change, actions);

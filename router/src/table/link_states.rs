@@ -27,9 +27,9 @@ pub(super) struct Entry {
 
 /// Link states to send.
 #[derive(Debug, Default)]
-pub(super) struct Telling(Vec<Entry>);
+pub(super) struct OutgoingLinkStates(Vec<Entry>);
 
-impl Telling {
+impl OutgoingLinkStates {
     pub(super) fn add(&mut self, node: Entry) {
         self.0.push(node);
     }

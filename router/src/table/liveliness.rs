@@ -28,7 +28,7 @@ use crate::table::{
     notice::Notice,
     policy::Relation,
     search::{Listing, SLICE_LOOKS},
-    wants::{WantKey, WantUser},
+    upstream_interests::{UpstreamInterestKey, UpstreamInterestUser},
 };
 
 /// Time that a query waits for peers to declare what they had when they were connected.
@@ -52,8 +52,8 @@ impl ForwardingTable {
         }
         self.undeclare_local_listener(own, actions);
         let key: Arc<str> = Arc::from(key.clone());
-        let user = WantUser::Listener(own);
-        let what = WantKey::lasting(Kind::Token, Arc::clone(&key));
+        let user = UpstreamInterestUser::Listener(own);
+        let what = UpstreamInterestKey::lasting(Kind::Token, Arc::clone(&key));
         self.ask_for(user, what, actions);
         // Gateways are asked for the tokens that are alive in any case, to know whose end to deliver.
         let quiet = match self.wants.of(user) {
@@ -120,7 +120,7 @@ impl ForwardingTable {
             return;
         }
         let ended = self.listeners.remove(id);
-        self.stop_asking(WantUser::Listener(own), actions);
+        self.stop_asking(UpstreamInterestUser::Listener(own), actions);
         if ended.is_some_and(|ended| matches!(ended.topic, Topic::Alive(_))) {
             notify(id, Notice::End { complete: false }, actions);
         }

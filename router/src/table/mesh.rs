@@ -18,7 +18,7 @@ mod state;
 mod telling;
 mod throttle;
 mod trees;
-mod unheard;
+mod unsynced_routers;
 mod view;
 
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ use crate::table::{
 
 pub(super) use charges::Charge;
 pub use shape::PlaceInTree;
-pub(super) use state::{Mesh, Passage};
+pub(super) use state::{ForwardingReach, Mesh};
 
 impl ForwardingTable {
     /// Sets this node's part in a mesh of routers: the initial count of its changes, greater than
@@ -195,7 +195,7 @@ impl ForwardingTable {
             }
             _ => return None,
         };
-        if self.passage(source, link) != Passage::All {
+        if self.passage(source, link) != ForwardingReach::All {
             return None;
         }
         let next = self.mesh.towards(&root, &to.info.zid);
@@ -203,10 +203,10 @@ impl ForwardingTable {
     }
 
     /// Returns how far a message from `source` that came by a link goes.
-    pub(super) fn passage(&self, source: &Face, link: Option<FaceId>) -> Passage {
+    pub(super) fn passage(&self, source: &Face, link: Option<FaceId>) -> ForwardingReach {
         match (source.relation, link) {
             (Relation::Routed, Some(link)) => self.mesh.passage(&source.info.zid, link),
-            _ => Passage::All,
+            _ => ForwardingReach::All,
         }
     }
 

@@ -17,7 +17,7 @@ use crate::table::{
     hop::{Hop, Suffix},
     key_tree::steps::Steps,
     kind::Kind,
-    mesh::Passage,
+    mesh::ForwardingReach,
     policy::Relation,
     search::{SLICE_STEPS, Search},
     validity::Validity,
@@ -163,7 +163,7 @@ impl ForwardingTable {
         let source = self.face(search.from);
         let is_heard =
             |source: &&Face| source.relation.conduct().open && !source.gateways.is_left();
-        let comes = |source: &&Face| self.passage(source, search.link) != Passage::Nothing;
+        let comes = |source: &&Face| self.passage(source, search.link) != ForwardingReach::Nothing;
         let Some(source) = source.filter(is_heard).filter(comes) else {
             return Some(Route::default());
         };

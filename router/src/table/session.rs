@@ -20,7 +20,7 @@ use crate::table::{
     kind::{EntityRef, Kind},
     message::WIRE_KEY_MAX,
     session_entities::{Own, OwnEntity},
-    wants::{WantKey, WantUser},
+    upstream_interests::{UpstreamInterestKey, UpstreamInterestUser},
 };
 
 impl ForwardingTable {
@@ -130,7 +130,10 @@ impl ForwardingTable {
     pub fn uses_id(&self, face: FaceId, id: u32) -> bool {
         let mut kinds = Kind::ALL.into_iter();
         kinds.any(|kind| self.entity_of(face, kind, id).is_some())
-            || self.wants.of(WantUser::Sender(face.own(id))).is_some()
+            || self
+                .wants
+                .of(UpstreamInterestUser::Sender(face.own(id)))
+                .is_some()
             || self.entities.session.has_id(id)
     }
 
@@ -147,15 +150,15 @@ impl ForwardingTable {
     ) {
         if self.may_declare(own.face, key) {
             self.undeclare_local_sender(own, actions);
-            let what = WantKey::lasting(kind, Arc::from(key.clone()));
-            self.ask_for(WantUser::Sender(own), what, actions);
+            let what = UpstreamInterestKey::lasting(kind, Arc::from(key.clone()));
+            self.ask_for(UpstreamInterestUser::Sender(own), what, actions);
         }
     }
 
     /// Undeclares a publisher or a querier, and ends the listeners to its matching state.
     pub fn undeclare_local_sender(&mut self, own: OwnRef, actions: &mut Vec<Action>) {
         self.end_listeners(|listener| listener.belongs_to(own), actions);
-        self.stop_asking(WantUser::Sender(own), actions);
+        self.stop_asking(UpstreamInterestUser::Sender(own), actions);
     }
 
     /// Removes the state of the session behind a face that is gone.

@@ -6,13 +6,13 @@
 //! messages at once, declarations in slices.
 
 use crate::table::{
-    announce::Hears,
+    announce::AnnounceScope,
     face_id::{Action, FaceId},
     forwarding::ForwardingTable,
-    kept::InterestRef,
+    gateway_updates::RemainingUpdates,
+    interest_records::InterestRef,
     key_tree::pattern::Pattern,
     kind::{EntityRef, Kind, kinds},
-    retelling::Rest,
     search::SLICE_LOOKS,
 };
 
@@ -100,7 +100,7 @@ impl ForwardingTable {
     }
 
     /// Collects the entities, announcements and interests of a peer that are to be updated.
-    fn begin_retelling(&self, face: FaceId) -> Rest {
+    fn begin_retelling(&self, face: FaceId) -> RemainingUpdates {
         let slot = face.index;
         let declared = Kind::ALL.into_iter().flat_map(|kind| {
             let declared = self.entities.declared(slot, kind);
@@ -116,7 +116,7 @@ impl ForwardingTable {
             let wanted = kinds(kept.options);
             wanted.map(move |kind| (interest, kind))
         });
-        let mut rest = Rest {
+        let mut rest = RemainingUpdates {
             declared: declared.collect(),
             known: known.collect(),
             asked: asked.collect(),
@@ -134,22 +134,22 @@ impl ForwardingTable {
     fn retell_one(
         &mut self,
         face: FaceId,
-        rest: &mut Rest,
+        rest: &mut RemainingUpdates,
         slice: &mut Slice,
         actions: &mut Vec<Action>,
     ) -> bool {
         // First the peer's own entities, then those it knows, then those it may see now.
         if let Some(entity) = rest.declared.pop() {
             if let Some(whole) = self.mesh.whole {
-                self.refresh(entity, whole.index, Hears::All, actions);
+                self.refresh(entity, whole.index, AnnounceScope::All, actions);
             }
         } else if let Some(entity) = rest.known.pop() {
-            self.refresh(entity, face.index, Hears::Nothing, actions);
+            self.refresh(entity, face.index, AnnounceScope::Nothing, actions);
         } else if let Some(&(interest, kind)) = rest.asked.last() {
             match self.next_asked(interest, kind, rest, slice) {
                 Some(index) => {
                     let entity = EntityRef { kind, index };
-                    self.refresh(entity, face.index, Hears::All, actions);
+                    self.refresh(entity, face.index, AnnounceScope::All, actions);
                 }
                 None if slice.looks == 0 => {}
                 None => {
@@ -169,7 +169,7 @@ impl ForwardingTable {
         &self,
         interest: InterestRef,
         kind: Kind,
-        rest: &mut Rest,
+        rest: &mut RemainingUpdates,
         slice: &mut Slice,
     ) -> Option<u32> {
         let kept = self.interests.get(interest)?;

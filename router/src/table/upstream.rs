@@ -18,7 +18,7 @@ use crate::table::{
     limits::Limits,
     message,
     policy::{INITIAL, Relation},
-    wants::{WantKey, WantUser},
+    upstream_interests::{UpstreamInterestKey, UpstreamInterestUser},
 };
 
 impl ForwardingTable {
@@ -88,8 +88,8 @@ impl ForwardingTable {
     /// answer must be waited for. Routers have no gateways.
     pub(super) fn ask_for(
         &mut self,
-        user: WantUser,
-        mut what: WantKey,
+        user: UpstreamInterestUser,
+        mut what: UpstreamInterestKey,
         actions: &mut Vec<Action>,
     ) -> bool {
         if self.topology.role() == WhatAmI::Router {
@@ -108,7 +108,7 @@ impl ForwardingTable {
     }
 
     /// Ends the interest of a user.
-    pub(super) fn stop_asking(&mut self, user: WantUser, actions: &mut Vec<Action>) {
+    pub(super) fn stop_asking(&mut self, user: UpstreamInterestUser, actions: &mut Vec<Action>) {
         if let Some(want) = self.wants.remove_user(user) {
             self.release_want(want, actions);
         }
@@ -173,7 +173,7 @@ impl ForwardingTable {
     /// Sends the gateways an interest in queryables on this key while a query on it is held. The
     /// caller ends it with [`release_watch`](Self::release_watch).
     pub(super) fn add_watch(&mut self, key: Arc<str>, actions: &mut Vec<Action>) -> u32 {
-        let what = WantKey::lasting(Kind::Queryable, key);
+        let what = UpstreamInterestKey::lasting(Kind::Queryable, key);
         let want = self.find_or_add_want(what, actions);
         self.wants.hold(want, true);
         want
@@ -240,7 +240,7 @@ impl ForwardingTable {
         publisher: Option<u32>,
     ) -> bool {
         let finalised = |want| face.sent.is_finalised(want) == Some(true);
-        let own = publisher.map(|id| WantUser::Sender(source.id.own(id)));
+        let own = publisher.map(|id| UpstreamInterestUser::Sender(source.id.own(id)));
         if let Some(want) = own.and_then(|own| self.wants.of(own)) {
             return finalised(want);
         }
@@ -248,7 +248,7 @@ impl ForwardingTable {
         self.wants.lasting_on(kind, key).any(finalised)
     }
 
-    fn find_or_add_want(&mut self, what: WantKey, actions: &mut Vec<Action>) -> u32 {
+    fn find_or_add_want(&mut self, what: UpstreamInterestKey, actions: &mut Vec<Action>) -> u32 {
         let (want, is_new) = self.wants.find_or_add(what);
         if is_new {
             for slot in self.topology.gateways().to_vec() {
@@ -288,7 +288,12 @@ impl ForwardingTable {
 
     /// Removes declarations of a gateway under an interest that ended, unless another one covers
     /// them: the gateway does not undeclare them.
-    fn forget_unwanted(&mut self, face: FaceId, ended: &WantKey, actions: &mut Vec<Action>) {
+    fn forget_unwanted(
+        &mut self,
+        face: FaceId,
+        ended: &UpstreamInterestKey,
+        actions: &mut Vec<Action>,
+    ) {
         for kind in kinds(ended.options) {
             let entities = self.entities(kind);
             let mut unwanted = HashSet::new();
@@ -319,7 +324,8 @@ impl ForwardingTable {
 
     /// Sends a want to a gateway as an interest.
     fn ask(&mut self, slot: u32, want: u32, actions: &mut Vec<Action>) {
-        let Some(WantKey { mode, options, key }) = self.wants.what(want).cloned() else {
+        let Some(UpstreamInterestKey { mode, options, key }) = self.wants.what(want).cloned()
+        else {
             return;
         };
         let sent = self.send_interest(slot, mode, options, key.as_ref(), actions);

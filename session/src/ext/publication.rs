@@ -10,7 +10,7 @@ use super::publisher::AdvancedPublisher;
 use crate::Outcome;
 use crate::bytes::{Encoding, OptionZBytes};
 use crate::error::{PublishError, Refusal};
-use crate::publication::{Given, Passing, Publish, given, passed};
+use crate::publication::{Given, Publish, SendResult, given, passed};
 use crate::pubsub::{OutcomeBuilder, PublisherPutBuilder, Publishing};
 use crate::qos::CongestionControl;
 use crate::time::Timestamp;
@@ -71,7 +71,7 @@ impl<'a> AdvancedPublicationBuilder<'a> {
     /// Publishes a message that has only a payload and a number; returns `None` and publishes
     /// nothing if the message has more.
     #[inline(always)]
-    fn pass(&self) -> Option<Passing> {
+    fn pass(&self) -> Option<SendResult> {
         let plain = self.put.plain()?;
         let number = (self.publisher).enter(self.put.payload(), SampleExtras::nothing());
         Some(self.put.pass(&plain, number))

@@ -9,7 +9,7 @@ use super::Publisher;
 use crate::bytes::ZBytes;
 use crate::error::Refusal;
 use crate::publication::{
-    Given, Message, OutcomeBuilder, Passing, Publish, Publishing, forgive_drop, given,
+    Given, Message, OutcomeBuilder, Publish, Publishing, SendResult, forgive_drop, given,
     message_setters, passed, patience,
 };
 use crate::wait::{Operation, OperationLater, awaited};
@@ -122,7 +122,7 @@ impl PublisherPutBuilder<'_> {
 impl<'a> PublisherPutBuilder<'a> {
     /// Publishes a message that has only a payload and this number.
     #[inline(always)]
-    pub(crate) fn pass(&self, plain: &Plain<'_>, number: Option<u32>) -> Passing {
+    pub(crate) fn pass(&self, plain: &Plain<'_>, number: Option<u32>) -> SendResult {
         let Publisher {
             face,
             service,

@@ -15,7 +15,7 @@ const TRUSTED: Duration = Duration::from_millis(250);
 
 /// Connection that was closed because its neighbour kept much.
 #[derive(Debug)]
-struct Leaver {
+struct EvictedConnection {
     outbox: Weak<Outbox>,
     share: Weak<Share>,
     /// Bytes of received messages that it kept.
@@ -23,7 +23,7 @@ struct Leaver {
     until: Instant,
 }
 
-impl Leaver {
+impl EvictedConnection {
     /// Returns true if its tasks have freed all of it, or should have.
     fn is_gone(&self, now: Instant) -> bool {
         let has_queues = (self.outbox.upgrade()).is_some_and(|outbox| !outbox.is_released());
@@ -34,12 +34,12 @@ impl Leaver {
 
 /// Evicted connections of a node that are not freed yet.
 #[derive(Debug, Default)]
-pub(crate) struct Leavers(Vec<Leaver>);
+pub(crate) struct EvictedConnections(Vec<EvictedConnection>);
 
-impl Leavers {
+impl EvictedConnections {
     /// Adds a connection that is being closed, with the bytes of received messages that it keeps.
     pub(crate) fn add(&mut self, outbox: &Arc<Outbox>, share: &Arc<Share>, received: usize) {
-        self.0.push(Leaver {
+        self.0.push(EvictedConnection {
             outbox: Arc::downgrade(outbox),
             share: Arc::downgrade(share),
             received,
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn it_is_trusted_until_all_is_free_and_not_for_ever() {
-        let mut leavers = Leavers::default();
+        let mut leavers = EvictedConnections::default();
         let (outbox, share) = (outbox(), Share::of(&Ledger::new(1000, true)));
         let now = Instant::now();
         leavers.add(&outbox, &share, 700);

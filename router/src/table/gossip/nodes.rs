@@ -14,7 +14,7 @@ use zonda_codec::{LinkState, LinkStateList, Locator, Roles, WhatAmI, ZenohId};
 
 use crate::table::{
     Action, FaceId,
-    link_states::{Entry, Telling},
+    link_states::{Entry, OutgoingLinkStates},
     scouting::{Found, Host, LOCATORS_MAX, is_loopback},
 };
 
@@ -494,7 +494,7 @@ impl Gossip {
         };
         let lists_links = self.lists_links(link);
         // Loopback addresses are sent within this machine only.
-        let mut telling = Telling::default();
+        let mut telling = OutgoingLinkStates::default();
         for number in numbers {
             let Some(node) = self.nodes.get(number) else {
                 continue;

@@ -19,7 +19,7 @@ use crate::table::{
     gossip::nodes::{Gossip, GossipOptions},
     scouting::{
         Address, Attempt, Autoconnect, CandidateLimits, Candidates, Found, Host, Interface, Link,
-        Parting,
+        LinkEnding,
     },
 };
 
@@ -406,7 +406,9 @@ impl World {
             let (zid, now) = (self.nodes[to].zid, self.now);
             let mut actions = Vec::new();
             self.nodes[at].gossip.remove_link(own, &mut actions);
-            self.nodes[at].candidates.lost(&zid, Parting::Broken, now);
+            self.nodes[at]
+                .candidates
+                .lost(&zid, LinkEnding::Broken, now);
             self.post(actions);
         }
     }

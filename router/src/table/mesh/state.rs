@@ -21,7 +21,7 @@ use crate::table::{
         shape::{PlaceInTree, Shape},
         throttle::Throttle,
         trees::ITSELF,
-        unheard::Unheard,
+        unsynced_routers::UnsyncedRouters,
     },
 };
 
@@ -56,7 +56,7 @@ enum Settling {
 
 /// Links by which an entity of a router was declared, and its share of the limits.
 #[derive(Debug)]
-struct Told {
+struct DeclaredLinks {
     links: Few<FaceId>,
     item: Item,
 }
@@ -66,7 +66,7 @@ struct Told {
 struct Router {
     face: FaceId,
     /// Its declarations.
-    told: HashMap<EntityRef, Told>,
+    told: HashMap<EntityRef, DeclaredLinks>,
     /// Memory and counts of its declarations over each link.
     charges: Charges,
 }
@@ -78,7 +78,7 @@ pub(in crate::table) struct Mesh {
     throttle: Throttle,
     shape: Shape,
     /// The trees before the current ones, if the network was quiet when they changed.
-    former: Option<Former>,
+    former: Option<FormerTrees>,
     /// True if the network was quiet before the change that the current trees follow.
     was_settled: bool,
     /// The trees that are due next, if a route needed them.
@@ -100,7 +100,7 @@ pub(in crate::table) struct Mesh {
     /// in its tree. A link that is opened again is a new one, and receives them again.
     heard: HashMap<ZenohId, BTreeSet<FaceId>>,
     /// Declarations that are still to be sent to the children.
-    pub(super) unheard: Unheard,
+    pub(super) unheard: UnsyncedRouters,
     pub(super) endings: Endings,
     /// Memory and counts of the declarations of all routers over each link.
     charges: Charges,
@@ -110,7 +110,7 @@ pub(in crate::table) struct Mesh {
 
 /// Trees before the current ones.
 #[derive(Debug)]
-struct Former {
+struct FormerTrees {
     shape: Shape,
     /// `None` until the next call with a time.
     until: Option<Instant>,
@@ -118,7 +118,7 @@ struct Former {
 
 /// Reach of a message of another router that came from a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::table) enum Passage {
+pub(in crate::table) enum ForwardingReach {
     /// To the own side, and on to other routers.
     All,
     /// To the own side only: it did not come from above in the tree of its router, but the trees
@@ -130,7 +130,7 @@ pub(in crate::table) enum Passage {
 
 /// Routers that were added or removed.
 #[derive(Debug, Default)]
-pub(super) struct Followed {
+pub(super) struct RouterChanges {
     /// Faces of routers that cannot be reached any more.
     pub(super) gone: Vec<FaceId>,
     /// Routers that have no face yet.
@@ -154,7 +154,7 @@ impl Mesh {
             settling: Settling::Nothing,
             unrest: None,
             heard: HashMap::new(),
-            unheard: Unheard::default(),
+            unheard: UnsyncedRouters::default(),
             endings: Endings::default(),
             charges: Charges::default(),
             whole: None,
@@ -162,12 +162,12 @@ impl Mesh {
     }
 
     /// Returns the routers that were added or removed since the last call.
-    pub(super) fn follow(&mut self) -> Followed {
+    pub(super) fn follow(&mut self) -> RouterChanges {
         if !self.network.take_peopled() {
-            return Followed::default();
+            return RouterChanges::default();
         }
         let (network, charges) = (&self.network, &mut self.charges);
-        let mut followed = Followed::default();
+        let mut followed = RouterChanges::default();
         self.routers.retain(|zid, router| {
             let is_there = network.number(zid).is_some();
             if !is_there {
@@ -232,7 +232,7 @@ impl Mesh {
     pub(super) fn reshape(&mut self) {
         let shape = std::mem::replace(&mut self.shape, Shape::of(&self.network));
         if std::mem::take(&mut self.was_settled) && self.former.is_none() {
-            self.former = Some(Former { shape, until: None });
+            self.former = Some(FormerTrees { shape, until: None });
         }
         self.is_lenient = false;
         self.is_strict = false;
@@ -289,22 +289,22 @@ impl Mesh {
     /// have different trees, messages from above in the former tree are forwarded too, as they may
     /// have been under way, and those of a neighbour that claims another way; any other message
     /// goes to the own side only.
-    pub(super) fn passage(&self, root: &ZenohId, link: FaceId) -> Passage {
+    pub(super) fn passage(&self, root: &ZenohId, link: FaceId) -> ForwardingReach {
         let neighbour = self.network.neighbour_at(link);
         if neighbour.is_some() && neighbour == self.shape.parent(root) {
-            return Passage::All;
+            return ForwardingReach::All;
         }
         let former = self.former.as_ref();
         let before = former.and_then(|former| former.shape.parent(root));
         if neighbour.is_some() && neighbour == before || self.network.has_claim_by(link) {
-            return Passage::All;
+            return ForwardingReach::All;
         }
         if neighbour.is_some() && neighbour == self.next_parent(root) {
-            return Passage::All;
+            return ForwardingReach::All;
         }
         match self.is_quiet() {
-            true => Passage::Nothing,
-            false => Passage::OwnSide,
+            true => ForwardingReach::Nothing,
+            false => ForwardingReach::OwnSide,
         }
     }
 
@@ -329,8 +329,8 @@ impl Mesh {
             return;
         }
         match self.passage(root, link) {
-            Passage::Nothing => self.is_strict = true,
-            Passage::All | Passage::OwnSide => self.is_lenient = true,
+            ForwardingReach::Nothing => self.is_strict = true,
+            ForwardingReach::All | ForwardingReach::OwnSide => self.is_lenient = true,
         }
     }
 
@@ -409,7 +409,7 @@ impl Mesh {
         let Some(router) = self.routers.get_mut(zid) else {
             return;
         };
-        let told = router.told.entry(entity).or_insert(Told {
+        let told = router.told.entry(entity).or_insert(DeclaredLinks {
             links: Few::None,
             item,
         });

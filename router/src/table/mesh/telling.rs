@@ -13,7 +13,7 @@ use crate::table::{
     mesh::{
         endings::Ending,
         sourced::News,
-        unheard::{Job, Rest},
+        unsynced_routers::{RemainingEntities, SyncJob},
     },
     message,
     policy::INITIAL,
@@ -103,15 +103,15 @@ impl ForwardingTable {
 
     /// Collects the entities of a router for the neighbours that have not received them; `None` if
     /// there is no such neighbour.
-    fn begin_telling(&mut self, root: ZenohId) -> Option<Job> {
+    fn begin_telling(&mut self, root: ZenohId) -> Option<SyncJob> {
         let links = self.mesh.unheard(root);
         if links.is_empty() {
             return None;
         }
         let face = self.face_of_root(&root)?;
         if Some(face) == self.mesh.whole {
-            let rest = Rest::Own(Some(FIRST));
-            return Some(Job { root, links, rest });
+            let rest = RemainingEntities::Own(Some(FIRST));
+            return Some(SyncJob { root, links, rest });
         }
         let mut rest = Vec::new();
         for kind in Kind::ALL {
@@ -120,19 +120,19 @@ impl ForwardingTable {
             rest.extend(all.into_iter().map(|index| EntityRef { kind, index }));
         }
         rest.reverse();
-        let rest = Rest::These(rest);
-        Some(Job { root, links, rest })
+        let rest = RemainingEntities::These(rest);
+        Some(SyncJob { root, links, rest })
     }
 
     /// Declares some entities of a job's router to the job's links.
-    fn tell_some(&mut self, job: &mut Job, slice: &mut Slice, actions: &mut Vec<Action>) {
+    fn tell_some(&mut self, job: &mut SyncJob, slice: &mut Slice, actions: &mut Vec<Action>) {
         // Without a link or the router the job has nothing left to send.
         job.links.retain(|link| self.face(*link).is_some());
         let Some(face) = self
             .face_of_root(&job.root)
             .filter(|_| !job.links.is_empty())
         else {
-            job.rest = Rest::Own(None);
+            job.rest = RemainingEntities::Own(None);
             return;
         };
         let number = self.mesh.number(&job.root);
@@ -158,10 +158,10 @@ impl ForwardingTable {
 
     /// Takes the next entity of the rest; of the own side every entity of the table, even one that
     /// is not declared.
-    fn next_of(&self, rest: &mut Rest) -> Option<EntityRef> {
+    fn next_of(&self, rest: &mut RemainingEntities) -> Option<EntityRef> {
         let next = match rest {
-            Rest::These(rest) => return rest.pop(),
-            Rest::Own(next) => next,
+            RemainingEntities::These(rest) => return rest.pop(),
+            RemainingEntities::Own(next) => next,
         };
         let mut at = (*next)?;
         // Continue with the next kind behind the last entity of one.

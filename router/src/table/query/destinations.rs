@@ -15,7 +15,7 @@ use crate::table::{
     forwarding::ForwardingTable,
     key_tree::steps::Steps,
     kind::Kind,
-    mesh::Passage,
+    mesh::ForwardingReach,
     policy::Relation,
     query::types::NewQuery,
     search::Search,
@@ -89,7 +89,7 @@ impl ForwardingTable {
             return Some(Vec::new());
         };
         let link = (source.id != from).then_some(from);
-        if self.passage(source, link) == Passage::Nothing {
+        if self.passage(source, link) == ForwardingReach::Nothing {
             return Some(Vec::new());
         }
         let asking = Asking { source, link, new };

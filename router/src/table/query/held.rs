@@ -44,7 +44,7 @@ enum Settling {
 
 /// Neighbour that is expected back.
 #[derive(Debug, Clone, Copy)]
-struct Absent {
+struct AbsentNeighbour {
     zid: ZenohId,
     until: Instant,
 }
@@ -67,7 +67,7 @@ pub(super) struct HeldQueries {
     /// True after a change that may release a query.
     is_stale: bool,
     /// Neighbours that are to be connected again soon.
-    absent: Vec<Absent>,
+    absent: Vec<AbsentNeighbour>,
     /// True while a gateway was lost and is being connected again.
     lacks_gateway: bool,
     /// Wait for the nodes behind a gateway.
@@ -84,7 +84,7 @@ impl HeldQueries {
         self.lacks_gateway |= is_gateway;
         let until = now + ABSENCE_MAX;
         self.absent.retain(|absent| absent.zid != zid);
-        self.absent.push(Absent { zid, until });
+        self.absent.push(AbsentNeighbour { zid, until });
     }
 
     /// Records that a neighbour is connected (again).

@@ -23,21 +23,21 @@ pub struct ScoutCounts {
 
 /// Token bucket for HELLOs.
 #[derive(Debug, Clone)]
-pub struct Answering {
+pub struct HelloBudget {
     left: u32,
     refilled: Option<Instant>,
 }
 
-impl Default for Answering {
+impl Default for HelloBudget {
     fn default() -> Self {
-        Answering {
+        HelloBudget {
             left: HELLOS_PER_SECOND_MAX,
             refilled: None,
         }
     }
 }
 
-impl Answering {
+impl HelloBudget {
     /// Returns true if one more may be sent now.
     pub fn may_answer(&mut self, now: Instant) -> bool {
         let since = *self.refilled.get_or_insert(now);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use zonda_codec::{Locator, WhatAmI, ZenohId};
 
 use crate::table::scouting::{
-    dials::{DialLimits, Dials, Outcome, Verdict},
+    dials::{DialLimits, DialPermission, Dials, Outcome},
     host::LOCATORS_MAX,
 };
 
@@ -122,7 +122,7 @@ struct Candidate {
 
 /// End of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parting {
+pub enum LinkEnding {
     /// The other node sent Close, as a node does that stops.
     Goodbye,
     /// This node closed it.
@@ -275,12 +275,12 @@ impl Candidates {
         let (mut next, mut is_spent) = (None, false);
         for verdict in verdicts {
             match verdict {
-                Verdict::Now => return true,
-                Verdict::At(at) | Verdict::Spent(at) => {
+                DialPermission::Now => return true,
+                DialPermission::At(at) | DialPermission::Spent(at) => {
                     next = Some(next.map_or(at, |next: Instant| next.min(at)));
-                    is_spent |= matches!(verdict, Verdict::Spent(_));
+                    is_spent |= matches!(verdict, DialPermission::Spent(_));
                 }
-                Verdict::Never => {}
+                DialPermission::Never => {}
             }
         }
         self.counts.held_back += 1;
@@ -376,15 +376,15 @@ impl Candidates {
 
     /// Records the end of a link. A node that sent Close is removed, as it has stopped; so is one
     /// whose link this node closed, if the link had lasted.
-    pub fn lost(&mut self, zid: &ZenohId, parting: Parting, now: Instant) {
+    pub fn lost(&mut self, zid: &ZenohId, parting: LinkEnding, now: Instant) {
         let Some(node) = self.nodes.get_mut(zid) else {
             return;
         };
         let lasted = now.saturating_duration_since(node.not_before) >= SETTLED;
         match node.state {
-            State::UnderWay => node.has_left = parting == Parting::Goodbye,
-            _ if parting == Parting::Goodbye => self.forget(zid),
-            State::Linked if parting == Parting::Closed && lasted => self.forget(zid),
+            State::UnderWay => node.has_left = parting == LinkEnding::Goodbye,
+            _ if parting == LinkEnding::Goodbye => self.forget(zid),
+            State::Linked if parting == LinkEnding::Closed && lasted => self.forget(zid),
             before => {
                 if before == State::Linked && lasted {
                     node.failures = 0;

@@ -67,7 +67,7 @@ pub enum Outcome {
 
 /// Permission to try a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum DialPermission {
     Now,
     At(Instant),
     /// Not before then, because too many attempts have failed within a minute.
@@ -96,13 +96,13 @@ struct Budget {
 
 impl Budget {
     /// Returns the time at which one more is allowed.
-    fn verdict(&self, max: u32, now: Instant) -> Verdict {
+    fn verdict(&self, max: u32, now: Instant) -> DialPermission {
         let is_over = now.saturating_duration_since(self.since) >= WINDOW;
         let failed = if is_over { 0 } else { self.failed };
         match failed + self.under_way < max.max(1) {
-            true => Verdict::Now,
-            false if self.under_way > 0 && is_over => Verdict::Spent(now + FIRST_PAUSE),
-            false => Verdict::Spent(self.since + WINDOW),
+            true => DialPermission::Now,
+            false if self.under_way > 0 && is_over => DialPermission::Spent(now + FIRST_PAUSE),
+            false => DialPermission::Spent(self.since + WINDOW),
         }
     }
 
@@ -144,7 +144,7 @@ impl Dials {
         teller: Option<ZenohId>,
         locator: &Locator,
         now: Instant,
-    ) -> Verdict {
+    ) -> DialPermission {
         // The place itself may be under way, paused, or known as another node's.
         let limits = &self.limits;
         if let Some(place) = self.places.get(locator.address().as_str())
@@ -152,17 +152,17 @@ impl Dials {
         {
             let is_owner = place.owner == Some(*zid);
             if !is_owner && place.failures >= limits.failures_max {
-                return Verdict::Never;
+                return DialPermission::Never;
             }
             if place.under_way.is_some() {
-                return Verdict::At(now + FIRST_PAUSE);
+                return DialPermission::At(now + FIRST_PAUSE);
             }
             let owned_until = match place.owner {
                 Some(_) if !is_owner => place.not_before + WINDOW,
                 _ => place.not_before,
             };
             if now < owned_until {
-                return Verdict::At(owned_until);
+                return DialPermission::At(owned_until);
             }
         }
         // Both budgets must allow the attempt; the later one counts.
@@ -174,9 +174,9 @@ impl Dials {
         let verdicts = budgets
             .into_iter()
             .filter_map(|(budget, max)| Some(budget?.verdict(max, now)));
-        verdicts.fold(Verdict::Now, |a, b| match (a, b) {
-            (Verdict::Spent(a), Verdict::Spent(b)) => Verdict::Spent(a.max(b)),
-            (Verdict::Now, other) | (other, _) => other,
+        verdicts.fold(DialPermission::Now, |a, b| match (a, b) {
+            (DialPermission::Spent(a), DialPermission::Spent(b)) => DialPermission::Spent(a.max(b)),
+            (DialPermission::Now, other) | (other, _) => other,
         })
     }
 
@@ -188,7 +188,7 @@ impl Dials {
         locator: &Locator,
         now: Instant,
     ) -> bool {
-        if self.verdict(zid, teller, locator, now) != Verdict::Now {
+        if self.verdict(zid, teller, locator, now) != DialPermission::Now {
             return false;
         }
         // An old record of the place begins again.

@@ -5,7 +5,7 @@
 //!
 //! - [`Asking`] schedules the SCOUTs.
 //! - [`Host`] has the interfaces of this machine, and the locators that lead here.
-//! - [`Answering`] limits the HELLOs that are sent.
+//! - [`HelloBudget`] limits the HELLOs that are sent.
 //! - [`Candidates`] are the nodes that were found, with the next attempt at each; [`DialLimits`]
 //!   bounds the attempts.
 //!
@@ -20,9 +20,11 @@ mod policy;
 #[cfg(test)]
 mod tests;
 
-pub use answering::{Answering, ScoutCounts};
+pub use answering::{HelloBudget, ScoutCounts};
 pub use asking::Asking;
-pub use candidates::{Attempt, CandidateCounts, CandidateLimits, Candidates, Found, Link, Parting};
+pub use candidates::{
+    Attempt, CandidateCounts, CandidateLimits, Candidates, Found, Link, LinkEnding,
+};
 pub use dials::{DialLimits, Outcome};
 pub use host::{Address, Host, Interface, LOCATORS_MAX, is_loopback, socket_address};
 pub use policy::{Autoconnect, Strategy};

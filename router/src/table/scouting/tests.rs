@@ -194,8 +194,8 @@ fn more_than_is_told_is_left_out() {
 #[test]
 fn answers_are_bounded_and_come_back() {
     let begin = Instant::now();
-    let mut answering = Answering::default();
-    let count = |answering: &mut Answering, now: Instant| {
+    let mut answering = HelloBudget::default();
+    let count = |answering: &mut HelloBudget, now: Instant| {
         (0..10_000).filter(|_| answering.may_answer(now)).count()
     };
     assert_eq!(count(&mut answering, begin), 500);
@@ -320,12 +320,12 @@ fn a_lost_link_is_restored_unless_it_lasted_and_was_ended_in_an_orderly_way() {
     let now = Instant::now();
     // Of two nodes that connect to each other at once, each may close the link that the other one kept.
     for (parting, lasted, restored) in [
-        (Parting::Broken, 1999, true),
-        (Parting::Broken, 2000, true),
-        (Parting::Closed, 1999, true),
-        (Parting::Closed, 2000, false),
-        (Parting::Goodbye, 1, false),
-        (Parting::Goodbye, 2000, false),
+        (LinkEnding::Broken, 1999, true),
+        (LinkEnding::Broken, 2000, true),
+        (LinkEnding::Closed, 1999, true),
+        (LinkEnding::Closed, 2000, false),
+        (LinkEnding::Goodbye, 1, false),
+        (LinkEnding::Goodbye, 2000, false),
     ] {
         let mut candidates = candidates(CandidateLimits::default());
         candidates.hear(found(9, WhatAmI::Peer), now);
@@ -363,7 +363,7 @@ fn nodes_that_come_and_say_goodbye_use_up_no_budget() {
             }
         }
         now += Duration::from_millis(100);
-        candidates.lost(&zid(number), Parting::Goodbye, now);
+        candidates.lost(&zid(number), LinkEnding::Goodbye, now);
         if number % 2 == 1 {
             assert!(candidates.has_left(&zid(number)));
             candidates.tried(&locator, Outcome::Declined, now);
@@ -472,8 +472,8 @@ proptest! {
                 Step::Lose(number, for_good) => {
                     if up.remove(&zid(number)).is_some() {
                         let parting = match for_good {
-                            true => Parting::Closed,
-                            false => Parting::Broken,
+                            true => LinkEnding::Closed,
+                            false => LinkEnding::Broken,
                         };
                         candidates.lost(&zid(number), parting, now);
                     }

@@ -33,7 +33,7 @@ pub(in crate::table::mesh) trait Leads:
 impl<T: Fn(&ZenohId) -> Option<ZenohId>> Leads for T {}
 
 /// Use that this node makes of a state.
-enum Verdict {
+enum StateUse {
     Ignored,
     /// Claim, to be sent first to the neighbour that leads to the router.
     Claimed(ZenohId),
@@ -139,12 +139,12 @@ impl Network {
         }
         // A state of any other router is believed, or becomes a claim.
         match self.judge(at, number, state, leads, news) {
-            Verdict::Ignored => {}
-            Verdict::Claimed(to) => {
+            StateUse::Ignored => {}
+            StateUse::Claimed(to) => {
                 let said = self.read(at, self.claimed_links(number), state);
                 self.note_claim(at, number, said, to, news);
             }
-            Verdict::Believed => {
+            StateUse::Believed => {
                 let said = self.read(at, self.believed_links(number), state);
                 self.believe(number, said, news);
             }
@@ -209,31 +209,31 @@ impl Network {
         state: &LinkState<'_>,
         leads: &impl Leads,
         news: &News,
-    ) -> Verdict {
+    ) -> StateUse {
         // Only newer states count; a router that was lost may have begun again at 1.
         let Some(node) = self.node(number) else {
-            return Verdict::Ignored;
+            return StateUse::Ignored;
         };
         let (zid, known) = (node.zid, node.sn);
         let is_found_again = news.new.contains(&number) && state.sn > 0;
         let may_begin_anew = is_found_again && known < CLOCKS_BEGIN;
         if state.sn <= known && !may_begin_anew {
-            return Verdict::Ignored;
+            return StateUse::Ignored;
         }
         // A count that could not be refuted is ignored.
         if self.is_ahead(state.sn) {
             self.over_limit += 1;
-            return Verdict::Ignored;
+            return StateUse::Ignored;
         }
         // Neighbours speak for themselves; other routers through the neighbour that leads to them.
         if self.is_own_word_known(&zid) {
-            return Verdict::Claimed(zid);
+            return StateUse::Claimed(zid);
         }
         let teller = self.links[at].zid;
         let leader = leads(&zid).filter(|leader| *leader != teller && known > 0);
         match leader.filter(|leader| self.link_to(leader).is_some()) {
-            Some(leader) => Verdict::Claimed(leader),
-            None => Verdict::Believed,
+            Some(leader) => StateUse::Claimed(leader),
+            None => StateUse::Believed,
         }
     }
 

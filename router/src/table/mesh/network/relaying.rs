@@ -15,7 +15,7 @@ use super::{
 use crate::table::{
     deadline::Deadline,
     face_id::{Action, FaceId},
-    link_states::{Entry, Telling},
+    link_states::{Entry, OutgoingLinkStates},
     mesh::trees::ITSELF,
 };
 
@@ -150,7 +150,7 @@ impl Network {
             next += 1;
         }
         // Send their states, with ids where the number is new.
-        let mut telling = Telling::default();
+        let mut telling = OutgoingLinkStates::default();
         for number in list {
             if let Some(entry) = self.entry(at, number) {
                 telling.add(entry);

@@ -12,7 +12,7 @@ use zonda_codec::{InterestMode, InterestOptions};
 
 use crate::table::{
     face_id::{FaceId, OwnRef},
-    kept::InterestRef,
+    interest_records::InterestRef,
     key_tree::KeyTree,
     kind::Kind,
     slots::Slots,
@@ -20,17 +20,17 @@ use crate::table::{
 
 /// Description of a want: mode, kinds and keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct WantKey {
+pub(super) struct UpstreamInterestKey {
     pub(super) mode: InterestMode,
     pub(super) options: InterestOptions,
     /// All keys if `None`.
     pub(super) key: Option<Arc<str>>,
 }
 
-impl WantKey {
+impl UpstreamInterestKey {
     /// Returns the want of all present and future entities of a kind on `key`.
     pub(super) fn lasting(kind: Kind, key: Arc<str>) -> Self {
-        WantKey {
+        UpstreamInterestKey {
             mode: InterestMode::CurrentFuture,
             options: InterestOptions::KEYEXPRS | kind.option(),
             key: Some(key),
@@ -40,7 +40,7 @@ impl WantKey {
 
 /// User of a want, except held queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum WantUser {
+pub(super) enum UpstreamInterestUser {
     /// Publisher or querier of the session.
     Sender(OwnRef),
     /// Listener of the session.
@@ -51,32 +51,32 @@ pub(super) enum WantUser {
 
 /// Interest of this node at all its gateways. Users of the same description share it.
 #[derive(Debug)]
-struct Want {
-    what: WantKey,
-    users: BTreeSet<WantUser>,
+struct UpstreamInterest {
+    what: UpstreamInterestKey,
+    users: BTreeSet<UpstreamInterestUser>,
     /// Number of held queries of the session that use it.
     held: usize,
 }
 
 /// All wants of this node, and the interests that gateways have not answered.
 #[derive(Debug, Default)]
-pub(super) struct Wants {
-    wants: Slots<Want>,
-    by_key: HashMap<WantKey, u32>,
+pub(super) struct UpstreamInterests {
+    wants: Slots<UpstreamInterest>,
+    by_key: HashMap<UpstreamInterestKey, u32>,
     tree: KeyTree<u32>,
     in_all: HashSet<u32>,
-    by_user: HashMap<WantUser, u32>,
+    by_user: HashMap<UpstreamInterestUser, u32>,
     /// Interests sent and not yet answered by D_FINAL, with the time at which the wait ends.
     unanswered: HashMap<(FaceId, u32), Option<Instant>>,
     /// Current interests of served nodes in tokens, relayed to a gateway: (gateway, interest id) to
     /// (the asking node, its interest id).
     relays: HashMap<(FaceId, u32), (FaceId, u32)>,
-    told: Told,
+    told: RelayedKeys,
 }
 
 /// Keys of unfinished relayed answers, so that a served node gets each of them once.
 #[derive(Debug, Default)]
-struct Told {
+struct RelayedKeys {
     /// Hashes of keys, by the asking node and its interest id.
     keys: HashMap<(FaceId, u32), HashSet<u64>>,
     /// Number of keys in all answers.
@@ -84,7 +84,7 @@ struct Told {
     hasher: RandomState,
 }
 
-impl Wants {
+impl UpstreamInterests {
     /// Returns the bytes of memory of the keys.
     pub(super) fn memory(&self) -> usize {
         self.tree.memory()
@@ -96,11 +96,11 @@ impl Wants {
     }
 
     /// Returns the want of this description; true with it if it is new.
-    pub(super) fn find_or_add(&mut self, what: WantKey) -> (u32, bool) {
+    pub(super) fn find_or_add(&mut self, what: UpstreamInterestKey) -> (u32, bool) {
         if let Some(&want) = self.by_key.get(&what) {
             return (want, false);
         }
-        let want = self.wants.insert(Want {
+        let want = self.wants.insert(UpstreamInterest {
             what: what.clone(),
             users: BTreeSet::new(),
             held: 0,
@@ -113,7 +113,7 @@ impl Wants {
         (want, true)
     }
 
-    pub(super) fn what(&self, want: u32) -> Option<&WantKey> {
+    pub(super) fn what(&self, want: u32) -> Option<&UpstreamInterestKey> {
         Some(&self.wants.get(want)?.what)
     }
 
@@ -125,7 +125,7 @@ impl Wants {
     }
 
     /// Adds a user to a want; returns the user's previous want.
-    pub(super) fn add_user(&mut self, want: u32, user: WantUser) -> Option<u32> {
+    pub(super) fn add_user(&mut self, want: u32, user: UpstreamInterestUser) -> Option<u32> {
         let before = match self.of(user) {
             Some(before) if before == want => return None,
             _ => self.remove_user(user),
@@ -138,12 +138,12 @@ impl Wants {
     }
 
     /// Returns the want of a user.
-    pub(super) fn of(&self, user: WantUser) -> Option<u32> {
+    pub(super) fn of(&self, user: UpstreamInterestUser) -> Option<u32> {
         self.by_user.get(&user).copied()
     }
 
     /// Removes a user from its want; returns that want.
-    pub(super) fn remove_user(&mut self, user: WantUser) -> Option<u32> {
+    pub(super) fn remove_user(&mut self, user: UpstreamInterestUser) -> Option<u32> {
         let want = self.by_user.remove(&user)?;
         if let Some(found) = self.wants.get_mut(want) {
             found.users.remove(&user);
@@ -162,7 +162,7 @@ impl Wants {
     }
 
     /// Removes a want without users; returns its description. `None` if it has any.
-    pub(super) fn remove_unused(&mut self, want: u32) -> Option<WantKey> {
+    pub(super) fn remove_unused(&mut self, want: u32) -> Option<UpstreamInterestKey> {
         let found = self.wants.get(want)?;
         if found.held > 0 || !found.users.is_empty() {
             return None;
@@ -184,8 +184,8 @@ impl Wants {
             .into_iter()
             .flat_map(|found| &found.users);
         let served = users.filter_map(|user| match user {
-            WantUser::Interest(interest) => Some(*interest),
-            WantUser::Sender(_) | WantUser::Listener(_) => None,
+            UpstreamInterestUser::Interest(interest) => Some(*interest),
+            UpstreamInterestUser::Sender(_) | UpstreamInterestUser::Listener(_) => None,
         });
         served.collect()
     }
@@ -212,9 +212,9 @@ impl Wants {
     }
 
     /// Returns the publishers and queriers of a session that have a want, in order.
-    pub(super) fn senders_of(&self, face: FaceId) -> BTreeSet<WantUser> {
+    pub(super) fn senders_of(&self, face: FaceId) -> BTreeSet<UpstreamInterestUser> {
         let users = self.by_user.keys().copied();
-        let is_of = |user: &WantUser| matches!(user, WantUser::Sender(own) if own.face == face);
+        let is_of = |user: &UpstreamInterestUser| matches!(user, UpstreamInterestUser::Sender(own) if own.face == face);
         users.filter(is_of).collect()
     }
 
@@ -284,7 +284,7 @@ impl Wants {
     /// Records that an answer has this key. False if the key was recorded before; beyond `max` keys
     /// in all answers nothing is recorded.
     pub(super) fn tell(&mut self, origin: (FaceId, u32), key: &str, max: usize) -> bool {
-        let Told {
+        let RelayedKeys {
             keys,
             count,
             hasher,
@@ -306,7 +306,7 @@ impl Wants {
 
     /// Removes the relays for a node that is gone.
     pub(super) fn remove_relays_for(&mut self, face: FaceId) {
-        let Told { keys, count, .. } = &mut self.told;
+        let RelayedKeys { keys, count, .. } = &mut self.told;
         keys.retain(|(asker, _), told| {
             let stays = *asker != face;
             *count -= if stays { 0 } else { told.len() };
@@ -410,8 +410,8 @@ mod tests {
 
     #[test]
     fn a_want_lives_as_long_as_it_has_a_user() {
-        let mut wants = Wants::default();
-        let what = WantKey::lasting(Kind::Subscriber, "a/*".into());
+        let mut wants = UpstreamInterests::default();
+        let what = UpstreamInterestKey::lasting(Kind::Subscriber, "a/*".into());
         let (want, is_new) = wants.find_or_add(what.clone());
         assert_eq!(
             (is_new, wants.find_or_add(what.clone())),
@@ -421,9 +421,10 @@ mod tests {
             index: 0,
             generation: 0,
         };
-        let interest = WantUser::Interest(InterestRef { slot: 1, id: 2 });
-        let is_lasting = |wants: &Wants| wants.lasting_on(Kind::Subscriber, "a/*").count() == 1;
-        for user in [WantUser::Sender(face.own(2)), interest] {
+        let interest = UpstreamInterestUser::Interest(InterestRef { slot: 1, id: 2 });
+        let is_lasting =
+            |wants: &UpstreamInterests| wants.lasting_on(Kind::Subscriber, "a/*").count() == 1;
+        for user in [UpstreamInterestUser::Sender(face.own(2)), interest] {
             assert_eq!(wants.add_user(want, user), None);
             assert_eq!(
                 (wants.of(user), wants.remove_unused(want)),
@@ -431,7 +432,8 @@ mod tests {
             );
             assert!(wants.is_wanted(Kind::Subscriber, "a/b") && is_lasting(&wants));
             assert!(!wants.is_wanted(Kind::Token, "a/b"));
-            let (other, _) = wants.find_or_add(WantKey::lasting(Kind::Token, "a".into()));
+            let (other, _) =
+                wants.find_or_add(UpstreamInterestKey::lasting(Kind::Token, "a".into()));
             assert_eq!(wants.add_user(other, user), Some(want));
             assert_eq!(wants.remove_user(user), Some(other));
             assert!(wants.remove_unused(other).is_some() && !is_lasting(&wants));

@@ -68,7 +68,7 @@ impl Memory {
 
     /// Returns the neighbours to evict, the one with most memory first.
     #[cold]
-    fn takers(&self, state: &mut State, held: usize) -> Vec<Taker> {
+    fn takers(&self, state: &mut State, held: usize) -> Vec<MemoryUser> {
         // memory that is being freed already is no reason to evict
         let mut excess = held.saturating_sub(self.parts(IS_LEFT));
         // the table is removing the entities of neighbours that are gone
@@ -81,13 +81,13 @@ impl Memory {
         let passing = self.ledger.budget() / PASSING_PART;
         let mut takers = Vec::new();
         for (&id, face) in &state.faces {
-            let keeps = Keeps::of(state, id, face);
+            let keeps = FreeableBytes::of(state, id, face);
             if state.leavers.has(&face.outbox) {
                 excess = excess.saturating_sub(keeps.own);
             } else if face.outbox.is_closed() {
                 excess = excess.saturating_sub(keeps.bytes());
             } else {
-                takers.push(Taker {
+                takers.push(MemoryUser {
                     keeps: keeps.without_passing(face.pace.keeps_up(), passing),
                     outbox: Arc::clone(&face.outbox),
                     share: Arc::clone(&face.holding.share),
@@ -96,7 +96,7 @@ impl Memory {
             }
         }
         // evict the largest ones, and expect their memory back
-        let terms = Terms {
+        let terms = EvictionTerms {
             left: self.parts(IS_LEFT),
             least: self.ledger.budget() / TAKER_PART,
         };
@@ -108,7 +108,7 @@ impl Memory {
         takers
     }
 
-    fn close(&self, taker: &Taker, now: Instant) {
+    fn close(&self, taker: &MemoryUser, now: Instant) {
         taker.outbox.give_way();
         self.links_closed.fetch_add(1, Ordering::Relaxed);
         if let Some(left_out) = self.log.admit(now) {
@@ -126,14 +126,14 @@ impl Memory {
 }
 
 /// Terms of an eviction.
-struct Terms {
+struct EvictionTerms {
     /// Bytes that all may keep afterwards.
     left: usize,
     /// Bytes below which a neighbour is not evicted.
     least: usize,
 }
 
-impl Terms {
+impl EvictionTerms {
     /// Retains the neighbours to evict so that `excess` bytes are freed, the one with most `bytes`
     /// first. Memory that none of them keeps is being freed already, and no link's end would free
     /// it: neighbours answer only for what they keep themselves.
@@ -150,8 +150,8 @@ impl Terms {
 }
 
 /// Neighbour that keeps memory.
-struct Taker {
-    keeps: Keeps,
+struct MemoryUser {
+    keeps: FreeableBytes,
     outbox: Arc<Outbox>,
     share: Arc<Share>,
     who: String,
@@ -159,7 +159,7 @@ struct Taker {
 
 /// Bytes that would be free without a neighbour, about.
 #[derive(Debug, Clone, Copy)]
-struct Keeps {
+struct FreeableBytes {
     /// Bytes of received messages: its unfinished ones, and those in its queues.
     received: usize,
     /// Bytes of its queues' buffers, its entities, its routes.
@@ -168,11 +168,11 @@ struct Keeps {
     queues: OutboxMemory,
 }
 
-impl Keeps {
+impl FreeableBytes {
     fn of(state: &State, id: FaceId, face: &Face) -> Self {
         let queues = face.outbox.memory();
         let routes = face.holding.routes.load(Ordering::Relaxed);
-        Keeps {
+        FreeableBytes {
             received: queues.kept + face.holding.share.unfinished(),
             own: queues.own + routes + state.table.memory_of(id),
             queues,
@@ -184,7 +184,7 @@ impl Keeps {
     fn without_passing(self, keeps_up: bool, passing: usize) -> Self {
         let OutboxMemory { own, kept } = self.queues;
         match keeps_up && own + kept < passing {
-            true => Keeps {
+            true => FreeableBytes {
                 received: self.received - kept,
                 own: self.own - own,
                 queues: OutboxMemory::default(),
@@ -243,12 +243,12 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use super::{Keeps, OutboxMemory, Terms};
+    use super::{EvictionTerms, FreeableBytes, OutboxMemory};
 
     #[test]
     fn what_passes_through_the_queues_of_one_that_keeps_up_is_not_blamed_on_it() {
         let queues = |own, kept| OutboxMemory { own, kept };
-        let keeps = |queues: OutboxMemory| Keeps {
+        let keeps = |queues: OutboxMemory| FreeableBytes {
             received: queues.kept + 7,
             own: queues.own + 5,
             queues,
@@ -270,7 +270,7 @@ mod tests {
 
     fn chosen(excess: usize, takers: &[usize]) -> Vec<usize> {
         let mut takers = takers.to_vec();
-        let terms = Terms { left: 80, least: 2 };
+        let terms = EvictionTerms { left: 80, least: 2 };
         terms.choose(excess, &mut takers, |bytes| *bytes);
         takers
     }

@@ -43,21 +43,21 @@ const FRESH: Duration = Duration::from_secs(1);
 
 /// Peer that needs a place.
 #[derive(Clone, Copy)]
-pub(crate) struct Newcomer<'a> {
+pub(crate) struct ConnectingPeer<'a> {
     pub(crate) established: &'a Established,
     /// Address group it comes from; `None` if this node opened the connection.
     pub(crate) group: Option<AddressGroup>,
 }
 
 /// Connection that is evicted.
-struct Gone {
+struct EvictedPeer {
     outbox: Arc<Outbox>,
     who: String,
 }
 
-impl Gone {
-    fn of(face: &Face) -> Gone {
-        Gone {
+impl EvictedPeer {
+    fn of(face: &Face) -> EvictedPeer {
+        EvictedPeer {
             outbox: Arc::clone(&face.outbox),
             who: format!("{} at {}", face.status.zid, face.status.remote),
         }
@@ -67,7 +67,7 @@ impl Gone {
 impl Shared {
     /// Reserves a place for a peer that is about to be connected, or returns the close reason that
     /// refuses it.
-    pub(crate) fn reserve(&self, newcomer: Newcomer<'_>) -> Result<(), u8> {
+    pub(crate) fn reserve(&self, newcomer: ConnectingPeer<'_>) -> Result<(), u8> {
         let zid = newcomer.established.zid;
         if self.is_closed() {
             return Err(reason::GENERIC);
@@ -102,7 +102,7 @@ impl Shared {
         state.neighbours.reserve(zid, newcomer.group);
         drop(state);
         // close the evicted connection without the lock
-        if let Some(Gone { outbox, who }) = gone {
+        if let Some(EvictedPeer { outbox, who }) = gone {
             outbox.dismiss(reason);
             let limit = reached;
             self.limits.note(&Reached { limit, who });
@@ -116,7 +116,7 @@ impl Shared {
         &self,
         state: &mut State,
         group: Option<AddressGroup>,
-    ) -> Result<Option<Gone>, Reached> {
+    ) -> Result<Option<EvictedPeer>, Reached> {
         let (in_all, each) = (self.limits.sessions_max, self.limits.sessions_per_address);
         let is_over = group.is_some_and(|group| state.neighbours.count_of(group) >= each);
         let among = match group {
@@ -176,7 +176,7 @@ impl Shared {
 impl State {
     /// Returns the neighbour to evict for a newcomer: of the silent ones, from this address if one
     /// is given, the oldest of the address with the most neighbours.
-    fn silent_neighbour(&self, among: Option<AddressGroup>) -> Option<(Gone, ZenohId)> {
+    fn silent_neighbour(&self, among: Option<AddressGroup>) -> Option<(EvictedPeer, ZenohId)> {
         let silent = self.faces.iter().filter_map(|(id, face)| {
             let zid = face.status.zid;
             let group = self.neighbours.group(&zid)?;
@@ -187,13 +187,13 @@ impl State {
             let size = self.neighbours.count_of(*group);
             (size, std::cmp::Reverse(face.since))
         })?;
-        Some((Gone::of(face), face.status.zid))
+        Some((EvictedPeer::of(face), face.status.zid))
     }
 
     /// Returns the older connection with a newcomer's id, if it has been silent for so long that
     /// the newcomer takes its place.
-    fn superseded(&self, newcomer: Newcomer<'_>, now: Instant) -> Option<Gone> {
-        let Newcomer { established, group } = newcomer;
+    fn superseded(&self, newcomer: ConnectingPeer<'_>, now: Instant) -> Option<EvictedPeer> {
+        let ConnectingPeer { established, group } = newcomer;
         let zid = established.zid;
         let face = self.older(established)?;
         let user = |established: &Established| established.options.user().map(str::to_owned);
@@ -206,7 +206,7 @@ impl State {
             false => face.lease / 2,
         };
         let silence = now.saturating_duration_since(face.outbox.last_received());
-        (silence > patience).then(|| Gone::of(face))
+        (silence > patience).then(|| EvictedPeer::of(face))
     }
 
     /// Returns the outbox of an older connection that is to be probed now.

@@ -39,13 +39,13 @@ impl<'a> From<Plain<'a>> for Publication<'a> {
 
 /// Fate of a message that all neighbours on its route took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passed {
+pub enum Accepted {
     /// [`Outcome::Sent`].
     Sent,
     /// [`Outcome::Queued`].
     Queued,
     /// [`Outcome::NoSubscriber`].
-    Nobody,
+    NoSubscriber,
 }
 
 /// Fate of a message, in two registers. A whole [`Outcome`] or [`PublishError`] is written to
@@ -53,19 +53,19 @@ pub enum Passed {
 /// forwarding), which once cost a quarter of a put.
 #[derive(Debug)]
 #[must_use = "the message may not have been accepted"]
-pub struct Passing {
+pub struct SendResult {
     /// Fate in the usual case.
-    pub passed: Passed,
+    pub passed: Accepted,
     /// Fate otherwise; `passed` then has no meaning.
     pub unusual: Option<Box<Result<Outcome, PublishError>>>,
 }
 
-impl Passing {
+impl SendResult {
     /// Returns the fate of a message that the node did not accept.
     #[cold]
-    pub(crate) fn refused(error: PublishError) -> Passing {
-        Passing {
-            passed: Passed::Nobody,
+    pub(crate) fn refused(error: PublishError) -> SendResult {
+        SendResult {
+            passed: Accepted::NoSubscriber,
             unusual: Some(Box::new(Err(error))),
         }
     }
@@ -80,13 +80,13 @@ impl Passing {
     }
 }
 
-impl From<Passed> for Outcome {
+impl From<Accepted> for Outcome {
     #[inline(always)]
-    fn from(passed: Passed) -> Outcome {
+    fn from(passed: Accepted) -> Outcome {
         match passed {
-            Passed::Sent => Outcome::Sent,
-            Passed::Queued => Outcome::Queued,
-            Passed::Nobody => Outcome::NoSubscriber,
+            Accepted::Sent => Outcome::Sent,
+            Accepted::Queued => Outcome::Queued,
+            Accepted::NoSubscriber => Outcome::NoSubscriber,
         }
     }
 }

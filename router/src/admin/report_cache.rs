@@ -55,7 +55,7 @@ impl Report {
 
 /// A cached report.
 #[derive(Debug, Clone)]
-struct Made {
+struct CachedReport {
     text: Arc<str>,
     at: Instant,
     took: Duration,
@@ -64,7 +64,7 @@ struct Made {
 /// The latest reports of a node. Queries for one, however frequent, use at most a twentieth of a
 /// processor.
 #[derive(Debug, Default)]
-pub(crate) struct Reports(Mutex<[Option<Made>; Report::ALL.len()]>);
+pub(crate) struct Reports(Mutex<[Option<CachedReport>; Report::ALL.len()]>);
 
 impl Reports {
     pub(crate) fn text(&self, report: Report, make: impl FnOnce() -> String) -> Arc<str> {
@@ -80,7 +80,7 @@ impl Reports {
         let text: Arc<str> = make().into();
         let at = Instant::now();
         let took = at.saturating_duration_since(begin);
-        let made = Made {
+        let made = CachedReport {
             text: Arc::clone(&text),
             at,
             took,

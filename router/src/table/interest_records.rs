@@ -21,7 +21,7 @@ pub(super) struct InterestRef {
 
 /// A kept interest.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct InterestRecord {
     pub(super) options: InterestOptions,
     pub(super) key: Option<Arc<str>>,
     /// True if one declaration on its own key stands for all entities that match.
@@ -37,7 +37,7 @@ pub(super) struct Kept {
     pub(super) place: u32,
 }
 
-impl Kept {
+impl InterestRecord {
     /// Returns the key of the one declaration that stands for all entities of `kind`, if this
     /// interest is aggregate.
     pub(super) fn group_key(&self, kind: Kind) -> Option<&Arc<str>> {
@@ -78,10 +78,10 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn example(&mut self, sought: Sought) -> &mut Example {
+    pub(super) fn example(&mut self, sought: ExampleProperty) -> &mut Example {
         match sought {
-            Sought::Member => &mut self.member,
-            Sought::Complete => &mut self.complete,
+            ExampleProperty::Member => &mut self.member,
+            ExampleProperty::Complete => &mut self.complete,
         }
     }
 }
@@ -97,23 +97,23 @@ pub(super) struct Example {
 
 /// Property of the entity that an example shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sought {
+pub(super) enum ExampleProperty {
     Member,
     Complete,
 }
 
 /// Search for another example of a group.
 #[derive(Debug)]
-pub(super) struct Seeking {
+pub(super) struct ExampleSearch {
     pub(super) slot: u32,
     pub(super) group: GroupKey,
-    pub(super) sought: Sought,
+    pub(super) sought: ExampleProperty,
     pub(super) search: Search,
 }
 
 /// An interest with its key resolved.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct ResolvedInterest {
     pub(super) id: u32,
     pub(super) mode: InterestMode,
     pub(super) options: InterestOptions,
@@ -123,7 +123,7 @@ pub(super) struct Asking {
 /// Answer to an interest that is under way.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub(super) asking: Asking,
+    pub(super) asking: ResolvedInterest,
     /// Kinds that are left of [`Kind::ALL`], the kind under way first.
     pub(super) kinds: &'static [Kind],
     /// Rest of that kind; `None` before it is begun.

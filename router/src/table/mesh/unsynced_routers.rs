@@ -12,44 +12,44 @@ use crate::table::{face_id::FaceId, kind::EntityRef};
 
 /// Declarations of one router, for the routers that are new below this node in its tree.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct SyncJob {
     pub(super) root: ZenohId,
     pub(super) links: Vec<FaceId>,
     /// The rest of them. An entity that has ended when its turn comes is left out.
-    pub(super) rest: Rest,
+    pub(super) rest: RemainingEntities,
 }
 
 /// Entities of a router that are left to declare.
 #[derive(Debug)]
-pub(super) enum Rest {
+pub(super) enum RemainingEntities {
     /// These; the next one is the last.
     These(Vec<EntityRef>),
     /// All entities of this node's own side, from this entity on.
     Own(Option<EntityRef>),
 }
 
-impl Rest {
+impl RemainingEntities {
     pub(super) fn is_empty(&self) -> bool {
         match self {
-            Rest::These(rest) => rest.is_empty(),
-            Rest::Own(next) => next.is_none(),
+            RemainingEntities::These(rest) => rest.is_empty(),
+            RemainingEntities::Own(next) => next.is_none(),
         }
     }
 }
 
 /// Rounds of declarations to the routers that are new below this node.
 #[derive(Debug, Default)]
-pub(super) struct Unheard {
+pub(super) struct UnsyncedRouters {
     /// Routers whose trees were not used yet in this round.
     roots: VecDeque<ZenohId>,
-    job: Option<Job>,
+    job: Option<SyncJob>,
     /// Entities of routers that the neighbour above this node has not confirmed.
     ended: VecDeque<(ZenohId, EntityRef)>,
     /// Links that wait for the end of their first declarations.
     newcomers: BTreeSet<FaceId>,
 }
 
-impl Unheard {
+impl UnsyncedRouters {
     pub(super) fn is_empty(&self) -> bool {
         self.roots.is_empty() && self.job.is_none() && self.ended.is_empty()
     }
@@ -82,12 +82,12 @@ impl Unheard {
         }
     }
 
-    pub(super) fn take_job(&mut self) -> Option<Job> {
+    pub(super) fn take_job(&mut self) -> Option<SyncJob> {
         self.job.take()
     }
 
     /// Stores a job to be continued, if anything is left.
-    pub(super) fn put_off(&mut self, job: Job) {
+    pub(super) fn put_off(&mut self, job: SyncJob) {
         self.job = (!job.rest.is_empty() && !job.links.is_empty()).then_some(job);
     }
 

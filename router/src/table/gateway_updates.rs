@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 
 use crate::table::{
     face_id::FaceId,
-    kept::InterestRef,
+    interest_records::InterestRef,
     kind::{EntityRef, Kind},
     search::Listing,
 };
 
 /// Updates that are left for one peer; the next of each list is the last.
 #[derive(Debug)]
-pub(super) struct Rest {
+pub(super) struct RemainingUpdates {
     /// Entities of the peer, to be announced to the mesh or taken back.
     pub(super) declared: Vec<EntityRef>,
     /// Entities announced to the peer, to be taken back if another gateway announces them.
@@ -24,26 +24,26 @@ pub(super) struct Rest {
     pub(super) listing: Option<Listing>,
 }
 
-impl Rest {
+impl RemainingUpdates {
     pub(super) fn is_done(&self) -> bool {
         self.declared.is_empty() && self.known.is_empty() && self.asked.is_empty()
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Retelling {
+pub(super) struct GatewayUpdate {
     pub(super) face: FaceId,
     /// `None` before it is begun.
-    pub(super) rest: Option<Rest>,
+    pub(super) rest: Option<RemainingUpdates>,
     /// True if the gateways have changed again since it began.
     again: bool,
 }
 
 /// Queue of peers, each of them once.
 #[derive(Debug, Default)]
-pub(super) struct Retellings(VecDeque<Retelling>);
+pub(super) struct GatewayUpdates(VecDeque<GatewayUpdate>);
 
-impl Retellings {
+impl GatewayUpdates {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -52,7 +52,7 @@ impl Retellings {
     pub(super) fn add(&mut self, face: FaceId) {
         match self.0.iter_mut().find(|one| one.face == face) {
             Some(one) => one.again |= one.rest.is_some(),
-            None => self.0.push_back(Retelling {
+            None => self.0.push_back(GatewayUpdate {
                 face,
                 rest: None,
                 again: false,
@@ -61,17 +61,17 @@ impl Retellings {
     }
 
     /// Takes the peer that has the next turn.
-    pub(super) fn take(&mut self) -> Option<Retelling> {
+    pub(super) fn take(&mut self) -> Option<GatewayUpdate> {
         self.0.pop_front()
     }
 
     /// Puts an unfinished peer back at the end of the queue.
-    pub(super) fn put_back(&mut self, one: Retelling) {
+    pub(super) fn put_back(&mut self, one: GatewayUpdate) {
         self.0.push_back(one);
     }
 
     /// Ends the updates of a peer, or begins again if its gateways have changed since.
-    pub(super) fn end(&mut self, one: Retelling) {
+    pub(super) fn end(&mut self, one: GatewayUpdate) {
         if one.again {
             self.add(one.face);
         }
@@ -88,12 +88,12 @@ mod tests {
             index: 3,
             generation: 0,
         };
-        let mut all = Retellings::default();
+        let mut all = GatewayUpdates::default();
         all.add(face);
         all.add(face);
         let mut one = all.take().expect("one");
         assert!(all.is_empty(), "a peer waits once");
-        one.rest = Some(Rest {
+        one.rest = Some(RemainingUpdates {
             declared: Vec::new(),
             known: Vec::new(),
             asked: Vec::new(),

@@ -18,7 +18,7 @@ use zonda_transport::{driver::Ended, outbox::Unsent, text::shown};
 use crate::{model::LinkStatus, node::shared::Shared};
 
 /// Connection that has ended.
-pub(crate) struct Gone<'a> {
+pub(crate) struct EndedConnection<'a> {
     pub(crate) link: &'a LinkStatus,
     /// Time for which it stood.
     pub(crate) stood: Duration,
@@ -32,9 +32,9 @@ pub(crate) struct Gone<'a> {
 }
 
 /// Neighbour, as the log names it.
-struct Named<'a>(&'a LinkStatus);
+struct NamedNeighbour<'a>(&'a LinkStatus);
 
-impl Display for Named<'_> {
+impl Display for NamedNeighbour<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let link = self.0;
         write!(f, "{} {} at {}", link.whatami, link.zid, link.remote)?;
@@ -46,9 +46,9 @@ impl Display for Named<'_> {
 }
 
 /// Messages that were lost with a link; empty if none were.
-struct Lost(Unsent);
+struct LostMessages(Unsent);
 
-impl Display for Lost {
+impl Display for LostMessages {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match (self.0.messages, self.0.bytes) {
             (0, _) => Ok(()),
@@ -82,7 +82,7 @@ impl Shared {
         let Some(left_out) = self.lines.usual.admit(Instant::now()) else {
             return;
         };
-        let link_kind = Named(link);
+        let link_kind = NamedNeighbour(link);
         match link.dialed {
             true => tracing::info!("connected to {link_kind}{left_out}"),
             false => tracing::info!("{link_kind} has connected{left_out}"),
@@ -98,8 +98,8 @@ impl Shared {
     }
 
     /// Logs that a neighbour has gone, or was closed.
-    pub(crate) fn log_going(&self, gone: &Gone<'_>) {
-        let Gone {
+    pub(crate) fn log_going(&self, gone: &EndedConnection<'_>) {
+        let EndedConnection {
             link,
             stood,
             ended,
@@ -113,7 +113,11 @@ impl Shared {
         }
         // slow consumers and configured endpoints are warnings, then lost messages; the rest is
         // information
-        let (named, stood, lost) = (Named(link), format!("{stood:.1?}"), Lost(*unsent));
+        let (named, stood, lost) = (
+            NamedNeighbour(link),
+            format!("{stood:.1?}"),
+            LostMessages(*unsent),
+        );
         let says_goodbye = matches!(ended, Ended::Remote(reason::GENERIC));
         let hint = Hint(**ended == Ended::HungUp && link.whatami == WhatAmI::Router && link.dialed);
         let quota = &self.lines.losses;
