@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use zonda_perf::Perf;
 use zonda_program as program;
-use zonda_router::daemon::terminal::Verbosity;
-use zonda_router::daemon::{self, DaemonArgs};
+use zonda_program::terminal::Verbosity;
+use zondad::DaemonArgs;
 
 /// Examples for newcomers, below every overview of the commands.
 const FIRST_STEPS: &str = "\
@@ -92,14 +92,14 @@ enum Command {
 fn main() -> ExitCode {
     let cli: Cli = program::parse();
     cli.verbosity.log(match cli.command {
-        Command::Router(_) => daemon::terminal::LOG_OF_DAEMON,
+        Command::Router(_) => zonda_program::terminal::LOG_OF_DAEMON,
         _ => LOG,
     });
     // Each link takes a descriptor: raise their limit.
     zonda_router::descriptors::raise();
     // The daemon and measurements have exit codes of their own.
     let result = match cli.command {
-        Command::Router(args) => return daemon::run(&args),
+        Command::Router(args) => return zondad::run(&args),
         Command::Perf(perf) => return perf.run(),
         Command::Sub(sub) => sub.run(),
         Command::Pub(publish) => publish.run(),

@@ -7,9 +7,8 @@ use std::process;
 use clap::Args;
 use zonda::config::{Flag, RuntimeKind, Sources, WhatAmI};
 use zonda::{Config, OpenError, Operation, Session, Wait};
-use zonda_router::daemon::terminal;
 
-use crate::{Failure, print, values::endpoint};
+use crate::{Failure, print, terminal, values::endpoint};
 
 /// Returns the help of `--runtime`, with the names that this program knows.
 fn runtime_help() -> String {

@@ -33,21 +33,24 @@ mod help;
 mod interrupt;
 mod mistyped;
 pub mod node;
+mod one_line;
 mod outcome;
+pub mod output;
 mod reach;
 mod received;
 mod table;
+pub mod terminal;
 mod values;
 
 pub use connection::Connection;
 pub use help::fitted;
 pub use interrupt::Interrupt;
 pub use outcome::{Failure, finish, one_line, parse, print_lines, run};
+pub use output::{Output, complain, print, write, written};
 pub use reach::{HELP as REACH_HELP, Reach, await_attempts, kept_from_scouting};
 pub use received::received;
 pub use table::table;
+pub use terminal::{log, plain};
 pub use values::{
     consolidation, endpoint, key_expr, pattern, priority, seconds, selector, some_seconds, target,
 };
-pub use zonda_router::daemon::output::{Output, complain, print, write, written};
-pub use zonda_router::daemon::terminal::{log, plain};

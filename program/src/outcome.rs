@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! End of a program: exit code 0 when all went well, 1 for a failure at run time, 2 for bad usage,
-//! with one line on standard error. Failures of output: [`zonda_router::daemon::output`].
+//! with one line on standard error. Failures of output: [`output`](crate::output).
 
 use std::env;
 use std::error::Error;
@@ -9,9 +9,9 @@ use std::process::{self, ExitCode};
 
 use clap::Parser;
 use clap::error::ErrorKind;
-pub use zonda_router::daemon::one_line;
-use zonda_router::daemon::output::{complain, print, written};
 
+pub use crate::one_line::one_line;
+use crate::output::{complain, print, written};
 use crate::{fitted, mistyped};
 
 /// Error of a program that ends without having done its work.

@@ -6,8 +6,6 @@
 
 mod admin;
 pub mod config;
-#[cfg(feature = "daemon")]
-pub mod daemon;
 pub mod descriptors;
 mod flow;
 pub mod hlc;

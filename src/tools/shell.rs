@@ -11,7 +11,7 @@ use clap::{Args, Command, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 use clap_mangen::Man as Page;
 use zonda_program::{Failure, fitted, print, print_lines, write};
-use zonda_router::daemon::program::Zondad;
+use zondad::Zondad;
 
 /// Examples with the places where shells look for completions.
 const HELP: &str = "\

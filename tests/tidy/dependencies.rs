@@ -14,7 +14,7 @@ use super::source::{Source, files, find, sources};
 
 /// Crates, each with its folder and the crates of the project that it may depend on, tests and
 /// examples included.
-const ARROWS: [(&str, &str, &[&str]); 15] = [
+const ARROWS: [(&str, &str, &[&str]); 16] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
@@ -46,7 +46,24 @@ const ARROWS: [(&str, &str, &[&str]); 15] = [
     (
         "zonda-program",
         "program",
-        &["zonda", "zonda-codec", "zonda-router", "zonda-runtime"],
+        &[
+            "zonda",
+            "zonda-codec",
+            "zonda-router",
+            "zonda-runtime",
+            "zonda-transport",
+        ],
+    ),
+    (
+        "zondad",
+        "router/daemon",
+        &[
+            "zonda",
+            "zonda-codec",
+            "zonda-program",
+            "zonda-router",
+            "zonda-runtime",
+        ],
     ),
     (
         "zonda-perf",
@@ -58,6 +75,7 @@ const ARROWS: [(&str, &str, &[&str]); 15] = [
             "zonda-router",
             "zonda-runtime",
             "zonda-transport",
+            "zondad",
         ],
     ),
     (
@@ -72,6 +90,7 @@ const ARROWS: [(&str, &str, &[&str]); 15] = [
             "zonda-router",
             "zonda-runtime",
             "zonda-transport",
+            "zondad",
         ],
     ),
     (

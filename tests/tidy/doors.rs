@@ -17,12 +17,7 @@ const ADMITTED: &str = "{left_out}";
 
 /// Lines that no peer can cause, or whose number another limit bounds: a file, words of the line,
 /// and the reason.
-const OWN: [(&str, &str, &str); 27] = [
-    (
-        "router/src/daemon/run.rs",
-        "target: terminal::START",
-        "once: the daemon starts",
-    ),
+const OWN: [(&str, &str, &str); 25] = [
     (
         "transport/src/link/unixpipe.rs",
         "no invitations are read any more",
@@ -148,15 +143,10 @@ const OWN: [(&str, &str, &str); 27] = [
         "no scouting on {}",
         "this machine's interfaces have changed",
     ),
-    (
-        "router/src/daemon/run.rs",
-        "files and sockets may be open",
-        "this node starts",
-    ),
 ];
 
 /// Path of the only file that writes to standard output.
-const PRINTER: &str = "router/src/daemon/output.rs";
+const PRINTER: &str = "program/src/output.rs";
 
 /// Calls that write to standard output.
 const STDOUT: [&str; 3] = ["stdout()", "println!", "print!"];
@@ -264,7 +254,7 @@ fn lines_that_a_peer_can_cause_pass_a_limit() {
 fn standard_output_has_one_printer() {
     let places: Vec<_> = sources().iter().flat_map(prints).collect();
     none(
-        "what is printed goes through zonda_router::daemon::output",
+        "what is printed goes through zonda_program::output",
         &places,
     );
     let printer = sources().iter().find(|source| source.path == PRINTER);

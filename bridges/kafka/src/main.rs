@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use zonda_kafka::bridge::BridgeArgs;
 use zonda_kafka::ingest::IngestArgs;
 use zonda_kafka::perf::{BrokerWorker, PerfArgs, ServerWorker};
-use zonda_router::daemon::terminal::Verbosity;
+use zonda_program::terminal::Verbosity;
 
 /// Between Zonda and Kafka: a bridge both ways, and a server that takes messages by HTTP.
 #[derive(Parser, Debug)]

@@ -14,9 +14,9 @@ use zonda::pubsub::Publisher;
 use zonda::{Outcome, PublishError, Session, Wait};
 use zonda_codec::Qos;
 use zonda_program::{Connection, Failure, node};
-use zonda_router::daemon::DaemonArgs;
 use zonda_router::node::{LinkStatus, Node};
 use zonda_runtime::block_on;
+use zondad::DaemonArgs;
 
 use super::level::{self, OpenNode, put_by_node};
 use super::orders::{Order, Orders, PATIENCE};

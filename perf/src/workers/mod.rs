@@ -26,7 +26,7 @@ use std::thread;
 pub use bare::{HEADER, is_available};
 use clap::Subcommand;
 use zonda_program::{Failure, finish};
-use zonda_router::daemon::{self, DaemonArgs};
+use zondad::DaemonArgs;
 
 /// Task of a process that was started again.
 #[derive(Subcommand, Clone, Debug)]
@@ -57,7 +57,7 @@ impl Worker {
             end_with_parent();
         }
         let result = match self {
-            Worker::Router(args) => return daemon::run(&DaemonArgs { json: true, ..args }),
+            Worker::Router(args) => return zondad::run(&DaemonArgs { json: true, ..args }),
             Worker::Flow(worker) => worker.run(),
             Worker::Ask(asking) => ask::ask(&asking),
             Worker::Answer(answering) => answer::answer(&answering),

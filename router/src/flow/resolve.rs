@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use zonda_codec::KeyExpr;
+use zonda_transport::sync::MutexGuard;
 
 use crate::{
     flow::{lookup::RouteLookup, receiving::Sink, route::Route},
@@ -107,7 +108,18 @@ impl Shared {
         if let Some(route) = known.get(key.as_str()) {
             return Ok(Arc::clone(route));
         }
-        // a new key is resolved and inserted
+        self.new_undeclared_route(state, key, destination)
+    }
+
+    /// Resolves and inserts the route of a key that the cache does not know.
+    #[cold]
+    #[inline(never)]
+    fn new_undeclared_route(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        key: &KeyExpr<'_>,
+        destination: Reach,
+    ) -> Result<Arc<Route>, PublishError> {
         state.table.check_key(key)?;
         let (whose, kept) = (self.local, key.clone().into_owned());
         let looking = RouteLookup::new(&mut state.table, whose, kept, None, destination);

@@ -107,10 +107,18 @@ impl UndeclaredRoutes {
     /// Returns the routes to this destination.
     #[inline]
     pub(crate) fn to(&mut self, destination: Reach) -> &mut KeyCache {
-        let caches = match destination.session == SessionNumber::default() {
-            true => &mut self.first,
-            false => self.attached.entry(destination.session).or_default(),
-        };
+        match destination.session == SessionNumber::default() {
+            true => &mut self.first[destination.locality as usize],
+            false => self.attached_to(destination),
+        }
+    }
+
+    /// Returns the routes of an attached session. Apart, so that its code and its stack are no part
+    /// of a put of the first session.
+    #[cold]
+    #[inline(never)]
+    fn attached_to(&mut self, destination: Reach) -> &mut KeyCache {
+        let caches = self.attached.entry(destination.session).or_default();
         &mut caches[destination.locality as usize]
     }
 

@@ -15,7 +15,7 @@ pub use zonda_transport::text::plain;
 pub const LOG_OF_DAEMON: &str = "warn,zonda_router::start=info,zonda_router::peers::comings=info";
 
 /// Log target of the daemon's start.
-pub(super) const START: &str = "zonda_router::start";
+pub const START: &str = "zonda_router::start";
 
 /// Default log filter of other programs.
 const LOG_DEFAULT: &str = "warn";

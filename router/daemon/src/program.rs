@@ -3,9 +3,9 @@
 //! The command line of the program `zondad`.
 
 use clap::Parser;
+use zonda_program::terminal::Verbosity;
 
-use super::DaemonArgs;
-use super::terminal::Verbosity;
+use crate::DaemonArgs;
 
 /// A router of the Zenoh protocol: forwards between the clients, peers and routers that connect to it.
 ///

@@ -5,8 +5,7 @@
 use std::time::{Duration, Instant};
 
 use zonda_codec::WhatAmI;
-
-use crate::node::handle::Node;
+use zonda_router::node::Node;
 
 /// Reloads what can be reloaded; returns a line with the result, and with what needs a restart.
 pub(super) fn reload(node: &Node) -> String {

@@ -8,21 +8,16 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use zonda_codec::{Locator, ZenohId};
+use zonda_program::{complain, print, terminal};
+use zonda_router::{descriptors, node::Node, scouting::this_host};
 
 use crate::{
-    daemon::{
-        allocator,
-        arguments::DaemonArgs,
-        failure::DaemonError,
-        output::{complain, print},
-        requests,
-        settings::without_session,
-        signals::{Request, Signals},
-        terminal,
-    },
-    descriptors,
-    node::handle::Node,
-    scouting::this_host,
+    allocator,
+    arguments::DaemonArgs,
+    failure::DaemonError,
+    requests,
+    settings::without_session,
+    signals::{Request, Signals},
 };
 
 /// Time for peers to take queued messages when the daemon ends, unless `close_timeout_ms` is set.

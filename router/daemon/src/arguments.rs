@@ -7,9 +7,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use zonda_codec::{Endpoint, WhatAmI, ZenohId};
+use zonda_router::config::parse_endpoint;
 use zonda_runtime::RuntimeKind;
-
-use crate::config::parse_endpoint;
 
 /// Returns the help of `--runtime`, with the names of the available runtimes.
 fn runtime_help() -> String {

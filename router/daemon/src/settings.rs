@@ -2,11 +2,9 @@
 
 //! Conversion of flags into a configuration.
 
-use crate::{
-    Config,
-    config::{Examined, Flag, Sources},
-    daemon::{arguments::DaemonArgs, failure::DaemonError},
-};
+use zonda_router::config::{Config, Examined, Flag, Sources};
+
+use crate::{arguments::DaemonArgs, failure::DaemonError};
 
 /// Defaults that only the daemon has.
 const DEFAULTS: &[(&str, &str)] = &[("mode", "'router'"), ("adminspace/enabled", "true")];
@@ -236,7 +234,7 @@ mod tests {
             let Err(error) = Cli::try_parse_from(words_of_line) else {
                 panic!("{line}")
             };
-            let text = crate::daemon::one_line(&error);
+            let text = zonda_program::one_line(&error);
             assert!(text.contains(words) && !text.contains('\n'), "{text}");
         }
     }

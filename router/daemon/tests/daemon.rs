@@ -167,7 +167,7 @@ fn a_hangup_reads_the_list_of_users_again() {
 fn the_sample_of_the_service_listens_on_this_machine_alone() {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../packaging/systemd/router.json5"
+        "/../../packaging/systemd/router.json5"
     );
     let mut check = Daemon::start(&["-c", file, "--check-config"]);
     assert_eq!(check.0.wait().expect("our child").code(), Some(0));
