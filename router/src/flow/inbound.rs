@@ -29,7 +29,6 @@ use zonda_transport::{
 
 use crate::{
     flow::{
-        congestion::Load,
         early::{EarlyIds, key_of},
         lookup::{PendingMessage, PendingQuery, RouteLookup},
         publish::call,
@@ -98,6 +97,12 @@ impl Inbound {
             parked_question: None,
             early: None,
         }
+    }
+
+    /// Sets the length of the turns for a neighbour that is a router.
+    pub(crate) fn of_router(mut self, is_router: bool) -> Self {
+        self.burst = ReadCycle::of(is_router);
+        self
     }
 
     /// Sets the longest delay of a declaration behind a message that was sent after it.
@@ -554,8 +559,9 @@ impl Inbound {
     /// Pauses a neighbour that does not take its replies, so that its queries wait.
     fn respect_room(&mut self, priority: Priority) {
         if !self.outbox.has_room(priority) {
+            let load = self.burst.load_of_answers();
             let congestion = &mut self.burst.downstream.congestion;
-            congestion.note(&self.outbox, priority, Load::Answers);
+            congestion.note(&self.outbox, priority, load);
             self.burst.work = WORK_MAX;
         }
     }

@@ -42,6 +42,8 @@ pub(crate) struct ReadCycle {
     pub(crate) busy_since: Option<Instant>,
     /// Declarations that this source may still cause before it waits for slow neighbours.
     pub(crate) allowance: Allowance,
+    /// True if the source sends for all nodes behind it.
+    is_router: bool,
 }
 
 /// Number of messages forwarded, counted per destination, before the reading task yields to other
@@ -51,7 +53,19 @@ pub(crate) const WORK_MAX: usize = 16_384;
 /// Total time for queries and changes of the table before the reading task yields to other tasks.
 const BUSY_MAX: Duration = Duration::from_millis(2);
 
+/// [`BUSY_MAX`] for a router. All nodes behind it share one turn, and their messages one connection:
+/// what the turn does not reach delays the messages behind it.
+const ROUTER_BUSY_MAX: Duration = Duration::from_millis(16);
+
 impl ReadCycle {
+    /// Returns the read cycle of a router if `is_router`, else of another neighbour.
+    pub(crate) fn of(is_router: bool) -> ReadCycle {
+        ReadCycle {
+            is_router,
+            ..ReadCycle::default()
+        }
+    }
+
     /// Returns the subscribers of `route`, opened.
     #[inline]
     pub(crate) fn open(&mut self, route: &Arc<Route>) -> &[Opened] {
@@ -104,6 +118,15 @@ impl ReadCycle {
         self.follow(after);
     }
 
+    /// Returns the kind of the answers to the source. A router does not ask for itself, and messages
+    /// of other nodes are behind the queries that it passes on: a full backlog only makes it wait.
+    pub(crate) fn load_of_answers(&self) -> Load {
+        match self.is_router {
+            true => Load::Declarations,
+            false => Load::Answers,
+        }
+    }
+
     /// Counts forwarded messages.
     pub(crate) fn worked(&mut self, count: usize) {
         self.work += count;
@@ -115,13 +138,57 @@ impl ReadCycle {
         self.busy_since.get_or_insert_with(Instant::now);
     }
 
-    /// Ends the burst's work if such work has taken [`BUSY_MAX`] in total.
+    /// Ends the burst's work if such work has taken [`BUSY_MAX`] in total, or a router's
+    /// [`ROUTER_BUSY_MAX`].
     pub(crate) fn end_work(&mut self) {
-        if self
-            .busy_since
-            .is_some_and(|since| since.elapsed() >= BUSY_MAX)
-        {
+        let most = match self.is_router {
+            true => ROUTER_BUSY_MAX,
+            false => BUSY_MAX,
+        };
+        if self.busy_since.is_some_and(|since| since.elapsed() >= most) {
             self.work = WORK_MAX;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zonda_codec::{ResponseFinal, ZSlice};
+    use zonda_transport::protocol::tx::Tail;
+
+    use super::*;
+    use crate::flow::{congestion::Full, deliver::keep, outboxes::Outboxes, route::tests::outbox};
+
+    /// A lane full of answers stops a client that asks, but not a router, whose link brings messages
+    /// of other nodes as well.
+    #[test]
+    fn a_router_does_not_wait_for_the_answers_that_it_passes_on() {
+        let outbox = outbox();
+        let head = ResponseFinal {
+            rid: 1,
+            qos: zonda_codec::Qos::REQUEST,
+            timestamp: None,
+        };
+        let payload = ZSlice::from(vec![0; 1 << 20]);
+        let priority = Priority::Data;
+        let mut touched = Outboxes::default();
+        let mut answer = || {
+            let payload = Tail::Shared(&payload);
+            keep(&mut touched, &outbox, priority, &head, payload)
+        };
+        let goes_on = |is_router| {
+            let full = Full {
+                outbox: Arc::clone(&outbox),
+                priority,
+                load: ReadCycle::of(is_router).load_of_answers(),
+            };
+            full.lets_go_on_after(Duration::ZERO)
+        };
+        while answer() == Some(true) {}
+        assert!(goes_on(true) && !goes_on(false));
+        for _ in 0..8 {
+            answer();
+        }
+        assert!(!goes_on(true), "its answers are bounded, too");
     }
 }

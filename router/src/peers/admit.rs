@@ -193,7 +193,9 @@ impl Shared {
         let face = shared.update(|state| state.add_face(status, arrived));
         shared.tell_connected(face, &told);
         let (node, way_out, routes) = (Arc::clone(shared), Arc::clone(&outbox), holding.routes);
-        let inbound = Inbound::new(node, face, way_out, spoken, routes).lagging(lag_max);
+        let is_mesh = told.whatami == WhatAmI::Router && shared.role == WhatAmI::Router;
+        let inbound = Inbound::new(node, face, way_out, spoken, routes);
+        let inbound = inbound.of_router(is_mesh).lagging(lag_max);
         // start the reading and writing tasks
         let standing = match established.options.multilink() {
             None => {

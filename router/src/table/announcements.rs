@@ -17,6 +17,8 @@ pub(super) struct Announcements {
     by_face: BTreeMap<u32, VecDeque<Announcement>>,
     /// The entities that changed.
     waiting: HashMap<EntityRef, Waiting>,
+    /// Number of announcements that were cancelled since the queues were rid of them.
+    cancelled: usize,
     /// The face that had the last turn, and whether that turn was for faces with few interests.
     turn: u32,
     was_for_few: bool,
@@ -34,6 +36,9 @@ struct Waiting {
     came: NewFor,
     /// True if the entity changed again since the round began.
     again: bool,
+    /// True if the entity was new and no face knows it by this announcement or as a member of a
+    /// group.
+    is_unheard: bool,
     key: Arc<str>,
     /// The face that made the change.
     slot: u32,
@@ -44,6 +49,12 @@ struct Waiting {
 /// Number of a face's own changes that may still be on their way to faces with many interests when
 /// its next message is handled.
 const OWN_MAX: usize = 16;
+
+/// Number of changes that may be announced in slices while links to other routers are read.
+const WAITING_MAX: usize = 4096;
+
+/// Number of cancelled announcements that may stay in the queues, beside one for each that stands.
+const CANCELLED_MAX: usize = 64;
 
 /// Faces for which an entity is new, among those with interests in changes only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,8 +129,14 @@ impl Announcements {
     }
 
     /// Returns the first entity that a face changed and faces with few interests have not received.
-    pub(super) fn first_for_few(&self, slot: u32) -> Option<EntityRef> {
-        self.to_few.get(&slot)?.front().copied()
+    pub(super) fn first_for_few(&mut self, slot: u32) -> Option<EntityRef> {
+        let queue = self.to_few.get_mut(&slot)?;
+        while queue.len() > 1 && !self.waiting.contains_key(queue.front()?) {
+            queue.pop_front();
+        }
+        let first = queue.front().copied()?;
+        self.note_heard(first);
+        Some(first)
     }
 
     /// Ends the announcement of the first queued change of a face to the faces with few interests.
@@ -134,12 +151,17 @@ impl Announcements {
         }
     }
 
+    /// Takes the first announcement of a face that has not been cancelled.
     pub(super) fn take(&mut self, slot: u32) -> Option<Announcement> {
         let queue = self.by_face.get_mut(&slot)?;
+        while queue.front().is_some_and(|one| !stands(&self.waiting, one)) {
+            queue.pop_front();
+        }
         let one = queue.pop_front();
         if queue.is_empty() {
             self.by_face.remove(&slot);
         }
+        self.note_heard(one.as_ref()?.entity);
         one
     }
 
@@ -151,6 +173,44 @@ impl Announcements {
     /// Returns true if a change of an entity is being announced.
     pub(super) fn has(&self, entity: EntityRef) -> bool {
         self.waiting.contains_key(&entity)
+    }
+
+    /// Notes that a face may know an entity from now on, so that its end has to be announced.
+    pub(super) fn note_heard(&mut self, entity: EntityRef) {
+        if let Some(waiting) = self.waiting.get_mut(&entity) {
+            waiting.is_unheard = false;
+        }
+    }
+
+    /// Cancels the announcement of an entity that is gone before any face received it; false if a
+    /// face may know the entity.
+    pub(super) fn cancel(&mut self, entity: EntityRef) -> bool {
+        let is_unheard = |waiting: &Waiting| waiting.is_unheard;
+        if !self.waiting.get(&entity).is_some_and(is_unheard) {
+            return false;
+        }
+        // The queues are rid of many cancelled announcements at once.
+        self.waiting.remove(&entity);
+        self.cancelled += 1;
+        if self.cancelled > self.waiting.len() + CANCELLED_MAX {
+            self.cancelled = 0;
+            let waiting = &self.waiting;
+            self.by_face.retain(|_, queue| {
+                queue.retain(|one| stands(waiting, one));
+                !queue.is_empty()
+            });
+            self.to_few.retain(|_, queue| {
+                queue.retain(|entity| waiting.contains_key(entity));
+                !queue.is_empty()
+            });
+        }
+        true
+    }
+
+    /// Returns true if so many changes are being announced that links to other routers, whose
+    /// changes are not bounded by a wait of their source, are not read.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.waiting.len() > WAITING_MAX
     }
 
     /// Returns true if a change of an entity is being announced, and then schedules another round
@@ -167,12 +227,14 @@ impl Announcements {
         true
     }
 
-    /// Begins to announce a change that the face at `slot` made.
-    pub(super) fn begin(&mut self, slot: u32, one: Announcement, came: NewFor) {
+    /// Begins to announce a change that the face at `slot` made. `is_new` is true for an entity
+    /// without earlier sources.
+    pub(super) fn begin(&mut self, slot: u32, one: Announcement, came: NewFor, is_new: bool) {
         let entity = one.entity;
         let waiting = Waiting {
             came,
             again: false,
+            is_unheard: is_new,
             key: Arc::clone(&one.key),
             slot,
             few_at: None,
@@ -214,6 +276,13 @@ impl Announcements {
         let waiting = self.waiting.get(&entity);
         waiting.map_or(NewFor::Only(None), |waiting| waiting.came)
     }
+}
+
+/// Returns true if an announcement has not been cancelled. Another entity may have got its number
+/// since.
+fn stands(waiting: &HashMap<EntityRef, Waiting>, one: &Announcement) -> bool {
+    let known = waiting.get(&one.entity);
+    known.is_some_and(|known| Arc::ptr_eq(&known.key, &one.key))
 }
 
 /// Returns the face behind `turn`, or the first one.

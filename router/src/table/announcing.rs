@@ -26,11 +26,16 @@ use crate::table::{
     interests::FOUND_STEPS,
     key_tree::{pattern::Pattern, steps::Steps, walk::Reached},
     kind::{EntityRef, Kind},
+    policy::Relation,
     search::Search,
 };
 
 /// Number of interests up to which a face receives changes among the first.
 const FEW: usize = 32;
+
+/// Part of the steps of a slice, as a divisor, that the announcement of a router's change may take
+/// at once.
+const ROUTED_SHARE: usize = 32;
 
 /// An interest that covers the key of an entity that changed.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -112,18 +117,19 @@ impl ForwardingTable {
             0 => NewFor::All,
             _ => NewFor::Only(only),
         };
-        if self.announcing.again(entity, came) {
+        let is_gone = change.after == 0;
+        if is_gone && self.announcing.cancel(entity) || self.announcing.again(entity, came) {
             return;
         }
         // The key is put together only if there is an interest.
         if !self.interests.is_empty()
             && let Some(key) = self.entities(kind).key(index)
         {
-            let steps = Steps::new(self.limits.announce_steps_max);
+            let steps = Steps::new(self.steps_at_once(change.slot));
             let mut search = self.search_in_interests();
             let (mut concerned, done) = self.next_concerned(kind, &key, &mut search, &steps);
             if !done {
-                return self.announce_later(change.slot, entity, key.into(), came);
+                return self.announce_later(&change, entity, key.into(), came);
             }
             concerned.retain(|concerned| {
                 let is_own = concerned.group.is_some() && concerned.slot == change.slot;
@@ -146,6 +152,17 @@ impl ForwardingTable {
         }
     }
 
+    /// Returns the steps that the announcement of a change by the face at `slot` may take at once. A
+    /// link to a router brings the changes of all nodes behind it, and their messages.
+    fn steps_at_once(&self, slot: u32) -> usize {
+        let face = self.topology.at(slot);
+        let share = match face.is_some_and(|face| face.relation == Relation::Routed) {
+            true => ROUTED_SHARE,
+            false => 1,
+        };
+        self.limits.announce_steps_max / share
+    }
+
     /// Announces the end of a token to faces it was not declared to, with its key, as a gateway does.
     pub(super) fn end_unannounced_key(&mut self, key: &str, actions: &mut Vec<Action>) {
         let (mut search, steps) = (self.search_in_interests(), Steps::unlimited());
@@ -157,15 +174,16 @@ impl ForwardingTable {
         }
     }
 
-    /// Announces a change that the face at `slot` made in slices.
-    fn announce_later(&mut self, slot: u32, entity: EntityRef, key: Arc<str>, came: NewFor) {
+    /// Announces a change in slices.
+    fn announce_later(&mut self, change: &Change, entity: EntityRef, key: Arc<str>, came: NewFor) {
         let search = self.search_in_interests();
         let one = Announcement {
             entity,
             key,
             search,
         };
-        self.announcing.begin(slot, one, came);
+        let is_new = change.before == 0;
+        self.announcing.begin(change.slot, one, came, is_new);
     }
 
     fn search_in_interests(&self) -> Search {
@@ -363,14 +381,22 @@ impl ForwardingTable {
     /// Returns true if no other message of a face should be handled yet: an answer to it, or a
     /// change that it made, is still being sent.
     pub fn is_busy(&self, face: FaceId) -> bool {
-        let holds = self.announcing.holds(face.index);
-        self.is_answering(face) || holds && self.face(face).is_some()
+        let Some(source) = self.face(face) else {
+            return false;
+        };
+        let holds = match source.relation {
+            Relation::RouterToRouter => self.announcing.are_too_many(),
+            _ => self.announcing.holds(face.index),
+        };
+        holds || self.is_answering(face)
     }
 
     /// Continues that answer or announcement; true if more is left.
     pub fn work_on(&mut self, face: FaceId, actions: &mut Vec<Action>) -> bool {
         if !self.answer_on(face, actions) && self.face(face).is_some() {
-            self.announce_on(Some(face.index), actions);
+            // The changes that a link to a router brings belong to routers.
+            let is_own = self.relation(face) != Some(Relation::RouterToRouter);
+            self.announce_on(is_own.then_some(face.index), actions);
         }
         self.is_busy(face)
     }

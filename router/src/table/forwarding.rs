@@ -16,6 +16,7 @@ use crate::table::{
     face_id::{Action, FaceId, FaceInfo, FaceKind},
     face_removal::FaceRemoval,
     gateway_updates::GatewayUpdates,
+    group::ToldGroups,
     interests::Interests,
     kind::Kind,
     limits::{BadKey, FaceCounters, KeyOverLimit, Limits},
@@ -66,6 +67,8 @@ pub struct ForwardingTable {
     pub(super) retellings: GatewayUpdates,
     admin_key: KeyExpr<'static>,
     pub(super) notes: Vec<Note>,
+    /// Subscribers that multicast groups have received.
+    pub(super) told_groups: ToldGroups,
 }
 
 impl ForwardingTable {
@@ -93,6 +96,7 @@ impl ForwardingTable {
             retellings: GatewayUpdates::default(),
             admin_key,
             notes: Vec::new(),
+            told_groups: ToldGroups::default(),
         };
         // Routers have an admin space, and a face for the rest of the mesh.
         if role == WhatAmI::Router {

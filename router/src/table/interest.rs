@@ -20,7 +20,7 @@ use crate::table::{
         ResolvedInterest,
     },
     key_tree::steps::Steps,
-    kind::Kind,
+    kind::{EntityRef, Kind},
     limits::key_memory,
     message,
     search::Search,
@@ -347,6 +347,10 @@ impl ForwardingTable {
     }
 
     fn found(&mut self, slot: u32, group: &GroupKey, sought: ExampleProperty, entity: Option<u32>) {
+        if let Some(index) = entity {
+            let kind = group.kind;
+            self.announcing.note_heard(EntityRef { kind, index });
+        }
         if let Some(known) = self.interests.group_mut(slot, group) {
             *known.example(sought) = Example {
                 entity,

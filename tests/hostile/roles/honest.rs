@@ -20,7 +20,7 @@ use super::advanced::Line;
 use super::ledger::{GREETING, Ledger, number_of, payload};
 use super::say;
 use crate::scene::{LONG, until};
-use crate::world::{Flow, Load, Report};
+use crate::world::{Flow, LARGE, Load, Report};
 
 /// Period of queries, and of changes of tokens.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -483,6 +483,7 @@ impl Honest {
             token_ms: take(&self.notes.token_ms),
             oversleep_ms: take(&self.notes.oversleep_ms),
             blocks: self.load.flows.iter().map(|flow| flow.block).collect(),
+            large: self.load.flows.iter().map(|f| f.size >= LARGE).collect(),
             rates: self.load.flows.iter().map(|flow| flow.rate).collect(),
             ..Report::default()
         };

@@ -27,6 +27,8 @@ pub struct Bounds {
     /// The worst silence of honest clients. Delays by the machine are allowed in addition: the
     /// silence without the attack, and [`machine_ms`] of the same seconds.
     pub silence_ms: u64,
+    /// Worst silence of flows of messages of 1 MiB; [`Bounds::silence_ms`] without it.
+    pub large_silence_ms: Option<u64>,
     /// Messages per second of each flow, relative to those without the attack.
     pub throughput: f64,
     /// Growth of the router's memory: its budget and 64 MiB.
@@ -40,6 +42,7 @@ pub struct Bounds {
 impl Bounds {
     pub const USUAL: Bounds = Bounds {
         silence_ms: 250,
+        large_silence_ms: None,
         throughput: 0.6,
         growth_mib: 64,
         descriptors: 64,
@@ -69,9 +72,15 @@ impl Verdict {
         all.max().unwrap_or(0)
     }
 
-    /// Returns the worst silence without the machine's delays.
+    /// Returns the worst silence without the machine's delays, apart from large messages.
     pub fn excess_ms(&self) -> u64 {
         let all = self.honest.iter().map(|(_, _, r)| r.excess_ms);
+        all.max().unwrap_or(0)
+    }
+
+    /// Returns the worst silence of flows of large messages without the machine's delays.
+    pub fn large_excess_ms(&self) -> u64 {
+        let all = self.honest.iter().map(|(_, _, r)| r.large_excess_ms);
         all.max().unwrap_or(0)
     }
 
@@ -174,6 +183,9 @@ impl Verdict {
         };
         let silence = bounds.silence_ms + self.usual_ms();
         check("ms of silence", self.excess_ms(), silence);
+        let large = bounds.large_silence_ms.unwrap_or(bounds.silence_ms) + self.usual_ms();
+        let what = "ms of silence of large messages";
+        check(what, self.large_excess_ms(), large);
         check("MiB more memory", self.growth_mib(), bounds.growth_mib);
         let beyond = self.attacked.descriptors_beyond.max(0) as u64;
         check(
@@ -191,9 +203,10 @@ impl Verdict {
     /// Returns the verdict in a line.
     pub fn in_short(&self) -> String {
         format!(
-            "silence {} ms ({} beyond the machine's), throughput x{:.3}, memory +{} MiB, {} descriptors with {} connections, {} lines of log",
+            "silence {} ms (beyond the machine's: {}, large messages {}), throughput x{:.3}, memory +{} MiB, {} descriptors with {} connections, {} lines of log",
             self.silence_ms(),
             self.excess_ms(),
+            self.large_excess_ms(),
             self.throughput(),
             self.growth_mib(),
             self.attacked.descriptors,

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Key of advanced publishers.
 pub const ADVANCED: &str = "advanced/flow";
 
+/// Bytes of a large message, which occupies a slow neighbour for a second.
+pub const LARGE: usize = 1 << 20;
+
 /// A stream of numbered messages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Flow {
@@ -167,12 +170,16 @@ pub struct Report {
     pub token_ms: u64,
     /// Maximum time by which a thread overslept.
     pub oversleep_ms: u64,
-    /// Worst silence without the machine's delays.
+    /// Worst silence without the machine's delays, apart from flows of large messages.
     pub excess_ms: u64,
+    /// Worst silence of flows of large messages without the machine's delays.
+    pub large_excess_ms: u64,
     /// Delay that the machine caused in the latest of the times.
     pub machine_ms: u64,
     /// True for each flow under Block.
     pub blocks: Vec<bool>,
+    /// True for each flow of messages of [`LARGE`] bytes or more.
+    pub large: Vec<bool>,
     /// Rate of each flow; 0 for as many messages as the source can send.
     pub rates: Vec<u32>,
 }
@@ -182,6 +189,7 @@ impl Report {
     pub fn add(&mut self, later: &Report) {
         self.seconds += later.seconds;
         self.blocks.clone_from(&later.blocks);
+        self.large.clone_from(&later.large);
         self.rates.clone_from(&later.rates);
         self.published.resize(later.published.len(), 0);
         for (sum, more) in self.published.iter_mut().zip(&later.published) {
@@ -201,8 +209,11 @@ impl Report {
         self.token_ms = self.token_ms.max(later.token_ms);
         // a silence may have begun in the time before
         let machine = later.machine_ms.max(self.machine_ms);
-        let excess = later.worst_silence_ms().saturating_sub(machine);
-        self.excess_ms = self.excess_ms.max(excess);
+        let rest = later.silence_ms(false).max(later.question_ms);
+        let rest = rest.max(later.token_ms).saturating_sub(machine);
+        self.excess_ms = self.excess_ms.max(rest);
+        let large = later.silence_ms(true).saturating_sub(machine);
+        self.large_excess_ms = self.large_excess_ms.max(large);
         self.machine_ms = later.machine_ms;
         self.oversleep_ms = self.oversleep_ms.max(later.oversleep_ms);
         self.put_ms = self.put_ms.max(later.put_ms);
@@ -222,6 +233,14 @@ impl Report {
                 sum.reordered += more.reordered;
             }
         }
+    }
+
+    /// Returns the longest silence, at any subscriber, of a flow of large messages or of any other.
+    fn silence_ms(&self, is_large: bool) -> u64 {
+        let flows = self.seen.iter().flat_map(|flows| flows.iter().enumerate());
+        let is_one = |flow: &usize| self.large.get(*flow).copied().unwrap_or(false) == is_large;
+        let silences = flows.filter(|(flow, _)| is_one(flow));
+        silences.map(|(_, flow)| flow.silence_ms).max().unwrap_or(0)
     }
 
     /// Returns the longest silence of any flow at any subscriber, and the longest wait for a reply

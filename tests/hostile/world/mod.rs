@@ -54,7 +54,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use bounds::{Bounds, Verdict};
-pub use load::{ADVANCED, Flow, FlowReport, Load, Report};
+pub use load::{ADVANCED, Flow, FlowReport, LARGE, Load, Report};
 pub use process::Process;
 pub use watch::Sighting;
 
