@@ -29,7 +29,7 @@ pub enum DecodeError {
         offset: usize,
     },
     /// A text is not UTF-8.
-    #[error("text before byte {offset} is not utf-8")]
+    #[error("text before byte {offset} is not UTF-8")]
     NotUtf8 {
         /// The place at which the text ends.
         offset: usize,

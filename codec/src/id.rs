@@ -30,7 +30,7 @@ pub enum IdError {
         character: char,
     },
     /// The role is none of `router`, `peer`, `client`.
-    #[error("role is none of router, peer, client")]
+    #[error("role is not router, peer or client")]
     Role,
 }
 

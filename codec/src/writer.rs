@@ -9,7 +9,7 @@ pub enum EncodeError {
     NoRoom,
     /// A field is longer than the protocol allows: the message has no wire form, in a buffer of any
     /// size.
-    #[error("a field is longer than the protocol can say")]
+    #[error("a field is longer than the protocol allows")]
     TooLong,
 }
 

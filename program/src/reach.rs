@@ -54,7 +54,7 @@ impl Reach {
             self.told = true;
             let missing = missing(session);
             let why = match (missing.is_empty(), kept_from_scouting(session)) {
-                (false, _) => format!(" ({missing}; trying on)"),
+                (false, _) => format!(" ({missing}; trying again)"),
                 (true, Some(why)) => format!(" ({why})"),
                 (true, None) => String::new(),
             };

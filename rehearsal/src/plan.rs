@@ -157,16 +157,16 @@ pub enum PlanError {
     #[error("there are {0} nodes: a plan has 1 to 100 000, of them up to 1024 routers")]
     Size(usize),
     /// Two nodes have the same name.
-    #[error("two nodes are called {0:?}")]
+    #[error("two nodes have the name {0:?}")]
     Twice(String),
     /// A link names an unknown node.
-    #[error("a link names {0:?}, and no node is called that")]
+    #[error("a link names node {0:?}, which does not exist")]
     Unknown(String),
     /// A link to be lost does not exist.
-    #[error("{0:?} and {1:?} are to lose their link, and have none")]
+    #[error("the link between {0:?} and {1:?} cannot be cut: it does not exist")]
     NoLink(String, String),
     /// A key is not a key expression.
-    #[error("{key:?} is no key expression: {reason}")]
+    #[error("{key:?} is not a key expression: {reason}")]
     Key {
         /// The key.
         key: String,

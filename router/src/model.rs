@@ -146,7 +146,7 @@ send_error! {
             limit: usize,
         },
         /// A field of the message is longer than the protocol allows.
-        #[error("a field of the message is longer than the protocol can say")]
+        #[error("a field of the message is longer than the protocol allows")]
         FieldTooLong,
         /// The key is more complex than a node accepts.
         #[error("{0}")]
@@ -190,13 +190,13 @@ pub enum DeclareError {
     #[error(transparent)]
     KeyOverLimit(#[from] KeyOverLimit),
     /// Every declaration id of this node is in use.
-    #[error("{limit} declarations are live already; undeclare some first")]
+    #[error("the limit of {limit} live declarations is reached; undeclare some first")]
     TooMany {
         /// Maximum number of live declarations.
         limit: usize,
     },
     /// The token of a liveliness query was cancelled before.
-    #[error("the cancellation token was cancelled before")]
+    #[error("the cancellation token is already cancelled")]
     Cancelled,
 }
 

@@ -23,6 +23,6 @@ where
         }
     });
     if !finished.await {
-        tracing::error!("task {task} panicked and ended; the others go on");
+        tracing::error!("task {task} panicked and ended; all others continue");
     }
 }

@@ -111,7 +111,7 @@ impl Drop for InsideCallback {
 #[non_exhaustive]
 pub enum UndeclareError {
     /// The session has not declared this key, and it is no clone of a declared one.
-    #[error("this session has declared no key {0}")]
+    #[error("this session has not declared key {0}")]
     Unknown(KeyExpr<'static>),
 }
 

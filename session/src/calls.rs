@@ -129,7 +129,7 @@ impl Tally {
 pub(crate) fn let_go<T>(value: T) {
     let _inside = InsideCallback::enter();
     if !drop_guarded(value) {
-        tracing::error!("what belonged to a callback panicked while it was dropped");
+        tracing::error!("a value of a callback panicked while it was dropped");
     }
 }
 

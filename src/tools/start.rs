@@ -123,5 +123,5 @@ impl<'s> Start<'s> {
 /// Formats a warning that these endpoints were not reached, with the reasons.
 fn trying_on(unreached: &[Unreached]) -> Vec<String> {
     let each = unreached.iter();
-    each.map(|one| format!("{one}; trying on")).collect()
+    each.map(|one| format!("{one}; trying again")).collect()
 }

@@ -280,6 +280,6 @@ fn an_endpoint_that_is_not_reached_is_told_when_others_are_connected() {
         };
         let refused = format!("cannot connect to {nobody}: connection refused");
         assert!(said.starts_with(&refused), "{said}");
-        assert!(said.ends_with("; trying on"), "{said}");
+        assert!(said.ends_with("; trying again"), "{said}");
     }
 }

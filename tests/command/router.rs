@@ -105,7 +105,7 @@ fn failed_attempts_are_said_once_and_then_the_connection() {
     };
     let told = warning();
     assert!(
-        told.contains(&there) && told.ends_with("; trying on"),
+        told.contains(&there) && told.ends_with("; trying again"),
         "{told}"
     );
     let _other = Running::start(&zonda(), &["router", "-l", &there]);

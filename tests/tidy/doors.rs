@@ -30,12 +30,12 @@ const OWN: [(&str, &str, &str); 25] = [
     ),
     (
         "transport/src/link/tls/credentials.rs",
-        "the certificate that was renewed",
+        "get the renewed certificate",
         "a file of this node has changed",
     ),
     (
         "transport/src/link/tls/credentials.rs",
-        "the certificate from before",
+        "get the previous certificate",
         "a file of this node has changed",
     ),
     (
@@ -55,7 +55,7 @@ const OWN: [(&str, &str, &str); 25] = [
     ),
     (
         "router/src/node/open.rs",
-        "looking on in the background",
+        "searching on in the background",
         "this node opens its endpoints",
     ),
     (
@@ -70,7 +70,7 @@ const OWN: [(&str, &str, &str); 25] = [
     ),
     (
         "router/src/peers/connect.rs",
-        "trying on",
+        "{failure}; trying again",
         "this node dials, after longer and longer pauses",
     ),
     (
@@ -105,7 +105,7 @@ const OWN: [(&str, &str, &str); 25] = [
     ),
     (
         "router/src/peers/events.rs",
-        "cannot tell what happens",
+        "cannot report connection events",
         "this node starts",
     ),
     (

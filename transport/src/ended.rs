@@ -10,13 +10,13 @@ use crate::protocol::rx::CannotContinue;
 #[non_exhaustive]
 pub enum Ended {
     /// This side closed the connection.
-    #[error("closed by this side")]
+    #[error("closed by this node")]
     Local,
     /// The peer sent Close with this reason.
     #[error("closed by the peer{}", because(*.0))]
     Remote(u8),
     /// The task that drove the connection has ended with its runtime, or by a panic.
-    #[error("the task that drove it is gone")]
+    #[error("the task that drove the connection has ended")]
     Abandoned,
     /// The peer shut the socket down without a Close.
     #[error("the peer hung up")]
@@ -31,11 +31,11 @@ pub enum Ended {
     #[error("the peer broke the protocol: {0}")]
     Misbehaved(String),
     /// The peer took so little that the bytes queued for it exceeded their bound.
-    #[error("slow consumer: the peer took too little for too long")]
+    #[error("slow consumer: the peer read too slowly for too long")]
     TooSlow,
     /// The node's memory was used up, and this peer kept the most of it, or had begun a message
     /// that there was no room for.
-    #[error("memory: the node's was used up")]
+    #[error("the memory budget of the node is used up")]
     Memory,
     /// The socket failed.
     #[error("the socket failed: {0}")]
@@ -48,8 +48,7 @@ fn because(code: u8) -> String {
     match code {
         reason::GENERIC => String::new(),
         reason::UNRESPONSIVE => {
-            ", for which this node was a slow consumer: it took too little of what was sent to it"
-                .to_owned()
+            ", for which this node was a slow consumer: it read too slowly".to_owned()
         }
         reason::EXPIRED => ", which had heard nothing for the whole lease".to_owned(),
         reason::MAX_LINKS => ", which has another link to this node".to_owned(),

@@ -114,7 +114,7 @@ pub enum ListenError {
         failure: IoFailure,
     },
     /// The system returned no random secret for the cookies.
-    #[error("cannot listen on {endpoint}: the system gives no random bytes")]
+    #[error("cannot listen on {endpoint}: the system provides no random bytes")]
     Random {
         /// The endpoint given.
         endpoint: Endpoint,

@@ -80,7 +80,7 @@ pub enum KeyExprError {
         at: usize,
     },
     /// A wildcard in a key that has to stand for one name.
-    #[error("key expression {key} has a wildcard at byte {at}: a key without `*` is wanted here")]
+    #[error("key expression {key} has a wildcard at byte {at}: use a key without `*`")]
     Wild {
         /// The quoted text.
         key: Box<str>,

@@ -107,7 +107,7 @@ impl Settings {
         }
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| ConfigError::Combination {
-            reason: format!("the system gives no random bytes for {MAX_LINKS}: {error}"),
+            reason: format!("the system provides no random bytes for {MAX_LINKS}: {error}"),
         })?;
         Ok(NodeKey::from_seed(seed))
     }

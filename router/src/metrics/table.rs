@@ -40,7 +40,7 @@ metrics! {
     LINK_BYTES Counter "zonda_link_sent_bytes" "Bytes handed to a link's socket, framing included.";
     LINK_WRITES Counter "zonda_link_writes" "Writes to a link's socket, by who made them.";
     LINK_FULL Counter "zonda_link_full" "Attempts that found a queue of a link full.";
-    LINK_TOO_LONG Counter "zonda_link_too_long" "Messages with a field that is longer than the protocol can say.";
+    LINK_TOO_LONG Counter "zonda_link_too_long" "Messages with a field that is longer than the protocol allows.";
     LINK_MESSAGES Counter "zonda_link_messages" "Messages for a neighbour, by priority and what became of them.";
     LINK_BATCH_BYTES Counter "zonda_link_batch_bytes" "Bytes of whole batches that a link's socket has, by priority.";
     LINK_QUEUED Gauge "zonda_link_queued" "Messages that wait for a neighbour, by priority.";

@@ -160,7 +160,7 @@ impl Limits {
                 self.sessions_per_address
             ),
             Limit::Dismissed => tracing::warn!(
-                "{who}, which had said nothing, gave way to another one: there is no place left{left_out}"
+                "{who}, which had sent nothing, was evicted for a newer one: the limit of connections is reached{left_out}"
             ),
             Limit::FoundNodes => tracing::warn!(
                 "more nodes are named by scouting and gossip than are remembered, the last ones by {who} \
@@ -171,10 +171,10 @@ impl Limits {
                  (limits/found_failures_per_address, limits/found_failures_per_neighbour){left_out}"
             ),
             Limit::Untrusted => tracing::warn!(
-                "router {who} was turned away: it is none of routing/router/trusted{left_out}"
+                "router {who} was refused: it is not in routing/router/trusted{left_out}"
             ),
             Limit::SameId => tracing::warn!(
-                "{who} was silent and gave way to a newer connection of a node with the same id{left_out}"
+                "{who} was silent and was evicted for a newer connection of a node with the same id{left_out}"
             ),
         }
     }

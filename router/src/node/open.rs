@@ -183,7 +183,7 @@ impl Node {
     async fn find_first(&self) -> Result<Vec<Kept>, OpenError> {
         match self.find_gateway().await {
             Err(error @ OpenError::NobodyFound { .. }) if !self.shared.settings.must_connect => {
-                tracing::warn!("{error}; looking on in the background");
+                tracing::warn!("{error}; searching on in the background");
             }
             found => found?,
         }

@@ -311,7 +311,7 @@ impl Failures {
     fn add(&mut self, failure: &Attempt) {
         self.count = self.count.saturating_add(1);
         match self.count {
-            Self::TOLD => tracing::warn!("{failure}; trying on"),
+            Self::TOLD => tracing::warn!("{failure}; trying again"),
             _ => tracing::info!("{failure}"),
         }
     }

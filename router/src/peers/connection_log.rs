@@ -124,7 +124,7 @@ impl Shared {
         if gone.is_slow_news {
             if let Some(left_out) = quota.admit(Instant::now()) {
                 tracing::warn!(
-                    "the link to {named} is closed after {stood}, as it is a slow consumer: it took too little while others waited for it{lost} (isolation/*, node counter slow_consumers; the same one is only counted for the next minute){left_out}"
+                    "the link to {named} is closed after {stood}, because it is a slow consumer: it read too slowly while sources waited for it{lost} (isolation/*, node counter slow_consumers; the same one is only counted for the next minute){left_out}"
                 );
             }
         } else if gone.is_missed && !self.is_closed() {

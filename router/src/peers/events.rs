@@ -263,7 +263,7 @@ impl ConnectionListener {
             // the thread waits for it
             Ok(_) => hand_over.send(turn).expect("the thread waits"),
             Err(error) => {
-                tracing::warn!("cannot tell what happens to connections: {error}");
+                tracing::warn!("cannot report connection events: {error}");
                 self.queue.give_back(turn);
             }
         }

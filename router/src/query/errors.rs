@@ -20,7 +20,7 @@ send_error! {
         #[error("{0}")]
         KeyOverLimit(KeyOverLimit),
         /// The query's token was cancelled before.
-        #[error("the cancellation token was cancelled before")]
+        #[error("the cancellation token is already cancelled")]
         Cancelled,
     }
 }
@@ -50,7 +50,7 @@ send_error! {
             query: String,
         },
         /// A field of the reply is longer than the protocol allows.
-        #[error("a field of the message is longer than the protocol can say")]
+        #[error("a field of the message is longer than the protocol allows")]
         FieldTooLong,
     }
 }

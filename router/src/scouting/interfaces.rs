@@ -57,7 +57,7 @@ pub fn this_host() -> Host {
     match all() {
         Ok(list) => host_of(&list),
         Err(error) => {
-            tracing::debug!("the system does not tell its interfaces: {error}");
+            tracing::debug!("the system does not list its interfaces: {error}");
             Host::default()
         }
     }

@@ -59,7 +59,7 @@ impl News {
         match socket {
             Ok(socket) => News(Some(socket)),
             Err(error) => {
-                tracing::debug!("no word of new interfaces: {error}");
+                tracing::debug!("new interfaces are not detected: {error}");
                 News(None)
             }
         }

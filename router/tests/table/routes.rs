@@ -418,6 +418,6 @@ fn keys_that_cannot_be_used_are_counted_and_noted_once_for_each_neighbour() {
     assert_eq!(
         bench.route(d7, &good, None).0.len(),
         1,
-        "as long as the protocol can say"
+        "as long as the protocol allows"
     );
 }

@@ -271,7 +271,7 @@ pub(super) struct PanicReport(pub(super) &'static str);
 impl Drop for PanicReport {
     fn drop(&mut self) {
         if thread::panicking() {
-            tracing::error!("task {} panicked and ended; the others go on", self.0);
+            tracing::error!("task {} panicked and ended; all others continue", self.0);
         }
     }
 }

@@ -194,7 +194,7 @@ impl Drop for Ring {
         if self.under_way > 0 {
             // The kernel may still use their buffers, even after the ring's descriptor is closed.
             tracing::warn!(
-                "{} operations of an io_uring did not end: their memory is left behind",
+                "{} operations of an io_uring did not end: their memory is leaked",
                 self.under_way
             );
             mem::forget(self.proactor.take());

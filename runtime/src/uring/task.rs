@@ -90,7 +90,7 @@ impl Task {
 /// run on.
 fn drop_quietly(work: Option<Work>) {
     if !drop_guarded(work) {
-        tracing::error!("a task panicked while it was dropped; the others go on");
+        tracing::error!("a task panicked while it was dropped; all others continue");
     }
 }
 

@@ -163,7 +163,7 @@ impl UnsentQuery {
             .timeout(timeout)
             .cancellation_token(token);
         if let Err(error) = get.into_future().await {
-            tracing::debug!("an advanced subscriber cannot ask for samples: {error}");
+            tracing::debug!("an advanced subscriber cannot query samples: {error}");
         }
         let runtime = session.node().runtime_handle().clone();
         drop(session);

@@ -86,7 +86,7 @@ impl CachedSamples {
         let now = Instant::now();
         let queued = share.as_ref().map(|share| share.queue(bytes, now));
         if let Some(None) = queued {
-            tracing::debug!(%query, "too many questions of one neighbour wait for the cache of an advanced publisher");
+            tracing::debug!(%query, "too many queries of one neighbour wait for the cache of an advanced publisher");
             return;
         }
         // A separate task waits for the turn and sends.

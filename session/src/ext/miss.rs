@@ -113,7 +113,7 @@ impl Listeners {
             if told.listener.call(miss).is_some() {
                 tracing::warn!(
                     ?miss,
-                    "a listener to missed samples is full and does not hear of this"
+                    "a listener to missed samples is full and misses this notification"
                 );
             }
         }

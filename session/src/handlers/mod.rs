@@ -148,7 +148,7 @@ pub trait Stored: Sized {
 pub enum RecvError {
     /// No value is left, and none will come: the get has ended, the subscriber or queryable is
     /// undeclared, or the session is closed.
-    #[error("nothing will come any more: it has ended or is closed")]
+    #[error("no more values will arrive: the sender has ended or is closed")]
     Closed,
     /// The process was forked after the session was opened; no value will come here.
     #[error(

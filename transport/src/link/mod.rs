@@ -596,7 +596,7 @@ pub enum EndpointProblem {
     },
     /// The address is a multicast group.
     #[error(
-        "{address} is a multicast group, to which nobody connects; put it into listen/endpoints of each member"
+        "{address} is a multicast group, which no node connects to; put it into listen/endpoints of each member"
     )]
     Group {
         /// The address in the endpoint.

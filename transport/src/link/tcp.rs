@@ -182,7 +182,7 @@ pub(super) fn prepare_encrypted(socket: &Socket) {
 fn limit_unsent(socket: &Socket, bytes: u32) {
     if let Err(error) = socket.set_tcp_notsent_lowat(bytes) {
         // Urgent messages wait longer then; there is no other effect.
-        tracing::debug!("this system does not limit what waits to be sent: {error}");
+        tracing::debug!("this system does not limit the bytes that wait to be sent: {error}");
     }
 }
 

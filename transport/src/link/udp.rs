@@ -238,7 +238,7 @@ impl UdpListenerHandle {
         if !datagram.is_empty()
             && let Err(error) = self.state.try_send(socket, &transmit)
         {
-            tracing::debug!("nothing could be said to {}: {error}", way.from);
+            tracing::debug!("cannot send to {}: {error}", way.from);
         }
     }
 

@@ -291,7 +291,7 @@ impl PipeListener {
         static LIMIT: LogLimit = LogLimit::new();
         if let Some(left_out) = LIMIT.admit(Instant::now()) {
             let path = path.display();
-            tracing::warn!("{path}: something was written that is no invitation{left_out}");
+            tracing::warn!("{path}: an invalid invitation was written{left_out}");
         }
         files::drain(&self.requests);
     }
@@ -307,7 +307,7 @@ impl PipeListener {
                     Ok(socket) => handed.hand(socket),
                     Err(error) => {
                         let path = names.down(number);
-                        tracing::debug!("{}: the invitation led nowhere: {error}", path.display());
+                        tracing::debug!("{}: the invitation failed: {error}", path.display());
                     }
                 }
                 drop(followed);

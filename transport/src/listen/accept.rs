@@ -230,7 +230,7 @@ impl<R: Runtime, A: Admission> ListenerState<R, A> {
             Ok(None) => self.failed(remote, HandshakeError::Timeout { step }),
             Err(Some(HandshakeEviction)) => {
                 let endpoint = &self.endpoint;
-                tracing::debug!("{endpoint}: {remote} gave way to newer connections");
+                tracing::debug!("{endpoint}: {remote} was evicted for newer connections");
             }
             Err(None) => {}
         }

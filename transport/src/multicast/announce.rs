@@ -74,8 +74,8 @@ impl<R: Runtime> Announcer<R> {
         let sent = written.map(|length| self.socket.send(&buffer[..length]));
         match sent {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!("nothing could be said to a group: {error}"),
-            Err(error) => tracing::debug!("no introduction to a group could be written: {error}"),
+            Ok(Err(error)) => tracing::debug!("cannot send to a group: {error}"),
+            Err(error) => tracing::debug!("cannot encode the JOIN of a group: {error}"),
         }
     }
 

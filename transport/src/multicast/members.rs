@@ -172,7 +172,7 @@ impl Members {
         if let Some(left_out) = self.logs.refused.admit(now) {
             let (endpoint, zid) = (&self.group.endpoint, join.zid);
             tracing::warn!(
-                "{} {zid} at {from} is not heard in {endpoint}: {problem}{left_out}",
+                "{} {zid} at {from} is ignored in {endpoint}: {problem}{left_out}",
                 join.whatami
             );
         }
@@ -241,7 +241,7 @@ impl Members {
                 count(&self.group.counters.over_limit);
                 if let Some(left_out) = self.logs.full.admit(now) {
                     tracing::warn!(
-                        "{zid} at {from} is not heard in {endpoint}: there is no place left, or none for its address \
+                        "{zid} at {from} is ignored in {endpoint}: there is no place left, or none for its address \
                          (transport/multicast/max_sessions, limits/sessions_per_address){left_out}"
                     );
                 }

@@ -102,7 +102,7 @@ pub enum Refused {
     #[error("the connection is closed")]
     Closed,
     /// A field of the message is longer than the protocol allows; no peer can get it.
-    #[error("a field of the message is longer than the protocol can say")]
+    #[error("a field of the message is longer than the protocol allows")]
     TooLong,
 }
 

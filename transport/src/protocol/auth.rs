@@ -57,7 +57,7 @@ pub enum CredentialsError {
         user: String,
     },
     /// The list is empty, and would refuse every user.
-    #[error("there is no user in it; write a line user:password for each")]
+    #[error("the file has no users; write one line user:password for each")]
     Nobody,
 }
 

@@ -62,7 +62,7 @@ struct Spec<'s> {
 #[non_exhaustive]
 pub enum FormatError {
     /// The text is no format.
-    #[error("{format:?} is no format: {problem}")]
+    #[error("{format:?} is not a format: {problem}")]
     Invalid {
         /// The text.
         format: Box<str>,

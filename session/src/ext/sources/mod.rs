@@ -149,7 +149,7 @@ impl<K: Eq + std::hash::Hash, S: Forgettable> Known<K, S> {
             if self.all.len() >= MANY {
                 self.all.retain(|_, source| source.idle_since().is_none());
                 tracing::warn!(
-                    "an advanced subscriber hears {MANY} sources: those that are idle are forgotten"
+                    "an advanced subscriber receives from {MANY} sources: idle ones are forgotten"
                 );
             }
             self.look_at = (2 * self.all.len()).max(FEW);

@@ -163,7 +163,7 @@ impl<R: Runtime, H: Handler> ReadTask<R, H> {
         if let Some(doubt) = self.doubt
             && clock::now().saturating_duration_since(doubt.since) >= REORDERED
         {
-            tracing::debug!("a Close is ignored: the peer goes on");
+            tracing::debug!("a Close is ignored: the peer continues to send");
             self.doubt = None;
             self.outbox.note_farewell(None);
         }

@@ -326,14 +326,12 @@ impl Credentials {
                 state.changed = changed;
                 match server_logged(&self.settings, &self.alpn) {
                     Ok(config) => {
-                        tracing::info!(
-                            "new connections are shown the certificate that was renewed"
-                        );
+                        tracing::info!("new connections get the renewed certificate");
                         state.config = config;
                     }
-                    Err(problem) => tracing::warn!(
-                        "{problem}; new connections are shown the certificate from before"
-                    ),
+                    Err(problem) => {
+                        tracing::warn!("{problem}; new connections get the previous certificate")
+                    }
                 }
             }
         }

@@ -128,7 +128,7 @@ impl Flow {
         if let Some(socket) = &self.socket
             && let Err(error) = socket.send(datagram)
         {
-            tracing::debug!("nothing could be said to a new link: {error}");
+            tracing::debug!("cannot send to a new link: {error}");
         }
     }
 

@@ -48,7 +48,7 @@ pub enum HandshakeError {
     #[error("no WebSocket: {0}")]
     Upgrade(String),
     /// The peer sent bytes that a link of this kind does not carry.
-    #[error("the peer does not keep to the kind of link: {0}")]
+    #[error("the peer violated the protocol of the link: {0}")]
     Rules(String),
     /// The peer speaks another protocol.
     #[error("the peer speaks {speaks}; {}", advice_to_listener(speaks))]
@@ -90,7 +90,7 @@ pub enum HandshakeError {
         zid: ZenohId,
     },
     /// This node's owner refused the link.
-    #[error("node {zid} was turned away with close reason {reason}")]
+    #[error("node {zid} was refused with close reason {reason}")]
     NotAdmitted {
         /// The peer's id.
         zid: ZenohId,
@@ -187,7 +187,7 @@ pub enum HandshakeError {
     )]
     Cookie,
     /// The peer has not proved its user to this node, which requires a proof.
-    #[error("node {zid} was not let in: {problem}")]
+    #[error("node {zid} was refused: {problem}")]
     Unauthenticated {
         /// The peer's id.
         zid: ZenohId,
@@ -210,7 +210,7 @@ pub enum HandshakeError {
         user: String,
     },
     /// The peer asked for a user and did not confirm it, or sent an undecodable answer.
-    #[error("in the peer's {step} the answer about the user cannot be used; update the peer")]
+    #[error("the peer's {step} has an invalid answer about the user; update the peer")]
     Confirmation {
         /// The message that should have carried it.
         step: Step,

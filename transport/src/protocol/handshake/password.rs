@@ -39,7 +39,7 @@ const SHOWN_CHARS_MAX: usize = 64;
 pub enum AuthProblem {
     /// The peer gave no user, or announced a user and gave no proof.
     #[error(
-        "it gave no user name; set transport/auth/usrpwd/user and transport/auth/usrpwd/password there"
+        "the peer gave no user name; set transport/auth/usrpwd/user and transport/auth/usrpwd/password on its side"
     )]
     Missing,
     /// No user of that name is on the list.
@@ -59,7 +59,7 @@ pub enum AuthProblem {
         user: String,
     },
     /// The bytes of the user and its proof cannot be decoded.
-    #[error("what it sent as user and proof cannot be read: {what}; update the peer")]
+    #[error("the user and proof that the peer sent cannot be decoded: {what}; update the peer")]
     Malformed {
         /// The fault in it.
         what: &'static str,

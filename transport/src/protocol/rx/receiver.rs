@@ -144,7 +144,9 @@ pub enum PeerMisbehaved {
         mask: u32,
     },
     /// Frames that may have contained declarations were lost with one of several links.
-    #[error("{count} frames with declarations were lost with a link: starting anew")]
+    #[error(
+        "{count} frames with declarations were lost with a link: the connection has to be opened again"
+    )]
     DeclarationsLost {
         /// Number of lost frames.
         count: u32,
