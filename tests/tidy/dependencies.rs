@@ -14,7 +14,7 @@ use super::source::{Source, files, find, sources};
 
 /// Crates, each with its folder and the crates of the project that it may depend on, tests and
 /// examples included.
-const ARROWS: [(&str, &str, &[&str]); 16] = [
+const ARROWS: [(&str, &str, &[&str]); 17] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
@@ -54,6 +54,7 @@ const ARROWS: [(&str, &str, &[&str]); 16] = [
             "zonda-transport",
         ],
     ),
+    ("zonda-services", "services", &["zonda"]),
     (
         "zondad",
         "router/daemon",
@@ -63,6 +64,7 @@ const ARROWS: [(&str, &str, &[&str]); 16] = [
             "zonda-program",
             "zonda-router",
             "zonda-runtime",
+            "zonda-services",
         ],
     ),
     (

@@ -3,6 +3,7 @@
 //! The flags of the daemon. Flags of the reference keep their names and meanings; those without an
 //! effect yet are accepted and reported, so that start scripts keep working.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -14,6 +15,15 @@ use zonda_runtime::RuntimeKind;
 fn runtime_help() -> String {
     let (names, default) = (RuntimeKind::available_names(), RuntimeKind::default());
     format!("Runtime of the node's tasks, of {names} [default: {default}]")
+}
+
+/// Parses a port of this machine, or an address and a port.
+fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text
+        .parse()
+        .map(|port: u16| (Ipv4Addr::LOCALHOST, port).into());
+    port.or_else(|_| text.parse())
+        .map_err(|_| format!("{text} is no port and no ADDRESS:PORT"))
 }
 
 const HELP: &str = "\
@@ -89,6 +99,10 @@ pub struct DaemonArgs {
     /// Print one JSON object per line instead of text
     #[arg(long, help_heading = "Runtime and output")]
     pub json: bool,
+
+    /// Serve /metrics on this port of 127.0.0.1, or on ADDRESS:PORT
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = metrics_address, help_heading = "Services")]
+    pub metrics_port: Option<SocketAddr>,
 
     /// Port of the REST interface, or none (accepted, no effect yet)
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, help_heading = "Accepted for compatibility")]

@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use zonda_router::node::OpenError;
+use zonda_services::StartError;
 
 /// Reason why the daemon did not start, or ended with an error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +25,15 @@ impl DaemonError {
         match self {
             DaemonError::Usage(_) => ExitCode::from(2),
             DaemonError::Run(_) => ExitCode::FAILURE,
+        }
+    }
+}
+
+impl From<StartError> for DaemonError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Config(_) => DaemonError::Usage(error.to_string()),
+            _ => DaemonError::Run(error.to_string()),
         }
     }
 }

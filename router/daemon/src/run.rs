@@ -7,9 +7,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use zonda::{Config, Session};
 use zonda_codec::{Locator, ZenohId};
 use zonda_program::{complain, print, terminal};
 use zonda_router::{descriptors, node::Node, scouting::this_host};
+use zonda_services::Running;
 
 use crate::{
     allocator,
@@ -72,13 +74,22 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
         tracing::info!("{limit} files and sockets may be open (`ulimit -n -H`)");
     }
     let is_kept_from_scouting = config.is_kept_from_scouting();
-    let node = zonda_runtime::block_on(Node::open(config))?;
+    let node = zonda_runtime::block_on(Node::open(config.clone()))?;
+    let services = start_services(&node, &config);
+    let services = services.inspect_err(|_| {
+        // Nothing was sent yet, so nothing can be late.
+        let _ = node.close_blocking(Duration::ZERO);
+    })?;
     let since = Instant::now();
     // From here on the signals drain the node. Until now they end the process, because opening may
     // wait for ever and has nothing to drain.
     signals.listen().map_err(refused)?;
     announce(node.zid(), &node.locators(), args.json);
     log_start(&node);
+    for service in &services {
+        let (name, status) = (service.name(), service.status());
+        tracing::info!(target: terminal::START, "{name}: {status}");
+    }
     if is_kept_from_scouting && !args.json {
         print(format_args!(
             "not scouting: ZONDA_MULTICAST_SCOUTING=off, so others need its address"
@@ -91,8 +102,18 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
             Request::Report => complain(format_args!("{}", requests::report(&node, since))),
         }
     }
+    services.into_iter().for_each(Running::stop);
     let drain = node.close_timeout().unwrap_or(DRAIN);
     zonda_runtime::block_on(node.close(drain)).map_err(|e| DaemonError::Run(e.to_string()))
+}
+
+/// Starts the services of the configuration, each on a session of its own.
+fn start_services(node: &Node, config: &Config) -> Result<Vec<Box<dyn Running>>, DaemonError> {
+    let started = zonda_services::start_all(config, || {
+        // Keys of a service are those of the node: the namespace is for the sessions of programs.
+        Session::from_node(node, Config::default())
+    });
+    Ok(started?)
 }
 
 /// Logs the version, the id, and the addresses that nodes can connect to, with wildcards resolved.

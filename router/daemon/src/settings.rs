@@ -2,7 +2,7 @@
 
 //! Conversion of flags into a configuration.
 
-use zonda_router::config::{Config, Examined, Flag, Sources};
+use zonda_router::config::{Config, ConfigError, Examined, Flag, Problem, Sources};
 
 use crate::{arguments::DaemonArgs, failure::DaemonError};
 
@@ -34,7 +34,18 @@ impl DaemonArgs {
             arguments: &self.cfg,
             ..Sources::default()
         };
-        sources.with_environment().for_router().examine()
+        let mut examined = sources.with_environment().for_router().examine();
+        if let Err(error) = zonda_services::check(&examined.config) {
+            let key = "services/metrics/listen";
+            examined.problems.push(Problem {
+                from: examined.config.origin(key).to_string(),
+                error: ConfigError::Combination {
+                    reason: error.to_string(),
+                },
+                more: 0,
+            });
+        }
+        examined
     }
 
     fn flags(&self) -> Vec<Flag> {
@@ -55,6 +66,10 @@ impl DaemonArgs {
         }
         if let Some(runtime) = self.runtime {
             flags.push(Flag::text("--runtime", "runtime", runtime));
+        }
+        if let Some(address) = self.metrics_port {
+            let flag = "--metrics-port";
+            flags.push(Flag::text(flag, "services/metrics/listen", address));
         }
         flags.extend(self.switches());
         flags

@@ -254,3 +254,75 @@ fn a_kind_of_link_that_is_not_built_in_names_its_feature() {
         assert!(said.contains(&at) && said.contains(&expected), "{said}");
     }
 }
+
+/// Returns the first line of standard error that contains these words.
+#[cfg(feature = "http")]
+fn line_with(errors: &mut impl BufRead, words: &str) -> String {
+    let mut lines = errors.lines().map(|line| line.expect("text"));
+    lines.find(|line| line.contains(words)).expect(words)
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn metrics_are_served_until_it_ends() {
+    use std::io::Write;
+    let arguments = [
+        "-l",
+        "tcp/127.0.0.1:0",
+        "--no-multicast-scouting",
+        "--metrics-port",
+        "0",
+    ];
+    let mut daemon = Daemon::start(&arguments);
+    daemon.address();
+    let mut errors = BufReader::new(daemon.0.stderr.take().expect("it is piped"));
+    let line = line_with(&mut errors, "metrics: HTTP on 127.0.0.1:");
+    let (_, address) = line.split_once("HTTP on ").expect("an address");
+    let mut client = TcpStream::connect(address).expect("it listens");
+    client
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .expect("it reads");
+    let mut text = String::new();
+    client.read_to_string(&mut text).expect("text");
+    assert!(
+        text.starts_with("HTTP/1.1 200 ") && text.ends_with("# EOF\n"),
+        "{text}"
+    );
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn a_port_for_metrics_that_is_taken_ends_it_with_one_line() {
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let listen = format!("services/metrics/listen:'{address}'");
+    for (value, code, words) in [
+        (listen.as_str(), 1, "cannot listen on"),
+        ("services/metrics/listen:'9090'", 2, "is no ADDRESS:PORT"),
+        (
+            "services/metricz/listen:'x'",
+            2,
+            "did you mean `services/metrics/listen`",
+        ),
+    ] {
+        let arguments = [
+            "-l",
+            "tcp/127.0.0.1:0",
+            "--no-multicast-scouting",
+            "-q",
+            "--cfg",
+            value,
+        ];
+        let mut daemon = Daemon::start(&arguments);
+        let errors = daemon.errors();
+        assert_eq!(
+            daemon.0.wait().expect("it is our child").code(),
+            Some(code),
+            "{errors}"
+        );
+        assert!(
+            errors.lines().count() == 1 && errors.contains(words),
+            "{errors}"
+        );
+    }
+}

@@ -532,6 +532,12 @@ rows! {
         "the admin space may be read" => adminspace_readable: bool, flag;
     "adminspace/permissions/write", Bool, "false", Not("the configuration cannot be changed remotely yet"),
         "the configuration may be changed by the admin space";
+    "services/metrics/listen", Text, "null", Full,
+        "of `zondad`: the address and port, such as `127.0.0.1:9090`, on which `GET /metrics` returns its counters";
+    "services/metrics/hosts", Texts, "[]", Full,
+        "of `zondad`: names by which HTTP clients may reach `/metrics`, in addition to addresses and `localhost`";
+    "services/metrics/__required__", Bool, "true", Full,
+        "of `zondad`: a start without `/metrics`, as when the port is taken, is a failure";
     "stats/filters", Tree, "[]", Not("not supported yet"),
         "keys whose traffic is counted apart";
     "plugins_loading/enabled", Bool, "false", PLUGINS,

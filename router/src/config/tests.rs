@@ -59,6 +59,9 @@ const OURS: &[&str] = &[
     "transport/auth/usrpwd/send_to",
     "transport/auth/usrpwd/dictionary_file_mode",
     "routing/router/trusted",
+    "services/metrics/listen",
+    "services/metrics/hosts",
+    "services/metrics/__required__",
 ];
 
 fn reference() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#![forbid(unsafe_code)]
+
+//! Services: parts of a daemon that use its node through a session, each chosen by the keys below
+//! `services/NAME` of the configuration.
+//!
+//! [`SERVICES`] lists them; a daemon calls [`start_all`] once its node runs.
+
+#[cfg(feature = "http")]
+pub mod http;
+#[cfg(feature = "http")]
+mod metrics;
+
+use zonda::session::Sample;
+use zonda::{Config, Session};
+
+/// Error of a service that did not start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A value of the configuration is wrong.
+    #[error("{0}")]
+    Config(String),
+    /// The system refused a resource, such as a port.
+    #[error("{0}")]
+    System(String),
+}
+
+/// A service that can be started.
+pub trait Service: Sync {
+    /// Name below `services/` in the configuration.
+    fn name(&self) -> &'static str;
+
+    /// Returns true if the configuration asks for it.
+    ///
+    /// # Errors
+    /// A value of its keys is wrong.
+    fn is_wanted(&self, config: &Config) -> Result<bool, StartError>;
+
+    /// Starts it on a session of its own.
+    ///
+    /// # Errors
+    /// The reason, in one line.
+    fn start(&self, session: &Session, config: &Config) -> Result<Box<dyn Running>, StartError>;
+}
+
+/// A service that runs. Dropping it stops it.
+pub trait Running: Send {
+    /// Name of the service.
+    fn name(&self) -> &'static str;
+
+    /// Describes its state in one line, such as the address that it is reached at.
+    fn status(&self) -> String;
+
+    /// Returns its counters.
+    fn metrics(&self) -> Vec<Sample>;
+
+    /// Stops it.
+    ///
+    /// # Blocking
+    /// Until its threads have ended, some milliseconds.
+    fn stop(self: Box<Self>);
+}
+
+/// The services of this build.
+pub const SERVICES: &[&dyn Service] = &[
+    #[cfg(feature = "http")]
+    &metrics::Metrics,
+];
+
+/// Checks the values of all services.
+///
+/// # Errors
+/// The first wrong value, or a service that this build does not have.
+pub fn check(config: &Config) -> Result<(), StartError> {
+    for service in SERVICES {
+        service.is_wanted(config)?;
+    }
+    let is_here = SERVICES.iter().any(|service| service.name() == "metrics");
+    match is_here || !config.is_set("services/metrics/listen") {
+        true => Ok(()),
+        false => Err(StartError::Config(
+            "`services/metrics/listen`: this build has no HTTP (cargo feature `http`)".to_owned(),
+        )),
+    }
+}
+
+/// Starts the services that the configuration asks for. `session` opens a session for each.
+///
+/// # Errors
+/// The first service that does not start, unless its key `__required__` is false: then that is
+/// logged, and the others start. Services that run already are stopped.
+pub fn start_all<E: Into<zonda::Error>>(
+    config: &Config,
+    mut session: impl FnMut() -> Result<Session, E>,
+) -> Result<Vec<Box<dyn Running>>, StartError> {
+    check(config)?;
+    let mut running = Vec::new();
+    for service in SERVICES {
+        if !service.is_wanted(config)? {
+            continue;
+        }
+        // The service keeps a clone of its session for as long as it runs.
+        let session = session().map_err(|error| StartError::System(error.into().to_string()))?;
+        match service.start(&session, config) {
+            Ok(started) => running.push(started),
+            Err(error) if is_required(service.name(), config) => return Err(error),
+            Err(error) => tracing::warn!("{error}; `__required__` is false, so the node runs on"),
+        }
+    }
+    Ok(running)
+}
+
+fn is_required(service: &str, config: &Config) -> bool {
+    let value = config.get_json(&format!("services/{service}/__required__"));
+    value.is_ok_and(|value| value != "false")
+}
