@@ -244,8 +244,10 @@ impl ForwardingTable {
                 None => is_served,
             }
         };
-        if !waits {
-            message::declare(face, Some(id), Declaration::Final, actions);
+        match asking.mode {
+            _ if waits => {}
+            InterestMode::Current => self.end_current_answer(face, id, actions),
+            _ => message::declare(face, Some(id), Declaration::Final, actions),
         }
     }
 

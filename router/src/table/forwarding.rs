@@ -10,6 +10,7 @@ use zonda_codec::{Declaration, KeyExpr, WhatAmI, WireExpr, ZenohId};
 
 use crate::table::{
     announcements::Announcements,
+    delayed_finals::DelayedFinals,
     entities::Entities,
     entity::{Declared, EntityTree},
     face::Face,
@@ -59,6 +60,8 @@ pub struct ForwardingTable {
     /// The session's listeners.
     pub(super) listeners: Listeners,
     pub(super) queries: Queries,
+    /// Ends of answers that wait for a moment.
+    pub(super) delayed_finals: DelayedFinals,
     /// The keys on which routes are kept.
     pub(super) kept: KeptKeys,
     /// Faces that are gone, with the state that is still to be removed.
@@ -91,6 +94,7 @@ impl ForwardingTable {
             wants: UpstreamInterests::default(),
             listeners: Listeners::default(),
             queries: Queries::default(),
+            delayed_finals: DelayedFinals::default(),
             kept: KeptKeys::default(),
             leaving: VecDeque::new(),
             retellings: GatewayUpdates::default(),
@@ -197,6 +201,7 @@ impl ForwardingTable {
         self.outdate_towards(&gone);
         self.forget_session(&gone, actions);
         self.forget_current(face);
+        self.delayed_finals.forget(face);
         self.wants.stop_waiting(face, INITIAL);
         self.forget_upstream(&gone, actions);
         self.stop_waiting_for(face, actions);

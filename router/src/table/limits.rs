@@ -66,6 +66,9 @@ pub struct Limits {
     /// Time without a declaration after which a peer whose link has come up counts as having
     /// declared all it has. It gets every publication until then. Default 10 s.
     pub initial_timeout: Duration,
+    /// Time between an answer to a peer that asks for tokens and the end of that answer: longer than
+    /// a thread of the peer is usually suspended on a busy machine. Default 30 ms.
+    pub answer_pause: Duration,
 }
 
 impl Default for Limits {
@@ -92,6 +95,7 @@ impl Default for Limits {
             announce_steps_max: 8192,
             answer_timeout: Duration::from_secs(10),
             initial_timeout: Duration::from_secs(10),
+            answer_pause: Duration::from_millis(30),
         }
     }
 }

@@ -29,6 +29,7 @@ mod answer;
 mod audience;
 mod deadline;
 mod declare;
+mod delayed_finals;
 mod entities;
 mod entity;
 mod face;

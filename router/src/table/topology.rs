@@ -329,19 +329,15 @@ impl Topology {
     /// Returns true if an answer to the current interest of `face` has a token with these sources.
     ///
     /// A peer may send such an interest to one of its gateways only, so no token is left to another
-    /// one. A peer knows its own tokens and those of the peers that it is linked to.
+    /// one. A peer knows its own tokens and those of the peers that it is linked to: from the moment
+    /// at which it reports the link itself, as it asks a peer whose tokens have not all come.
     pub(super) fn tells_now(&self, sources: &[Source], face: &Face) -> bool {
         let conduct = face.relation.conduct();
         let is_peer = face.relation == Relation::Served && face.info.whatami == WhatAmI::Peer;
         let is_own = |source: &Source| source.slot == face.id.index;
         let is_linked = |source: &Source| {
             let from = self.at(source.slot);
-            // a link that its other end alone has reported is too new to have brought tokens
-            from.is_some_and(|from| {
-                from.relation == Relation::Served
-                    && from.is_linked_to(face)
-                    && face.is_linked_to(from)
-            })
+            from.is_some_and(|from| from.relation == Relation::Served && face.is_linked_to(from))
         };
         let knows = |source: &Source| is_peer && (is_own(source) || is_linked(source));
         let may_see = |source: &Source| {

@@ -57,6 +57,7 @@ impl ForwardingTable {
         self.expire_liveliness_queries(now, actions);
         self.settle_mesh(now, actions);
         self.queries.expire(now);
+        self.end_due(now, actions);
     }
 
     /// Returns the time at which [`expire`](Self::expire) has work to do; `None` if there is
@@ -67,14 +68,16 @@ impl ForwardingTable {
             .chain(self.token_query_deadlines())
             .map(|deadline| deadline.map_or(Deadline::Now, Deadline::At));
         let others = self.queries.deadline().into_iter();
+        let others = others.chain(self.delayed_finals.deadline());
         answers.chain(others).chain(self.mesh.deadline()).min()
     }
 
     /// Returns the latest time for the next call by a caller that polls the clock: a query times
-    /// out then, or trees are due.
+    /// out then, an answer ends, or trees are due.
     pub fn alarm(&self) -> Option<Deadline> {
         let query = self.query_deadline().map(Deadline::At);
-        query.into_iter().chain(self.mesh.look_deadline()).min()
+        let query = query.into_iter().chain(self.delayed_finals.deadline());
+        query.chain(self.mesh.look_deadline()).min()
     }
 
     /// Sends all interests of this node to a new gateway.
@@ -388,9 +391,7 @@ impl ForwardingTable {
             self.wants.forget_told(query);
         }
         match self.relation(asker) {
-            Some(Relation::Served) if !open => {
-                message::declare(asker, Some(id), Declaration::Final, actions);
-            }
+            Some(Relation::Served) if !open => self.end_current_answer(asker, id, actions),
             Some(Relation::Local) => self.end_if_delivered(id, actions),
             _ => {}
         }

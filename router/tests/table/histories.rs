@@ -121,9 +121,11 @@ struct History {
 
 impl History {
     fn new(role: WhatAmI, seed: u64, limits: Limits) -> Self {
-        // The model has no clock for the first declarations of peers whose links come up.
+        // The model has no clock for the first declarations of peers whose links come up, and none
+        // for the ends of answers to peers.
         let limits = Limits {
             initial_timeout: Duration::from_secs(1 << 30),
+            answer_pause: Duration::ZERO,
             ..limits
         };
         let bench = Bench::with_limits(role, limits);

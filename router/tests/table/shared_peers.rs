@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use zonda_codec::InterestMode::{Current, CurrentFuture, Future};
 use zonda_codec::WhatAmI::{self, Client, Peer, Router};
 use zonda_codec::{Declaration, LinkState, LinkStates, Numbers, Oam, OamBody, Qos, WireExpr};
-use zonda_router::table::{FaceId, Limits};
+use zonda_router::table::{Deadline, FaceId, Limits};
 
 use crate::bench::{Bench, encoded, key_expr, none, token, zid};
 
@@ -260,11 +260,39 @@ fn a_peer_that_asks_for_tokens_is_told_what_it_does_not_know_by_itself() {
     bench.declare(client, None, token(2, "live/o"));
     assert_eq!(told_now(&mut bench, peer, 3), 1);
     says(&mut bench, other, 2, &[(OTHER, Peer)]);
+    assert_eq!(told_now(&mut bench, peer, 6), 1, "it still has them");
+    says(&mut bench, peer, 3, &[(PEER, Peer)]);
     assert_eq!(
         told_now(&mut bench, peer, 4),
         2,
         "they are not linked any more"
     );
+}
+
+/// A peer of the reference passes the tokens that it knows by itself to its query after it has sent
+/// the interest, and discards them if the end of the answer comes before.
+#[test]
+fn the_end_of_an_answer_to_a_peer_that_asks_for_tokens_waits_for_a_moment() {
+    let mut bench = Bench::new(Router);
+    let (client, peer) = (bench.connect(0xd4, Client), bench.connect(PEER, Peer));
+    bench.declare(client, None, token(1, "live/c"));
+    bench.lines(peer);
+    bench.interest(peer, 1, Current, "T", Some("live/*"));
+    let lines = bench.lines(peer);
+    assert_eq!((count(&lines, "token"), count(&lines, "final")), (1, 0));
+    let (pause, now) = (Limits::default().answer_pause, Instant::now());
+    let ends = |bench: &mut Bench, now| {
+        bench.act(|table, actions| table.expire(now, actions));
+        count(&bench.lines(peer), "final")
+    };
+    assert_eq!(bench.table.alarm(), Some(Deadline::Now));
+    assert_eq!(ends(&mut bench, now), 0);
+    assert_eq!(bench.table.alarm(), Some(Deadline::At(now + pause)));
+    assert_eq!(ends(&mut bench, now + pause), 1);
+    assert_eq!(bench.table.alarm(), None);
+    // A client knows no tokens of other nodes by itself.
+    bench.interest(client, 1, Current, "T", Some("live/*"));
+    assert_eq!(count(&bench.lines(client), "final"), 1);
 }
 
 /// The peer queries any one of its gateways.
