@@ -104,10 +104,11 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
 }
 
 /// Prefixes of keys that the reference does not have.
-const ONLY_OURS: [&str; 6] = [
+const ONLY_OURS: [&str; 7] = [
     "runtime",
     "isolation/",
     "limits/",
+    "services/",
     "close_timeout_ms",
     "transport/auth/usrpwd/send_to",
     "transport/auth/usrpwd/dictionary_file_mode",
