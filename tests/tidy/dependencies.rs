@@ -45,7 +45,7 @@ const ARROWS: [(&str, &str, &[&str]); 17] = [
     ),
     (
         "zonda-program",
-        "program",
+        "src/program",
         &[
             "zonda",
             "zonda-codec",

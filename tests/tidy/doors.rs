@@ -146,7 +146,7 @@ const OWN: [(&str, &str, &str); 25] = [
 ];
 
 /// Path of the only file that writes to standard output.
-const PRINTER: &str = "program/src/output.rs";
+const PRINTER: &str = "src/program/src/output.rs";
 
 /// Calls that write to standard output.
 const STDOUT: [&str; 3] = ["stdout()", "println!", "print!"];

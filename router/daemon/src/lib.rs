@@ -16,6 +16,5 @@ mod settings;
 mod signals;
 
 pub use arguments::DaemonArgs;
-pub use failure::DaemonError;
 pub use program::Zondad;
 pub use run::run;

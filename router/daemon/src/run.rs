@@ -9,15 +9,14 @@ use std::time::{Duration, Instant};
 
 use zonda::{Config, Session};
 use zonda_codec::{Locator, ZenohId};
-use zonda_program::{complain, print, terminal};
+use zonda_program::{Failure, complain, finish, print, terminal};
 use zonda_router::{descriptors, node::Node, scouting::this_host};
 use zonda_services::Running;
 
 use crate::{
     allocator,
     arguments::DaemonArgs,
-    failure::DaemonError,
-    requests,
+    failure, requests,
     settings::without_session,
     signals::{Request, Signals},
 };
@@ -36,25 +35,19 @@ pub fn run(args: &DaemonArgs) -> ExitCode {
     if args.check_config {
         return check(args);
     }
-    match serve(args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(format_args!("error: {error}"));
-            error.exit_code()
-        }
-    }
+    finish(serve(args))
 }
 
-fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
+fn serve(args: &DaemonArgs) -> Result<(), Failure> {
     allocator::settle();
-    let refused = |e: io::Error| DaemonError::Run(format!("cannot take over the signals: {e}"));
+    let refused = |e: io::Error| Failure::doing("cannot take over the signals", e);
     let mut signals = Signals::hold().map_err(refused)?;
     // The configuration is printed or used.
     let examined = args.examine();
     let notes = examined.notes.clone();
     let config = examined
         .into_config()
-        .map_err(|problem| DaemonError::Usage(problem.to_string()))?;
+        .map_err(|problem| Failure::Usage(problem.to_string()))?;
     if args.print_config {
         for value in config.effective() {
             match args.json {
@@ -74,7 +67,7 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
         tracing::info!("{limit} files and sockets may be open (`ulimit -n -H`)");
     }
     let is_kept_from_scouting = config.is_kept_from_scouting();
-    let node = zonda_runtime::block_on(Node::open(config.clone()))?;
+    let node = zonda_runtime::block_on(Node::open(config.clone())).map_err(failure::of_open)?;
     let services = start_services(&node, &config);
     let services = services.inspect_err(|_| {
         // Nothing was sent yet, so nothing can be late.
@@ -104,16 +97,16 @@ fn serve(args: &DaemonArgs) -> Result<(), DaemonError> {
     }
     services.into_iter().for_each(Running::stop);
     let drain = node.close_timeout().unwrap_or(DRAIN);
-    zonda_runtime::block_on(node.close(drain)).map_err(|e| DaemonError::Run(e.to_string()))
+    zonda_runtime::block_on(node.close(drain)).map_err(|e| Failure::Run(e.to_string()))
 }
 
 /// Starts the services of the configuration, each on a session of its own.
-fn start_services(node: &Node, config: &Config) -> Result<Vec<Box<dyn Running>>, DaemonError> {
+fn start_services(node: &Node, config: &Config) -> Result<Vec<Box<dyn Running>>, Failure> {
     let started = zonda_services::start_all(config, || {
         // Keys of a service are those of the node: the namespace is for the sessions of programs.
         Session::from_node(node, Config::default())
     });
-    Ok(started?)
+    started.map_err(failure::of_services)
 }
 
 /// Logs the version, the id, and the addresses that nodes can connect to, with wildcards resolved.

@@ -2,9 +2,10 @@
 
 //! Conversion of flags into a configuration.
 
+use zonda_program::Failure;
 use zonda_router::config::{Config, ConfigError, Examined, Flag, Problem, Sources};
 
-use crate::{arguments::DaemonArgs, failure::DaemonError};
+use crate::arguments::DaemonArgs;
 
 /// Defaults that only the daemon has.
 const DEFAULTS: &[(&str, &str)] = &[("mode", "'router'"), ("adminspace/enabled", "true")];
@@ -17,9 +18,9 @@ impl DaemonArgs {
     ///
     /// # Blocking
     /// Reads the file.
-    pub fn to_config(&self) -> Result<Config, DaemonError> {
+    pub fn to_config(&self) -> Result<Config, Failure> {
         let config = self.examine().into_config();
-        config.map_err(|problem| DaemonError::Usage(problem.to_string()))
+        config.map_err(|problem| Failure::Usage(problem.to_string()))
     }
 
     /// Returns the configuration of these flags, and its faults.
@@ -231,7 +232,7 @@ mod tests {
             ("-c /no/such/file", "/no/such/file"),
         ] {
             let error = read(line).to_config().expect_err(line);
-            assert!(matches!(error, DaemonError::Usage(_)), "{error:?}");
+            assert!(matches!(error, Failure::Usage(_)), "{error:?}");
             let text = error.to_string();
             assert!(text.contains(words) && !text.contains('\n'), "{text}");
         }

@@ -26,8 +26,8 @@ struct Ended {
 
 impl Node {
     /// Returns the handle of one more session on this node: it declares, publishes and queries for
-    /// itself, [`Locality`] is seen from it, and [`Node::close`] on it or on a clone of it ends this
-    /// session and leaves the node open.
+    /// itself, `Locality` means this session, and [`Node::close`] on it or on a clone of it ends
+    /// this session and leaves the node open.
     ///
     /// # Errors
     /// The node is closed.

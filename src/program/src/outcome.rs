@@ -26,6 +26,14 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Returns the exit code that a shell sees.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => 2,
+            Failure::Run(_) | Failure::NoResult => 1,
+        }
+    }
+
     /// Creates a failure at run time from `error` and the action that failed.
     pub fn doing(what: impl fmt::Display, error: impl fmt::Display) -> Self {
         Failure::Run(format!("{what}: {error}"))
@@ -68,13 +76,11 @@ pub fn run<P: Parser>(program: impl FnOnce(P) -> Result<(), Failure>) -> ExitCod
 pub fn finish(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::NoResult) => ExitCode::FAILURE,
         Err(failure) => {
-            complain(format_args!("error: {failure}"));
-            ExitCode::from(match failure {
-                Failure::Usage(_) => 2,
-                _ => 1,
-            })
+            if !matches!(failure, Failure::NoResult) {
+                complain(format_args!("error: {failure}"));
+            }
+            ExitCode::from(failure.exit_code())
         }
     }
 }
