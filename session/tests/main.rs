@@ -20,7 +20,7 @@ mod gone;
 #[cfg(target_os = "linux")]
 mod groups;
 mod leaving;
-#[cfg(feature = "ext")]
+#[cfg(feature = "legacy")]
 mod legacy;
 mod link_options;
 mod links;

@@ -298,7 +298,8 @@ fn tokio_comes_with_its_own_feature_only() {
 /// another release of Zenoh from resolving.
 #[test]
 fn the_library_depends_on_no_crate_of_zenoh() {
-    let tree = brought_by("tokio,smol,threads,compression,logs,multilink,tls,wss,quic,serial,ext");
+    let tree =
+        brought_by("tokio,smol,threads,compression,logs,multilink,tls,wss,quic,serial,legacy");
     let theirs = tree.lines().filter(|line| line.starts_with("zenoh"));
     let theirs: Vec<_> = theirs.map(str::to_owned).collect();
     none("a dependency on Zenoh", &theirs);

@@ -14,6 +14,10 @@
 //! samples ([`RecoveryConfig`]); it reports samples that cannot be recovered to its [miss
 //! listeners](AdvancedSubscriber::sample_miss_listener). `docs/concepts/ext.md` explains each part and its
 //! limits.
+//!
+//! # Deprecated parts
+//! Feature `legacy` adds what the reference has deprecated in favour of these: a cache for the
+//! publishers of a session, and subscribers that fetch earlier samples.
 
 mod answering;
 mod archive;
@@ -26,6 +30,7 @@ mod history;
 mod intake;
 mod keys;
 mod ledger;
+#[cfg(feature = "legacy")]
 mod legacy;
 mod listeners;
 mod miss;
@@ -49,6 +54,7 @@ pub use error::AdvancedError;
 pub use forward::SubscriberForward;
 pub use heartbeat::MissDetectionConfig;
 pub use history::{HistoryConfig, RecoveryConfig};
+#[cfg(feature = "legacy")]
 pub use legacy::{
     BackgroundFetchingSubscriberBuilder, BackgroundPublicationCacheBuilder,
     BackgroundQueryingSubscriberBuilder, ExtractSample, FetchBuilder, FetchError,

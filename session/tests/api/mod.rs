@@ -22,7 +22,8 @@ use zonda::sample::Sample;
 
 #[rustfmt::skip]
 mod zenoh;
-#[cfg(feature = "ext")]
+// its items include the deprecated ones
+#[cfg(feature = "legacy")]
 #[rustfmt::skip]
 mod zenoh_ext;
 

@@ -11,7 +11,7 @@ use zonda_runtime::serial::{SerialQueue, Waiting};
 use super::ExtractSample;
 use crate::callback_group::{CallbackGroup, InsideCallback};
 use crate::ext::intake::{Called, take_turn};
-use crate::ext::sources::{Budget, Held};
+use crate::ext::sources::held::{Budget, Held};
 use crate::sample::Sample;
 use crate::time::Timestamp;
 
@@ -209,7 +209,7 @@ mod tests {
     fn not_more_is_held_than_there_is_room_for() {
         let mut merged = Merged::new();
         merged.fetches = 1;
-        let many = 3 * crate::ext::sources::HELD_MAX;
+        let many = 3 * crate::ext::sources::held::HELD_MAX;
         for _ in 0..many {
             merged.take_published(sample("x", 0));
         }

@@ -13,7 +13,7 @@ use zonda_runtime::{AnyRuntime, Runtime, with_runtime};
 
 use crate::callback_group::Ended;
 use crate::ext::error::AdvancedError;
-use crate::ext::sources::held_bytes;
+use crate::ext::sources::held::held_bytes;
 use crate::handle::Session;
 use crate::handlers::Stored;
 use crate::pubsub::Subscriber;

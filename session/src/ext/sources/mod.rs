@@ -5,7 +5,7 @@
 //! delivered, which ones are missed, and which ones are queried; carries nothing out and reads no
 //! clock.
 
-mod held;
+pub(super) mod held;
 mod late;
 mod lines;
 mod numbered;
@@ -21,10 +21,7 @@ use std::time::{Duration, Instant};
 use zonda_codec::{EntityGlobalId, KeyExpr, ZenohId};
 use zonda_runtime::serial::Waiting;
 
-#[cfg(test)]
-pub(super) use self::held::HELD_MAX;
-pub(super) use self::held::{Budget, Held, held_bytes};
-
+use self::held::Budget;
 use self::numbered::Numbered;
 use self::stamped::Stamped;
 use super::keys::Source;
