@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use zonda_codec::key_expr::intersects;
 use zonda_codec::{KeyExpr, WhatAmI};
-use zonda_router::table::{FaceId, Kind, Own, Route};
+use zonda_table::{FaceId, Kind, Own, Route};
 
 use crate::outcome::Delivery;
 use crate::plan::Load;
@@ -72,7 +72,7 @@ impl Declaring<'_> {
     fn each(
         &mut self,
         keys: &[String],
-        declare: impl Fn(&mut Node, u32, &KeyExpr<'static>, &mut Vec<zonda_router::table::Action>),
+        declare: impl Fn(&mut Node, u32, &KeyExpr<'static>, &mut Vec<zonda_table::Action>),
     ) -> Vec<Declared> {
         let mut declared = Vec::new();
         for key in keys {

@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use zonda_codec::{LinkStateList, NetworkMessage, Oam, OamBody, Reader, WhatAmI, ZenohId};
-use zonda_router::table::{Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable};
+use zonda_table::{Action, Deadline, FaceId, FaceInfo, FaceKind, ForwardingTable};
 
 use crate::topology::{Edge, Graph};
 

@@ -8,7 +8,6 @@ mod admin;
 pub mod config;
 pub mod descriptors;
 mod flow;
-pub mod hlc;
 mod hooks;
 pub mod metrics;
 pub mod model;
@@ -18,6 +17,7 @@ mod peers;
 mod query;
 pub mod scouting;
 mod send_error;
-pub mod table;
 
 pub use config::Config;
+pub use zonda_table as table;
+pub use zonda_table::hlc;

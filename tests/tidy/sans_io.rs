@@ -5,17 +5,12 @@
 
 use super::imports::{Import, imports};
 use super::none;
-use super::source::{Source, find, sources};
+use super::source::{Source, files, find, sources};
 
-const FOLDERS: [&str; 4] = [
-    "codec/src/",
-    "transport/src/protocol/",
-    "router/src/table/",
-    "router/src/hlc.rs",
-];
+const FOLDERS: [&str; 3] = ["codec/src/", "transport/src/protocol/", "router/table/src/"];
 
 /// Words that are not allowed in these folders.
-const TOKENS: [&str; 15] = [
+const TOKENS: [&str; 17] = [
     "async",
     ".await",
     "Instant::now",
@@ -30,6 +25,8 @@ const TOKENS: [&str; 15] = [
     "rustix",
     "tokio",
     "zonda_runtime",
+    "zonda_transport",
+    "mio",
     "getrandom",
 ];
 
@@ -42,6 +39,9 @@ const PATHS: [&str; 6] = [
     "std::process",
     "std::os",
 ];
+
+/// Folder of the forwarding table, and the crates that its product code may import.
+const TABLE: (&str, [&str; 3]) = ("router/table/", ["hashbrown", "thiserror", "zonda-codec"]);
 
 /// Folders that a simulation runs unchanged: they use the clock that it sets,
 /// `transport/src/clock.rs`.
@@ -87,6 +87,31 @@ fn sans_io_folders_do_no_io_and_read_no_clock() {
         "sans-IO code takes `now` and bytes, and returns what to do",
         &places,
     );
+}
+
+/// Returns the names of the dependencies of a manifest, those of tests left out.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let (_, below) = manifest
+        .split_once("\n[dependencies]\n")
+        .unwrap_or_default();
+    let section = below.split("\n[").next().unwrap_or_default();
+    let names = section.lines().filter(|line| !line.starts_with('#'));
+    let names = names.filter_map(|line| line.split(['.', ' ', '=']).next());
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn the_table_imports_the_codec_only() {
+    let (folder, allowed) = TABLE;
+    let manifest = format!("{folder}Cargo.toml");
+    let manifest = files().iter().find(|file| file.path == manifest);
+    let manifest = &manifest.expect("the manifest of the table").text;
+    assert_eq!(dependencies(manifest), allowed);
+    // A dependency for one system would stand in a section of its own.
+    assert!(!manifest.contains("dependencies]\n") || !manifest.contains("[target."));
+    let text =
+        "[dev-dependencies]\na = 1\n\n[dependencies]\n# b\nc.workspace = true\nd = 1\n\n[e]\nf = 1";
+    assert_eq!(dependencies(text), ["c", "d"]);
 }
 
 #[test]
