@@ -125,7 +125,7 @@ impl Shared {
         self.pause_for_a_moment(&full).await;
         // neighbours that keep up make room at once
         let begin = Instant::now();
-        full.retain(|full| !full.lets_go_on_after(Duration::ZERO));
+        full.retain(|full| !full.lets_go_on_after(Duration::ZERO, Demand::Progress));
         let demands = self.demands(source, full.iter());
         let awaited = full.iter().zip(demands);
         // only neighbours beyond their backlog use up their stall budgets
@@ -137,7 +137,10 @@ impl Shared {
             let mut changes: Vec<_> = outboxes.chain([own]).map(Outbox::listen_room).collect();
             let waited = begin.elapsed();
             // listen before the check, so that no change is missed
-            awaited.retain(|awaited| !awaited.full.lets_go_on_after(waited));
+            awaited.retain(|awaited| {
+                let demand = awaited.wait.demand;
+                !awaited.full.lets_go_on_after(waited, demand)
+            });
             if awaited.is_empty() || own.is_closed() || own.is_closing() {
                 return;
             }

@@ -50,11 +50,14 @@ impl Full {
         self.outbox.has_room(self.priority)
     }
 
-    /// Returns true if the source, which has waited for `waited`, need not wait any longer.
-    pub(crate) fn lets_go_on_after(&self, waited: Duration) -> bool {
+    /// Returns true if the source, which has waited for `waited`, need not wait any longer. A
+    /// link that may lose messages is waited for by a source without other takers only.
+    pub(crate) fn lets_go_on_after(&self, waited: Duration, demand: Demand) -> bool {
+        let may_lose = self.outbox.may_lose();
         let backlogs = match self.load {
             Load::Answers => 0,
-            Load::Data if waited >= PAUSE_MAX => BACKLOGS_MAX,
+            Load::Data if may_lose && demand == Demand::Pace => return true,
+            Load::Data if waited >= PAUSE_MAX && !may_lose => BACKLOGS_MAX,
             Load::Data | Load::Declarations => 1,
         };
         self.has_room() || self.outbox.has_room_for_backlogs(backlogs)

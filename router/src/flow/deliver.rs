@@ -79,11 +79,11 @@ impl EgressWork {
     #[inline(always)]
     fn queue(&mut self, outbox: &Arc<Outbox>, qos: Qos, write: Write, items: impl Items) -> Queued {
         let priority = qos.priority();
-        let overflow = Overflow::under(qos.congestion_control(), Overflow::Keep);
+        let overflow = Overflow::under(qos.congestion_control(), Overflow::Pass);
         match outbox.enqueue(priority, overflow, write, items) {
             Ok(sent) => {
                 self.touched.add(outbox);
-                match overflow == Overflow::Keep && !sent.has_room {
+                match overflow == Overflow::Pass && !sent.has_room {
                     true => Queued::Full,
                     false => Queued::Passed,
                 }

@@ -154,7 +154,7 @@ impl ReadCycle {
 #[cfg(test)]
 mod tests {
     use zonda_codec::{ResponseFinal, ZSlice};
-    use zonda_transport::protocol::tx::Tail;
+    use zonda_transport::protocol::{patience::Demand, tx::Tail};
 
     use super::*;
     use crate::flow::{congestion::Full, deliver::keep, outboxes::Outboxes, route::tests::outbox};
@@ -182,7 +182,7 @@ mod tests {
                 priority,
                 load: ReadCycle::of(is_router).load_of_answers(),
             };
-            full.lets_go_on_after(Duration::ZERO)
+            full.lets_go_on_after(Duration::ZERO, Demand::Pace)
         };
         while answer() == Some(true) {}
         assert!(goes_on(true) && !goes_on(false));

@@ -81,6 +81,10 @@ impl Node {
     }
 }
 
+/// Multiple of `isolation/backlog_bytes` in a lane of a group beyond which messages get lost. Sources
+/// without other takers wait at one backlog.
+const LOSES_BEYOND: usize = 2;
+
 /// Most log lines per minute about the members of a group.
 const TOLD_LINES: u32 = 20;
 
@@ -226,18 +230,25 @@ impl Shared {
         Ok(())
     }
 
-    /// Makes the outbox of a group. Datagrams leave at once or get lost, so sources never wait for
-    /// long.
+    /// Makes the outbox of a group. Its members ask for nothing, its fragments leave at a limited
+    /// pace, and its link cannot be closed for being slow: a source with other takers does not wait
+    /// for it, and messages beyond [`LOSES_BEYOND`] backlogs get lost, as the network may lose them.
     fn outbox_of_group(&self, joined: &Joined) -> Outbox {
         let direct = DirectSocket::of(joined.stream());
         let limit = |priority| self.queue_bytes_max(priority);
         let outbox = Outbox::with_limits(joined.established(), &limit, direct);
-        outbox.with_isolation(Isolation {
+        let isolation = self.settings.isolation();
+        let outbox = outbox.with_isolation(Isolation {
             min_rate: 0,
             stall: Duration::MAX,
             standstill: Duration::MAX,
-            ..self.settings.isolation()
-        })
+            ..isolation
+        });
+        // sources that wait for every slow neighbour wait for a group as well
+        match isolation.backlog_bytes.saturating_mul(LOSES_BEYOND) {
+            0 => outbox,
+            most => outbox.losing_beyond(most),
+        }
     }
 
     /// Stores the group in its face. Closing the node closes the faces that it finds; a group that

@@ -15,7 +15,7 @@ use crate::{
     sync::SpinGuard,
 };
 
-use super::{Outbox, Refused, election::Action};
+use super::{Outbox, Refused, election::Action, overrun::Overrun};
 
 /// Treatment of messages that the lane has no room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,9 @@ pub enum Overflow {
     /// received. The caller has to pause the source. A peer that is so far behind that even the
     /// bound for this is reached is given up.
     Keep,
+    /// The messages are queued as with [`Overflow::Keep`], except where the link
+    /// [may lose them](Outbox::losing_beyond): beyond its bound they are dropped and counted.
+    Pass,
     /// The first one waits in the queue, beyond its limit; as long as it does, the later ones are
     /// dropped and counted.
     KeepFirst,
@@ -111,7 +114,7 @@ impl<F: FnOnce(&mut Queue<'_>)> Items for F {
 pub struct Queue<'a> {
     lane: SpinGuard<'a, Lane>,
     overflow: Overflow,
-    overrun_bytes: usize,
+    overrun: &'a Overrun,
     pushed: Pushed,
     queued: u64,
     dropped: u64,
@@ -127,7 +130,7 @@ impl Queue<'_> {
     #[inline(always)]
     pub fn push<E: Encode + ?Sized>(&mut self, message: &Outgoing<'_, E>) -> bool {
         if !self.lane.has_room() {
-            match squeeze(&mut self.lane, self.overflow, self.overrun_bytes) {
+            match squeeze(&mut self.lane, self.overflow, self.overrun) {
                 MakeRoomResult::Kept => {}
                 MakeRoomResult::Dropped => {
                     self.dropped += 1;
@@ -187,7 +190,7 @@ enum MakeRoomResult {
 }
 
 #[cold]
-fn squeeze(lane: &mut Lane, overflow: Overflow, overrun_bytes: usize) -> MakeRoomResult {
+fn squeeze(lane: &mut Lane, overflow: Overflow, overrun: &Overrun) -> MakeRoomResult {
     match overflow {
         Overflow::Refuse => MakeRoomResult::Over,
         Overflow::KeepFirst if !lane.has_guest() => {
@@ -195,8 +198,11 @@ fn squeeze(lane: &mut Lane, overflow: Overflow, overrun_bytes: usize) -> MakeRoo
             MakeRoomResult::Kept
         }
         Overflow::KeepFirst | Overflow::Drop => MakeRoomResult::Dropped,
-        Overflow::Keep if lane.queued_bytes_small() > overrun_bytes => MakeRoomResult::Over,
-        Overflow::Keep => MakeRoomResult::Kept,
+        Overflow::Pass if lane.queued_bytes() > overrun.passing => MakeRoomResult::Dropped,
+        Overflow::Keep | Overflow::Pass if lane.queued_bytes_small() > overrun.bytes => {
+            MakeRoomResult::Over
+        }
+        Overflow::Keep | Overflow::Pass => MakeRoomResult::Kept,
     }
 }
 
@@ -279,7 +285,7 @@ impl Outbox {
         let mut queue = Queue {
             lane,
             overflow,
-            overrun_bytes: self.overrun_bytes,
+            overrun: &self.overrun,
             pushed: Pushed::Open,
             queued: 0,
             dropped: 0,

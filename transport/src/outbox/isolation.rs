@@ -109,6 +109,20 @@ impl Outbox {
         self
     }
 
+    /// Returns the outbox of a link that may lose messages: a lane that holds more than `bytes`
+    /// drops further ones under [`Overflow::Pass`](super::Overflow::Pass).
+    #[must_use]
+    pub fn losing_beyond(mut self, bytes: usize) -> Self {
+        self.overrun.passing = bytes;
+        self
+    }
+
+    /// Returns true if the link [may lose](Outbox::losing_beyond) messages.
+    #[must_use]
+    pub fn may_lose(&self) -> bool {
+        self.overrun.passing != usize::MAX
+    }
+
     /// Returns the outbox for a peer that was too slow on an earlier connection, with the stall
     /// time that it has not made good. If any progress will do ([`Isolation::min_rate`] is 0) it
     /// owes nothing: its sources wait as long as ever.

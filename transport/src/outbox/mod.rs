@@ -29,6 +29,7 @@ mod election;
 mod enqueue;
 mod failover;
 mod isolation;
+mod overrun;
 mod release;
 mod room;
 mod signals;
@@ -71,6 +72,7 @@ use election::{Action, Event as Change, WriterElection};
 pub use enqueue::{Items, Overflow, Queue, Sent, VisitedLane, Write};
 use isolation::Isolated;
 pub use isolation::{HeldReader, Waiting, Watching};
+use overrun::Overrun;
 pub use room::RoomListener;
 pub(crate) use signals::{Signals, signal};
 pub(crate) use spent::SpentPayloads;
@@ -87,10 +89,6 @@ const QUIET: Duration = Duration::from_micros(50);
 
 /// Poll interval of the driver while a blocked sender, not the driver, writes to the socket.
 const MOMENT: Duration = Duration::from_millis(1);
-
-/// Factor by which receive bursts and control traffic may overshoot a lane's limit; a peer that is
-/// that far behind is given up.
-const OVERRUN_FACTOR: usize = 64;
 
 /// The lane is full; nothing was queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -136,7 +134,7 @@ pub struct Outbox {
     /// Set if another link takes over when the one that is written to is lost.
     fails_over: bool,
     isolated: Isolated,
-    overrun_bytes: usize,
+    overrun: Overrun,
     counters: OutboxCounters,
     /// Counters of each lane.
     tallies: Box<[Tally]>,
@@ -226,12 +224,7 @@ impl Outbox {
             framing,
             fails_over: established.options.multilink().is_some(),
             isolated: Isolated::default(),
-            overrun_bytes: Priority::ALL
-                .iter()
-                .map(|&priority| queue_bytes_max(priority))
-                .max()
-                .unwrap_or(0)
-                .saturating_mul(OVERRUN_FACTOR),
+            overrun: Overrun::of(queue_bytes_max),
             counters: OutboxCounters::default(),
         }
     }

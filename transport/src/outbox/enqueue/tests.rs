@@ -84,6 +84,7 @@ fn burst() -> impl Strategy<Value = Burst> {
         Overflow::Refuse,
         Overflow::Drop,
         Overflow::Keep,
+        Overflow::Pass,
         Overflow::KeepFirst,
     ]);
     let priority = prop::sample::select(vec![Priority::RealTime, Priority::Data]);
