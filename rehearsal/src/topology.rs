@@ -217,6 +217,6 @@ mod tests {
         let key = "{ topology: { routers: 1 }, load: { publish: ['a//b'] } }";
         assert!(refused(key).contains("a//b"));
         let lost = "{ topology: { shape: 'line', routers: 3 }, lose: [['r0', 'r2']] }";
-        assert!(refused(lost).contains("have none"));
+        assert!(refused(lost).contains("it does not exist"));
     }
 }
