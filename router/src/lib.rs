@@ -5,7 +5,6 @@
 //! transports. The session API and the daemon `zondad` are built on this library.
 
 mod admin;
-pub mod config;
 pub mod descriptors;
 mod flow;
 mod hooks;
@@ -18,6 +17,7 @@ mod query;
 pub mod scouting;
 mod send_error;
 
-pub use config::Config;
+pub use zonda_config as config;
+pub use zonda_config::Config;
 pub use zonda_table as table;
 pub use zonda_table::hlc;

@@ -14,7 +14,7 @@ use super::source::{Source, files, find, sources};
 
 /// Crates, each with its folder and the crates of the project that it may depend on, tests and
 /// examples included.
-const ARROWS: [(&str, &str, &[&str]); 18] = [
+const ARROWS: [(&str, &str, &[&str]); 19] = [
     ("zonda-codec", "codec", &[]),
     ("zonda-macros", "macros", &["zonda-codec"]),
     ("zonda-runtime", "runtime", &[]),
@@ -25,10 +25,21 @@ const ARROWS: [(&str, &str, &[&str]); 18] = [
     ),
     ("zonda-table", "router/table", &["zonda-codec"]),
     (
+        "zonda-config",
+        "router/config",
+        &[
+            "zonda-codec",
+            "zonda-runtime",
+            "zonda-table",
+            "zonda-transport",
+        ],
+    ),
+    (
         "zonda-router",
         "router",
         &[
             "zonda-codec",
+            "zonda-config",
             "zonda-runtime",
             "zonda-table",
             "zonda-transport",

@@ -7,7 +7,12 @@ use super::none;
 use super::source::{Source, find, sources};
 
 /// Crates that process input of peers.
-const LIMITED: [&str; 2] = ["transport/src/", "router/src/"];
+const LIMITED: [&str; 4] = [
+    "transport/src/",
+    "router/config/src/",
+    "router/src/",
+    "router/table/src/",
+];
 
 /// Levels of lines that are visible by default, or with one `-v`.
 const LEVELS: [&str; 3] = ["tracing::warn!", "tracing::info!", "tracing::error!"];

@@ -8,10 +8,12 @@ use super::source::{Source, files, find, place, sources};
 const UNFINISHED: [&str; 4] = ["todo!(", "unimplemented!(", "dbg!(", "#[ignore"];
 
 /// Crates that process input of the network.
-const NETWORK_FACING: [&str; 5] = [
+const NETWORK_FACING: [&str; 7] = [
     "codec/src/",
     "transport/src/",
+    "router/config/src/",
     "router/src/",
+    "router/table/src/",
     "runtime/src/",
     "bridges/kafka/src/",
 ];

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-use super::{Filter, LinkFacts, MessageView, RouteFilter};
+use super::{Filter, LinkFacts, MessageView, RouteFilter, scope};
 
 /// Counters of dropped messages and their bytes.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl Filter for LowPassFilter {
         for rule in self
             .rules
             .iter()
-            .filter(|rule| rule.scope.has(links, flow, key))
+            .filter(|rule| scope::is_in(&rule.scope, links, flow, key))
         {
             // Without a key only an empty message passes.
             let limit = key.map_or(0, |_| rule.size_limit);

@@ -9,7 +9,7 @@ use zonda_codec::{KeyExpr, Qos};
 
 use crate::config::{Flow, NetworkRule, Overwrite};
 
-use super::{Filter, LinkFacts, MessageView, RouteFilter};
+use super::{Filter, LinkFacts, MessageView, RouteFilter, scope};
 
 /// The rules of a node.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Filter for OverwriteFilter {
         let here = self
             .rules
             .iter()
-            .filter(|rule| rule.scope.has(links, flow, key));
+            .filter(|rule| scope::is_in(&rule.scope, links, flow, key));
         let here: Vec<_> = here.cloned().collect();
         (!here.is_empty()).then(|| Box::new(Rules(here)) as _)
     }
@@ -56,8 +56,8 @@ struct Rules(Vec<Arc<NetworkRule>>);
 impl RouteFilter for Rules {
     fn carried(&self, mut seen: MessageView) -> Option<Qos> {
         for rule in &self.0 {
-            if rule.is_for(seen) {
-                seen.qos = rule.overwrite.of(seen.qos);
+            if is_for(rule, seen) {
+                seen.qos = changed(&rule.overwrite, seen.qos);
             }
         }
         Some(seen.qos)
@@ -67,34 +67,28 @@ impl RouteFilter for Rules {
     fn note_dropped(&self, _: MessageView) {}
 }
 
-impl NetworkRule {
-    /// Returns true if the rule applies to a message whose links and key match.
-    fn is_for(&self, seen: MessageView) -> bool {
-        let (carried, qos) = (&self.carried, seen.qos);
-        self.scope.messages.contains(&seen.kind)
-            && self.payload_bytes.contains(&(seen.payload as u64))
-            && carried.priority.is_none_or(|own| own == qos.priority())
-            && carried
-                .congestion_control
-                .is_none_or(|own| own == qos.congestion_control())
-            && carried.express.is_none_or(|own| own == qos.is_express())
-            && carried
-                .reliability
-                .is_none_or(|own| own == seen.reliability)
-    }
+/// Returns true if a rule applies to a message whose links and key match.
+fn is_for(rule: &NetworkRule, seen: MessageView) -> bool {
+    let (carried, qos) = (&rule.carried, seen.qos);
+    let congestion_control = carried.congestion_control;
+    rule.scope.messages.contains(&seen.kind)
+        && rule.payload_bytes.contains(&(seen.payload as u64))
+        && carried.priority.is_none_or(|own| own == qos.priority())
+        && congestion_control.is_none_or(|own| own == qos.congestion_control())
+        && carried.express.is_none_or(|own| own == qos.is_express())
+        && carried
+            .reliability
+            .is_none_or(|own| own == seen.reliability)
 }
 
-impl Overwrite {
-    /// Returns the new QoS.
-    fn of(&self, before: Qos) -> Qos {
-        let priority = before.priority();
-        Qos::new(
-            self.priority.map_or(priority, |change| change.of(priority)),
-            self.congestion_control
-                .unwrap_or(before.congestion_control()),
-            self.express.unwrap_or(before.is_express()),
-        )
-    }
+/// Returns the QoS after the changes of a rule.
+fn changed(by: &Overwrite, before: Qos) -> Qos {
+    let (priority, congestion_control) = (before.priority(), before.congestion_control());
+    Qos::new(
+        by.priority.map_or(priority, |change| change.of(priority)),
+        by.congestion_control.unwrap_or(congestion_control),
+        by.express.unwrap_or(before.is_express()),
+    )
 }
 
 #[cfg(test)]

@@ -8,26 +8,27 @@ use crate::config::{Flow, Scope};
 
 use super::LinkFacts;
 
-impl Scope {
-    /// Returns true if the rule may apply to messages on `key` that pass these links in direction
-    /// `flow`. Without a key, the message may be on any key.
-    pub(super) fn has(&self, links: &LinkFacts, flow: Flow, key: Option<&KeyExpr<'_>>) -> bool {
-        self.flows.contains(&flow)
-            && self
-                .zids
-                .as_ref()
-                .is_none_or(|zids| zids.contains(&links.zid))
-            && has_one_of(&self.protocols, &links.protocols)
-            && has_one_of(&self.interfaces, &links.interfaces)
-            && self.has_key(key)
-    }
+/// Returns true if a rule may apply to messages on `key` that pass these links in direction
+/// `flow`. Without a key, the message may be on any key.
+pub(super) fn is_in(
+    scope: &Scope,
+    links: &LinkFacts,
+    flow: Flow,
+    key: Option<&KeyExpr<'_>>,
+) -> bool {
+    let zids = scope.zids.as_ref();
+    scope.flows.contains(&flow)
+        && zids.is_none_or(|zids| zids.contains(&links.zid))
+        && has_one_of(&scope.protocols, &links.protocols)
+        && has_one_of(&scope.interfaces, &links.interfaces)
+        && has_key(scope, key)
+}
 
-    fn has_key(&self, key: Option<&KeyExpr<'_>>) -> bool {
-        let (Some(keys), Some(key)) = (&self.keys, key) else {
-            return true;
-        };
-        keys.iter().any(|own| own.includes(key))
-    }
+fn has_key(scope: &Scope, key: Option<&KeyExpr<'_>>) -> bool {
+    let (Some(keys), Some(key)) = (&scope.keys, key) else {
+        return true;
+    };
+    keys.iter().any(|own| own.includes(key))
 }
 
 fn has_one_of(listed: &Option<Vec<String>>, own: &[String]) -> bool {

@@ -18,26 +18,23 @@ use crate::{
 /// Most names of a certificate in a log line.
 const NAMES_SHOWN: usize = 4;
 
-impl Trusted {
-    fn includes(&self, established: &Established, listener: &Endpoint) -> bool {
-        let zid = &established.zid;
-        let user = established.options.user();
-        let is_user =
-            |users: &Vec<String>| user.is_some_and(|user| users.iter().any(|u| u == user));
-        let certificate = established.options.certificate();
-        let is_named = |names: &Vec<String>| {
-            certificate.is_some_and(|shown| names.iter().any(|name| shown.has(name)))
-        };
-        let is_here = |listeners: &Vec<Endpoint>| {
-            let mut listeners = listeners.iter();
-            listeners
-                .any(|one| one.proto() == listener.proto() && one.address() == listener.address())
-        };
-        self.zids.as_ref().is_none_or(|zids| zids.contains(zid))
-            && self.users.as_ref().is_none_or(is_user)
-            && self.cert_names.as_ref().is_none_or(is_named)
-            && self.listeners.as_ref().is_none_or(is_here)
-    }
+/// Returns true if a router meets all conditions of an item.
+fn is_meant(trusted: &Trusted, established: &Established, listener: &Endpoint) -> bool {
+    let zid = &established.zid;
+    let user = established.options.user();
+    let is_user = |users: &Vec<String>| user.is_some_and(|user| users.iter().any(|u| u == user));
+    let certificate = established.options.certificate();
+    let is_named = |names: &Vec<String>| {
+        certificate.is_some_and(|shown| names.iter().any(|name| shown.has(name)))
+    };
+    let is_here = |listeners: &Vec<Endpoint>| {
+        let mut listeners = listeners.iter();
+        listeners.any(|one| one.proto() == listener.proto() && one.address() == listener.address())
+    };
+    trusted.zids.as_ref().is_none_or(|zids| zids.contains(zid))
+        && trusted.users.as_ref().is_none_or(is_user)
+        && trusted.cert_names.as_ref().is_none_or(is_named)
+        && trusted.listeners.as_ref().is_none_or(is_here)
 }
 
 /// Returns the text for a router in the log: its id and proven identity, spelled like a rule.
@@ -68,7 +65,7 @@ impl Shared {
         };
         if trusted
             .iter()
-            .any(|one| one.includes(established, listener))
+            .any(|one| is_meant(one, established, listener))
         {
             return Ok(());
         }

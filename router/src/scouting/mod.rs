@@ -8,14 +8,13 @@
 //! or a SCOUT is due, on any runtime of the node, and ends within milliseconds when its [`Service`]
 //! is dropped.
 
-pub(crate) mod interfaces;
 mod news;
 mod port;
 mod report;
 mod search;
 mod service;
 
-pub use interfaces::this_host;
 pub use report::{InterfaceReport, ScoutReport, Use};
 pub use search::{Greeting, ScoutError, Search, search};
 pub use service::{Options, ScoutHandler, Service};
+pub use zonda_config::interfaces::this_host;

@@ -12,10 +12,10 @@ use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
 use parking_lot::Mutex;
 use zonda_codec::{Encode, Hello, PROTOCOL_VERSION, Reader, Roles, Scout, ScoutingMessage};
+use zonda_config::interfaces::{self, Known, host_of, is_meant};
 
 use crate::{
     scouting::{
-        interfaces::{self, Known, host_of, is_meant},
         news::{News, SETTLE},
         port,
         report::{InterfaceReport, ScoutReport, Use},
